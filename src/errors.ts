@@ -1,0 +1,341 @@
+/**
+ * Every error a caller can be shown: its code, status, title, and what it means.
+ *
+ * The shape is problem+json (RFC 9457). What is shown (`detail`) and what is only logged (`internal`, `cause`)
+ * are separate members, so that an internal message can never reach a caller by accident.
+ */
+
+interface Entry {
+  readonly status: number;
+  readonly title: string;
+  /** Shown on the error's page in the docs, and as `detail` when the thrower says nothing better. */
+  readonly meaning: string;
+  /** What the caller can do about it; shown on the error's page. */
+  readonly remedy: string;
+}
+
+export const CATALOGUE = {
+  invalid_query: {
+    status: 400,
+    title: 'Invalid query',
+    meaning: 'A query parameter is unknown to the gateway, misspelt, given twice, or out of range.',
+    remedy: 'Read `errors`: it names each parameter and the values allowed.',
+  },
+  invalid_body: {
+    status: 400,
+    title: 'Invalid body',
+    meaning: 'The request body is not the JSON that this call takes.',
+    remedy: 'Read `detail` and `errors`; send one JSON object without duplicate members.',
+  },
+  invalid_path: {
+    status: 400,
+    title: 'Invalid path',
+    meaning: 'The path is not in its plain form.',
+    remedy:
+      'Use segments of A-Z a-z 0-9 . _ ~ - only, none empty, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
+  },
+  invalid_request: {
+    status: 400,
+    title: 'Invalid request',
+    meaning: 'The request is not one this call can take, for instance a GET with a body.',
+    remedy: 'Read `detail`.',
+  },
+  missing_api_key: {
+    status: 401,
+    title: 'Missing API key',
+    meaning: 'The request carries no team key.',
+    remedy: 'Send `authorization: Bearer <key>` or `x-api-key: <key>`.',
+  },
+  invalid_api_key: {
+    status: 401,
+    title: 'Invalid API key',
+    meaning: 'The team key is not known, is malformed, or two different keys were sent.',
+    remedy: 'Check that the key was copied whole (it starts with dgw_); ask your operator for a new one.',
+  },
+  expired_api_key: {
+    status: 401,
+    title: 'Expired API key',
+    meaning: 'The team key was valid once; its time is over.',
+    remedy: 'Ask your operator to roll the key.',
+  },
+  revoked_api_key: {
+    status: 401,
+    title: 'Revoked API key',
+    meaning: 'The team key was withdrawn.',
+    remedy: 'Ask your operator for a new key.',
+  },
+  missing_admin_token: {
+    status: 401,
+    title: 'Missing admin token',
+    meaning: 'The admin call carries no admin token.',
+    remedy: 'Send `authorization: Bearer <admin token>`.',
+  },
+  invalid_admin_token: {
+    status: 401,
+    title: 'Invalid admin token',
+    meaning: 'The admin token is not known. Team keys do not open the admin plane.',
+    remedy: 'Use the token in ADMIN_TOKEN, or the one in the file named in the log at the first start.',
+  },
+  scope_missing: {
+    status: 403,
+    title: 'Scope missing',
+    meaning: 'The team does not hold the scope this call needs.',
+    remedy: 'Ask your operator for the scope named in `detail`.',
+  },
+  route_forbidden: {
+    status: 403,
+    title: 'Route forbidden',
+    meaning:
+      'The team is limited to certain advertisers, and no rule says where this route names its account.',
+    remedy: 'Ask your operator to declare the route (routes in the configuration).',
+  },
+  advertiser_forbidden: {
+    status: 403,
+    title: 'Advertiser forbidden',
+    meaning: 'The request names an advertiser this team may not see.',
+    remedy: 'Use an advertiser of your team (GET /gateway/v1/me lists them).',
+  },
+  advertiser_required: {
+    status: 403,
+    title: 'Advertiser required',
+    meaning: 'The team is limited to certain advertisers and the request names none.',
+    remedy: 'Add the advertiserId (or the field the detail names).',
+  },
+  ip_forbidden: {
+    status: 403,
+    title: 'Address forbidden',
+    meaning: 'The team may not call from this address.',
+    remedy: "Call from an address of the team's list, or ask your operator to extend it.",
+  },
+  team_disabled: {
+    status: 403,
+    title: 'Team disabled',
+    meaning: 'An operator switched this team off.',
+    remedy: 'Ask your operator.',
+  },
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    meaning: 'There is nothing at this address.',
+    remedy: 'See /docs for what there is.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: 'This address does not take this method.',
+    remedy: 'Use a method from the `allow` header.',
+  },
+  not_acceptable: {
+    status: 406,
+    title: 'Not acceptable',
+    meaning: 'None of the formats in `accept` can be given.',
+    remedy:
+      'Accept application/json, text/csv, application/x-ndjson or application/vnd.dsp.raw, or use _format.',
+  },
+  conflict: {
+    status: 409,
+    title: 'Conflict',
+    meaning: 'The change does not fit the present state.',
+    remedy: 'Read the present state and try again.',
+  },
+  verification_failed: {
+    status: 409,
+    title: 'Verification failed',
+    meaning: 'The platform did not accept the token, or nothing could prove it; the active token stays.',
+    remedy: 'Read `detail`; stage another token, or repeat with "force": true if you know better.',
+  },
+  idempotency_in_flight: {
+    status: 409,
+    title: 'Idempotent request in flight',
+    meaning: 'A request with this idempotency key is still being answered.',
+    remedy: 'Wait for its answer, then repeat.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'Body too large',
+    meaning: 'The request body is larger than this call takes.',
+    remedy: 'Send less; the limit is in `detail`.',
+  },
+  uri_too_long: {
+    status: 414,
+    title: 'URI too long',
+    meaning: 'The request target is longer than the gateway reads.',
+    remedy: 'Send long lists by POST where the endpoint allows it.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    meaning: 'The body is not of a type this call takes.',
+    remedy: 'Send content-type: application/json.',
+  },
+  idempotency_mismatch: {
+    status: 422,
+    title: 'Idempotency mismatch',
+    meaning: 'This idempotency key was used before with another request.',
+    remedy: 'Use a new key for a new request.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Rate limited',
+    meaning: "The team's requests per minute, or its concurrent requests, are used up.",
+    remedy: 'Wait for `retry-after` seconds.',
+  },
+  upstream_budget_exhausted: {
+    status: 429,
+    title: 'Daily platform share used up',
+    meaning: "The team's share of platform calls for today is used up; cached reports go on being served.",
+    remedy: 'Wait for `retry-after`, or ask your operator for a larger share.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Headers too large',
+    meaning: 'The request headers are larger than the gateway reads.',
+    remedy: 'Send smaller headers.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    meaning: 'The gateway failed. It is not your fault.',
+    remedy: 'Tell your operator the requestId.',
+  },
+  upstream_rejected: {
+    status: 400,
+    title: 'The platform refused the request',
+    meaning:
+      'The platform answered with a 4xx of its own; its status is kept and its message is in `upstream`.',
+    remedy: 'Read `upstream`.',
+  },
+  upstream_error: {
+    status: 502,
+    title: 'Platform error',
+    meaning: 'The platform failed or could not be reached, and there is no cached answer to fall back to.',
+    remedy: 'Try again later.',
+  },
+  upstream_invalid_response: {
+    status: 502,
+    title: 'Invalid platform answer',
+    meaning: 'The platform answered with something that is not a report the gateway can vouch for.',
+    remedy: 'Tell your operator the requestId; the reason is in the log.',
+  },
+  upstream_too_large: {
+    status: 502,
+    title: 'Platform answer too large',
+    meaning: "The platform's answer is larger than the gateway reads.",
+    remedy: 'Ask for a shorter range, or fewer splits.',
+  },
+  credential_unavailable: {
+    status: 503,
+    title: 'Platform credential unavailable',
+    meaning: 'There is no platform token that works right now.',
+    remedy: 'Try again later; operators: see GET /admin/v1/token.',
+  },
+  upstream_rate_limited: {
+    status: 503,
+    title: 'The platform limits the gateway',
+    meaning: 'The platform asked the gateway to wait, and there is no cached answer to fall back to.',
+    remedy: 'Wait for `retry-after` seconds.',
+  },
+  upstream_circuit_open: {
+    status: 503,
+    title: 'Platform calls suspended',
+    meaning: 'The platform failed repeatedly; the gateway gives it a rest before asking again.',
+    remedy: 'Wait for `retry-after` seconds.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    meaning: 'Too many requests are waiting already.',
+    remedy: 'Wait for `retry-after` seconds, and send fewer at once.',
+  },
+  not_ready: {
+    status: 503,
+    title: 'Not ready',
+    meaning: 'The gateway is starting or stopping, or its store has been away for too long.',
+    remedy: 'Try again in a few seconds.',
+  },
+  upstream_timeout: {
+    status: 504,
+    title: 'Platform timeout',
+    meaning: 'The platform did not answer in time, and there is no cached answer to fall back to.',
+    remedy: 'Try again later, or ask for a shorter range.',
+  },
+  not_cached: {
+    status: 504,
+    title: 'Not cached',
+    meaning: 'The request said only-if-cached, and the answer is not in the cache.',
+    remedy: 'Repeat without only-if-cached.',
+  },
+} as const satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof CATALOGUE;
+
+/** One fault of a query or body: the parameter's name (or JSON path) and what is wrong with it. */
+export interface FieldFault {
+  readonly param: string;
+  readonly message: string;
+}
+
+export interface GatewayErrorOptions {
+  /** Shown to the caller instead of the catalogue's meaning. Must hold nothing secret. */
+  readonly detail?: string;
+  /** For the log only. */
+  readonly internal?: string;
+  readonly cause?: unknown;
+  /** Replaces the catalogue's status: `upstream_rejected` keeps the platform's, the admin plane uses 422. */
+  readonly status?: number;
+  readonly errors?: readonly FieldFault[];
+  /** Whole seconds, sent as `retry-after`. */
+  readonly retryAfterS?: number;
+  /** The platform's own words, already scrubbed. */
+  readonly upstream?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The one error that is meant to reach a caller. Anything else thrown becomes `internal_error`. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly options: GatewayErrorOptions;
+
+  constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
+    super(options.internal ?? options.detail ?? CATALOGUE[code].meaning, { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? CATALOGUE[code].status;
+    this.options = options;
+  }
+}
+
+/** A problem document (RFC 9457), member for member as the contract has it. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: ErrorCode;
+  readonly requestId: string;
+  readonly errors?: readonly FieldFault[];
+  readonly upstream?: unknown;
+}
+
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+/** @returns the problem document for an error, its `type` being a page below `/docs/errors/`. */
+export function toProblem(error: GatewayError, requestId: string): Problem {
+  const entry = CATALOGUE[error.code];
+  return {
+    type: `/docs/errors/${error.code}`,
+    title: entry.title,
+    status: error.status,
+    detail: error.options.detail ?? entry.meaning,
+    code: error.code,
+    requestId,
+    ...(error.options.errors ? { errors: error.options.errors } : {}),
+    ...(error.options.upstream === undefined ? {} : { upstream: error.options.upstream }),
+  };
+}
+
+/** Turns whatever was thrown into an error that may be shown; the original stays as the cause, for the log. */
+export function asGatewayError(thrown: unknown): GatewayError {
+  return thrown instanceof GatewayError ? thrown : new GatewayError('internal_error', { cause: thrown });
+}
