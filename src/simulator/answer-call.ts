@@ -1,0 +1,89 @@
+import { type Answer, htmlAnswer, jsonAnswer } from './answer.js';
+import { createCampaign, deleteCampaign, listCampaigns, showCampaign } from './answer-campaign.js';
+import { answerReport } from './answer-report.js';
+import { answerTokenRequest } from './answer-token-request.js';
+import { bearerOf } from './bearer.js';
+import type { Platform, PlatformCall } from './platform.js';
+
+type Handler = (platform: Platform, call: PlatformCall) => Answer;
+interface Route {
+  readonly methods: Readonly<Partial<Record<string, Handler>>>;
+  /** Answers without a token. */
+  readonly open?: boolean;
+}
+
+const campaignReport: Handler = (platform, call) => answerReport('campaigns', platform, call);
+const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['/login', { methods: { GET: () => htmlAnswer(200, 'Log in') }, open: true }],
+  ['/api/v1/report/campaigns/get', { methods: { GET: campaignReport, POST: campaignReport } }],
+  [
+    '/api/v1/report/creatives/get',
+    { methods: { GET: (platform, call) => answerReport('creatives', platform, call) } },
+  ],
+  [
+    '/api/v1/report/export/get',
+    { methods: { GET: (platform, call) => answerReport('export', platform, call) } },
+  ],
+  ['/api/v1/campaign/create', { methods: { POST: createCampaign } }],
+  ['/api/v1/campaign/get', { methods: { POST: listCampaigns } }],
+]);
+const ONE_CAMPAIGN: Route = { methods: { GET: showCampaign, DELETE: deleteCampaign } };
+const TOKEN_REQUEST: Route = { methods: { POST: answerTokenRequest }, open: true };
+
+/** The platform's answer to a call: route, method, token, rate limit, then the route's own work. */
+export function answerCall(platform: Platform, call: PlatformCall): Answer {
+  const answer = answerRoute(platform, call);
+  const echo = platform.switches.echoToken ? bearerOf(call.headers) : undefined;
+  return echo === undefined ? answer : showToken(answer, echo);
+}
+
+function answerRoute(platform: Platform, call: PlatformCall): Answer {
+  const route = findRoute(platform, call.path);
+  if (!route) return jsonAnswer(404, { message: `The route ${call.path.slice(1)} could not be found.` });
+  const handler = route.methods[call.method === 'HEAD' ? 'GET' : call.method];
+  if (!handler) return refuseMethod(route, call);
+  if (route.open) return handler(platform, call);
+  const token = bearerOf(call.headers);
+  const now = platform.now();
+  if (token === undefined || !platform.tokens.accepts(token, now)) return refuseToken(platform, call);
+  const limit = platform.switches.rateLimitPerMinute;
+  if (limit === 0) return handler(platform, call);
+  const allowance = platform.rateLimit.take(token, now, limit);
+  const shown = { 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(allowance.remaining) };
+  if (!allowance.granted) {
+    const headers = { ...shown, 'retry-after': String(allowance.retryAfterS) };
+    return jsonAnswer(429, { message: 'Too Many Attempts.' }, headers);
+  }
+  const answer = handler(platform, call);
+  return { ...answer, headers: { ...answer.headers, ...shown } };
+}
+
+function findRoute({ switches }: Platform, path: string): Route | undefined {
+  if (path === switches.tokenPath) return TOKEN_REQUEST;
+  return ROUTES.get(path) ?? (/^\/api\/v1\/campaign\/\d{1,15}$/.test(path) ? ONE_CAMPAIGN : undefined);
+}
+
+function refuseMethod(route: Route, { method, path }: PlatformCall): Answer {
+  const supported = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
+  const message = `The ${method} method is not supported for route ${path.slice(1)}. Supported methods: ${supported.join(', ')}.`;
+  return jsonAnswer(405, { message }, { allow: supported.join(', ') });
+}
+
+/** The framework sends browsers to its login page, and takes every caller for one that does not accept JSON first. */
+function refuseToken({ switches }: Platform, { headers, origin }: PlatformCall): Answer {
+  const [first = ''] = (headers.accept ?? '').split(',');
+  const wantsJson = first.includes('/json') || first.includes('+json');
+  const { unauthenticated } = switches;
+  if (unauthenticated === 'html') return htmlAnswer(401, 'Unauthorized');
+  if (unauthenticated === 'redirect' || (unauthenticated === 'auto' && !wantsJson)) {
+    return htmlAnswer(302, 'Redirecting', { location: `${origin}/login` });
+  }
+  return jsonAnswer(401, { message: 'Unauthenticated.' });
+}
+
+function showToken(answer: Answer, token: string): Answer {
+  const headers = { ...answer.headers, 'x-debug-token': token };
+  const isError = answer.status >= 400 && answer.body.startsWith('{"message":"');
+  const body = isError ? answer.body.replace('{"message":"', `{"message":"[token ${token}] `) : answer.body;
+  return { ...answer, headers, body };
+}

@@ -1,0 +1,64 @@
+import { type Answer, invalidAnswer, jsonAnswer, jsonTextAnswer } from './answer.js';
+import { bearerOf } from './bearer.js';
+import { ADVERTISER_COUNT } from './catalogue.js';
+import { momentAt, parseDay } from './days.js';
+import { readPaging } from './paging.js';
+import { type Platform, type PlatformCall, sourceOf } from './platform.js';
+import { readReportQuery } from './read-report-query.js';
+import { type Frame, type ReportRow, renderCsv, renderJson } from './render-report.js';
+import type { Switches } from './switches.js';
+import { creativeRows, type ReportQuery, reportRows } from './truth.js';
+
+/** `campaigns` is the documented report; `creatives` and `export` exist, but no document shows them. */
+export type ReportName = 'campaigns' | 'creatives' | 'export';
+
+/** Answers a report call that has passed authentication. */
+export function answerReport(name: ReportName, platform: Platform, call: PlatformCall): Answer {
+  const { switches } = platform;
+  const at = platform.now();
+  const { today } = momentAt(at, switches.timezone);
+  const read = readReportQuery(call.input, today, switches.absentDates === 422);
+  if ('errors' in read) return invalidAnswer(read.errors);
+  if (read.foreign && switches.foreignAdvertiser !== 'empty')
+    return refuseAccount(switches.foreignAdvertiser);
+  const { query } = read;
+  const emptyDays = new Set(switches.emptyDays.map((day) => parseDay(day) ?? Number.NaN));
+  const source = sourceOf(platform, query, at, emptyDays);
+  const rows = name === 'creatives' ? creativeRows(source, query) : reportRows(source, query);
+  const frame: Frame = {
+    switches,
+    byDate: query.byDate,
+    byCampaign: query.byCampaign,
+    paging: readPaging(call.input, call.origin + call.path),
+    unsplit: () => reportRows(source, { ...query, byDate: false, byCampaign: false }),
+    echo: switches.echoToken ? bearerOf(call.headers) : undefined,
+  };
+  const shown = arrange(rows, query, switches);
+  if (name !== 'export') return jsonTextAnswer(renderJson(shown, frame));
+  return { status: 200, type: 'text/csv; charset=UTF-8', headers: {}, body: renderCsv(shown, frame) };
+}
+
+/** What the platform says of an advertiser that is not under the account. */
+export function refuseAccount(status: 403 | 404 | 422): Answer {
+  if (status === 422) return invalidAnswer({ advertiserId: ['The selected advertiserId is invalid.'] });
+  const message =
+    status === 403 ? 'This action is unauthorized.' : 'No query results for model [Advertiser].';
+  return jsonAnswer(status, { message });
+}
+
+/** The switches that touch which rows are shown, and in what order. */
+function arrange(rows: readonly ReportRow[], query: ReportQuery, switches: Switches): readonly ReportRow[] {
+  const { rowOrder, foreignRows, rowCap } = switches;
+  let shown = [...rows];
+  if (rowOrder === 'date-descending') shown.sort((a, b) => (b.date ?? '').localeCompare(a.date ?? ''));
+  if (rowOrder === 'campaign') shown.sort((a, b) => (a.campaignId ?? 0) - (b.campaignId ?? 0));
+  const [first, ...others] = shown;
+  if (foreignRows && first) shown = [first, { ...first, advertiserId: foreignTo(query) }, ...others];
+  return rowCap > 0 ? shown.slice(0, rowCap) : shown;
+}
+
+/** A sibling of the asked advertiser; when all were asked, one that is not under the account. */
+function foreignTo({ advertiserIds }: ReportQuery): number {
+  const asked = advertiserIds?.[0];
+  return asked === undefined ? ADVERTISER_COUNT + 1 : (asked % ADVERTISER_COUNT) + 1;
+}

@@ -1,0 +1,224 @@
+import { type Answer, jsonAnswer } from './answer.js';
+import { FAULT_KINDS, FAULT_RULES, type Fault } from './faults.js';
+import { checkMembers, InvalidInput, type Rule, text, whole } from './invalid-input.js';
+import { parseForm } from './php-input.js';
+import type { Simulator, TruthQuery } from './simulator-api.js';
+import { SWITCHES } from './switches.js';
+
+/** A call to the control path. */
+export interface ControlCall {
+  readonly method: string;
+  /** Below the base path: `/_sim…`. */
+  readonly path: string;
+  readonly query: string;
+  readonly body: string;
+}
+
+interface Control {
+  readonly about: string;
+  /** What to append to `curl <url>`, beside the path. */
+  readonly example?: string;
+  handle(simulator: Simulator, call: ControlCall): Answer;
+}
+
+const instant: Rule = {
+  allowed: 'a time such as 2026-11-21T10:00:00Z, or milliseconds since 1970',
+  accepts: (value) => !Number.isNaN(readInstant(String(value))),
+};
+
+/** Every control by "METHOD path"; `GET /_sim` shows this table to whoever asks. */
+const CONTROLS: ReadonlyMap<string, Control> = new Map<string, Control>([
+  ['GET /_sim', { about: 'this page', handle: (simulator) => jsonAnswer(200, overview(simulator)) }],
+  [
+    'PATCH /_sim/switches',
+    {
+      about: 'changes switches; answers all of them',
+      example: `-X PATCH -d '{"shape":"paged","rateLimitPerMinute":0}'`,
+      handle(simulator, { body }) {
+        simulator.set(readJson(body));
+        return jsonAnswer(200, simulator.switches);
+      },
+    },
+  ],
+  [
+    'GET /_sim/calls',
+    {
+      about: 'the recorded platform calls, oldest first',
+      handle: (simulator) => jsonAnswer(200, { calls: simulator.calls }),
+    },
+  ],
+  [
+    'DELETE /_sim/calls',
+    {
+      about: 'forgets the recorded calls',
+      example: '-X DELETE',
+      handle(simulator) {
+        simulator.clearCalls();
+        return jsonAnswer(200, { calls: [] });
+      },
+    },
+  ],
+  [
+    'POST /_sim/faults',
+    {
+      about: 'queues a fault; the first that matches a call is played and used up',
+      example: `-d '{"kind":"status","status":429,"retryAfterS":2,"path":"/report/","times":3}'`,
+      handle(simulator, { body }) {
+        simulator.fault(readJson(body) as Fault);
+        return jsonAnswer(201, { faults: simulator.faults });
+      },
+    },
+  ],
+  [
+    'DELETE /_sim/faults',
+    {
+      about: 'clears the queue',
+      example: '-X DELETE',
+      handle(simulator) {
+        simulator.clearFaults();
+        return jsonAnswer(200, { faults: [] });
+      },
+    },
+  ],
+  [
+    'POST /_sim/restate',
+    {
+      about: 'late data: numbers of these days rise now, once; all members are optional',
+      example: `-d '{"advertiserId":1,"from":"2026-11-01","to":"2026-11-07"}'`,
+      handle(simulator, { body }) {
+        simulator.restate(readJson(body));
+        return jsonAnswer(200, { restatedAt: new Date(simulator.now()).toISOString() });
+      },
+    },
+  ],
+  [
+    'POST /_sim/revoke',
+    {
+      about: 'refuses all tokens from now on, or the one given as "token"',
+      example: '-X POST',
+      handle(simulator, { body }) {
+        const input = readJson(body);
+        checkMembers(input, { token: text(/./, 'a token that was issued') });
+        revoke(simulator, input.token as string | undefined);
+        return jsonAnswer(200, { revoked: true });
+      },
+    },
+  ],
+  [
+    'POST /_sim/tokens',
+    {
+      about: 'issues another token, as the dashboard does',
+      example: '-X POST',
+      handle: (simulator) => jsonAnswer(201, { token: simulator.issueToken() }),
+    },
+  ],
+  [
+    'PUT /_sim/clock',
+    {
+      about: 'moves the simulator away from its clock, in milliseconds',
+      example: `-X PUT -d '{"offsetMs":86400000}'`,
+      handle(simulator, { body }) {
+        const input = readJson(body);
+        const most = 20 * 366 * 86_400_000;
+        checkMembers(input, { offsetMs: whole(-most, most) }, ['offsetMs']);
+        simulator.setOffset(Number(input.offsetMs));
+        return jsonAnswer(200, clockOf(simulator));
+      },
+    },
+  ],
+  [
+    'GET /_sim/truth',
+    {
+      about: 'the rows a correct report holds, as plain values; parameters of the report, and "at"',
+      example: `-G -d advertiserId=1 -d byDate=1 -d dateFrom=2026-11-01 -d dateTo=2026-11-07`,
+      handle: answerTruth,
+    },
+  ],
+]);
+
+/** Answers a call to the control path; bad input is a problem+json naming the field and what is allowed. */
+export function answerControl(simulator: Simulator, call: ControlCall): Answer {
+  const control = CONTROLS.get(`${call.method} ${call.path}`);
+  if (!control) return problem(404, 'Not a control', `The controls are: ${[...CONTROLS.keys()].join(', ')}.`);
+  try {
+    return control.handle(simulator, call);
+  } catch (error) {
+    if (error instanceof InvalidInput) return problem(422, 'Invalid input', error.message, error.objections);
+    if (error instanceof SyntaxError) return problem(400, 'Invalid JSON', error.message);
+    throw error;
+  }
+}
+
+/** RFC 9457. */
+function problem(status: number, title: string, detail: string, errors?: InvalidInput['objections']): Answer {
+  const body = JSON.stringify({ type: 'about:blank', title, status, detail, errors });
+  return { status, type: 'application/problem+json', headers: {}, body };
+}
+
+/** A JSON object, or none; its members are checked by whoever takes them. @throws SyntaxError, InvalidInput */
+function readJson(body: string): object {
+  const value: unknown = body.trim() === '' ? {} : JSON.parse(body);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new InvalidInput([{ field: '(body)', message: 'is not an object', allowed: 'a JSON object' }]);
+}
+
+function revoke(simulator: Simulator, token: string | undefined): void {
+  try {
+    simulator.revoke(token);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new InvalidInput([{ field: 'token', message: error.message, allowed: 'a token that was issued' }]);
+  }
+}
+
+function answerTruth(simulator: Simulator, { query }: ControlCall): Answer {
+  const { at: asked, ...parameters } = Object.fromEntries(parseForm(query));
+  if (asked !== undefined) checkMembers({ at: asked }, { at: instant });
+  const at = asked === undefined ? simulator.now() : readInstant(String(asked));
+  // As text, the parameters are not what the type says; `truth` reads them as the report call does.
+  const rows = simulator.truth(parameters as TruthQuery, at);
+  return jsonAnswer(200, { at: new Date(at).toISOString(), rows });
+}
+
+function readInstant(value: string): number {
+  return /^\d{1,15}$/.test(value) ? Number(value) : Date.parse(value);
+}
+
+function clockOf(simulator: Simulator) {
+  const { today, offsetMs } = simulator;
+  return { now: new Date(simulator.now()).toISOString(), today, offsetMs };
+}
+
+function overview(simulator: Simulator) {
+  const { url, account, token, switches, faults, callCount } = simulator;
+  return {
+    about: 'A simulated DSP platform. Change its behaviour below /_sim; see `help`.',
+    ...clockOf(simulator),
+    counts: { calls: callCount, faultsQueued: faults.length },
+    account,
+    token,
+    switches,
+    faults,
+    help: {
+      report: `curl -H 'authorization: Bearer ${token}' -H 'accept: application/json' '${url}/api/v1/report/campaigns/get?advertiserId=1&byDate=1'`,
+      controls: Object.fromEntries(
+        [...CONTROLS].map(([name, { about, example = '' }]) => {
+          const path = name.slice(name.indexOf(' ') + 1);
+          return [name, { about, curl: `curl ${example} ${url}${path}`.replaceAll('  ', ' ') }];
+        }),
+      ),
+      switches: Object.fromEntries(
+        Object.entries(SWITCHES).map(([name, { about, allowed, default: initial }]) => [
+          name,
+          { about, allowed, default: initial },
+        ]),
+      ),
+      faults: {
+        kinds: FAULT_KINDS,
+        members: Object.fromEntries(
+          Object.entries(FAULT_RULES).map(([name, { allowed }]) => [name, allowed]),
+        ),
+      },
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { once, setMaxListeners } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Answer, htmlAnswer } from './answer.js';
+import { answerCall } from './answer-call.js';
+import type { Calls } from './calls.js';
+import type { ControlCall } from './control.js';
+import type { Faults } from './faults.js';
+import { parseForm } from './php-input.js';
+import type { Platform } from './platform.js';
+import { playFault, type Stage } from './play-fault.js';
+import { plainPath, readBody, readCall, splitTarget } from './read-request.js';
+import { send, toWire } from './send-answer.js';
+
+export interface EdgeOptions {
+  readonly platform: Platform;
+  readonly calls: Calls;
+  readonly faults: Faults;
+  /** '' or a prefix such as `/dsp`. */
+  readonly basePath: string;
+  answerControl(call: ControlCall): Answer;
+}
+
+/** The platform's HTTP server. */
+export interface Edge {
+  /** With the base path; '' until it listens. */
+  readonly url: string;
+  /** Rejects with the system's error. */
+  listen(host: string, port: number): Promise<void>;
+  /** Ends pauses, connections and the listener. */
+  close(): Promise<void>;
+}
+
+// What the web server says by itself.
+const NOT_FOUND = htmlAnswer(404, '404 Not Found');
+const TOO_LARGE = htmlAnswer(413, '413 Request Entity Too Large');
+const CONTROL_PATH = /^\/_sim(\/|$)/;
+/** As nginx: longer than any client keeps an idle connection, so that reuse never races with the server's end. */
+const KEEP_ALIVE_MS = 75_000;
+
+export function createEdge(options: EdgeOptions): Edge {
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    handle(options, closing.signal, request, response).catch((error: unknown) => {
+      const isGone = closing.signal.aborted || request.socket.destroyed;
+      if (!isGone) reportDefect(error, response);
+    });
+  });
+  let url = '';
+  return {
+    get url() {
+      return url;
+    },
+    async listen(host, port) {
+      server.listen(port, host);
+      await once(server, 'listening');
+      url = `${originOf(server, host)}${options.basePath}`;
+    },
+    close() {
+      closing.abort();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      return closed;
+    },
+  };
+}
+
+function originOf(server: Server, host: string): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
+/** A defect of the simulator itself: the call fails as the framework's would, the process says why and lives on. */
+function reportDefect(error: unknown, response: ServerResponse): void {
+  process.emitWarning(error instanceof Error ? error : String(error));
+  if (response.headersSent) response.destroy();
+  else response.writeHead(500, { 'content-type': 'application/json' }).end('{"message":"Server Error"}');
+}
+
+/** One request, its body read. */
+interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly closing: AbortSignal;
+  /** Undefined when it was too large. */
+  readonly body: string | undefined;
+}
+
+async function handle(
+  options: EdgeOptions,
+  closing: AbortSignal,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = 'GET', url = '/' } = request;
+  const { path, query } = splitTarget(url);
+  const body = await readBody(request);
+  const below = path.startsWith(options.basePath) ? path.slice(options.basePath.length) : '';
+  // As sent, not as the web server tidies it: a smuggled way here must show up among the platform's calls.
+  if (!CONTROL_PATH.test(below)) return perform(options, { request, response, closing, body });
+  sendControl(options.answerControl({ method, path: below, query, body: body ?? '' }), response);
+}
+
+/** Records the call, then plays the fault that is planned for it, or answers. */
+async function perform(
+  { platform, calls, faults, basePath }: EdgeOptions,
+  { request, response, closing, body }: Visit,
+): Promise<void> {
+  const { method = 'GET', url = '/', headers } = request;
+  const { path: rawPath, query } = splitTarget(url);
+  const path = plainPath(rawPath, basePath);
+  const call =
+    path === undefined || body === undefined ? undefined : readCall(request, path, query, body, basePath);
+  const noteStatus = calls.record({
+    at: platform.now(),
+    method,
+    path: rawPath,
+    url,
+    query: query === '' ? {} : Object.fromEntries(parseForm(query)),
+    headers,
+    body: body ?? '',
+  });
+  const session = calls.total;
+  const stage: Stage = {
+    response,
+    noteStatus,
+    pause: (ms) => pause(ms, undefined, { signal: closing }),
+    toWire: (planned) => toWire(planned, { ...platform.switches, contentEncoding: 'none' }, '', session),
+    trueAnswer() {
+      const answer = call ? answerCall(platform, call) : body === undefined ? TOO_LARGE : NOT_FOUND;
+      return toWire(answer, platform.switches, String(headers['accept-encoding'] ?? ''), session);
+    },
+  };
+  const [from, to] = [call?.input.get('dateFrom'), call?.input.get('dateTo')];
+  const fault = faults.take({ method, path: rawPath, from, to });
+  if (fault) return playFault(fault, stage);
+  const given = stage.trueAnswer();
+  if (platform.switches.latencyMs > 0) await stage.pause(platform.switches.latencyMs);
+  noteStatus(given.status);
+  send(response, given);
+}
+
+function sendControl({ status, type, body }: Answer, response: ServerResponse): void {
+  send(response, { status, headers: { 'content-type': type }, body: Buffer.from(body) });
+}

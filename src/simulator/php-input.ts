@@ -1,0 +1,81 @@
+import { unescape as percentDecode } from 'node:querystring';
+
+/** Parameters by the name the platform's code sees. Lists and maps of a query (`a[]`, `a[x]`) are arrays. */
+export type PhpInput = ReadonlyMap<string, unknown>;
+
+// The document's names as PHP code also sees them: `advertiser.id` arrives as `advertiser_id`.
+const ALIASES = new Map(
+  ['advertiserId', 'userId', 'byDate', 'byCampaign', 'dateFrom', 'dateTo', 'spentBased', 'campaignIds'].map(
+    (name) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), name],
+  ),
+);
+
+/**
+ * Reads a query or a form body as PHP's `parse_str` does: leading spaces are dropped from names, a NUL ends them,
+ * dots and spaces become underscores, the last duplicate wins, and brackets make lists.
+ */
+export function parseForm(form: string): Map<string, unknown> {
+  const input = new Map<string, unknown>();
+  for (const pair of form.split('&')) {
+    const equals = pair.indexOf('=');
+    const rawName = decode(equals < 0 ? pair : pair.slice(0, equals));
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1));
+    const bracket = rawName.indexOf('[');
+    const isList = bracket > 0 && rawName.indexOf(']', bracket) > 0;
+    const name = plainName(isList ? rawName.slice(0, bracket) : rawName);
+    if (name === '') continue;
+    const known = input.get(name);
+    if (!isList) input.set(name, value);
+    else if (Array.isArray(known)) known.push(value);
+    else input.set(name, [value]);
+  }
+  return input;
+}
+
+/**
+ * What the framework calls the request's input: the body (JSON of any method, else a form) laid over the query.
+ * A JSON body that is not an object counts as none.
+ *
+ * @param query the raw query, without its question mark
+ * @param contentType the content-type header, '' when absent
+ */
+export function readInput(query: string, contentType: string, body: string): PhpInput {
+  const input = query === '' ? new Map<string, unknown>() : parseForm(query);
+  if (body === '') return input;
+  for (const [name, value] of readBody(contentType.toLowerCase(), body)) input.set(name, value);
+  return input;
+}
+
+function readBody(contentType: string, body: string): Map<string, unknown> {
+  if (isJson(contentType)) {
+    const members = Object.entries(parseObject(body));
+    return new Map(members.map(([name, value]) => [plainName(name), value]));
+  }
+  return contentType.startsWith('application/x-www-form-urlencoded') ? parseForm(body) : new Map();
+}
+
+/** @returns whether the framework takes this content type for JSON */
+export function isJson(contentType: string): boolean {
+  return contentType.includes('/json') || contentType.includes('+json');
+}
+
+/** @returns the members of a JSON object; none for anything else, as the framework does. */
+export function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
+
+function decode(text: string): string {
+  return /[%+]/.test(text) ? percentDecode(text.replaceAll('+', ' ')) : text;
+}
+
+function plainName(raw: string): string {
+  const nul = raw.indexOf('\0');
+  const name = (nul < 0 ? raw : raw.slice(0, nul)).replace(/^ +/, '').replace(/[. []/g, '_');
+  return ALIASES.get(name) ?? name;
+}

@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '../clock.js';
+import { type CampaignBook, createCampaignBook } from './campaign-book.js';
+import { type Advertiser, buildCatalogue } from './catalogue.js';
+import { momentAt } from './days.js';
+import type { Restatement } from './delivery.js';
+import type { PhpInput } from './php-input.js';
+import { createRateLimit, type RateLimit } from './rate-limit.js';
+import { DEFAULT_SWITCHES, patchSwitches, type Switches } from './switches.js';
+import { type Account, accountOf, createTokens, type Tokens } from './tokens.js';
+import type { ReportQuery, Source } from './truth.js';
+
+/** Everything one simulated platform is made of. Two platforms share nothing. */
+export interface Platform {
+  readonly seed: number;
+  readonly catalogue: ReadonlyMap<number, Advertiser>;
+  readonly account: Account;
+  readonly tokens: Tokens;
+  readonly rateLimit: RateLimit;
+  readonly campaigns: CampaignBook;
+  switches: Switches;
+  /** How far "now" is from the clock. */
+  offsetMs: number;
+  restatements: readonly Restatement[];
+  /** Milliseconds since the Unix epoch, as this platform sees it. */
+  now(): number;
+}
+
+/**
+ * @param switches laid over the defaults
+ * @throws InvalidInput for unknown switches or values
+ */
+export function createPlatform(seed: number, clock: Clock, switches: Partial<Switches>): Platform {
+  const catalogue = buildCatalogue(seed);
+  const platform: Platform = {
+    seed,
+    catalogue,
+    account: accountOf(seed),
+    tokens: createTokens(seed),
+    rateLimit: createRateLimit(),
+    campaigns: createCampaignBook(catalogue),
+    switches: patchSwitches(DEFAULT_SWITCHES, switches),
+    offsetMs: 0,
+    restatements: [],
+    now: () => clock.now() + platform.offsetMs,
+  };
+  return platform;
+}
+
+/** A call as the platform's code sees it, after web server and framework have read it. */
+export interface PlatformCall {
+  /** After method override. */
+  readonly method: string;
+  /** Decoded, without empty or dot segments, without the simulator's base path. */
+  readonly path: string;
+  /** Scheme, host and base path that the caller used. */
+  readonly origin: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly input: PhpInput;
+  readonly body: string;
+}
+
+/**
+ * @param at milliseconds since the Unix epoch; restatements that came later are not known yet
+ * @param emptyDays day numbers answered without rows
+ * @returns what the pure report functions are given for this question
+ */
+export function sourceOf(
+  platform: Platform,
+  query: ReportQuery,
+  at: number,
+  emptyDays: ReadonlySet<number>,
+): Source {
+  const { switches, seed, catalogue, restatements } = platform;
+  const { restateDays, timezone, divisible } = switches;
+  const attributed = query.byDate && !divisible ? { attributedTo: { from: query.from, to: query.to } } : {};
+  return {
+    catalogue,
+    emptyDays,
+    world: {
+      seed,
+      moment: momentAt(at, timezone),
+      restateDays,
+      restatements: restatements.filter((restatement) => restatement.at <= at),
+      ...attributed,
+    },
+  };
+}

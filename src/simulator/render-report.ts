@@ -1,0 +1,137 @@
+import { type Paging, pageMembers } from './paging.js';
+import type { Switches } from './switches.js';
+import type { CreativeRow, TruthRow } from './truth.js';
+
+/** A row of either report; `reach` only where it is known. */
+export type ReportRow = TruthRow | CreativeRow;
+
+/** What the rows are put into, beside themselves. */
+export interface Frame {
+  readonly switches: Switches;
+  readonly byDate: boolean;
+  readonly byCampaign: boolean;
+  /** Used when the shape is paged. */
+  readonly paging: Paging;
+  /** Rows of the same period, not split; used when the shape has totals. */
+  unsplit(): readonly TruthRow[];
+  /** The caller's token, when a hostile platform shows it in each row. */
+  readonly echo: string | undefined;
+}
+
+type Member = 'date' | 'creativeId' | 'creativeName' | 'campaignId' | 'campaignName' | keyof TruthRow;
+interface Column {
+  readonly member: Member;
+  readonly snake: string;
+  readonly kind: 'date' | 'id' | 'text' | 'count' | 'decimal';
+}
+
+const COLUMNS: readonly Column[] = [
+  { member: 'date', snake: 'date', kind: 'date' },
+  { member: 'creativeId', snake: 'creative_id', kind: 'id' },
+  { member: 'creativeName', snake: 'creative_name', kind: 'text' },
+  { member: 'campaignId', snake: 'campaign_id', kind: 'id' },
+  { member: 'campaignName', snake: 'campaign_name', kind: 'text' },
+  { member: 'advertiserId', snake: 'advertiser_id', kind: 'id' },
+  { member: 'currency', snake: 'currency', kind: 'text' },
+  { member: 'impressions', snake: 'impressions', kind: 'count' },
+  { member: 'clicks', snake: 'clicks', kind: 'count' },
+  { member: 'spent', snake: 'spent', kind: 'decimal' },
+  { member: 'reach', snake: 'reach', kind: 'count' },
+];
+
+/** @returns the JSON text of a report in the shape and spelling the switches ask for */
+export function renderJson(rows: readonly ReportRow[], frame: Frame): string {
+  const { shape, rowsAccount } = frame.switches;
+  const columns = COLUMNS.filter(({ member }) => rowsAccount || member !== 'advertiserId');
+  const texts = rows.map((row) => rowText(row, columns, frame));
+  const list = (items: readonly string[]) => `[${items.join(',')}]`;
+  switch (shape) {
+    case 'array':
+      return list(texts);
+    case 'nested':
+      return `{"status":"ok","result":{"rows":${list(texts)}}}`;
+    case 'totals':
+      return `{"data":${list(texts)},"totals":${totalsText(frame)}}`;
+    case 'paged':
+      return pagedText(texts, frame);
+    case 'object':
+      return !frame.byDate && !frame.byCampaign && texts[0] && texts.length === 1
+        ? texts[0]
+        : `{"data":${list(texts)}}`;
+    case 'data':
+      return `{"data":${list(texts)}}`;
+  }
+}
+
+/** @returns RFC 4180 text with a header line; the same spellings as JSON */
+export function renderCsv(rows: readonly ReportRow[], frame: Frame): string {
+  const { names, rowsAccount } = frame.switches;
+  const columns = COLUMNS.filter(({ member }) => {
+    if (member === 'date') return frame.byDate;
+    if (member === 'campaignId' || member === 'campaignName') return frame.byCampaign;
+    if (member === 'creativeId' || member === 'creativeName') return false;
+    return member !== 'advertiserId' || rowsAccount;
+  });
+  const header = columns.map(({ member, snake }) => (names === 'camel' ? member : snake));
+  const lines = rows.map((row) =>
+    columns.map((column) => csvCell(String(spell(column, memberOf(row, column.member), frame.switches)))),
+  );
+  const echo = frame.echo === undefined ? [] : [[csvCell(`debug ${frame.echo}`)]];
+  return [header, ...lines, ...echo].map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
+function csvCell(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+function rowText(row: ReportRow, columns: readonly Column[], { switches, echo }: Frame): string {
+  let text = '';
+  for (const column of columns) {
+    const value = memberOf(row, column.member);
+    if (value === undefined) continue;
+    const name = switches.names === 'camel' ? column.member : column.snake;
+    text += `${text === '' ? '{' : ','}"${name}":${JSON.stringify(spell(column, value, switches))}`;
+  }
+  if (switches.hugeNumbers) text += ',"serial":9007199254740993,"weight":1e400,"score":0.1234567890123456789';
+  if (echo !== undefined) text += `,"debug":${JSON.stringify(echo)}`;
+  return `${text}}`;
+}
+
+function memberOf(row: ReportRow, member: Member): string | number | undefined {
+  const values: Partial<Record<Member, string | number>> = row;
+  return values[member];
+}
+
+function spell({ kind }: Column, value: string | number | undefined, switches: Switches): string | number {
+  if (value === undefined) return '';
+  if (kind === 'decimal') return switches.decimals === 'strings' ? Number(value).toFixed(4) : value;
+  if (kind === 'id') return switches.ids === 'strings' ? String(value) : value;
+  if (kind !== 'date') return value;
+  if (switches.dates === 'datetime') return `${value} 00:00:00`;
+  return switches.dates === 'iso' ? `${value}T00:00:00.000000Z` : value;
+}
+
+function totalsText({ switches, unsplit }: Frame): string {
+  let [impressions, clicks, spent, reach] = [0, 0, 0, 0];
+  for (const row of unsplit()) {
+    impressions += row.impressions;
+    clicks += row.clicks;
+    spent += row.spent;
+    // Advertisers share nobody, so their reach may be added.
+    reach += row.reach;
+  }
+  const rounded = Number(spent.toFixed(4));
+  return JSON.stringify({
+    impressions,
+    clicks,
+    spent: switches.decimals === 'strings' ? rounded.toFixed(4) : rounded,
+    reach,
+  });
+}
+
+function pagedText(texts: readonly string[], { paging }: Frame): string {
+  const { page, perPage } = paging;
+  const shown = texts.slice((page - 1) * perPage, page * perPage);
+  const { links, meta } = pageMembers(texts.length, shown.length, paging);
+  return `{"data":[${shown.join(',')}],"links":${JSON.stringify(links)},"meta":${JSON.stringify(meta)}}`;
+}

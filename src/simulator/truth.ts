@@ -1,0 +1,154 @@
+import { countPeople, type Run, reachedOn } from './audience.js';
+import type { Advertiser, Campaign } from './catalogue.js';
+import { formatDay } from './days.js';
+import { deliveryOf, type World } from './delivery.js';
+
+/** What a report is asked for, with days as day numbers and every default decided. */
+export interface ReportQuery {
+  /** Undefined: all children of the account. */
+  readonly advertiserIds: readonly number[] | undefined;
+  readonly from: number;
+  readonly to: number;
+  readonly byDate: boolean;
+  readonly byCampaign: boolean;
+  readonly spentBased: 'usd' | 'local';
+  /** Undefined: all campaigns. */
+  readonly campaignIds: readonly number[] | undefined;
+}
+
+/** A row of the campaign report, before any switch changes its names or spelling. */
+export interface TruthRow {
+  /** `YYYY-MM-DD`, in a report by date. */
+  readonly date?: string;
+  /** In a report by campaign. */
+  readonly campaignId?: number;
+  readonly campaignName?: string;
+  readonly advertiserId: number;
+  /** ISO 4217, of `spent`. */
+  readonly currency: string;
+  readonly impressions: number;
+  readonly clicks: number;
+  /** In units of `currency`, with at most four decimal places. */
+  readonly spent: number;
+  /** Different people: never a sum of other rows' reach. */
+  readonly reach: number;
+}
+
+/** A row of the creative report. Reach by creative is not known. */
+export interface CreativeRow extends Omit<TruthRow, 'reach' | 'campaignName'> {
+  readonly creativeId: number;
+  readonly creativeName: string;
+}
+
+export interface Source {
+  readonly catalogue: ReadonlyMap<number, Advertiser>;
+  readonly world: World;
+  /** Day numbers that an outage has emptied. */
+  readonly emptyDays: ReadonlySet<number>;
+}
+
+interface Figures {
+  readonly impressions: number;
+  readonly clicks: number;
+  readonly spent: number;
+  readonly reach: number;
+}
+
+/**
+ * The campaign report as the platform means it: by date first, then by advertiser, then by campaign.
+ * Split reports hold a row only where something was delivered; the unsplit one always has one row per advertiser.
+ */
+export function reportRows(source: Source, query: ReportQuery): TruthRow[] {
+  const scope = scopeOf(source.catalogue, query);
+  if (!query.byDate) return periodRows(source, query, scope, query.from, query.to);
+  const rows: TruthRow[] = [];
+  const [first, last] = daysOf(scope, query, source.world);
+  for (let day = first; day <= last; day++) {
+    const date = formatDay(day);
+    for (const row of periodRows(source, query, scope, day, day)) rows.push({ date, ...row });
+  }
+  return rows;
+}
+
+/** The creative report: the campaign report's figures, divided among each campaign's creatives. */
+export function creativeRows(source: Source, query: ReportQuery): CreativeRow[] {
+  return reportRows(source, { ...query, byCampaign: true }).flatMap(({ reach: _, campaignName, ...row }) => {
+    const campaigns = source.catalogue.get(row.advertiserId)?.campaigns ?? [];
+    const creatives = campaigns.find(({ id }) => id === row.campaignId)?.creatives ?? [];
+    return creatives.map(({ id, name, from, to }) => {
+      const slice = (total: number) => Math.floor(total * to) - Math.floor(total * from);
+      const [impressions, clicks] = [slice(row.impressions), slice(row.clicks)];
+      const spent = slice(Math.round(row.spent * 10_000)) / 10_000;
+      return { ...row, creativeId: id, creativeName: name, impressions, clicks, spent };
+    });
+  });
+}
+
+type Scope = readonly { readonly advertiser: Advertiser; readonly campaigns: readonly Campaign[] }[];
+
+function scopeOf(catalogue: ReadonlyMap<number, Advertiser>, query: ReportQuery): Scope {
+  const { advertiserIds, campaignIds } = query;
+  const asked = advertiserIds && new Set(advertiserIds);
+  const scope = [...catalogue.values()]
+    .filter(({ id }) => !asked || asked.has(id))
+    .map((advertiser) => ({
+      advertiser,
+      campaigns: advertiser.campaigns.filter(({ id }) => !campaignIds || campaignIds.includes(id)),
+    }));
+  // "These campaigns" without an advertiser means their advertisers, not a row of zeros for everybody else.
+  return campaignIds && !asked ? scope.filter(({ campaigns }) => campaigns.length > 0) : scope;
+}
+
+/** The asked days that can have rows at all, so that a period of ten thousand years costs nothing. */
+function daysOf(scope: Scope, query: ReportQuery, world: World): readonly [number, number] {
+  const campaigns = scope.flatMap((entry) => entry.campaigns);
+  const first = campaigns.reduce((day, { from }) => Math.min(day, from), Number.POSITIVE_INFINITY);
+  return [Math.max(query.from, first), Math.min(query.to, world.moment.today)];
+}
+
+function periodRows(source: Source, query: ReportQuery, scope: Scope, from: number, to: number): TruthRow[] {
+  const rows: TruthRow[] = [];
+  const unsplit = !query.byDate && !query.byCampaign;
+  for (const { advertiser, campaigns } of scope) {
+    const local = query.spentBased === 'local';
+    const money = local ? advertiser : { currency: 'USD', rate: 1 };
+    const { id: advertiserId, people } = advertiser;
+    const { currency, rate } = money;
+    for (const group of query.byCampaign ? campaigns.map((campaign) => [campaign]) : [campaigns]) {
+      const figures = sum(source, group, from, to, rate, people);
+      if (figures.impressions === 0 && !unsplit) continue;
+      const [campaign] = query.byCampaign ? group : [];
+      const split = campaign ? { campaignId: campaign.id, campaignName: campaign.name } : {};
+      rows.push({ ...split, advertiserId, currency, ...figures });
+    }
+  }
+  return rows;
+}
+
+/** One row's figures: whatever these campaigns delivered on these days, each person counted once. */
+function sum(
+  { world, emptyDays }: Source,
+  campaigns: readonly Campaign[],
+  from: number,
+  to: number,
+  rate: number,
+  people: number,
+): Figures {
+  let impressions = 0;
+  let clicks = 0;
+  let spent = 0;
+  const reached: Run[] = [];
+  for (const campaign of campaigns) {
+    const last = Math.min(to, campaign.to, world.moment.today);
+    for (let day = Math.max(from, campaign.from); day <= last; day++) {
+      const delivery = emptyDays.has(day) ? undefined : deliveryOf(world, campaign, day);
+      if (!delivery) continue;
+      impressions += delivery.impressions;
+      clicks += delivery.clicks;
+      // Converted and rounded per campaign and day, as money is booked: every split then sums to the same spend.
+      spent += Math.round(delivery.spentUsd * rate);
+      reached.push(...reachedOn(world.seed, campaign, day, delivery.impressions, people));
+    }
+  }
+  return { impressions, clicks, spent: spent / 10_000, reach: countPeople(reached) };
+}
