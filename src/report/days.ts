@@ -1,0 +1,49 @@
+/**
+ * Calendar days as ISO text (`2026-11-01`) and as day numbers (days since 1970-01-01).
+ * Day arithmetic is done on numbers, so that daylight saving cannot touch it.
+ */
+
+const DAY_MS = 86_400_000;
+
+/** @returns the day number of a real calendar day, or null for anything else, 30 February included. */
+export function dayNumber(iso: string): number | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(iso)) return null;
+  const ms = Date.parse(`${iso}T00:00:00Z`);
+  // Date.parse refuses 31 April in some engines and rolls it over in others: only the round trip is sure.
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(iso)) return null;
+  return ms / DAY_MS;
+}
+
+/** Four-digit years only, which is all the gateway accepts. */
+export function isoDay(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/**
+ * The calendar day it is in a time zone.
+ * @param nowMs milliseconds since the epoch
+ * @param timezone IANA name
+ */
+export function dayAt(nowMs: number, timezone: string): number {
+  if (timezone === 'UTC') return Math.floor(nowMs / DAY_MS);
+  let formatter = formatters.get(timezone);
+  if (formatter === undefined) {
+    formatter = new Intl.DateTimeFormat('en-CA', {
+      timeZone: timezone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    });
+    formatters.set(timezone, formatter);
+  }
+  return dayNumber(formatter.format(nowMs)) as number;
+}
+
+/** Every day from `from` to `to`, both included. */
+export function daysBetween(from: string, to: string): string[] {
+  const first = dayNumber(from) as number;
+  const last = dayNumber(to) as number;
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => isoDay(first + index));
+}

@@ -1,0 +1,232 @@
+/**
+ * Lossless JSON (RFC 8259): what `JSON.parse` rounds or merges is kept, or refused.
+ *
+ * Numbers keep their source text, objects keep the order of their members, `__proto__` and `constructor` are
+ * names like any other, and a name given twice is an error, for two readers may take it two ways.
+ */
+
+import { JsonError } from './json-error.js';
+import { endOfNumber, endOfSpace, endOfString } from './json-scan.js';
+import { addName, beginningOf, interned, NO_SHAPE, type Shape } from './json-shape.js';
+
+/** A number as it was written; its text always has the form of RFC 8259, section 6. */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * An object as two lists of one length. `names` is shared by neighbouring objects with the same members, so
+ * that a table of rows holds its names once and equal shapes can be told by identity.
+ */
+export class JsonObject {
+  readonly names: readonly string[];
+  readonly values: readonly Json[];
+
+  constructor(names: readonly string[], values: readonly Json[]) {
+    this.names = names;
+    this.values = values;
+  }
+
+  /** @returns the member's value, `undefined` when there is none. Takes time in proportion to the members. */
+  get(name: string): Json | undefined {
+    const at = this.names.indexOf(name);
+    return at < 0 ? undefined : this.values[at];
+  }
+}
+
+export type Json = null | boolean | string | JsonNumber | JsonArray | JsonObject;
+export interface JsonArray extends ReadonlyArray<Json> {}
+
+/** `Array.isArray`, which by itself does not narrow read-only lists. */
+export function isJsonArray(value: Json | undefined): value is JsonArray {
+  return Array.isArray(value);
+}
+
+/**
+ * Writes compact JSON: no spaces and never a raw line break. Lone surrogates are written as escapes.
+ *
+ * @param writeNumber gives a number's JSON; by default its source text.
+ */
+export function writeJson(value: Json, writeNumber = (number: JsonNumber): string => number.text): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value instanceof JsonNumber) return writeNumber(value);
+  if (value instanceof JsonObject) {
+    const members = value.values.map(
+      (member, index) => `${JSON.stringify(value.names[index])}:${writeJson(member, writeNumber)}`,
+    );
+    return `{${members.join(',')}}`;
+  }
+  if (isJsonArray(value)) return `[${value.map((item) => writeJson(item, writeNumber)).join(',')}]`;
+  return String(value);
+}
+
+export interface ParseOptions {
+  /** How many arrays and objects may stand in one another: 0 to 1,000, so that the stack suffices. Default 64. */
+  readonly maxDepth?: number;
+  /** Whether one byte order mark in front is overlooked (section 8.1 leaves it to the reader). Default false. */
+  readonly allowBom?: boolean;
+}
+
+interface Cursor {
+  readonly text: string;
+  readonly maxDepth: number;
+  at: number;
+  depth: number;
+  /** The name or index being read, by level; undefined while it is not known. */
+  readonly path: (string | number | undefined)[];
+  /** The shape of the last object, by level: rows repeat it, and comparing is quicker than reading. */
+  readonly shapes: Shape[];
+  /** Every shape met. */
+  readonly interned: Map<string, Shape>;
+}
+
+/**
+ * Reads one JSON text.
+ *
+ * @throws {JsonError} for whatever RFC 8259 does not allow, a duplicate member name, or too deep a nesting.
+ */
+export function parseJson(text: string, options: ParseOptions = {}): Json {
+  const { maxDepth = 64, allowBom = false } = options;
+  if (!(maxDepth >= 0 && maxDepth <= 1_000)) throw new RangeError('maxDepth must be 0 to 1000');
+  const at = allowBom && text.charCodeAt(0) === 0xfeff ? 1 : 0;
+  const cursor: Cursor = { text, maxDepth, at, depth: 0, path: [], shapes: [], interned: new Map() };
+  const value = readValue(cursor);
+  skipSpace(cursor);
+  if (cursor.at < text.length) fail(cursor, 'text after the end');
+  return value;
+}
+
+function fail(cursor: Cursor, reason: string): never {
+  const path = cursor.path.slice(0, cursor.depth).filter((step) => step !== undefined);
+  throw new JsonError(reason, cursor.at, path);
+}
+
+/** Moves to the next character that is not white space. @returns its code, NaN at the end of the text. */
+function skipSpace(cursor: Cursor): number {
+  cursor.at = endOfSpace(cursor.text, cursor.at);
+  return cursor.text.charCodeAt(cursor.at);
+}
+
+function readValue(cursor: Cursor): Json {
+  switch (skipSpace(cursor)) {
+    case 0x7b:
+      return readObject(cursor);
+    case 0x5b:
+      return readArray(cursor);
+    case 0x22:
+      return readString(cursor);
+    case 0x74:
+      return readWord(cursor, 'true', true);
+    case 0x66:
+      return readWord(cursor, 'false', false);
+    case 0x6e:
+      return readWord(cursor, 'null', null);
+    default:
+      return readNumber(cursor);
+  }
+}
+
+function enter(cursor: Cursor): number {
+  if (cursor.depth >= cursor.maxDepth) fail(cursor, `more than ${cursor.maxDepth} levels`);
+  cursor.at += 1;
+  cursor.depth += 1;
+  return cursor.depth - 1;
+}
+
+/** Passes the comma between two items, or the closing bracket. @returns whether another item follows. */
+function hasNext(cursor: Cursor, close: number): boolean {
+  const code = skipSpace(cursor);
+  if (code !== 0x2c && code !== close) fail(cursor, 'a comma or the closing bracket is missing');
+  cursor.at += 1;
+  return code !== close;
+}
+
+function readArray(cursor: Cursor): JsonArray {
+  const level = enter(cursor);
+  const items: Json[] = [];
+  if (skipSpace(cursor) === 0x5d) cursor.at += 1;
+  else {
+    do {
+      cursor.path[level] = items.length;
+      items.push(readValue(cursor));
+    } while (hasNext(cursor, 0x5d));
+  }
+  cursor.depth -= 1;
+  return items;
+}
+
+function readObject(cursor: Cursor): JsonObject {
+  const level = enter(cursor);
+  const known = cursor.shapes[level] ?? NO_SHAPE;
+  let shape = known;
+  const values: Json[] = [];
+  if (skipSpace(cursor) === 0x7d) cursor.at += 1;
+  else {
+    do {
+      skipSpace(cursor);
+      const expected = shape === known ? known.sources[values.length] : undefined;
+      if (expected !== undefined && cursor.text.startsWith(expected, cursor.at)) cursor.at += expected.length;
+      else {
+        if (shape === known) shape = beginningOf(known, values.length);
+        readName(cursor, shape, level);
+      }
+      cursor.path[level] = shape.names[values.length];
+      if (skipSpace(cursor) !== 0x3a) fail(cursor, 'a colon is missing');
+      cursor.at += 1;
+      values.push(readValue(cursor));
+    } while (hasNext(cursor, 0x7d));
+  }
+  if (values.length < shape.names.length) shape = beginningOf(shape, values.length);
+  if (shape !== known) shape = interned(cursor.interned, shape);
+  cursor.shapes[level] = shape;
+  cursor.depth -= 1;
+  return new JsonObject(shape.names, values);
+}
+
+function readName(cursor: Cursor, shape: Shape, level: number): void {
+  cursor.path[level] = undefined;
+  const start = cursor.at;
+  if (cursor.text.charCodeAt(start) !== 0x22) fail(cursor, 'a member name is missing');
+  const name = readString(cursor);
+  if (!addName(shape, name, cursor.text.slice(start, cursor.at))) {
+    cursor.at = start;
+    cursor.path[level] = name;
+    fail(cursor, 'a duplicate member name');
+  }
+}
+
+function readString(cursor: Cursor): string {
+  const start = cursor.at;
+  const end = endOfString(cursor.text, start);
+  if (end < 0) fail(cursor, 'a string without end, or with a control character');
+  const content = cursor.text.slice(start + 1, end - 1);
+  const value = content.includes('\\') ? readEscapes(cursor, end) : content;
+  cursor.at = end;
+  return value;
+}
+
+function readEscapes(cursor: Cursor, end: number): string {
+  try {
+    return JSON.parse(cursor.text.slice(cursor.at, end));
+  } catch {
+    fail(cursor, 'a string with a bad escape');
+  }
+}
+
+function readWord<T>(cursor: Cursor, word: string, value: T): T {
+  if (!cursor.text.startsWith(word, cursor.at)) fail(cursor, 'not a JSON value');
+  cursor.at += word.length;
+  return value;
+}
+
+function readNumber(cursor: Cursor): JsonNumber {
+  const start = cursor.at;
+  const end = endOfNumber(cursor.text, start);
+  if (end < 0) fail(cursor, 'not a JSON value');
+  cursor.at = end;
+  return new JsonNumber(cursor.text.slice(start, end));
+}

@@ -1,0 +1,154 @@
+/**
+ * The platform's answer as the gateway gives it: rows with camelCase names, ISO dates, and numbers only where
+ * JavaScript holds their decimal value exactly. Rows come as ready JSON text, so that serving them is a join.
+ */
+
+import { collectAccounts } from './accounts.js';
+import { isoDate } from './iso-date.js';
+import { type Json, type JsonNumber, type JsonObject, parseJson, writeJson } from './json.js';
+import { numberInString, numberTokenJson } from './number-text.js';
+import type { Paging } from './paging.js';
+import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
+import { type Cuttable, findRows, judgeCuttable, type RowsAsk } from './rows.js';
+
+export interface NormalizeAsk extends RowsAsk {
+  /** Tells the members that name an account; see accounts.ts. */
+  readonly accountPattern: RegExp;
+}
+
+export interface NormalizedRow {
+  /** Compact JSON, without any raw line break. */
+  readonly json: string;
+  /** `YYYY-MM-DD`, null when the row has no date that is a whole day. */
+  readonly date: string | null;
+  /** The names in `json`, in order; one list for all rows of the same shape. */
+  readonly columns: readonly string[];
+}
+
+export interface Normalized {
+  /** In date order when split by date, the platform's own order within a day; else as the platform gave them. */
+  readonly rows: readonly NormalizedRow[];
+  /** All columns, in the order in which the platform's rows first showed them. */
+  readonly columns: readonly string[];
+  /** What the document names as accounts, distinct, in the order of their UTF-16 units. */
+  readonly accounts: readonly string[];
+  readonly cuttable: Cuttable;
+  readonly paging: Paging | null;
+}
+
+/**
+ * Reads and normalises one answer.
+ *
+ * @throws {JsonError} when it is not strict JSON
+ * @throws {RowsError} when its rows cannot be told
+ */
+export function normalizeAnswer(text: string, ask: NormalizeAsk): Normalized {
+  const document = parseJson(text, { allowBom: true });
+  const found = findRows(document, ask);
+  const columns = new Set<string>();
+  const rows = normalizeRows(found.rows, ask.rule.dateField, columns);
+  return {
+    rows: ask.byDate ? orderByDate(rows) : rows,
+    columns: [...columns],
+    accounts: [...collectAccounts(document, ask.accountPattern)].map(ownText).sort(),
+    cuttable: judgeCuttable(
+      found,
+      rows.map((row) => row.date),
+      ask.period,
+    ),
+    paging: found.paging,
+  };
+}
+
+/** Rows in date order, those of one day in the order given; rows without a date come last. Linear in the rows. */
+export function orderByDate(rows: readonly NormalizedRow[]): readonly NormalizedRow[] {
+  const days = new Map<string, NormalizedRow[]>();
+  for (const row of rows) {
+    const key = row.date ?? UNDATED;
+    const day = days.get(key);
+    if (day === undefined) days.set(key, [row]);
+    else day.push(row);
+  }
+  return [...days.keys()].sort().flatMap((key) => days.get(key) ?? []);
+}
+
+/** Sorts behind every date. */
+const UNDATED = '~';
+
+/** What is the same for all rows with the same members. */
+interface Plan {
+  readonly columns: readonly string[];
+  /** The names as JSON, each with its colon. */
+  readonly prefixes: readonly string[];
+  /** Which members stay text even when they look like a number. */
+  readonly text: readonly boolean[];
+  readonly dateAt: number;
+}
+
+/** @param columns receives the columns of all rows */
+function normalizeRows(
+  rows: readonly JsonObject[],
+  dateField: string | undefined,
+  columns: Set<string>,
+): NormalizedRow[] {
+  const field = dateFieldOf(rows[0]?.names ?? [], dateField);
+  const plans = new Map<readonly string[], Plan>();
+  const dates = new Map<string, string | null>();
+  return rows.map((row) => {
+    let plan = plans.get(row.names);
+    if (plan === undefined) {
+      plan = planFor(row.names, field);
+      plans.set(row.names, plan);
+      for (const column of plan.columns) columns.add(column);
+    }
+    const date = dateOf(row.values[plan.dateAt], dates);
+    return { json: writeRow(row.values, plan, date), date, columns: plan.columns };
+  });
+}
+
+function planFor(names: readonly string[], field: string): Plan {
+  const columns = columnNames(names).map(ownText);
+  const dateAt = dateIndex(names, field);
+  return {
+    columns,
+    prefixes: columns.map((column) => `${JSON.stringify(column)}:`),
+    text: names.map((name, index) => index === dateAt || holdsText(name, columns[index] as string)),
+    dateAt,
+  };
+}
+
+/** @param known dates read before: a report has few, and many rows of each */
+function dateOf(value: Json | undefined, known: Map<string, string | null>): string | null {
+  if (typeof value !== 'string') return null;
+  let date = known.get(value);
+  if (date === undefined) {
+    date = isoDate(value);
+    known.set(value, date);
+  }
+  return date;
+}
+
+function writeRow(values: readonly Json[], plan: Plan, date: string | null): string {
+  const parts: string[] = [];
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at] as Json;
+    const known = at === plan.dateAt ? date : null;
+    const cell = known === null ? cellJson(value, plan.text[at] as boolean) : `"${known}"`;
+    parts.push(plan.prefixes[at] + cell);
+  }
+  return `{${parts.join()}}`;
+}
+
+function cellJson(value: Json, isText: boolean): string {
+  if (typeof value !== 'string') return writeJson(value, tokenJson);
+  return (isText ? null : numberInString(value)) ?? JSON.stringify(value);
+}
+
+function tokenJson(number: JsonNumber): string {
+  return numberTokenJson(number.text);
+}
+
+/** A copy that does not keep the whole answer in memory, as a piece cut from it would. */
+function ownText(piece: string): string {
+  return JSON.parse(JSON.stringify(piece));
+}
