@@ -1,0 +1,168 @@
+/**
+ * Parts to a finished body: rows are joined, never parsed; the ETag is made from digests, so that a 304 needs no
+ * body at all.
+ */
+import type { CanonicalReport } from './canonicalize.js';
+import { toCsv } from './csv.js';
+import { dayNumber, daysBetween } from './days.js';
+import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
+import type { Format } from './gateway-options.js';
+import { toNdjson } from './ndjson.js';
+import { type BytesHeader, type Part, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './part.js';
+import { digest } from './platform-call.js';
+
+export interface AssembleAsk {
+  readonly report: CanonicalReport;
+  readonly format: Exclude<Format, 'raw'>;
+  /** In date order when the report is split by date. */
+  readonly parts: readonly Part<RowsHeader>[];
+  /** The unsplit report of the same period, when it was asked for. */
+  readonly totals: Part<RowsHeader> | null;
+  readonly days: boolean;
+  readonly bom: boolean;
+  readonly nowMs: number;
+  readonly rules: FreshnessRules;
+}
+
+export interface Assembled {
+  readonly status: number;
+  readonly contentType: string;
+  /** Opaque tag without quotes; changes with everything the body shows. */
+  readonly tag: string;
+  /** When the oldest part was fetched. */
+  readonly asOfMs: number;
+  /** When the first part stops being fresh. */
+  readonly freshUntilMs: number;
+  readonly stale: boolean;
+  readonly rowCount: number;
+  /** About the size of the body, known before it is made. */
+  readonly weight: number;
+  /** Account ids the answer holds. */
+  readonly accounts: readonly string[];
+  /** The oldest purge state among the parts. */
+  readonly seq: number;
+  readonly body: () => Buffer;
+}
+
+const CONTENT_TYPES = {
+  json: 'application/json; charset=utf-8',
+  csv: 'text/csv; charset=utf-8; header=present',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+};
+
+export function assemble(ask: AssembleAsk): Assembled {
+  const { parts, totals, nowMs, rules, format } = ask;
+  const all = totals === null ? parts : [...parts, totals];
+  const asOfMs = Math.min(...all.map(({ header }) => header.fetchedAt));
+  const stale = all.some(({ header }) => stateAt(header, rules, nowMs) !== 'fresh');
+  const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
+  const meta = format === 'json' ? writeMeta(ask, asOfMs, stale, rowCount) : '';
+  const hashes = parts.map(({ header }) => header.hash);
+  return {
+    status: 200,
+    contentType: CONTENT_TYPES[format],
+    tag: digest([format, String(ask.bom), meta, ...hashes]).slice(0, 22),
+    asOfMs,
+    freshUntilMs: Math.min(...all.map(({ header }) => header.fetchedAt + freshForMs(header, rules))),
+    stale,
+    rowCount,
+    weight: parts.reduce((sum, { body }) => sum + body.length, meta.length),
+    accounts: [...new Set(all.flatMap(({ header }) => header.accounts))],
+    seq: Math.min(...all.map(({ header }) => header.seq)),
+    body: () => writeBody(ask, meta),
+  };
+}
+
+/** The platform's own bytes: nothing is added, nothing is read into them. */
+export function assembleBytes(
+  part: Part<BytesHeader | RefusalHeader>,
+  rules: FreshnessRules,
+  nowMs: number,
+): Assembled {
+  const { header, body } = part;
+  return {
+    status: header.status,
+    contentType: header.contentType,
+    tag: digest(['raw', header.contentType, String(header.status), header.hash]).slice(0, 22),
+    asOfMs: header.fetchedAt,
+    freshUntilMs: header.fetchedAt + freshForMs(header, rules),
+    stale: stateAt(header, rules, nowMs) !== 'fresh',
+    rowCount: 0,
+    weight: body.length,
+    accounts: header.accounts,
+    seq: header.seq,
+    body: () => body,
+  };
+}
+
+function writeBody({ format, parts, bom }: AssembleAsk, meta: string): Buffer {
+  const bodies = parts.filter(({ header }) => header.rowCount > 0).map(({ body }) => body);
+  if (format === 'json') return concat('{"data":[', bodies, `],"meta":${meta}}`);
+  const rows = concat('', bodies, '').toString();
+  if (format === 'ndjson') return Buffer.from(toNdjson(rows));
+  return Buffer.from(toCsv(rows, unionColumns(parts), { bom }));
+}
+
+function concat(head: string, bodies: readonly Buffer[], tail: string): Buffer {
+  const separator = Buffer.from(ROW_SEPARATOR);
+  const pieces = bodies.flatMap((body, index) => (index === 0 ? [body] : [separator, body]));
+  return Buffer.concat([Buffer.from(head), ...pieces, Buffer.from(tail)]);
+}
+
+function unionColumns(parts: readonly Part<RowsHeader>[]): string[] {
+  return [...new Set(parts.flatMap(({ header }) => header.columns))];
+}
+
+function writeMeta(ask: AssembleAsk, asOfMs: number, stale: boolean, rowCount: number): string {
+  const { report, parts, totals, rules } = ask;
+  const { from, to } = report;
+  const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
+  const meta = {
+    endpoint: report.endpoint,
+    advertiserId: showId(report.account),
+    period: from.iso === null && to.iso === null ? null : { from: from.iso, to: to.iso },
+    split: report.split,
+    spentBased: report.spentBased,
+    rowCount,
+    asOf: new Date(asOfMs).toISOString(),
+    final: parts.every(({ header }) => isFinal(header, rules)),
+    stale,
+    reach: { summable: report.split.length === 0 },
+    // The platform's own numbers, shown only when these rows are not all there are.
+    ...(paging === null ? {} : { paging }),
+    ...(ask.days ? { days: showDays(ask) } : {}),
+  };
+  const row = totals !== null && totals.header.rowCount === 1 ? totals.body.toString() : null;
+  const text = JSON.stringify(meta);
+  return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
+}
+
+/** A number while JSON holds it exactly, else text, as for ids in rows. */
+function showId(id: string | null): number | string | null {
+  if (id === null) return null;
+  return Number.isSafeInteger(Number(id)) ? Number(id) : id;
+}
+
+interface ShownDay {
+  readonly date: string;
+  readonly asOf: string;
+  readonly final: boolean;
+  readonly stale: boolean;
+}
+
+/** Every day of the period with the part that holds it. */
+function showDays({ report, parts, nowMs, rules }: AssembleAsk): ShownDay[] {
+  const { from, to } = report;
+  if (from.iso === null || to.iso === null) return [];
+  const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
+  return daysBetween(from.iso, to.iso).flatMap((date) => {
+    const header = byLastDay.get(date) ?? parts[0]?.header;
+    if (header === undefined) return [];
+    return {
+      date,
+      asOf: new Date(header.fetchedAt).toISOString(),
+      final: isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays),
+      stale: stateAt(header, rules, nowMs) !== 'fresh',
+    };
+  });
+}

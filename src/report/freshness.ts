@@ -1,0 +1,99 @@
+/**
+ * How long an answer is fresh, by the age its youngest day had when the fetch began.
+ *
+ * Facts are stored, freshness is computed when an entry is read: a changed setting takes effect on what is
+ * cached already.
+ */
+import { dayNumber } from './days.js';
+
+export interface FreshnessRules {
+  readonly restatementDays: number;
+  readonly currentMs: number;
+  readonly restatingMs: number;
+  readonly finalMs: number;
+  readonly emptyMs: number;
+  readonly emptyFinalMs: number;
+  readonly undeclaredMs: number;
+  readonly staleWhileRevalidateMs: number;
+  readonly staleIfErrorMs: number;
+}
+
+/** What is known of a stored answer, or of one day of it. */
+export interface Facts {
+  readonly fetchStartedAt: number;
+  readonly fetchedAt: number;
+  /** Last day covered; null when the platform chose the period. */
+  readonly lastDay: string | null;
+  /** The platform's today when the fetch began, as a day number. */
+  readonly fetchedOn: number;
+  /** The report names account and period, and its endpoint is declared. */
+  readonly kind: 'bounded' | 'open' | 'undeclared';
+  /**
+   * The last day has no rows: an outage, a cap and "not ready yet" look like that. `confirmed` when a second
+   * fetch, at least an hour after the first, said the same.
+   */
+  readonly emptyTail: 'no' | 'unconfirmed' | 'confirmed';
+  /** Set when RFC 9111 decides instead (`freshness: origin`). */
+  readonly originMs: number | null;
+}
+
+/** A second look this much later confirms an empty day. */
+export const CONFIRM_AFTER_MS = 3_600_000;
+
+/** A clock this far behind the writer's is not trusted: the entry counts as absent. */
+export const MAX_FUTURE_MS = 300_000;
+
+/** Today the 10th and 5 days of restatement: the 4th is final, the 5th is not. */
+export function isFinalDay(day: number, today: number, restatementDays: number): boolean {
+  return day < today - restatementDays;
+}
+
+/** @returns whether the last day was past restatement when the fetch began: its numbers change no more. */
+export function isFinal(facts: Facts, rules: FreshnessRules): boolean {
+  if (facts.lastDay === null) return false;
+  return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
+}
+
+/** @returns milliseconds of freshness, counted from `fetchedAt` */
+export function freshForMs(facts: Facts, rules: FreshnessRules): number {
+  if (facts.originMs !== null) return facts.originMs;
+  if (facts.kind === 'undeclared') return rules.undeclaredMs;
+  if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
+  if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
+  const final = isFinal(facts, rules);
+  if (facts.emptyTail === 'no' || (final && facts.emptyTail === 'confirmed')) {
+    return final ? rules.finalMs : rules.restatingMs;
+  }
+  return final ? rules.emptyFinalMs : rules.emptyMs;
+}
+
+export type State = 'fresh' | 'revalidate' | 'error-only' | 'absent';
+
+/**
+ * What an entry may be used for now.
+ * fresh: as it is · revalidate: at once, while a refresh runs behind · error-only: when the platform fails
+ */
+export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): State {
+  if (facts.fetchedAt > nowMs + MAX_FUTURE_MS) return 'absent';
+  const pastMs = nowMs - facts.fetchedAt - freshForMs(facts, rules);
+  if (pastMs < 0) return 'fresh';
+  if (pastMs < rules.staleWhileRevalidateMs) return 'revalidate';
+  return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
+}
+
+/** Age as shown to callers: never negative, though clocks may differ. */
+export function ageMs(fetchedAt: number, nowMs: number): number {
+  return Math.max(0, nowMs - fetchedAt);
+}
+
+/** Whether an empty last day was seen empty before, at least an hour earlier. */
+export function emptyTailOf(
+  empty: boolean,
+  fetchedAt: number,
+  earlier: Pick<Facts, 'emptyTail' | 'fetchedAt'> | null,
+): Facts['emptyTail'] {
+  if (!empty) return 'no';
+  if (earlier === null || earlier.emptyTail === 'no') return 'unconfirmed';
+  if (earlier.emptyTail === 'confirmed') return 'confirmed';
+  return fetchedAt - earlier.fetchedAt >= CONFIRM_AFTER_MS ? 'confirmed' : 'unconfirmed';
+}

@@ -1,0 +1,55 @@
+/** The gateway's own parameters: they start with `_` and never reach the platform. */
+import type { FieldFault } from '../errors.js';
+import { GATEWAY_PARAMETERS, type GatewayParameter } from './parameters.js';
+import { PERIOD_WORDS, resolvePeriod } from './period.js';
+import type { QueryPair } from './query-text.js';
+
+export type Format = 'json' | 'csv' | 'ndjson' | 'raw';
+
+export interface GatewayOptions {
+  /** Null when the query names none: `accept` and the team's default decide. */
+  readonly format: Format | null;
+  readonly totals: boolean;
+  readonly days: boolean;
+  /** Word of a relative period, valid. */
+  readonly period: string | null;
+  readonly bom: boolean;
+}
+
+const FORMATS: readonly string[] = ['json', 'csv', 'ndjson', 'raw'];
+const FLAG: Readonly<Record<string, boolean>> = {
+  '1': true,
+  true: true,
+  '0': false,
+  false: false,
+  '': false,
+};
+
+/** @param pairs each name once; faults are added to `faults` */
+export function readGatewayOptions(pairs: readonly QueryPair[], faults: FieldFault[]): GatewayOptions {
+  const given = new Map<string, string>();
+  for (const { name, value } of pairs) {
+    if (GATEWAY_PARAMETERS.includes(name as GatewayParameter)) given.set(name, value);
+    else faults.push({ param: name, message: `is not known; allowed are ${GATEWAY_PARAMETERS.join(', ')}` });
+  }
+  const flag = (name: GatewayParameter): boolean => {
+    const value = FLAG[given.get(name) ?? ''];
+    if (value === undefined) faults.push({ param: name, message: 'must be 1 or 0' });
+    return value ?? false;
+  };
+  const format = given.get('_format') ?? null;
+  if (format !== null && !FORMATS.includes(format)) {
+    faults.push({ param: '_format', message: `must be one of ${FORMATS.join(', ')}` });
+  }
+  const period = given.get('_period') ?? null;
+  if (period !== null && resolvePeriod(period, 0) === null) {
+    faults.push({ param: '_period', message: `must be one of ${PERIOD_WORDS}` });
+  }
+  return {
+    format: format as Format | null,
+    totals: flag('_totals'),
+    days: flag('_days'),
+    period,
+    bom: flag('_bom'),
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * What is kept of one platform answer: its rows as ready JSON text, its own bytes, or its refusal. The header is
+ * stored as JSON in front of the body; see `cache/entry.ts`.
+ */
+import { hash } from 'node:crypto';
+import type { Facts } from './freshness.js';
+import type { NormalizedRow } from './normalize.js';
+import type { Paging } from './paging.js';
+
+/** In front of every kind: when and for what it was fetched. */
+interface Common extends Facts {
+  /** The newest purge known before the platform was asked; a later one that matches makes the entry absent. */
+  readonly seq: number;
+  /** Account ids anywhere in the answer, so that a limited team is never given a foreign one. */
+  readonly accounts: readonly string[];
+  /** Digest of the body. */
+  readonly hash: string;
+}
+
+/** Body: the rows as compact JSON texts joined by {@link ROW_SEPARATOR}. */
+export interface RowsHeader extends Common {
+  readonly form: 'rows';
+  readonly columns: readonly string[];
+  readonly rowCount: number;
+  readonly paging: Paging | null;
+}
+
+/** Body: the platform's bytes. */
+export interface BytesHeader extends Common {
+  readonly form: 'bytes';
+  /** Not JSON: there are no rows to read, the bytes are all that can be given. */
+  readonly opaque: boolean;
+  readonly status: number;
+  readonly contentType: string;
+}
+
+/** Body: the platform's bytes. The platform said 400, 404 or 422; remembered for a short time. */
+export interface RefusalHeader extends Common {
+  readonly form: 'refusal';
+  readonly status: number;
+  readonly contentType: string;
+  /** The platform's words, scrubbed, as they go under `upstream`. */
+  readonly upstream: unknown;
+  /** The platform's bytes held the token and were dropped: they cannot be given as `raw`. */
+  readonly tainted: boolean;
+}
+
+export type PartHeader = RowsHeader | BytesHeader | RefusalHeader;
+
+export interface Part<H extends PartHeader = PartHeader> {
+  readonly header: H;
+  readonly body: Buffer;
+}
+
+/** A raw line break never occurs inside of compact JSON, so this one ends a row for NDJSON and CSV alike. */
+export const ROW_SEPARATOR = ',\n';
+
+export function joinRows(rows: readonly NormalizedRow[]): Buffer {
+  return Buffer.from(rows.map(({ json }) => json).join(ROW_SEPARATOR));
+}
+
+/** Digest of a body, for ETags and for telling a restatement. */
+export function bodyHash(body: Buffer): string {
+  return hash('sha256', body, 'base64url').slice(0, 22);
+}
+
+/** Whether a decoded header is one of the forms above; anything else in the store counts as absent. */
+export function isPartHeader(value: unknown): value is PartHeader {
+  if (typeof value !== 'object' || value === null) return false;
+  const header = value as Partial<PartHeader>;
+  const known = header.form === 'rows' || header.form === 'bytes' || header.form === 'refusal';
+  return (
+    known &&
+    typeof header.fetchedAt === 'number' &&
+    typeof header.fetchStartedAt === 'number' &&
+    typeof header.fetchedOn === 'number' &&
+    typeof header.seq === 'number' &&
+    typeof header.hash === 'string' &&
+    Array.isArray(header.accounts)
+  );
+}

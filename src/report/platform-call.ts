@@ -1,0 +1,72 @@
+/** The request that asks the platform for a canonical report, and the identity of its cache entries. */
+import { hash } from 'node:crypto';
+import type { CanonicalReport, Member, PeriodEnd } from './canonicalize.js';
+import { writeQueryText } from './query-text.js';
+
+export interface PlatformCall {
+  readonly method: 'GET' | 'POST';
+  /** Below the platform's base URL, with the query. */
+  readonly target: string;
+  /** JSON text of a POST. */
+  readonly body: string | null;
+}
+
+/**
+ * @param from first day, in place of the report's own; null leaves it out
+ * @param to last day
+ */
+export function buildPlatformCall(
+  report: CanonicalReport,
+  from: string | null,
+  to: string | null,
+): PlatformCall {
+  const members = [
+    ...report.members,
+    ...periodMember('dateFrom', { ...report.from, iso: from }),
+    ...periodMember('dateTo', { ...report.to, iso: to }),
+  ].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  const query = writeQueryText(members.flatMap(({ pairs }) => pairs));
+  const target = `/api/v1/report/${report.endpoint}${query === '' ? '' : `?${query}`}`;
+  return { method: report.method, target, body: report.method === 'POST' ? writeBody(members) : null };
+}
+
+function periodMember(name: string, { iso, place }: PeriodEnd): Member[] {
+  if (iso === null) return [];
+  return [
+    place === 'query'
+      ? { name, place, pairs: [{ name, value: iso }], json: '' }
+      : { name, place, pairs: [], json: JSON.stringify(iso) },
+  ];
+}
+
+function writeBody(members: readonly Member[]): string {
+  const texts = members
+    .filter(({ place }) => place === 'body')
+    .map(({ name, json }) => `${JSON.stringify(name)}:${json}`);
+  return `{${texts.join(',')}}`;
+}
+
+/** The report without any split: what `_totals=1` asks for. */
+export function unsplit(report: CanonicalReport): CanonicalReport {
+  const members = report.members.filter(({ name }) => !/^by[A-Z]/.test(name));
+  return { ...report, members, split: [] };
+}
+
+/**
+ * Identity of a report without its period: equal for equal questions, different for different ones.
+ * The parts are length-prefixed, so that no concatenation of two parts can look like another two.
+ * @param account the label of the account behind the credential
+ * @param baseUrl the platform's address
+ * @returns SHA-256, base64url
+ */
+export function seriesId(report: CanonicalReport, account: string, baseUrl: string): string {
+  const call = buildPlatformCall(report, null, null);
+  const ends = `${report.from.place}-${report.to.place}`;
+  return digest([account, baseUrl, call.method, call.target, call.body ?? '', ends]);
+}
+
+/** SHA-256 of length-prefixed texts, base64url. */
+export function digest(parts: readonly string[]): string {
+  const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('');
+  return hash('sha256', text, 'base64url');
+}
