@@ -1,0 +1,54 @@
+/** The settings for people: the table of the docs, and `config/default.yaml`. Both are checked against the schema. */
+import { stringify } from 'yaml';
+import { allowed, listSettings, type Setting } from './settings.js';
+
+export function settingsTable(): string {
+  const rows = listSettings().map((setting) => {
+    const env =
+      setting.env === undefined ? '–' : `\`${setting.env}\`${setting.secret ? ' (or `_FILE`)' : ''}`;
+    return `| ${env} | \`${setting.path}\` | ${shownDefault(setting)} | ${cell(setting.schema.description ?? '')} | ${cell(allowed(setting.schema))} |`;
+  });
+  return [
+    '| Environment | In the YAML | Default | Meaning | Allowed |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+function shownDefault(setting: Setting): string {
+  if (setting.shownDefault !== undefined) return setting.shownDefault;
+  const value = setting.schema.default;
+  if (value === undefined) return setting.path === 'platform.baseUrl' ? 'required' : '–';
+  return typeof value === 'object' ? 'see config/default.yaml' : `\`${String(value)}\``;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
+
+/** Every setting with its meaning; those without a default are there as comments. */
+export function defaultYaml(): string {
+  const lines = ['# Every setting of dsp-gateway with its default. The environment wins over this file.'];
+  let open: string[] = [];
+  for (const setting of listSettings()) {
+    const path = setting.path.split('.');
+    const groups = path.slice(0, -1);
+    const shared = groups.findIndex((name, index) => open[index] !== name);
+    for (let depth = shared < 0 ? groups.length : shared; depth < groups.length; depth++) {
+      lines.push('', `${'  '.repeat(depth)}${groups[depth]}:`);
+    }
+    open = groups;
+    lines.push(...settingLines(setting, path.at(-1) as string, '  '.repeat(groups.length)));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function settingLines(setting: Setting, name: string, indent: string): string[] {
+  const env = setting.env === undefined ? '' : ` [${setting.env}]`;
+  const comment = `${indent}# ${setting.schema.description ?? ''}${env}`;
+  const value = setting.schema.default;
+  if (value === undefined) return [comment, `${indent}# ${name}:`];
+  const text = stringify({ [name]: value }).trimEnd();
+  return [comment, ...text.split('\n').map((line) => indent + line)];
+}

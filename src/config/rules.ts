@@ -1,0 +1,159 @@
+/** What the schema cannot say: settings that depend on each other, and texts that must mean something. */
+import type { ConfigValues } from './schema.js';
+import type { Secret } from './secret.js';
+
+/** The process's environment, passed in by the command line. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type Secrets = ReadonlyMap<string, Secret>;
+
+/** @returns one line per fault, in the form `NAME: was …; allowed is …`. */
+export function checkRules(values: ConfigValues, secrets: Secrets, env: Environment): string[] {
+  return [
+    ...baseUrlFaults(values.platform.baseUrl),
+    ...timezoneFaults(values),
+    ...credentialFaults(values, secrets),
+    ...storeFaults(values, secrets),
+    ...masterKeyFaults(secrets.get('GATEWAY_MASTER_KEY')),
+    ...patternFaults('report.accountPattern', values.report.accountPattern),
+    ...(values.testClock && env.NODE_ENV === 'production'
+      ? ['GATEWAY_TEST_CLOCK: was 1; allowed is 0 when NODE_ENV is production']
+      : []),
+  ];
+}
+
+function baseUrlFaults(text: string): string[] {
+  const fault = `PLATFORM_BASE_URL: was ${JSON.stringify(text)}; allowed is an http:// or https:// address without user, query or fragment`;
+  if (!URL.canParse(text)) return [fault];
+  const url = new URL(text);
+  const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  return plain && (url.protocol === 'http:' || url.protocol === 'https:') ? [] : [fault];
+}
+
+function timezoneFaults(values: ConfigValues): string[] {
+  const named: [string, string][] = [
+    ['PLATFORM_TIMEZONE', values.platform.timezone],
+    ...Object.entries(values.platform.timezones).map(([id, zone]): [string, string] => [
+      `platform.timezones.${id}`,
+      zone,
+    ]),
+  ];
+  return named
+    .filter(([, zone]) => !isTimezone(zone))
+    .map(
+      ([name, zone]) =>
+        `${name}: was ${JSON.stringify(zone)}; allowed is an IANA time zone, e.g. Europe/Berlin`,
+    );
+}
+
+function isTimezone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const TOKEN_REQUEST = [
+  'PLATFORM_USERNAME',
+  'PLATFORM_PASSWORD',
+  'PLATFORM_CLIENT_ID',
+  'PLATFORM_CLIENT_SECRET',
+] as const;
+
+function credentialFaults(values: ConfigValues, secrets: Secrets): string[] {
+  const faults: string[] = [];
+  if (TOKEN_REQUEST.some((name) => secrets.has(name))) {
+    for (const name of TOKEN_REQUEST) {
+      if (!secrets.has(name)) {
+        faults.push(
+          `${name}: was not set; allowed is a value, as the token request needs all of ${TOKEN_REQUEST.join(', ')}`,
+        );
+      }
+    }
+  }
+  const token = secrets.get('PLATFORM_TOKEN')?.read();
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+    faults.push(
+      `PLATFORM_TOKEN: was a secret of ${token.length} characters, some not printable ASCII; allowed is the token alone`,
+    );
+  }
+  const expires = values.platform.tokenExpiresAt;
+  if (expires !== undefined && !isIsoDate(expires)) {
+    faults.push(
+      `PLATFORM_TOKEN_EXPIRES_AT: was ${JSON.stringify(expires)}; allowed is an ISO date, e.g. 2027-11-01 or 2027-11-01T00:00:00Z`,
+    );
+  }
+  return faults;
+}
+
+/** A calendar date, or a date and time with an offset (RFC 3339). */
+export function isIsoDate(text: string): boolean {
+  const shape = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+  if (!shape.test(text) || Number.isNaN(Date.parse(text))) return false;
+  // Date.parse rolls 30 February over to March; a real calendar day comes back as it went in.
+  const day = text.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
+function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
+  const faults: string[] = [];
+  const forms = [
+    secrets.has('REDIS_URL') ? 'REDIS_URL' : '',
+    values.redis.sentinels.length > 0 ? 'redis.sentinels' : '',
+    values.redis.cluster.length > 0 ? 'redis.cluster' : '',
+  ].filter((form) => form !== '');
+  if (forms.length > 1)
+    faults.push(`${forms[1]}: was set together with ${forms[0]}; allowed is one form of Redis`);
+  for (const name of ['REDIS_URL', 'REDIS_REGISTRY_URL']) {
+    const url = secrets.get(name)?.read();
+    if (url !== undefined && !(URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol))) {
+      faults.push(
+        `${name}: was a secret of ${url.length} characters; allowed is a redis:// or rediss:// address`,
+      );
+    }
+  }
+  const shared = forms.length > 0;
+  if (!shared && values.server.workers > 1) {
+    faults.push(`WORKERS: was ${values.server.workers}; allowed is 1 without Redis (set REDIS_URL)`);
+  }
+  if (!shared && secrets.has('REDIS_REGISTRY_URL')) {
+    faults.push('REDIS_REGISTRY_URL: was set; allowed is only together with REDIS_URL');
+  }
+  for (const name of ['GATEWAY_MASTER_KEY', 'ADMIN_TOKEN']) {
+    if (shared && !secrets.has(name))
+      faults.push(`${name}: was not set; allowed is a value, as Redis is used`);
+  }
+  const admin = secrets.get('ADMIN_TOKEN')?.read();
+  if (admin !== undefined && !/^[\x21-\x7e]+$/.test(admin)) {
+    faults.push(
+      `ADMIN_TOKEN: was a secret of ${admin.length} characters, some not printable ASCII; allowed is the token alone`,
+    );
+  }
+  return faults;
+}
+
+function masterKeyFaults(secret: Secret | undefined): string[] {
+  if (secret === undefined) return [];
+  return secret
+    .read()
+    .split(',')
+    .map((key) => key.trim())
+    .flatMap((key, index) =>
+      /^[A-Za-z0-9+/_-]{42,43}={0,1}$/.test(key) && Buffer.from(key, 'base64').length === 32
+        ? []
+        : [
+            `GATEWAY_MASTER_KEY: was a secret whose key ${index + 1} has ${key.length} characters; allowed is 32 bytes in base64 (openssl rand -base64 32)`,
+          ],
+    );
+}
+
+function patternFaults(name: string, source: string): string[] {
+  try {
+    new RegExp(source);
+    return [];
+  } catch {
+    return [`${name}: was ${JSON.stringify(source)}; allowed is a regular expression`];
+  }
+}

@@ -1,0 +1,70 @@
+/** The schema, flattened: one row per setting. Serves the loader, the docs table and `config/default.yaml`. */
+import type { TSchema } from 'typebox';
+import { ConfigSchema, type SettingNotes } from './schema.js';
+
+export interface Setting extends SettingNotes {
+  /** Place in the YAML, e.g. `server.port`. */
+  readonly path: string;
+  readonly schema: SchemaNode;
+}
+
+/** The parts of a JSON Schema node that are read here. */
+export interface SchemaNode extends SettingNotes {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+}
+
+/** All settings in the schema's order; groups are walked, lists and maps are one setting each. */
+export function listSettings(root: TSchema = ConfigSchema): Setting[] {
+  const found: Setting[] = [];
+  const walk = (node: SchemaNode, path: string) => {
+    if (node.properties && path.split('.').length <= 3) {
+      for (const [name, child] of Object.entries(node.properties)) {
+        walk(child, path === '' ? name : `${path}.${name}`);
+      }
+      return;
+    }
+    found.push({
+      path,
+      schema: node,
+      ...(node.env === undefined ? {} : { env: node.env }),
+      ...(node.secret === undefined ? {} : { secret: node.secret }),
+      ...(node.shownDefault === undefined ? {} : { shownDefault: node.shownDefault }),
+    });
+  };
+  walk(root as SchemaNode, '');
+  return found;
+}
+
+/** The schema node at a JSON pointer of a value, e.g. `/server/port` or `/routes/0/method`. */
+export function schemaAt(pointer: string, root: TSchema = ConfigSchema): SchemaNode | undefined {
+  let node: SchemaNode | undefined = root as SchemaNode;
+  for (const raw of pointer.split('/').slice(1)) {
+    const name = raw.replaceAll('~1', '/').replaceAll('~0', '~');
+    node =
+      node?.properties?.[name] ??
+      node?.items ??
+      (node?.patternProperties ? Object.values(node.patternProperties)[0] : undefined);
+  }
+  return node;
+}
+
+/** What a setting may be, in words, e.g. `a whole number from 0 to 65535`. */
+export function allowed(node: SchemaNode): string {
+  if (node.enum) return `one of ${node.enum.join(', ')}`;
+  if (node.type === 'integer') return `a whole number from ${node.minimum} to ${node.maximum}`;
+  if (node.type === 'boolean') return '1, true, 0 or false';
+  if (node.type === 'array') return 'a list';
+  if (node.type === 'object') return 'a group of settings';
+  if (node.pattern) return `text that matches ${node.pattern}`;
+  return 'non-empty text';
+}
