@@ -1,0 +1,101 @@
+/**
+ * Teams and their keys, indexed for a request: by team id, by key id, and by key hash.
+ *
+ * Everything here comes from the registry's copy in memory; no request waits for the store.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Registry } from '../registry/mirror.js';
+import { generateApiKey, hashApiKey, shownPrefix } from './api-key.js';
+import type { Team } from './team.js';
+
+export const TEAM_PREFIX = 'team/';
+export const KEY_PREFIX = 'key/';
+
+/** One secret of a key: a key has two while it is being rolled. */
+export interface KeySecret {
+  readonly hash: string;
+  readonly prefix: string;
+  /** ISO time after which this secret is no longer valid; null: as long as the key. */
+  readonly validUntil: string | null;
+}
+
+/** A key as stored. The id stays when the key is rolled. */
+export interface KeyRecord {
+  readonly id: string;
+  readonly teamId: string;
+  readonly label: string;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  /** Newest first. */
+  readonly secrets: readonly KeySecret[];
+}
+
+export interface FoundKey {
+  readonly key: KeyRecord;
+  readonly secret: KeySecret;
+}
+
+export interface Directory {
+  team(id: string): Team | undefined;
+  teams(): Team[];
+  key(id: string): KeyRecord | undefined;
+  keysOf(teamId: string): KeyRecord[];
+  /** Finds a key by its text; the hash is computed whatever the text, so that known and unknown cost the same. */
+  findKey(text: string): FoundKey | undefined;
+  /** A new secret for a key: the text to be shown once, and what is stored of it. */
+  createSecret(): { readonly text: string; readonly secret: KeySecret };
+}
+
+/**
+ * @param pepper the unsealed pepper of key hashes, read anew at each use
+ */
+export function createDirectory(registry: Registry, pepper: () => Buffer): Directory {
+  let teams = new Map<string, Team>();
+  let keys = new Map<string, KeyRecord>();
+  let byHash = new Map<string, FoundKey>();
+
+  function readTeams(): void {
+    teams = new Map(
+      registry
+        .list(TEAM_PREFIX)
+        .map(([id, { value }]) => [id.slice(TEAM_PREFIX.length), JSON.parse(value) as Team]),
+    );
+  }
+  function readKeys(): void {
+    const records = registry.list(KEY_PREFIX).map(([, { value }]) => JSON.parse(value) as KeyRecord);
+    keys = new Map(records.map((key) => [key.id, key]));
+    byHash = new Map(
+      records.flatMap((key) =>
+        key.secrets.map((secret): [string, FoundKey] => [secret.hash, { key, secret }]),
+      ),
+    );
+  }
+  readTeams();
+  readKeys();
+  registry.onChange(TEAM_PREFIX, readTeams);
+  registry.onChange(KEY_PREFIX, readKeys);
+
+  return {
+    team: (id) => teams.get(id),
+    teams: () => [...teams.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    key: (id) => keys.get(id),
+    keysOf: (teamId) =>
+      [...keys.values()]
+        .filter((key) => key.teamId === teamId)
+        .sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1)),
+    findKey: (text) => byHash.get(hashApiKey(text, pepper())),
+    createSecret() {
+      const text = generateApiKey();
+      return {
+        text,
+        secret: { hash: hashApiKey(text, pepper()), prefix: shownPrefix(text), validUntil: null },
+      };
+    },
+  };
+}
+
+/** @returns a new key id. */
+export function newKeyId(): string {
+  return `key_${randomBytes(9).toString('base64url').replaceAll(/[-_]/g, 'x')}`;
+}

@@ -1,0 +1,37 @@
+/** The pepper of key hashes and token fingerprints: random, made once, sealed in the registry. */
+import { randomBytes } from 'node:crypto';
+import type { Sealer } from '../credential/seal.js';
+import type { Registry } from '../registry/mirror.js';
+import { RegistryConflict } from '../store/port.js';
+
+const RECORD = 'meta/pepper';
+const PEPPER_BYTES = 32;
+
+/**
+ * Opens the pepper, making one in an empty registry.
+ * @returns a function that gives the pepper; it is opened anew only when its record changes
+ * @throws SealError when the master key does not open it
+ */
+export async function openPepper(registry: Registry, sealer: Sealer): Promise<() => Buffer> {
+  if (registry.get(RECORD) === undefined) await createPepper(registry, sealer);
+  let opened: { readonly text: string; readonly pepper: Buffer } | null = null;
+  const pepper = (): Buffer => {
+    const text = registry.get(RECORD)?.value;
+    if (text === undefined) throw new Error('the registry holds no pepper');
+    if (opened?.text !== text) opened = { text, pepper: sealer.open(text, RECORD) };
+    return opened.pepper;
+  };
+  pepper();
+  return pepper;
+}
+
+/** Two replicas may start at once on an empty registry; the first pepper stays. */
+async function createPepper(registry: Registry, sealer: Sealer): Promise<void> {
+  const sealed = sealer.seal(randomBytes(PEPPER_BYTES), RECORD);
+  try {
+    await registry.commit({ writes: new Map([[RECORD, sealed]]), expect: new Map([[RECORD, 0]]) });
+  } catch (error) {
+    if (!(error instanceof RegistryConflict)) throw error;
+    await registry.refresh();
+  }
+}

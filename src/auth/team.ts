@@ -1,0 +1,102 @@
+/** A team: who may call, for which advertisers, how much. One schema validates, types and documents it. */
+import Type, { type Static } from 'typebox';
+
+export const SCOPES = ['report:read', 'platform:read', 'platform:write', 'cache:refresh'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
+
+const TeamId = Type.String({
+  pattern: '^[a-z0-9-]{1,40}$',
+  description: 'Lower-case letters, digits and hyphens, at most 40.',
+});
+
+const DEFAULT_LIMITS = {
+  requestsPerMinute: 600,
+  upstreamCallsPerDay: 5000,
+  maxRangeDays: 400,
+  maxConcurrent: 32,
+};
+
+const limit = (name: keyof typeof DEFAULT_LIMITS, maximum: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum, default: DEFAULT_LIMITS[name], description });
+
+export const TeamLimits = Type.Object(
+  {
+    requestsPerMinute: limit('requestsPerMinute', 1_000_000, 'Requests a minute, shared by all replicas.'),
+    upstreamCallsPerDay: limit('upstreamCallsPerDay', 100_000_000, 'Share of platform calls a day.'),
+    maxRangeDays: limit('maxRangeDays', 10_000, 'Longest range of one report, in days.'),
+    maxConcurrent: limit('maxConcurrent', 10_000, 'Requests at once.'),
+  },
+  { additionalProperties: false },
+);
+
+export const Team = Type.Object(
+  {
+    id: TeamId,
+    name: Type.String({ minLength: 1, maxLength: 200, description: 'For people.' }),
+    scopes: Type.Array(Type.Enum([...SCOPES]), { uniqueItems: true, description: 'What the team may do.' }),
+    advertisers: Type.Union(
+      [
+        Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+          uniqueItems: true,
+          maxItems: 10_000,
+        }),
+        Type.Literal('*'),
+      ],
+      { description: 'Advertiser ids the team may see, or "*" for all.' },
+    ),
+    limits: TeamLimits,
+    ipAllow: Type.Array(Type.String({ minLength: 1 }), {
+      maxItems: 1000,
+      description: 'Addresses or CIDR ranges the team may call from; empty: any.',
+    }),
+    defaultFormat: Type.Enum([...FORMATS], { description: 'Format when a request asks for none.' }),
+    disabled: Type.Boolean({ description: 'A disabled team is refused everything.' }),
+  },
+  { additionalProperties: false },
+);
+export type Team = Static<typeof Team>;
+
+/** The body of a new team: only `id` is required. */
+export const NewTeam = Type.Object(
+  {
+    id: TeamId,
+    ...Type.Partial(Type.Omit(Team, ['id', 'limits'])).properties,
+    limits: Type.Optional(Type.Partial(TeamLimits)),
+  },
+  { additionalProperties: false },
+);
+export type NewTeam = Static<typeof NewTeam>;
+
+/** The body of a change: any members but `id`. */
+export const TeamPatch = Type.Object(
+  {
+    ...Type.Partial(Type.Omit(Team, ['id', 'limits'])).properties,
+    limits: Type.Optional(Type.Partial(TeamLimits)),
+  },
+  { additionalProperties: false },
+);
+export type TeamPatch = Static<typeof TeamPatch>;
+
+/**
+ * A whole team from a body. A team that names no advertisers may see none: forgetting the list must not open
+ * every advertiser.
+ */
+export function completeTeam(body: NewTeam): Team {
+  return {
+    name: body.id,
+    scopes: ['report:read'],
+    advertisers: [],
+    ipAllow: [],
+    defaultFormat: 'json',
+    disabled: false,
+    ...body,
+    limits: { ...DEFAULT_LIMITS, ...body.limits },
+  };
+}
+
+/** A team with some members replaced; limits are merged one by one. */
+export function patchTeam(team: Team, patch: TeamPatch): Team {
+  return { ...team, ...patch, limits: { ...team.limits, ...patch.limits } };
+}

@@ -1,0 +1,108 @@
+/**
+ * Keeps the vault in the registry: reads it, moves it from state to state, and never lets two replicas move it at
+ * once. Every move is audited in the same transaction.
+ */
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import { GatewayError } from '../errors.js';
+import type { Registry } from '../registry/mirror.js';
+import { RegistryConflict } from '../store/port.js';
+import { type Actor, auditLine } from '../telemetry/audit.js';
+import type { Sealer } from './seal.js';
+import { EMPTY_VAULT, isExpired, showToken, type Token, type Vault } from './vault.js';
+import { readVault, writeVault } from './vault-text.js';
+
+const RECORD = 'vault';
+const MAX_TRIES = 5;
+
+export interface VaultKeeper {
+  /** The vault as known now. @throws SealError */
+  vault(): Vault;
+  /** The token to ask the platform with. @throws GatewayError `credential_unavailable` */
+  active(): Token;
+  /**
+   * Moves the vault. `move` may be called again when another replica moved it in between.
+   * @param action for the audit, e.g. `token.activate`
+   */
+  move(action: string, actor: Actor, move: (vault: Vault) => Vault): Promise<Vault>;
+  /** Calls back whenever the vault changed, by whomever. */
+  onChange(listener: () => void): void;
+}
+
+export interface VaultKeeperOptions {
+  readonly registry: Registry;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeeperOptions): VaultKeeper {
+  let opened: { readonly text: string; readonly vault: Vault } | null = null;
+
+  function vault(): Vault {
+    const text = registry.get(RECORD)?.value;
+    if (text === undefined) return EMPTY_VAULT;
+    if (opened?.text !== text) opened = { text, vault: readVault(text, sealer) };
+    return opened.vault;
+  }
+
+  async function move(action: string, actor: Actor, step: (vault: Vault) => Vault): Promise<Vault> {
+    for (let tries = 1; ; tries++) {
+      const before = vault();
+      const revision = registry.get(RECORD)?.revision ?? 0;
+      const after = step(before);
+      if (after === before) return before;
+      const event = { action, subject: subjectOf(before, after), before: shown(before), after: shown(after) };
+      try {
+        await registry.commit({
+          writes: new Map([[RECORD, writeVault(after, sealer)]]),
+          expect: new Map([[RECORD, revision]]),
+          audit: [auditLine(event, actor, clock.now())],
+        });
+        logger.info({ action, actor: actor.name, ...shownIds(after) }, 'the token vault changed');
+        return after;
+      } catch (error) {
+        if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+        await registry.refresh();
+      }
+    }
+  }
+
+  return {
+    vault,
+    move,
+    active() {
+      const token = vault().active;
+      if (token === null) throw unavailable('there is no active token');
+      if (isExpired(token, clock.now())) throw unavailable('the active token has expired');
+      return token;
+    },
+    onChange: (listener) => registry.onChange(RECORD, listener),
+  };
+}
+
+function unavailable(internal: string): GatewayError {
+  return new GatewayError('credential_unavailable', { internal, retryAfterS: 30 });
+}
+
+function shown(vault: Vault): object {
+  return {
+    active: showToken(vault.active),
+    pending: showToken(vault.pending),
+    previous: showToken(vault.previous),
+  };
+}
+
+function shownIds(vault: Vault): object {
+  return {
+    active: vault.active?.id ?? null,
+    pending: vault.pending?.id ?? null,
+    previous: vault.previous?.id ?? null,
+  };
+}
+
+/** The token a move is about: the one that entered a slot, or left it. */
+function subjectOf(before: Vault, after: Vault): string {
+  const changed = after.active !== before.active ? after.active : (after.pending ?? before.pending);
+  return changed?.id ?? 'vault';
+}

@@ -1,0 +1,94 @@
+/** Way 2: the platform's token request (document, "Token request"). */
+import type { Dispatcher } from 'undici';
+import type { Secret } from '../config/secret.js';
+import { GatewayError } from '../errors.js';
+
+export interface MintOptions {
+  readonly agent: Dispatcher;
+  readonly baseUrl: URL;
+  readonly tokenPath: string;
+  readonly grantType: string;
+  readonly username: Secret;
+  readonly password: Secret;
+  readonly clientId: Secret;
+  readonly clientSecret: Secret;
+  readonly timeoutMs: number;
+}
+
+export interface Minted {
+  readonly secret: string;
+  /** Seconds, as the platform said; null when it did not. */
+  readonly expiresInS: number | null;
+}
+
+const MAX_ANSWER_BYTES = 65_536;
+
+/**
+ * Asks for a token.
+ * @throws GatewayError `credential_unavailable`; the platform's answer is never part of it, for it may hold secrets
+ */
+export async function mintToken(options: MintOptions): Promise<Minted> {
+  const signal = AbortSignal.timeout(options.timeoutMs);
+  let status: number;
+  let text: string;
+  try {
+    const response = await options.agent.request({
+      origin: options.baseUrl.origin,
+      path: options.baseUrl.pathname.replace(/\/$/, '') + options.tokenPath,
+      method: 'POST',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: JSON.stringify(tokenRequest(options)),
+      signal,
+    });
+    status = response.statusCode;
+    text = await readText(response.body);
+  } catch (error) {
+    throw unavailable('the token request could not be made', error);
+  }
+  if (status !== 200 && status !== 201)
+    throw unavailable(`the token request was answered with status ${status}`);
+  return readAnswer(text);
+}
+
+/** `client_id` goes as a number when it is all digits: some platforms of this kind check its type. */
+function tokenRequest(options: MintOptions): object {
+  const clientId = options.clientId.read();
+  return {
+    grant_type: options.grantType,
+    username: options.username.read(),
+    password: options.password.read(),
+    client_id: /^[0-9]{1,15}$/.test(clientId) ? Number(clientId) : clientId,
+    client_secret: options.clientSecret.read(),
+  };
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function readAnswer(text: string): Minted {
+  let answer: Record<string, unknown>;
+  try {
+    answer = JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    throw unavailable('the token request was answered with something that is not JSON');
+  }
+  const secret = answer?.access_token ?? answer?.token;
+  if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(secret)) {
+    throw unavailable('the answer to the token request holds no access_token');
+  }
+  const expires = Number(answer.expires_in);
+  const known = Number.isFinite(expires) && expires > 0 && answer.expires_in !== null;
+  return { secret, expiresInS: known ? Math.floor(expires) : null };
+}
+
+function unavailable(internal: string, cause?: unknown): GatewayError {
+  return new GatewayError('credential_unavailable', { internal, cause });
+}

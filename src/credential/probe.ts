@@ -1,0 +1,40 @@
+/** Proves a token by one cheap call to the platform. */
+import type { Dispatcher } from 'undici';
+import { type InterpretRules, interpret } from '../platform/interpret.js';
+
+/** accepted: the platform answered · refused: 401 or a login redirect · unknown: it could not be told */
+export interface ProbeResult {
+  readonly outcome: 'accepted' | 'refused' | 'unknown';
+  /** For people: what the platform did. */
+  readonly reason: string;
+}
+
+export interface ProbeOptions {
+  readonly agent: Dispatcher;
+  readonly rules: InterpretRules;
+  readonly timeoutMs: number;
+  readonly nowMs: number;
+}
+
+/**
+ * @param target path and query below the base URL
+ * @param token the token to be proven, active or not
+ */
+export async function probeToken(target: string, token: string, options: ProbeOptions): Promise<ProbeResult> {
+  try {
+    const response = await options.agent.request({
+      origin: options.rules.baseUrl.origin,
+      path: options.rules.baseUrl.pathname.replace(/\/$/, '') + target,
+      method: 'GET',
+      headers: { accept: 'application/json', authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(options.timeoutMs),
+    });
+    response.body.on('error', () => {}).destroy();
+    const verdict = interpret(response.statusCode, response.headers, options.rules, options.nowMs);
+    const reason = `the platform answered the probe with status ${response.statusCode}`;
+    if (verdict.kind === 'credential-refused') return { outcome: 'refused', reason };
+    return { outcome: verdict.kind === 'answer' ? 'accepted' : 'unknown', reason };
+  } catch (error) {
+    return { outcome: 'unknown', reason: `the probe failed: ${(error as Error).message}` };
+  }
+}

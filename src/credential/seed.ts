@@ -1,0 +1,38 @@
+/** Way 1 at the start: `PLATFORM_TOKEN` is planted once, and never undoes a rotation. */
+import type { Logger } from 'pino';
+import { GatewayError } from '../errors.js';
+import { GATEWAY_ACTOR } from '../telemetry/audit.js';
+import type { VaultKeeper } from './keeper.js';
+import { REFUSED, type Rotation } from './rotation.js';
+import { fingerprintOf, type NewToken, type Vault } from './vault.js';
+
+export interface SeedOptions {
+  readonly keeper: VaultKeeper;
+  readonly rotation: Rotation;
+  readonly pepper: Buffer;
+  readonly logger: Logger;
+}
+
+/**
+ * Stages, verifies and activates a token that was never in the vault. In an empty vault it is activated even
+ * while nothing can prove it, for there is nothing to lose; a token the platform refuses is not.
+ * @returns the vault afterwards
+ */
+export async function plantSeed(seed: NewToken, options: SeedOptions): Promise<Vault> {
+  const { keeper, rotation, logger } = options;
+  const vault = keeper.vault();
+  if (vault.seen.includes(fingerprintOf(seed.secret, options.pepper))) return vault;
+  await rotation.stage(seed, GATEWAY_ACTOR);
+  try {
+    await rotation.verify(GATEWAY_ACTOR);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
+    const refused = error.options.internal === REFUSED;
+    if (vault.active !== null || refused) {
+      logger.warn({ reason: error.options.detail }, 'the seeded platform token stays pending');
+      return keeper.vault();
+    }
+    logger.warn('the seeded platform token is used without proof; set PLATFORM_PROBE to have it proven');
+  }
+  return rotation.activate(true, GATEWAY_ACTOR);
+}

@@ -1,0 +1,51 @@
+/** The vault as it is stored: every token sealed, bound to its id and slot. */
+import type { Sealer } from './seal.js';
+import type { Slot, Token, Vault } from './vault.js';
+
+const SLOTS: readonly Slot[] = ['active', 'pending', 'previous'];
+
+type StoredToken = Omit<Token, 'secret'> & { readonly sealed: string };
+type StoredVault = { readonly [slot in Slot]: StoredToken | null } & { readonly seen: readonly string[] };
+
+const context = (id: string, slot: Slot) => `token:${id}:${slot}`;
+
+export function writeVault(vault: Vault, sealer: Sealer): string {
+  const sealSlot = (slot: Slot): StoredToken | null => {
+    const token = vault[slot];
+    if (token === null) return null;
+    const { secret, ...shown } = token;
+    return { ...shown, sealed: sealer.seal(Buffer.from(secret), context(token.id, slot)) };
+  };
+  const stored: StoredVault = {
+    active: sealSlot('active'),
+    pending: sealSlot('pending'),
+    previous: sealSlot('previous'),
+    seen: vault.seen,
+  };
+  return JSON.stringify(stored);
+}
+
+/** @throws SealError when a token does not open: wrong master key, damage, or a token moved between slots */
+export function readVault(text: string, sealer: Sealer): Vault {
+  const stored = JSON.parse(text) as StoredVault;
+  const openSlot = (slot: Slot): Token | null => {
+    const token = stored[slot];
+    if (token === null) return null;
+    const { sealed, ...shown } = token;
+    return { ...shown, secret: sealer.open(sealed, context(token.id, slot)).toString() };
+  };
+  return {
+    active: openSlot('active'),
+    pending: openSlot('pending'),
+    previous: openSlot('previous'),
+    seen: stored.seen,
+  };
+}
+
+/** Whether every sealed token of a stored vault is sealed under the first master key. */
+export function isSealedUnderFirstKey(text: string, sealer: Sealer): boolean {
+  const stored = JSON.parse(text) as StoredVault;
+  return SLOTS.every(
+    (slot) => stored[slot] === null || sealer.isCurrent((stored[slot] as StoredToken).sealed),
+  );
+}

@@ -1,0 +1,142 @@
+/**
+ * The platform's token and its life, as a pure state machine:
+ *
+ *   stage → pending → (verify) → active → previous → gone
+ *
+ * Values in, values out. Sealing, storing and asking the platform happen elsewhere.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { GatewayError } from '../errors.js';
+
+/** Where a token came from. */
+export type TokenSourceName = 'seed' | 'staged' | 'minted' | 'file';
+
+export interface Token {
+  readonly id: string;
+  readonly secret: string;
+  /** Keyed digest of the secret; tells tokens apart and shows nothing. */
+  readonly fingerprint: string;
+  readonly source: TokenSourceName;
+  /** ISO times. */
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  /** False when `expiresAt` is the document's one year, counted from when the token was first seen. */
+  readonly expiryKnown: boolean;
+  readonly verifiedAt: string | null;
+}
+
+export type Slot = 'active' | 'pending' | 'previous';
+
+export interface Vault {
+  readonly active: Token | null;
+  readonly pending: Token | null;
+  readonly previous: Token | null;
+  /** Fingerprints of every token that was ever in here, so that a seed is planted only once. */
+  readonly seen: readonly string[];
+}
+
+export const EMPTY_VAULT: Vault = { active: null, pending: null, previous: null, seen: [] };
+
+/** The document: "A token expires 1 year after it is generated." */
+export const LIFETIME_MS = 365 * 86_400_000;
+const MAX_SEEN = 1000;
+
+/** @param pepper keys the fingerprint, so that it cannot be compared outside of this gateway */
+export function fingerprintOf(secret: string, pepper: Buffer): string {
+  return createHmac('sha256', pepper).update('token ').update(secret).digest('hex').slice(0, 16);
+}
+
+export interface NewToken {
+  readonly secret: string;
+  readonly source: TokenSourceName;
+  /** ISO time, or null when not known. */
+  readonly expiresAt: string | null;
+}
+
+export function createToken(from: NewToken, pepper: Buffer, nowMs: number): Token {
+  return {
+    id: `tok_${randomBytes(9).toString('hex')}`,
+    secret: from.secret,
+    fingerprint: fingerprintOf(from.secret, pepper),
+    source: from.source,
+    createdAt: new Date(nowMs).toISOString(),
+    expiresAt: from.expiresAt ?? new Date(nowMs + LIFETIME_MS).toISOString(),
+    expiryKnown: from.expiresAt !== null,
+    verifiedAt: null,
+  };
+}
+
+/** Puts a token beside the active one. A pending one that was there before is replaced. */
+export function stage(vault: Vault, token: Token): Vault {
+  if (vault.active?.fingerprint === token.fingerprint) {
+    throw new GatewayError('conflict', { detail: 'This token is the active one already.' });
+  }
+  const seen = [...vault.seen.filter((one) => one !== token.fingerprint), token.fingerprint].slice(-MAX_SEEN);
+  return { ...vault, pending: token, seen };
+}
+
+/** Notes that the platform accepted the token in a slot. */
+export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vault {
+  const verifiedAt = new Date(nowMs).toISOString();
+  const mark = (token: Token | null) => (token?.id === tokenId ? { ...token, verifiedAt } : token);
+  return {
+    ...vault,
+    active: mark(vault.active),
+    pending: mark(vault.pending),
+    previous: mark(vault.previous),
+  };
+}
+
+/** Makes the pending token the active one; the active one becomes previous. */
+export function activate(vault: Vault, force: boolean): Vault {
+  if (vault.pending === null)
+    throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
+  if (vault.pending.verifiedAt === null && !force) {
+    throw new GatewayError('verification_failed', {
+      detail: 'The pending token is not verified. Verify it first, or repeat with "force": true.',
+    });
+  }
+  return { ...vault, active: vault.pending, pending: null, previous: vault.active };
+}
+
+/** Makes the previous token the active one again; the two change places. */
+export function rollback(vault: Vault, nowMs: number): Vault {
+  if (vault.previous === null)
+    throw new GatewayError('conflict', { detail: 'There is no previous token to go back to.' });
+  if (isExpired(vault.previous, nowMs)) {
+    throw new GatewayError('conflict', { detail: 'The previous token has expired.' });
+  }
+  return { ...vault, active: vault.previous, previous: vault.active };
+}
+
+/** Forgets the pending token. */
+export function discard(vault: Vault): Vault {
+  if (vault.pending === null)
+    throw new GatewayError('conflict', { detail: 'There is no pending token to discard.' });
+  return { ...vault, pending: null };
+}
+
+/** Drops a previous token whose time is over. */
+export function dropExpired(vault: Vault, nowMs: number): Vault {
+  return vault.previous !== null && isExpired(vault.previous, nowMs) ? { ...vault, previous: null } : vault;
+}
+
+export function isExpired(token: Token, nowMs: number): boolean {
+  return Date.parse(token.expiresAt) <= nowMs;
+}
+
+/** What may be shown of a token. */
+export interface ShownToken {
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly source: TokenSourceName;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly verifiedAt: string | null;
+}
+
+export function showToken(token: Token | null): ShownToken | null {
+  if (token === null) return null;
+  const { id, fingerprint, source, createdAt, expiresAt, verifiedAt } = token;
+  return { id, fingerprint, source, createdAt, expiresAt, verifiedAt };
+}
