@@ -1,0 +1,121 @@
+/** What a platform answer means, by status and headers alone (contract, "Errors"). Pure. */
+import { GatewayError } from '../errors.js';
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+export type Verdict =
+  /** 2xx, or 304 to a conditional request that was passed through: to be read. */
+  | { readonly kind: 'answer' }
+  /** 401, or a redirect to a login path. */
+  | { readonly kind: 'credential-refused' }
+  /** 429. */
+  | { readonly kind: 'rate-limited'; readonly retryAfterMs: number | null }
+  /** Another 4xx: the platform does not want this request. */
+  | { readonly kind: 'rejected' }
+  /** 5xx or 408: worth another try when `retryable`. */
+  | {
+      readonly kind: 'failed';
+      readonly retryable: boolean;
+      readonly retryAfterMs: number | null;
+      readonly error: GatewayError;
+    }
+  /** Nothing the gateway knows what to do with, such as a redirect elsewhere. */
+  | { readonly kind: 'invalid'; readonly error: GatewayError };
+
+export interface InterpretRules {
+  /** The platform's base URL, against which locations are resolved. */
+  readonly baseUrl: URL;
+  readonly loginPaths: readonly string[];
+}
+
+/** @param nowMs wall time, for `retry-after` given as a date */
+export function interpret(status: number, headers: Headers, rules: InterpretRules, nowMs: number): Verdict {
+  if ((status >= 200 && status < 300) || status === 304) return { kind: 'answer' };
+  if (status === 401) return { kind: 'credential-refused' };
+  if (status >= 300 && status < 400) return redirect(status, single(headers.location), rules);
+  const retryAfterMs = parseRetryAfter(single(headers['retry-after']), nowMs);
+  if (status === 429) return { kind: 'rate-limited', retryAfterMs };
+  if (status === 408) {
+    return {
+      kind: 'failed',
+      retryable: false,
+      retryAfterMs,
+      error: new GatewayError('upstream_timeout', { internal: 'status 408' }),
+    };
+  }
+  if (status >= 400 && status < 500) return { kind: 'rejected' };
+  if (status >= 500) {
+    const error = new GatewayError('upstream_error', {
+      detail: `The platform answered with status ${status}.`,
+    });
+    return { kind: 'failed', retryable: status >= 502 && status <= 504, retryAfterMs, error };
+  }
+  return { kind: 'invalid', error: invalid(`status ${status}`) };
+}
+
+function redirect(status: number, location: string | undefined, rules: InterpretRules): Verdict {
+  if (location !== undefined && URL.canParse(location, rules.baseUrl.href)) {
+    const path = new URL(location, rules.baseUrl).pathname;
+    const prefix = rules.baseUrl.pathname.replace(/\/$/, '');
+    if (rules.loginPaths.some((login) => path === login || path === prefix + login)) {
+      return { kind: 'credential-refused' };
+    }
+  }
+  return {
+    kind: 'invalid',
+    error: invalid(`status ${status}, a redirect that is no login; none is followed`),
+  };
+}
+
+/** An answer that cannot be vouched for; the reason goes to the log alone. */
+export function invalid(internal: string, cause?: unknown): GatewayError {
+  return new GatewayError('upstream_invalid_response', { internal, cause });
+}
+
+export function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Seconds or an HTTP date (RFC 9110, section 10.2.3). @returns milliseconds, or null for neither */
+export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
+  if (value === undefined) return null;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value.trim()) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
+}
+
+export interface OriginCaching {
+  /** `no-store`: the answer is passed on and forgotten. */
+  readonly noStore: boolean;
+  /** Freshness by RFC 9111 for a shared cache, for endpoints set to `freshness: origin`; null: not to be stored. */
+  readonly originMs: number | null;
+}
+
+/** RFC 9111, sections 3, 4.2 and 5.2.2; there is no heuristic freshness. */
+export function originCaching(headers: Headers, nowMs: number): OriginCaching {
+  const directives = new Map(
+    (Array.isArray(headers['cache-control'])
+      ? headers['cache-control'].join(',')
+      : (headers['cache-control'] ?? '')
+    )
+      .toLowerCase()
+      .split(',')
+      .map((part): [string, string] => {
+        const [name = '', value = ''] = part.trim().split('=', 2);
+        return [name, value.replaceAll('"', '')];
+      }),
+  );
+  const noStore = directives.has('no-store');
+  const varies =
+    single(headers.vary)
+      ?.split(',')
+      .some((name) => name.trim() === '*') ?? false;
+  if (noStore || directives.has('private') || varies) return { noStore, originMs: null };
+  if (directives.has('no-cache')) return { noStore, originMs: 0 };
+  const age = directives.get('s-maxage') ?? directives.get('max-age');
+  if (age !== undefined && /^\d{1,9}$/.test(age)) return { noStore, originMs: Number(age) * 1000 };
+  const expires = Date.parse(single(headers.expires) ?? '');
+  const date = Date.parse(single(headers.date) ?? '');
+  if (Number.isNaN(expires)) return { noStore, originMs: 0 };
+  return { noStore, originMs: Math.max(0, expires - (Number.isNaN(date) ? nowMs : date)) };
+}

@@ -1,0 +1,43 @@
+/** The platform's words about a request it refused, made fit to be shown. */
+import { scrubText } from './scrub.js';
+
+const MAX_BYTES = 1024;
+
+export interface Refusal {
+  readonly status: number;
+  /** The platform's message, scrubbed, at most 1 KiB; null when it gave none that is text. */
+  readonly message: string | null;
+  /** Its faults by field, when they fit in what is left of the 1 KiB. */
+  readonly errors?: unknown;
+}
+
+/** @param token kept out of the message */
+export function readRefusal(status: number, contentType: string, body: Buffer, token: string): Refusal {
+  const text = body.toString('utf8', 0, 65_536);
+  const parsed = parseObject(text);
+  if (parsed === null) {
+    const plain = /^text\/plain\b/i.test(contentType) ? scrubText(text.trim(), [token], MAX_BYTES) : '';
+    return { status, message: plain === '' ? null : plain };
+  }
+  const said = typeof parsed.message === 'string' ? parsed.message : parsed.error;
+  const message = typeof said === 'string' ? scrubText(said, [token], MAX_BYTES) : null;
+  const errors = readErrors(parsed.errors, token, MAX_BYTES - Buffer.byteLength(message ?? ''));
+  return { status, message, ...(errors === null ? {} : { errors }) };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function readErrors(errors: unknown, token: string, maxBytes: number): unknown {
+  if (typeof errors !== 'object' || errors === null) return null;
+  const text = JSON.stringify(errors);
+  return Buffer.byteLength(text) <= maxBytes && !text.includes(token) ? errors : null;
+}
