@@ -1,0 +1,43 @@
+/** The caller's `cache-control` (RFC 9111, section 5.2.1). */
+
+export interface Wish {
+  /** Oldest age that will do, in milliseconds; null: whatever the freshness rules say. `no-cache` is 0. */
+  readonly maxAgeMs: number | null;
+  /** Staleness that will do, in milliseconds; Infinity for any, null for none beyond the gateway's own rules. */
+  readonly maxStaleMs: number | null;
+  readonly onlyIfCached: boolean;
+}
+
+export const NO_WISH: Wish = { maxAgeMs: null, maxStaleMs: null, onlyIfCached: false };
+
+/**
+ * @param mayRefresh whether the caller may ask for fresher answers (scope `cache:refresh`); else that part is ignored
+ */
+export function readWish(header: string | undefined, mayRefresh: boolean): Wish {
+  if (header === undefined || header === '') return NO_WISH;
+  const directives = new Map(
+    header
+      .toLowerCase()
+      .split(',')
+      .map((part): [string, string | undefined] => {
+        const [name = '', value] = part.trim().split('=', 2);
+        return [name, value?.replaceAll('"', '')];
+      }),
+  );
+  return {
+    maxAgeMs: mayRefresh ? maxAge(directives) : null,
+    maxStaleMs: directives.has('max-stale')
+      ? (seconds(directives.get('max-stale')) ?? Number.POSITIVE_INFINITY)
+      : null,
+    onlyIfCached: directives.has('only-if-cached'),
+  };
+}
+
+function maxAge(directives: ReadonlyMap<string, string | undefined>): number | null {
+  if (directives.has('no-cache') || directives.has('no-store')) return 0;
+  return seconds(directives.get('max-age'));
+}
+
+function seconds(value: string | undefined): number | null {
+  return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) * 1000 : null;
+}

@@ -1,0 +1,38 @@
+/** A JSON body, read strictly: what the gateway checks must be what the platform will read. */
+import { GatewayError } from '../errors.js';
+import { JsonObject, parseJson } from '../report/json.js';
+import { JsonError } from '../report/json-error.js';
+
+/**
+ * @returns the body's object; an empty body is an empty object
+ * @throws GatewayError `invalid_body` for anything but one JSON object in UTF-8 without duplicate members
+ */
+export function parseJsonBody(bytes: Buffer): JsonObject {
+  if (bytes.length === 0) return new JsonObject([], []);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new GatewayError('invalid_body', { detail: 'The body is not UTF-8.', cause: error });
+  }
+  try {
+    const value = parseJson(text);
+    if (value instanceof JsonObject) return value;
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new GatewayError('invalid_body', {
+      detail: `The body is not JSON as taken here: ${error.message}.`,
+      cause: error,
+    });
+  }
+  throw new GatewayError('invalid_body', { detail: 'The body must be one JSON object.' });
+}
+
+/** @throws GatewayError `unsupported_media_type` unless the content type is JSON and the body is not compressed */
+export function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {
+  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  if (type !== 'application/json') throw new GatewayError('unsupported_media_type');
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', { detail: 'The body must not be compressed.' });
+  }
+}

@@ -1,0 +1,50 @@
+/** Which format and which content coding an answer takes (RFC 9110, sections 12.5.1 and 12.5.3). */
+import * as zlib from 'node:zlib';
+import Negotiator from 'negotiator';
+import { GatewayError } from '../errors.js';
+import type { Format } from '../report/gateway-options.js';
+
+export type Coding = 'identity' | 'gzip' | 'br' | 'zstd';
+
+const MEDIA_TYPES: Readonly<Record<string, Format>> = {
+  'application/json': 'json',
+  'text/csv': 'csv',
+  'application/x-ndjson': 'ndjson',
+  'application/vnd.dsp.raw': 'raw',
+};
+const TYPE_OF: Readonly<Record<Format, string>> = {
+  json: 'application/json',
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  raw: 'application/vnd.dsp.raw',
+};
+
+/** What can be given; zstd only where the runtime has it. The caller's order decides among equals. */
+const CODINGS: readonly Coding[] = [
+  'zstdCompress' in zlib ? ['zstd' as const] : [],
+  'br' as const,
+  'gzip' as const,
+  'identity' as const,
+].flat();
+
+/**
+ * `_format` wins over `accept`; where `accept` leaves it open the team's default decides.
+ * @throws GatewayError `not_acceptable`
+ */
+export function negotiateFormat(asked: Format | null, accept: string | undefined, fallback: Format): Format {
+  if (asked !== null) return asked;
+  if (accept === undefined || accept.trim() === '' || accept === '*/*') return fallback;
+  // The default comes first, for a range such as */* takes the first.
+  const offered = [TYPE_OF[fallback], ...Object.values(TYPE_OF).filter((type) => type !== TYPE_OF[fallback])];
+  const chosen = new Negotiator({ headers: { accept } }).mediaType(offered);
+  if (chosen === undefined) throw new GatewayError('not_acceptable');
+  return MEDIA_TYPES[chosen] as Format;
+}
+
+/** Identity when nothing else fits: a body in plain form is better than none (RFC 9110, section 12.5.3). */
+export function negotiateCoding(acceptEncoding: string | undefined): Coding {
+  if (acceptEncoding === undefined || acceptEncoding === '') return 'identity';
+  const negotiator = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } });
+  const chosen = negotiator.encoding(CODINGS);
+  return (chosen as Coding | undefined) ?? 'identity';
+}

@@ -1,0 +1,80 @@
+/** Whatever was thrown, as a problem document; what must stay inside goes to the trace for the log. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  asGatewayError,
+  type ErrorCode,
+  type FieldFault,
+  GatewayError,
+  PROBLEM_TYPE,
+  toProblem,
+} from '../errors.js';
+import { VARY } from './respond.js';
+
+/** Fastify's own errors, by code. */
+const FRAMEWORK: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_body',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_body',
+  FST_ERR_BAD_URL: 'invalid_path',
+  FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
+};
+
+export interface ProblemRules {
+  /** Status of a body that does not fit its schema: 400 on the data plane, 422 on the admin plane. */
+  readonly invalidBodyStatus: 400 | 422;
+}
+
+export function registerProblems(app: FastifyInstance, rules: ProblemRules): void {
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    sendProblem(translate(error, rules), request, reply),
+  );
+  app.setNotFoundHandler((request, reply) => sendProblem(new GatewayError('not_found'), request, reply));
+}
+
+export function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  request.trace.outcome = 'error';
+  request.trace.code = error.code;
+  request.trace.cause = error.options.cause ?? error.options.internal;
+  const { retryAfterS, headers } = error.options;
+  const body = Buffer.from(JSON.stringify(toProblem(error, request.id)));
+  return reply
+    .code(error.status)
+    .headers({
+      'content-type': PROBLEM_TYPE,
+      'cache-control': 'no-store',
+      vary: VARY,
+      ...headers,
+      ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
+    })
+    .send(body);
+}
+
+function translate(error: FastifyError, rules: ProblemRules): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error.validation !== undefined) {
+    return new GatewayError('invalid_body', {
+      status: rules.invalidBodyStatus,
+      errors: error.validation.map((fault): FieldFault => {
+        const params = fault.params as Record<string, unknown>;
+        const name = params.missingProperty ?? params.additionalProperty;
+        const path = fault.instancePath.slice(1).replaceAll('/', '.');
+        const param = [path, name].filter((part) => part !== undefined && part !== '').join('.');
+        return { param, message: withAllowed(fault.message ?? 'is not valid', params) };
+      }),
+    });
+  }
+  const code = FRAMEWORK[error.code];
+  if (code === 'invalid_body')
+    return new GatewayError(code, { status: rules.invalidBodyStatus, cause: error });
+  if (code !== undefined) return new GatewayError(code, { cause: error });
+  return error.statusCode !== undefined && error.statusCode < 500
+    ? new GatewayError('invalid_request', { cause: error })
+    : asGatewayError(error);
+}
+
+function withAllowed(message: string, params: Record<string, unknown>): string {
+  const { allowedValues } = params;
+  return Array.isArray(allowedValues) ? `${message}: ${allowedValues.join(', ')}` : message;
+}

@@ -1,0 +1,31 @@
+/** A report request as it comes off the wire, and what goes back. */
+import type { KeyHeaders } from '../auth/authenticate.js';
+import type { JsonObject } from '../report/json.js';
+import type { Trace } from '../telemetry/trace.js';
+
+export interface ReportCall {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  /** Path below `/api/v1/report/`. */
+  readonly endpoint: string;
+  /** As received, without `?`. */
+  readonly query: string;
+  /**
+   * The parsed body of a POST, null for others. Read only once the caller is known.
+   * @throws GatewayError `unsupported_media_type`, `invalid_body`
+   */
+  readonly readBody: () => JsonObject | null;
+  readonly keys: KeyHeaders;
+  readonly address: string;
+  readonly accept: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  readonly cacheControl: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  readonly trace: Trace;
+}
+
+export interface ReportReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null for a 304. */
+  readonly body: Buffer | null;
+}

@@ -1,0 +1,46 @@
+/** A finished answer as HTTP: validators, age and lifetime, 304 (RFC 9110, section 13; RFC 9111, section 5). */
+import { type CacheStatus, writeCacheStatus } from '../outcome.js';
+import type { Coding } from './negotiate.js';
+
+export interface Validators {
+  /** Opaque tag of the plain body, without quotes. */
+  readonly tag: string;
+  readonly asOfMs: number;
+  readonly freshUntilMs: number;
+}
+
+export const VARY = 'accept, accept-encoding, authorization, x-api-key';
+
+/** Each coding is a representation of its own, and a strong tag tells them apart (RFC 9110, section 8.8.3). */
+export function entityTag(tag: string, coding: Coding): string {
+  return coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`;
+}
+
+/** Whether the caller holds this answer already, in whatever coding. */
+export function isNotModified(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch
+    .split(',')
+    .map((one) => /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(one)?.[1]?.replace(/-(gzip|br|zstd)$/, ''))
+    .includes(tag);
+}
+
+/** Headers that a 200 and a 304 share. */
+export function cacheHeaders(
+  validators: Validators,
+  coding: Coding,
+  status: Omit<CacheStatus, 'ttlS'>,
+  nowMs: number,
+): Record<string, string> {
+  const ageS = Math.max(0, Math.floor((nowMs - validators.asOfMs) / 1000));
+  const leftS = Math.floor((validators.freshUntilMs - nowMs) / 1000);
+  return {
+    etag: entityTag(validators.tag, coding),
+    age: String(ageS),
+    // Age counts against max-age, so what is left comes on top of it.
+    'cache-control': `private, max-age=${ageS + Math.max(0, leftS)}`,
+    'cache-status': writeCacheStatus({ ...status, ttlS: leftS }),
+    vary: VARY,
+  };
+}

@@ -1,0 +1,138 @@
+/** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import type { Logger } from 'pino';
+import { type ErrorCode, GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
+import { createTrace, type Trace } from '../telemetry/trace.js';
+import { type GateRules, gateFault } from './path-gate.js';
+import { type ProblemRules, registerProblems, sendProblem } from './problem-reply.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    trace: Trace;
+  }
+}
+
+/** Where the gate sends what it refuses; a caller who asks for it is refused the same way. */
+const REFUSED_PREFIX = '/~refused';
+
+export interface ServerOptions {
+  readonly plane: 'data' | 'admin' | 'metrics';
+  readonly logger: Logger;
+  readonly gate: GateRules;
+  readonly problems: ProblemRules;
+  readonly maxHeaderBytes: number;
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+  readonly trustedProxies: readonly string[];
+  /** Told about every finished request, for metrics. */
+  readonly onDone: (request: FastifyRequest, status: number, durationMs: number) => void;
+}
+
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { logger, plane } = options;
+  const app = fastify({
+    loggerInstance: logger as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: () => randomUUID(),
+    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    bodyLimit: options.maxBodyBytes,
+    requestTimeout: options.requestTimeoutMs,
+    // A keep-alive connection outlives a load balancer's idle time (60 s is common), or it resets under a request.
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: 'idle',
+    // While closing, requests on open connections are still answered; readiness has sent new ones elsewhere.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 512 },
+    ajv: {
+      customOptions: {
+        removeAdditional: false,
+        coerceTypes: false,
+        allErrors: true,
+        keywords: ['env', 'secret'],
+      },
+    },
+    http: { maxHeaderSize: options.maxHeaderBytes },
+    rewriteUrl: (request) => passGate(request.url ?? '', options.gate),
+    clientErrorHandler: refuseBrokenRequest,
+  });
+  app.decorateRequest('trace', null as unknown as Trace);
+  app.addHook('onRequest', async (request, reply) => {
+    request.trace = createTrace();
+    reply.header('x-request-id', request.id);
+    refuseAmbiguous(request.raw);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    logRequest(request, reply.statusCode, reply.elapsedTime, plane);
+    options.onDone(request, reply.statusCode, reply.elapsedTime);
+  });
+  registerProblems(app, options.problems);
+  app.all(`${REFUSED_PREFIX}/:code`, (request, reply) => {
+    const { code } = request.params as { code: string };
+    return sendProblem(new GatewayError(code === 'uri_too_long' ? code : 'invalid_path'), request, reply);
+  });
+  return app;
+}
+
+function passGate(target: string, rules: GateRules): string {
+  const fault = gateFault(target, rules);
+  return fault === null ? target : `${REFUSED_PREFIX}/${fault}`;
+}
+
+/** Two hosts or a body where none belongs: what the next reader would make of it cannot be known. */
+function refuseAmbiguous(raw: IncomingMessage): void {
+  let hosts = 0;
+  for (let index = 0; index < raw.rawHeaders.length; index += 2) {
+    if (raw.rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) throw new GatewayError('invalid_request', { detail: 'The request names two hosts.' });
+  if (raw.method !== 'GET' && raw.method !== 'HEAD') return;
+  const length = raw.headers['content-length'];
+  if (raw.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')) {
+    throw new GatewayError('invalid_request', {
+      detail: `A ${raw.method} takes no body.`,
+      headers: { connection: 'close' },
+    });
+  }
+}
+
+/** Requests that Node's parser refuses never reach a route; they are answered on the socket. */
+function refuseBrokenRequest(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request';
+  const problem = toProblem(new GatewayError(code), randomUUID());
+  const body = JSON.stringify(problem);
+  this.log.debug({ err: error }, 'a request could not be parsed');
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${problem.requestId}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** One line per request, whatever came of it. */
+function logRequest(request: FastifyRequest, status: number, durationMs: number, plane: string): void {
+  const { trace } = request;
+  const line = {
+    plane,
+    method: request.method,
+    path: trace.subject ?? request.routeOptions.url ?? null,
+    status,
+    ms: Math.round(durationMs * 10) / 10,
+    team: trace.team,
+    key: trace.key,
+    outcome: trace.outcome,
+    platformCalls: trace.platformCalls,
+    platformMs: Math.round(trace.platformMs),
+    rows: trace.rows,
+    ...(trace.code === null ? {} : { code: trace.code }),
+    ...(trace.cause === undefined ? {} : { cause: describe(trace.cause) }),
+  };
+  if (status >= 500) request.log.warn(line, 'request');
+  else request.log.info(line, 'request');
+}
+
+function describe(cause: unknown): unknown {
+  return cause instanceof Error ? { type: cause.name, message: cause.message, stack: cause.stack } : cause;
+}

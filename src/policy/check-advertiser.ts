@@ -1,0 +1,39 @@
+import type { Caller } from '../auth/authenticate.js';
+import { GatewayError } from '../errors.js';
+import type { NamedAccount } from '../report/canonicalize.js';
+
+export interface AccountClaims {
+  /** Whether the field that carries the account was given. */
+  readonly namesAccount: boolean;
+  /** Every account-like value of the request. */
+  readonly accounts: readonly NamedAccount[];
+  /** The fields that could carry the account, for the message. */
+  readonly accountFields: readonly string[];
+}
+
+/**
+ * A team limited to advertisers names one of them, and no other anywhere. Every account-like value counts, for the
+ * platform may read any of them.
+ */
+export function checkAdvertiser({ team }: Caller, claims: AccountClaims): void {
+  if (team.advertisers === '*') return;
+  const allowed = new Set(team.advertisers.map(String));
+  const foreign = claims.accounts.find(({ values }) => values.some((value) => !allowed.has(value)));
+  if (foreign !== undefined) {
+    throw new GatewayError('advertiser_forbidden', {
+      detail: `The team may not see the advertiser that ${foreign.param} names.`,
+    });
+  }
+  if (!claims.namesAccount) {
+    throw new GatewayError('advertiser_required', {
+      detail: `The team is limited to certain advertisers; name one by ${claims.accountFields.join(' or ')}.`,
+    });
+  }
+}
+
+/** Whether a team may be shown an answer that holds these accounts. */
+export function maySeeAccounts({ team }: Caller, accounts: readonly string[]): boolean {
+  if (team.advertisers === '*' || accounts.length === 0) return true;
+  const allowed = new Set(team.advertisers.map(String));
+  return accounts.every((account) => allowed.has(account));
+}
