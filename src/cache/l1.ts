@@ -1,0 +1,37 @@
+/** Finished bodies in this process, bounded by bytes, least recently used out first. */
+import { LRUCache } from 'lru-cache';
+
+export interface L1<T extends { readonly bytes: number }> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+  delete(key: string): void;
+  readonly bytes: number;
+  readonly entries: number;
+}
+
+/** Rough cost of an entry beside its body: key, fields, list links. */
+const OVERHEAD_BYTES = 512;
+
+export function createL1<T extends { readonly bytes: number }>(maxBytes: number): L1<T> {
+  const cache = new LRUCache<string, T>({
+    maxSize: maxBytes,
+    // One body may take a quarter at most, or a single large report would push out everything else.
+    maxEntrySize: Math.floor(maxBytes / 4),
+    sizeCalculation: (value) => value.bytes + OVERHEAD_BYTES,
+  });
+  return {
+    get: (key) => cache.get(key),
+    set: (key, value) => {
+      cache.set(key, value);
+    },
+    delete: (key) => {
+      cache.delete(key);
+    },
+    get bytes() {
+      return cache.calculatedSize;
+    },
+    get entries() {
+      return cache.size;
+    },
+  };
+}

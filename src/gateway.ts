@@ -1,0 +1,209 @@
+/**
+ * The request's path. A report takes these stages, in this order:
+ *
+ *   identify → admit → canonicalize → authorize → look up (L1 → store) → ask the platform → keep → answer
+ *
+ * Each stage lives in a file of its own; this one says what comes when.
+ */
+import type { Caller } from './auth/authenticate.js';
+import type { L1 } from './cache/l1.js';
+import type { Purges } from './cache/purges.js';
+import { readWish, type Wish } from './http/cache-directives.js';
+import { type Coding, negotiateCoding, negotiateFormat } from './http/negotiate.js';
+import type { ReportCall, ReportReply } from './http/report-call.js';
+import { cacheHeaders, isNotModified } from './http/respond.js';
+import type { Outcome } from './outcome.js';
+import type { CallReport } from './platform/client.js';
+import { invalid } from './platform/interpret.js';
+import { admit, authorize, type Claims } from './policy/authorize.js';
+import { maySeeAccounts } from './policy/check-advertiser.js';
+import type { Assembled } from './report/assemble.js';
+import { type CanonicalReport, type CanonicalRules, canonicalize } from './report/canonicalize.js';
+import { dayNumber } from './report/days.js';
+import type { FreshnessRules } from './report/freshness.js';
+import { seriesId, unsplit } from './report/platform-call.js';
+import {
+  type Finished,
+  finish,
+  finishedKey,
+  isServable,
+  type Shape,
+  shapeAnswer,
+  shapeOf,
+} from './stages/finish.js';
+import type { Gather, Gathered } from './stages/gather.js';
+import type { Identify } from './stages/identify.js';
+import { addCall, type Trace } from './telemetry/trace.js';
+
+export interface Gateway {
+  /** @throws GatewayError for everything that is not an answer */
+  report(call: ReportCall): Promise<ReportReply>;
+}
+
+export interface GatewayOptions {
+  readonly identify: Identify;
+  readonly canonical: CanonicalRules;
+  readonly gather: Gather;
+  readonly l1: L1<Finished>;
+  readonly purges: Purges;
+  readonly rules: FreshnessRules;
+  readonly negativeMs: number;
+  readonly compressMinBytes: number;
+  /** Label of the platform account and base URL: part of every cache key. */
+  readonly account: string;
+  readonly baseUrl: string;
+  readonly now: () => number;
+}
+
+/** A question after it was understood and allowed. */
+interface Question {
+  readonly caller: Caller;
+  readonly report: CanonicalReport;
+  readonly series: string;
+  readonly shape: Shape;
+  readonly coding: Coding;
+  readonly wish: Wish;
+  readonly trace: Trace;
+}
+
+/** How an answer was come by. */
+interface How {
+  readonly outcome: Outcome;
+  readonly tier?: 'l1' | 'store';
+  readonly stored?: boolean;
+  readonly degraded?: boolean;
+}
+
+/** What of an answer its headers need. */
+type Shown = Omit<Assembled, 'body'> & { readonly coding: Coding };
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { l1, purges, rules, now } = options;
+
+  async function report(call: ReportCall): Promise<ReportReply> {
+    const question = understand(call);
+    const kept = lookInL1(question);
+    if (kept !== undefined) return reply(kept, question, call, { outcome: 'hit', tier: 'l1' });
+    const { answer, gathered } = await ask(question);
+    const coding = answer.weight < options.compressMinBytes ? 'identity' : question.coding;
+    if (holds(call, answer)) return notModified({ ...answer, coding }, question, gathered);
+    const finished = await finish(answer, coding);
+    if (gathered.keep) keepInL1(finished, question);
+    return reply(finished, question, call, gathered);
+  }
+
+  /** identify → admit → canonicalize → authorize: nothing cached is touched before all of them agree. */
+  function understand(call: ReportCall): Question {
+    const caller = options.identify(call.keys, call.trace);
+    admit({ caller, address: call.address, scope: 'report:read' });
+    const method = call.method === 'POST' ? 'POST' : 'GET';
+    const { endpoint, query } = call;
+    const canonical = canonicalize({ endpoint, method, query, body: call.readBody() }, options.canonical);
+    authorize(caller, claimsOf(canonical.report, canonical.options.period, options.canonical.accountFields));
+    const format = negotiateFormat(canonical.options.format, call.accept, caller.team.defaultFormat);
+    return {
+      caller,
+      report: canonical.report,
+      series: seriesId(canonical.report, options.account, options.baseUrl),
+      shape: shapeOf(format, canonical.options),
+      coding: negotiateCoding(call.acceptEncoding),
+      wish: readWish(call.cacheControl, caller.team.scopes.includes('cache:refresh')),
+      trace: call.trace,
+    };
+  }
+
+  function lookInL1({ series, report, shape, coding, wish }: Question): Finished | undefined {
+    const finished = l1.get(finishedKey(series, report, shape, coding));
+    if (finished === undefined) return undefined;
+    return isServable(finished, report, purges, wish.maxAgeMs, now()) ? finished : undefined;
+  }
+
+  function keepInL1(finished: Finished, { series, report, shape, coding }: Question): void {
+    if (finished.status === 200 && !finished.stale)
+      l1.set(finishedKey(series, report, shape, coding), finished);
+  }
+
+  /** Gathers the parts: the report, and beside it the unsplit report of the same period when totals are wanted. */
+  async function ask(question: Question): Promise<{ answer: Assembled; gathered: Gathered }> {
+    const { report, series, shape, wish, caller, trace } = question;
+    const common = {
+      wish,
+      team: caller.team.id,
+      onTry: (call: CallReport) => addCall(trace, call),
+    };
+    const whole = unsplit(report);
+    const [main, totals] = await Promise.all([
+      options.gather({ ...common, report, series, form: shape.format === 'raw' ? 'bytes' : 'rows' }),
+      shape.totals
+        ? options.gather({
+            ...common,
+            report: whole,
+            series: seriesId(whole, options.account, options.baseUrl),
+            form: 'rows',
+          })
+        : null,
+    ]);
+    const answer = shapeAnswer({
+      report,
+      shape,
+      main: main.part,
+      totals: totals?.part ?? null,
+      rules,
+      negativeMs: options.negativeMs,
+      nowMs: now(),
+    });
+    return { answer, gathered: { ...main, keep: main.keep && (totals?.keep ?? true) } };
+  }
+
+  function reply(finished: Finished, question: Question, call: ReportCall, how: How): ReportReply {
+    if (holds(call, finished)) return notModified(finished, question, how);
+    return {
+      status: finished.status,
+      headers: {
+        ...answerHeaders(finished, question, how),
+        'content-type': finished.contentType,
+        ...(finished.coding === 'identity' ? {} : { 'content-encoding': finished.coding }),
+      },
+      body: finished.body,
+    };
+  }
+
+  function notModified(answer: Shown, question: Question, how: How): ReportReply {
+    return { status: 304, headers: answerHeaders(answer, question, how), body: null };
+  }
+
+  /** Every answer passes here, so this is where a limited team is kept from foreign accounts. */
+  function answerHeaders(
+    answer: Shown,
+    { caller, trace }: Question,
+    { outcome, tier = 'store', stored = false, degraded = false }: How,
+  ): Record<string, string> {
+    if (!maySeeAccounts(caller, answer.accounts))
+      throw invalid('the answer holds an account the team may not see');
+    trace.outcome = outcome;
+    trace.rows = answer.rowCount;
+    return cacheHeaders(answer, answer.coding, { outcome, tier, stored, degraded }, now());
+  }
+
+  return { report };
+}
+
+/** Whether the caller has this very answer already (RFC 9110, section 13.1.2: for a 200 alone). */
+function holds({ ifNoneMatch }: ReportCall, { status, tag }: Pick<Assembled, 'status' | 'tag'>): boolean {
+  return status === 200 && isNotModified(ifNoneMatch, tag);
+}
+
+function claimsOf(report: CanonicalReport, period: string | null, accountFields: readonly string[]): Claims {
+  const { from, to } = report;
+  const rangeDays =
+    from.iso === null || to.iso === null
+      ? null
+      : (dayNumber(to.iso) as number) - (dayNumber(from.iso) as number) + 1;
+  return {
+    namesAccount: report.namesAccount,
+    accounts: report.accounts,
+    accountFields,
+    rangeDays,
+    rangeParam: period === null ? 'dateTo' : '_period',
+  };
+}

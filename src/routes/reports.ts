@@ -1,0 +1,93 @@
+/** Reports on the wire: from a Fastify request to a `ReportCall`, and its answer back. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { parseJsonBody, requireJson } from '../http/json-body.js';
+import type { ReportCall, ReportReply } from '../http/report-call.js';
+import { readKeyHeaders } from '../http/request-keys.js';
+import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../report/describe.js';
+import type { ParameterTable } from '../report/parameters.js';
+
+export const REPORT_PREFIX = '/api/v1/report/';
+
+export interface ReportRoutes {
+  readonly report: (call: ReportCall) => Promise<ReportReply>;
+  /** Declared endpoints; they are shown one by one in the interface's description. */
+  readonly endpoints: readonly string[];
+  /** Endpoints whose POST is a read. */
+  readonly readByPost: readonly string[];
+  /** Known parameters, for the description. */
+  readonly table: ParameterTable;
+  readonly maxBodyBytes: number;
+}
+
+export function registerReports(app: FastifyInstance, routes: ReportRoutes): void {
+  const { report, endpoints, readByPost, table, maxBodyBytes } = routes;
+  const answer = async (request: FastifyRequest, reply: FastifyReply, body: Buffer | null) => {
+    const call = readCall(request, body);
+    request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
+    const { status, headers, body: content } = await report(call);
+    return reply.code(status).headers(headers).send(content);
+  };
+  const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, null);
+  for (const endpoint of endpoints) {
+    app.get(
+      `${REPORT_PREFIX}${endpoint}`,
+      { ...UNCHECKED, schema: describe(endpoint, { querystring: describeQuery(table) }) },
+      handler,
+    );
+    app.head(`${REPORT_PREFIX}${endpoint}`, { schema: { hide: true } }, handler);
+  }
+  app.route({ method: ['GET', 'HEAD'], url: `${REPORT_PREFIX}*`, schema: { hide: true }, handler });
+  // In a scope of its own: elsewhere bodies are streamed, here the whole is read.
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) =>
+      done(null, body),
+    );
+    for (const endpoint of readByPost) {
+      const schema = describe(endpoint, { querystring: OWN_QUERY, body: describeBody(table) });
+      scope.post(`${REPORT_PREFIX}${endpoint}`, { ...UNCHECKED, schema }, (request, reply) =>
+        answer(request, reply, (request.body as Buffer | undefined) ?? Buffer.alloc(0)),
+      );
+    }
+  });
+}
+
+/** The gateway's own parser checks query and body; here their schemas, made from its tables, only describe. */
+const UNCHECKED = {
+  validatorCompiler: () => () => true,
+  serializerCompiler: () => (value: unknown) => String(value),
+};
+
+function describe(endpoint: string, input: { querystring: object; body?: object }): object {
+  return {
+    ...input,
+    tags: ['reports'],
+    summary: `Report ${endpoint}`,
+    security: [{ bearer: [] }, { apiKey: [] }],
+    response: { 200: { description: 'The report.', content: { 'application/json': { schema: ANSWER } } } },
+  };
+}
+
+function readCall(request: FastifyRequest, body: Buffer | null): ReportCall {
+  const target = request.raw.url ?? '';
+  const cut = target.indexOf('?');
+  const path = cut < 0 ? target : target.slice(0, cut);
+  const { headers } = request;
+  return {
+    method: request.method as ReportCall['method'],
+    endpoint: path.slice(REPORT_PREFIX.length),
+    query: cut < 0 ? '' : target.slice(cut + 1),
+    readBody: () => {
+      if (body === null) return null;
+      requireJson(headers['content-type'], headers['content-encoding']);
+      return parseJsonBody(body);
+    },
+    keys: readKeyHeaders(request.raw),
+    address: request.ip,
+    accept: headers.accept,
+    acceptEncoding: headers['accept-encoding'] as string | undefined,
+    cacheControl: headers['cache-control'],
+    ifNoneMatch: headers['if-none-match'],
+    trace: request.trace,
+  };
+}

@@ -1,0 +1,109 @@
+/** Stage: parts to a finished answer, and finished answers kept in this process. */
+import type { Purges } from '../cache/purges.js';
+import { GatewayError } from '../errors.js';
+import { compress } from '../http/compress.js';
+import type { Coding } from '../http/negotiate.js';
+import { invalid } from '../platform/interpret.js';
+import { type Assembled, assemble, assembleBytes } from '../report/assemble.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import type { FreshnessRules } from '../report/freshness.js';
+import type { Format, GatewayOptions } from '../report/gateway-options.js';
+import type { BytesHeader, Part, RefusalHeader, RowsHeader } from '../report/part.js';
+
+/** What decides about a body, beside the report itself. */
+export interface Shape {
+  readonly format: Format;
+  readonly totals: boolean;
+  readonly days: boolean;
+  readonly bom: boolean;
+}
+
+/** A body that can be sent as it is. */
+export interface Finished extends Omit<Assembled, 'body'> {
+  readonly coding: Coding;
+  readonly body: Buffer;
+  /** For the memory bound. */
+  readonly bytes: number;
+}
+
+/** Identity of a finished body among those kept in this process. */
+export function finishedKey(series: string, report: CanonicalReport, shape: Shape, coding: Coding): string {
+  const flags = `${shape.totals ? 't' : ''}${shape.days ? 'd' : ''}${shape.bom ? 'b' : ''}`;
+  return `${series}|${report.from.iso ?? ''}|${report.to.iso ?? ''}|${shape.format}|${flags}|${coding}`;
+}
+
+/** `_totals`, `_days` and `_bom` change one format each; elsewhere they would silently do nothing. */
+export function shapeOf(format: Format, options: GatewayOptions): Shape {
+  const faults = [
+    ...(options.totals && format !== 'json'
+      ? [{ param: '_totals', message: 'goes with _format=json only' }]
+      : []),
+    ...(options.days && format !== 'json'
+      ? [{ param: '_days', message: 'goes with _format=json only' }]
+      : []),
+    ...(options.bom && format !== 'csv' ? [{ param: '_bom', message: 'goes with _format=csv only' }] : []),
+  ];
+  if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
+  return { format, totals: options.totals, days: options.days, bom: options.bom };
+}
+
+export interface FinishAsk {
+  readonly report: CanonicalReport;
+  readonly shape: Shape;
+  readonly main: Part;
+  readonly totals: Part | null;
+  readonly rules: FreshnessRules;
+  readonly negativeMs: number;
+  readonly nowMs: number;
+}
+
+/**
+ * The answer without its body, which is made only when it is needed.
+ * @throws GatewayError `upstream_rejected` with the platform's status, unless the platform's own bytes were asked for
+ */
+export function shapeAnswer(ask: FinishAsk): Assembled {
+  const { shape, main, totals, rules, nowMs } = ask;
+  if (main.header.form === 'refusal') return refusalAnswer(main as Part<RefusalHeader>, ask);
+  if (main.header.form === 'bytes') return assembleBytes(main as Part<BytesHeader>, rules, nowMs);
+  if (totals?.header.form === 'refusal') throw rejected(totals as Part<RefusalHeader>);
+  return assemble({
+    report: ask.report,
+    format: shape.format as Exclude<Format, 'raw'>,
+    parts: [main as Part<RowsHeader>],
+    totals: totals as Part<RowsHeader> | null,
+    days: shape.days,
+    bom: shape.bom,
+    nowMs,
+    rules,
+  });
+}
+
+function refusalAnswer(part: Part<RefusalHeader>, { shape, negativeMs, nowMs, rules }: FinishAsk): Assembled {
+  if (shape.format !== 'raw') throw rejected(part);
+  if (part.header.tainted) throw invalid('the refusal holds the platform token');
+  const answer = assembleBytes(part, rules, nowMs);
+  return { ...answer, freshUntilMs: part.header.fetchedAt + negativeMs, stale: false };
+}
+
+function rejected({ header }: Part<RefusalHeader>): GatewayError {
+  return new GatewayError('upstream_rejected', { status: header.status, upstream: header.upstream });
+}
+
+export async function finish(answer: Assembled, coding: Coding): Promise<Finished> {
+  const body = await compress(answer.body(), coding);
+  return { ...answer, coding, body, bytes: body.length };
+}
+
+/** Whether a finished body may still be sent as it is. */
+export function isServable(
+  finished: Finished,
+  report: CanonicalReport,
+  purges: Purges,
+  maxAgeMs: number | null,
+  nowMs: number,
+): boolean {
+  if (nowMs >= finished.freshUntilMs || finished.stale) return false;
+  if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;
+  const { account, endpoint, from, to } = report;
+  return !purges.isPurged({ seq: finished.seq, advertiserId: account, endpoint, from: from.iso, to: to.iso });
+}

@@ -1,0 +1,102 @@
+/** Prometheus metrics. Names and labels are documented in docs/metrics.md. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { CallReport } from '../platform/client.js';
+
+export interface Metrics {
+  readonly registry: Registry;
+  request(plane: string, status: number, outcome: string, team: string | null, durationMs: number): void;
+  platformCall(call: CallReport): void;
+  storeFault(kind: string): void;
+}
+
+/** Read when the metrics are scraped. */
+export interface Gauges {
+  readonly tokenExpiresAtMs: () => number | null;
+  readonly storeOk: () => boolean;
+  readonly l1: () => { readonly bytes: number; readonly entries: number };
+  readonly budget: () => { readonly running: number; readonly queued: number };
+  readonly pauseMs: () => number;
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export function createMetrics(gauges: Gauges): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, prefix: 'dsp_gateway_' });
+
+  const requests = new Counter({
+    name: 'dsp_gateway_requests_total',
+    help: 'Requests answered, by plane, status, outcome and team.',
+    labelNames: ['plane', 'status', 'outcome', 'team'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'dsp_gateway_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last of its answer.',
+    labelNames: ['plane', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  const calls = new Counter({
+    name: 'dsp_gateway_platform_calls_total',
+    help: 'Tries of platform calls, by outcome and by the team they are charged to.',
+    labelNames: ['outcome', 'team'],
+    registers,
+  });
+  const callDurations = new Histogram({
+    name: 'dsp_gateway_platform_call_duration_seconds',
+    help: 'Time of one try of a platform call.',
+    labelNames: ['outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  const storeFaults = new Counter({
+    name: 'dsp_gateway_store_faults_total',
+    help: 'Cache look-ups and writes that failed, and entries that were damaged.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const gauge = (name: string, help: string, read: () => number | null) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        const value = read();
+        if (value === null) this.remove();
+        else this.set(value);
+      },
+    });
+  gauge('dsp_gateway_token_expiry_timestamp_seconds', 'When the active platform token expires.', () => {
+    const ms = gauges.tokenExpiresAtMs();
+    return ms === null ? null : ms / 1000;
+  });
+  gauge('dsp_gateway_store_up', 'Whether the store answers.', () => (gauges.storeOk() ? 1 : 0));
+  gauge('dsp_gateway_l1_bytes', 'Finished bodies in this process, bytes.', () => gauges.l1().bytes);
+  gauge('dsp_gateway_l1_entries', 'Finished bodies in this process.', () => gauges.l1().entries);
+  gauge('dsp_gateway_platform_calls_running', 'Platform calls under way.', () => gauges.budget().running);
+  gauge(
+    'dsp_gateway_platform_calls_queued',
+    'Platform calls that wait for their turn.',
+    () => gauges.budget().queued,
+  );
+  gauge(
+    'dsp_gateway_platform_pause_seconds',
+    'Time left of the pause the platform asked for.',
+    () => gauges.pauseMs() / 1000,
+  );
+
+  return {
+    registry,
+    request(plane, status, outcome, team, durationMs) {
+      requests.inc({ plane, status: String(status), outcome, team: team ?? '' });
+      durations.observe({ plane, outcome }, durationMs / 1000);
+    },
+    platformCall({ outcome, team, durationMs }) {
+      calls.inc({ outcome, team });
+      callDurations.observe({ outcome }, durationMs / 1000);
+    },
+    storeFault: (kind) => storeFaults.inc({ kind }),
+  };
+}

@@ -1,0 +1,37 @@
+/** What one request did, gathered on its way for its one log line, its headers and its metrics. */
+import type { Outcome } from '../outcome.js';
+import type { CallReport } from '../platform/client.js';
+
+export interface Trace {
+  team: string | null;
+  key: string | null;
+  /** Endpoint of a report, or the route of anything else; never a query. */
+  subject: string | null;
+  outcome: Outcome | null;
+  /** Problem code, when one was answered. */
+  code: string | null;
+  rows: number;
+  platformCalls: number;
+  platformMs: number;
+  /** Why it failed, for the log only. */
+  cause: unknown;
+}
+
+export function createTrace(): Trace {
+  return {
+    team: null,
+    key: null,
+    subject: null,
+    outcome: null,
+    code: null,
+    rows: 0,
+    platformCalls: 0,
+    platformMs: 0,
+    cause: undefined,
+  };
+}
+
+export function addCall(trace: Trace, call: CallReport): void {
+  trace.platformCalls += 1;
+  trace.platformMs += call.durationMs;
+}
