@@ -1,0 +1,76 @@
+/** The cache: purge. */
+import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
+import type { PurgeScope, Purges } from '../cache/purges.js';
+import type { Clock } from '../clock.js';
+import { type FieldFault, GatewayError } from '../errors.js';
+import { dayNumber } from '../report/days.js';
+import { auditLine } from '../telemetry/audit.js';
+
+export interface CacheOptions {
+  readonly purges: Purges;
+  readonly clock: Clock;
+}
+
+const Purge = Type.Object(
+  {
+    all: Type.Optional(Type.Literal(true, { description: 'Everything.' })),
+    advertiserId: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Reports of this advertiser, and those without one.' }),
+    ),
+    endpoint: Type.Optional(Type.String({ minLength: 1, description: 'E.g. campaigns/get.' })),
+    from: Type.Optional(Type.String({ description: 'First day, YYYY-MM-DD.' })),
+    to: Type.Optional(Type.String({ description: 'Last day, YYYY-MM-DD.' })),
+  },
+  { additionalProperties: false },
+);
+
+export function registerCache(app: FastifyInstance, { purges, clock }: CacheOptions): void {
+  app.post(
+    '/admin/v1/cache/purge',
+    { schema: { tags: ['cache'], summary: 'Forget cached reports', body: Purge } },
+    async (request) => {
+      const scope = readScope(request.body as Static<typeof Purge>);
+      const purged = describeScope(scope);
+      await purges.append(
+        scope,
+        auditLine({ action: 'cache.purge', subject: purged, after: scope }, request.actor, clock.now()),
+      );
+      return { purged };
+    },
+  );
+}
+
+function readScope({ all, advertiserId, endpoint, from, to }: Static<typeof Purge>): PurgeScope {
+  const scope: PurgeScope = {
+    ...(advertiserId === undefined ? {} : { advertiserId: String(advertiserId) }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+  const limited = Object.keys(scope).length > 0;
+  const faults: FieldFault[] = [
+    ...(['from', 'to'] as const)
+      .filter((end) => scope[end] !== undefined && dayNumber(scope[end]) === null)
+      .map((end) => ({ param: end, message: 'must be a calendar day as YYYY-MM-DD' })),
+    ...(from !== undefined && to !== undefined && from > to
+      ? [{ param: 'to', message: 'must not be before from' }]
+      : []),
+    ...(all === true && limited ? [{ param: 'all', message: 'goes alone' }] : []),
+    ...(all === undefined && !limited
+      ? [{ param: 'all', message: 'say {"all": true}, or any of advertiserId, endpoint, from, to' }]
+      : []),
+  ];
+  if (faults.length > 0) throw new GatewayError('invalid_body', { status: 422, errors: faults });
+  return scope;
+}
+
+function describeScope({ advertiserId, endpoint, from, to }: PurgeScope): string {
+  const days = from === undefined && to === undefined ? '' : `days ${from ?? 'any'} to ${to ?? 'any'}`;
+  const parts = [
+    advertiserId === undefined ? '' : `advertiser ${advertiserId}`,
+    endpoint === undefined ? '' : `endpoint ${endpoint}`,
+    days,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? 'all' : parts.join(', ');
+}

@@ -1,0 +1,48 @@
+/** The admin plane: every route behind the admin token, every body held to its schema. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Secret } from '../config/secret.js';
+import { GatewayError } from '../errors.js';
+import { type Actor, GATEWAY_ACTOR } from '../telemetry/audit.js';
+import { authenticateAdmin } from './authenticate-admin.js';
+
+/**
+ * Opens a scope on `app` in which routes ask for the admin token.
+ * @param routes registers them
+ */
+export async function registerAdminPlane(
+  app: FastifyInstance,
+  adminToken: Secret,
+  routes: (scope: FastifyInstance) => void,
+): Promise<void> {
+  app.decorateRequest('actor', null as unknown as Actor);
+  app.addHook('onRequest', async (request) => {
+    request.actor = GATEWAY_ACTOR;
+  });
+  await app.register(async (scope) => {
+    scope.removeContentTypeParser('application/json');
+    scope.addContentTypeParser('application/json', { parseAs: 'string' }, parseBody);
+    scope.addHook('onRequest', async (request) => {
+      request.actor = authenticateAdmin(request, adminToken);
+    });
+    // A POST without a body is one with an empty object: all members of such bodies are optional.
+    scope.addHook('preValidation', async (request) => {
+      request.body ??= {};
+    });
+    routes(scope);
+  });
+}
+
+function parseBody(
+  _request: FastifyRequest,
+  text: string | Buffer,
+  done: (error: Error | null, body?: unknown) => void,
+): void {
+  let body: unknown = {};
+  try {
+    if (text.length > 0) body = JSON.parse(String(text));
+  } catch (error) {
+    done(new GatewayError('invalid_body', { status: 422, detail: 'The body is not JSON.', cause: error }));
+    return;
+  }
+  done(null, body);
+}

@@ -1,0 +1,32 @@
+/** The state of the gateway at a glance. */
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from '../registry/mirror.js';
+import type { Readiness } from '../routes/health.js';
+import type { Store } from '../store/port.js';
+import { VERSION } from '../version.js';
+
+export interface StatusOptions {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly l1: { readonly bytes: number; readonly entries: number };
+  readonly budget: { readonly running: number; readonly queued: number };
+}
+
+export function registerStatus(
+  app: FastifyInstance,
+  { store, registry, l1, budget }: StatusOptions,
+  readiness: () => Readiness,
+): void {
+  app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
+    const state = readiness();
+    return {
+      version: VERSION,
+      uptimeSeconds: Math.floor(process.uptime()),
+      ready: state.ready,
+      store: { kind: store.kind, state: state.store, registryVersion: registry.version },
+      credential: { state: state.credential },
+      cache: { l1Bytes: l1.bytes, l1Entries: l1.entries },
+      platform: { state: state.platform, callsRunning: budget.running, callsQueued: budget.queued },
+    };
+  });
+}

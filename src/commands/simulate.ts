@@ -1,0 +1,73 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { startSimulator } from '../simulator/simulator.js';
+import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
+
+interface SimulateOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly seed: number;
+  readonly basePath: string;
+  readonly switch: Partial<Switches>;
+}
+
+export function addSimulateCommand(program: Command): void {
+  program
+    .command('simulate')
+    .description(
+      'Run the platform simulator: the documented interface, and switches for what is not documented.',
+    )
+    .option('--host <host>', 'address', '127.0.0.1')
+    .addOption(new Option('--port <port>', 'port; 0 picks a free one').default(9090).argParser(wholeNumber))
+    .addOption(new Option('--seed <number>', 'the data follow from it').default(1).argParser(wholeNumber))
+    .option('--base-path <path>', 'path under which the interface lives', '')
+    .addOption(
+      new Option('--switch <name=value>', 'set a switch; may be repeated')
+        .default({}, 'likely answers')
+        .argParser(addSwitch),
+    )
+    .addHelpText(
+      'after',
+      `\nSwitches: ${Object.keys(DEFAULT_SWITCHES).join(', ')}\nWhile it runs: curl <url>/_sim shows and explains them.\nExample:\n  dsp-gateway simulate --switch shape=nested --switch latencyMs=200`,
+    )
+    .action(simulate);
+}
+
+async function simulate({ host, port, seed, basePath, switch: switches }: SimulateOptions): Promise<void> {
+  const simulator = await startSimulator({ host, port, seed, basePath, switches });
+  const { username, password, clientId, clientSecret } = simulator.account;
+  process.stdout.write(`The platform simulator listens on ${simulator.url}
+
+  PLATFORM_BASE_URL=${simulator.url}
+way 1, a token from its dashboard:
+  PLATFORM_TOKEN=${simulator.token}
+way 2, its token request:
+  PLATFORM_USERNAME=${username} PLATFORM_PASSWORD=${password}
+  PLATFORM_CLIENT_ID=${clientId} PLATFORM_CLIENT_SECRET=${clientSecret}
+switches, faults and recorded calls:
+  curl ${simulator.url}/_sim
+
+Ctrl-C stops it.
+`);
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve);
+    process.once('SIGTERM', resolve);
+  });
+  await simulator.close();
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+/** Values are JSON where they are JSON, else text: `shape=nested`, `latencyMs=200`, `emptyDays=["2026-11-01"]`. */
+function addSwitch(text: string, before: Partial<Switches>): Partial<Switches> {
+  const cut = text.indexOf('=');
+  if (cut < 1) throw new InvalidArgumentError('It takes the form name=value.');
+  const value = text.slice(cut + 1);
+  try {
+    return { ...before, [text.slice(0, cut)]: JSON.parse(value) as unknown };
+  } catch {
+    return { ...before, [text.slice(0, cut)]: value };
+  }
+}

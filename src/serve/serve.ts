@@ -1,0 +1,96 @@
+/** `dsp-gateway serve`: one process, or one that supervises several workers sharing the port. */
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AggregatorRegistry } from 'prom-client';
+import type { Config } from '../config/load.js';
+import type { ProxySettings } from '../platform/agent.js';
+import { createLog, type Log } from '../telemetry/logger.js';
+import { type Running, run } from './run.js';
+
+/** Pause before a worker that died is replaced, so that a broken one does not spin. */
+const RESTART_MS = 1000;
+
+/** Runs until a signal stops it; then the process ends by itself with code 0. */
+export async function serve(config: Config, proxy: ProxySettings): Promise<void> {
+  const { workers } = config.server;
+  if (workers === 1)
+    return runUntilSignal(() => run({ config, proxy, planes: ['data', 'admin', 'metrics'] }));
+  if (cluster.isPrimary) return supervise(config, proxy, workers);
+  return runUntilSignal(async () => {
+    const running = await run({ config, proxy, planes: ['data'] });
+    AggregatorRegistry.setRegistries([running.services.metrics.registry]);
+    return running;
+  });
+}
+
+async function runUntilSignal(start: () => Promise<Running>): Promise<void> {
+  const running = await start();
+  announceAdminToken(running);
+  crashOnSurprise(running.services.log);
+  await stopSignal();
+  await running.stop();
+  if (cluster.isWorker) cluster.worker?.disconnect();
+  process.exit(0);
+}
+
+/** The admin plane lives in the supervisor, the data plane in the workers. */
+async function supervise(config: Config, proxy: ProxySettings, count: number): Promise<void> {
+  const aggregate = new AggregatorRegistry();
+  const log = createLog({ level: config.logLevel, secrets: () => [] });
+  const running = await run({
+    config,
+    proxy,
+    planes: ['admin', 'metrics'],
+    metricsText: () => aggregate.clusterMetrics(),
+  });
+  crashOnSurprise(running.services.log);
+  let stopping = false;
+  const start = (): Worker =>
+    cluster.fork().once('exit', (code, signal) => {
+      if (stopping) return;
+      log.logger.error({ code, signal }, 'a worker ended; starting another');
+      setTimeout(() => !stopping && start(), RESTART_MS);
+    });
+  for (let index = 0; index < count; index++) start();
+  await stopSignal();
+  stopping = true;
+  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  const ended = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
+  for (const worker of workers) worker.process.kill('SIGTERM');
+  await Promise.race([ended, sleep((config.server.drainSeconds + 5) * 1000, undefined, { ref: false })]);
+  await running.stop();
+  log.flush();
+  process.exit(0);
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const stop = () => {
+      if (asked) process.exit(1);
+      asked = true;
+      resolve();
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  });
+}
+
+/** What nobody expected is logged, and the process ends: going on in an unknown state would be worse. */
+function crashOnSurprise({ logger, flush }: Log): void {
+  const crash = (kind: string) => (error: unknown) => {
+    logger.fatal({ err: error }, kind);
+    flush();
+    process.exit(1);
+  };
+  process.on('uncaughtException', crash('uncaught exception'));
+  process.on('unhandledRejection', crash('unhandled rejection'));
+}
+
+/** The token itself is shown to a person at a terminal only, never to a log collector. */
+function announceAdminToken({ adminToken, adminTokenPath }: Running): void {
+  if (adminTokenPath === null) return;
+  const shown = process.stderr.isTTY ? ` (${adminToken})` : '';
+  process.stderr.write(`The admin token is in ${adminTokenPath}${shown}\n`);
+}
