@@ -65,7 +65,7 @@ export async function buildDataPlane({ services, stopping }: AppOptions): Promis
     timeoutMs: config.platform.timeoutMs,
   });
   for (const url of ['/healthz', '/readyz', '/gateway/v1/me', '/openapi.json'])
-    refuseOtherMethods(app, url, ['GET']);
+    refuseOtherMethods(app, url, ['GET', 'HEAD']);
   return app;
 }
 

@@ -12,7 +12,7 @@ import { readWish, type Wish } from './http/cache-directives.js';
 import { type Coding, negotiateCoding, negotiateFormat } from './http/negotiate.js';
 import type { ReportCall, ReportReply } from './http/report-call.js';
 import { cacheHeaders, isNotModified } from './http/respond.js';
-import type { Outcome } from './outcome.js';
+import { dearest, type Outcome } from './outcome.js';
 import type { CallReport } from './platform/client.js';
 import { invalid } from './platform/interpret.js';
 import { admit, authorize, type Claims } from './policy/authorize.js';
@@ -152,7 +152,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       negativeMs: options.negativeMs,
       nowMs: now(),
     });
-    return { answer, gathered: { ...main, keep: main.keep && (totals?.keep ?? true) } };
+    return { answer, gathered: totals === null ? main : together(main, totals) };
   }
 
   function reply(finished: Finished, question: Question, call: ReportCall, how: How): ReportReply {
@@ -186,6 +186,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   return { report };
+}
+
+/** How a report and its totals were come by, as one. */
+function together(main: Gathered, totals: Gathered): Gathered {
+  return {
+    ...main,
+    outcome: dearest([main.outcome, totals.outcome]),
+    stored: main.stored || totals.stored,
+    degraded: main.degraded || totals.degraded,
+    keep: main.keep && totals.keep,
+  };
 }
 
 /** Whether the caller has this very answer already (RFC 9110, section 13.1.2: for a 200 alone). */

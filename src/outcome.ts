@@ -18,6 +18,23 @@ export type Outcome =
   /** Answered with a problem document. */
   | 'error';
 
+/** From the cheapest to the dearest. */
+const BY_COST: readonly Outcome[] = [
+  'hit',
+  'stale',
+  'stale-if-error',
+  'collapsed',
+  'refresh',
+  'miss',
+  'pass',
+  'error',
+];
+
+/** An answer made of several parts is called by its dearest one. */
+export function dearest(outcomes: readonly Outcome[]): Outcome {
+  return BY_COST[Math.max(...outcomes.map((outcome) => BY_COST.indexOf(outcome)))] as Outcome;
+}
+
 export interface CacheStatus {
   readonly outcome: Outcome;
   /** Seconds of freshness left; negative when past it. */

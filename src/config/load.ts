@@ -6,7 +6,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import Value from 'typebox/value';
 import { parse } from 'yaml';
-import type { ProxySettings } from '../platform/agent.js';
 import { checkRules, type Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
 import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
@@ -29,6 +28,12 @@ export class ConfigError extends Error {
     super(faults.join('\n'));
     this.faults = faults;
   }
+}
+
+export interface ProxySettings {
+  readonly httpProxy?: string;
+  readonly httpsProxy?: string;
+  readonly noProxy?: string;
 }
 
 /** The outbound proxy, by the names that every tool uses; lower case wins, as with curl. */

@@ -13,6 +13,8 @@ export interface SettingNotes {
   readonly secret?: boolean;
   /** Replaces the default in tables where the true one is decided at the start. */
   readonly shownDefault?: string;
+  /** Replaces the schema's own words for what is allowed. */
+  readonly allowed?: string;
 }
 
 const group = <P extends Record<string, TSchema>>(properties: P, description: string) =>
@@ -118,6 +120,7 @@ const platform = group(
   {
     baseUrl: text('The platform, e.g. https://platform.example; a path prefix is allowed.', {
       env: 'PLATFORM_BASE_URL',
+      allowed: 'an http:// or https:// address without user, query or fragment',
     }),
     account: text('A label for the account behind the credential; part of every cache key.', {
       env: 'PLATFORM_ACCOUNT',

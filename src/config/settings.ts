@@ -60,6 +60,7 @@ export function schemaAt(pointer: string, root: TSchema = ConfigSchema): SchemaN
 
 /** What a setting may be, in words, e.g. `a whole number from 0 to 65535`. */
 export function allowed(node: SchemaNode): string {
+  if (node.allowed !== undefined) return node.allowed;
   if (node.enum) return `one of ${node.enum.join(', ')}`;
   if (node.type === 'integer') return `a whole number from ${node.minimum} to ${node.maximum}`;
   if (node.type === 'boolean') return '1, true, 0 or false';

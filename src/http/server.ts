@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
 import type { Logger } from 'pino';
 import { type ErrorCode, GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
 import { createTrace, type Trace } from '../telemetry/trace.js';
@@ -35,7 +41,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const { logger, plane } = options;
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     bodyLimit: options.maxBodyBytes,
@@ -45,7 +51,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     // While closing, requests on open connections are still answered; readiness has sent new ones elsewhere.
     return503OnClosing: false,
-    exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 512 },
     ajv: {
       customOptions: {

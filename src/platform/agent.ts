@@ -1,11 +1,6 @@
 /** The one connection pool to the platform; the pass-through and the report calls share it. */
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-
-export interface ProxySettings {
-  readonly httpProxy?: string;
-  readonly httpsProxy?: string;
-  readonly noProxy?: string;
-}
+import type { ProxySettings } from '../config/load.js';
 
 export interface AgentOptions {
   readonly proxy: ProxySettings;

@@ -34,9 +34,8 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
       { ...UNCHECKED, schema: describe(endpoint, { querystring: describeQuery(table) }) },
       handler,
     );
-    app.head(`${REPORT_PREFIX}${endpoint}`, { schema: { hide: true } }, handler);
   }
-  app.route({ method: ['GET', 'HEAD'], url: `${REPORT_PREFIX}*`, schema: { hide: true }, handler });
+  app.get(`${REPORT_PREFIX}*`, { schema: { hide: true } }, handler);
   // In a scope of its own: elsewhere bodies are streamed, here the whole is read.
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

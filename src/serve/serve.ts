@@ -2,8 +2,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry } from 'prom-client';
-import type { Config } from '../config/load.js';
-import type { ProxySettings } from '../platform/agent.js';
+import type { Config, ProxySettings } from '../config/load.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { type Running, run } from './run.js';
 

@@ -1,0 +1,56 @@
+/**
+ * The dependency rules, and proof that they can fail: the cruise must have seen every file of `src`, and must
+ * find a cycle and a forbidden import that are planted for it.
+ */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cruise } from 'dependency-cruiser';
+import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config';
+import config from '../.dependency-cruiser.mjs';
+
+const PLANTED = 'src/report/planted-';
+
+async function violations() {
+  const tsConfig = extractTSConfig('tsconfig.json');
+  const { output } = await cruise(
+    ['src'],
+    { ...config.options, ruleSet: { forbidden: config.forbidden }, validate: true },
+    config.options.enhancedResolveOptions,
+    { tsConfig },
+  );
+  return { seen: output.modules.map(({ source }) => source), found: output.summary.violations };
+}
+
+const files = readdirSync('src', { recursive: true })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => `src/${name}`);
+const { seen, found } = await violations();
+const unseen = files.filter((file) => !seen.includes(file));
+const faults = [
+  ...found.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`),
+  ...(unseen.length > 0
+    ? [`the cruise did not see ${unseen.length} of ${files.length} files, e.g. ${unseen[0]}`]
+    : []),
+];
+
+const folder = mkdtempSync(PLANTED);
+try {
+  writeFileSync(`${folder}/a.ts`, "import { b } from './b.js';\nexport const a = (): unknown => b;\n");
+  writeFileSync(
+    `${folder}/b.ts`,
+    "import { a } from './a.js';\nimport '../../gateway.js';\nexport const b = (): unknown => a;\n",
+  );
+  const planted = (await violations()).found
+    .filter(({ from }) => from.startsWith(folder))
+    .map(({ rule }) => rule.name);
+  for (const name of ['no-cycles', 'report-knows', 'gateway-is-composed-once']) {
+    if (!planted.includes(name)) faults.push(`the rule ${name} did not find what was planted for it`);
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+for (const fault of faults) process.stderr.write(`${fault}\n`);
+process.stdout.write(
+  `${`dependency rules: ${seen.filter((name) => name.startsWith('src/')).length} modules, ${faults.length} faults`}\n`,
+);
+process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,0 +1,155 @@
+/** A few real calls through the demo gateway, each checked against the platform's truth, and what they cost. */
+import type { TruthQuery } from '../simulator/simulator.js';
+import type { Demo } from './start-demo.js';
+
+/** One call of the tour. */
+interface Step {
+  readonly title: string;
+  readonly path: string;
+  /** How many platform calls it may cost. */
+  readonly calls: number;
+  readonly status: number;
+  /** @returns what is wrong with the answer, or null; and what is worth telling */
+  readonly judge: (answer: Answer, demo: Demo) => { readonly fault: string | null; readonly note?: string };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly cacheStatus: string;
+  readonly text: string;
+  readonly ms: number;
+}
+
+interface Report {
+  readonly data: readonly Record<string, unknown>[];
+  readonly meta: { readonly totals?: Record<string, unknown> };
+}
+
+export interface TourResult {
+  readonly answers: number;
+  readonly calls: number;
+  readonly faults: readonly string[];
+}
+
+const REPORT = '/api/v1/report/campaigns/get';
+
+/** @param print told line by line what happens */
+export async function tour(demo: Demo, print: (line: string) => void): Promise<TourResult> {
+  const faults: string[] = [];
+  let calls = 0;
+  const steps = stepsOf(demo);
+  for (const [index, step] of steps.entries()) {
+    const before = demo.simulator.callCount;
+    const answer = await ask(demo, step.path);
+    const cost = demo.simulator.callCount - before;
+    calls += cost;
+    const { fault, note } = step.judge(answer, demo);
+    print(`${index + 1}. ${step.title}`);
+    print(`   GET ${step.path}`);
+    print(
+      `   ${answer.status} · ${answer.cacheStatus} · ${answer.ms.toFixed(1)} ms · platform calls: ${cost}`,
+    );
+    if (note !== undefined) print(`   ${note}`);
+    const wrong = [
+      answer.status === step.status ? null : `status ${answer.status} instead of ${step.status}`,
+      cost === step.calls ? null : `${cost} platform calls instead of ${step.calls}`,
+      fault,
+    ].filter((one) => one !== null);
+    for (const one of wrong) {
+      faults.push(`${index + 1}: ${one}`);
+      print(`   WRONG: ${one}`);
+    }
+    print('');
+  }
+  return { answers: steps.length, calls, faults };
+}
+
+async function ask(demo: Demo, path: string): Promise<Answer> {
+  const startedAt = performance.now();
+  const response = await fetch(demo.gatewayUrl + path, { headers: { authorization: `Bearer ${demo.key}` } });
+  const text = await response.text();
+  const cacheStatus = (response.headers.get('cache-status') ?? 'no cache involved').replace(
+    'dsp-gateway; ',
+    '',
+  );
+  return { status: response.status, cacheStatus, text, ms: performance.now() - startedAt };
+}
+
+function stepsOf({ simulator }: Demo): Step[] {
+  const day = (daysAgo: number) =>
+    new Date(Date.parse(simulator.today) - daysAgo * 86_400_000).toISOString().slice(0, 10);
+  const [from, to] = [day(20), day(7)];
+  const truth: TruthQuery = { advertiserId: 1, dateFrom: from, dateTo: to, byDate: true };
+  const query = `advertiserId=1&byDate=1&dateFrom=${from}&dateTo=${to}`;
+  return [
+    {
+      title: 'A report nobody asked for before: the gateway asks the platform with its token.',
+      path: `${REPORT}?${query}`,
+      calls: 1,
+      status: 200,
+      judge: (answer, demo) => sameRows(answer, demo, truth),
+    },
+    {
+      title: 'The same question, spelt differently by another app: answered from memory.',
+      path: `${REPORT}?dateTo=${to}&byDate=true&dateFrom=${from}&byCampaign=0&advertiserId=1`,
+      calls: 0,
+      status: 200,
+      judge: (answer, demo) => sameRows(answer, demo, truth),
+    },
+    {
+      title: 'The same report as CSV, for a spreadsheet: still no platform call.',
+      path: `${REPORT}?${query}&_format=csv`,
+      calls: 0,
+      status: 200,
+      judge: ({ text }) => {
+        const lines = text.trimEnd().split('\r\n');
+        return {
+          fault: lines.length === 15 ? null : `${lines.length} lines instead of 15`,
+          note: `first lines: ${lines.slice(0, 2).join(' | ')}`,
+        };
+      },
+    },
+    {
+      title: 'An overlapping range, one day later.',
+      path: `${REPORT}?advertiserId=1&byDate=1&dateFrom=${day(19)}&dateTo=${day(6)}`,
+      calls: 1,
+      status: 200,
+      judge: (answer, demo) => sameRows(answer, demo, { ...truth, dateFrom: day(19), dateTo: day(6) }),
+    },
+    {
+      title: 'With true totals: people who came on two days count once, so daily reach must not be summed.',
+      path: `${REPORT}?${query}&_totals=1`,
+      calls: 1,
+      status: 200,
+      judge: judgeTotals,
+    },
+    {
+      title: 'An advertiser of another team: refused before the cache and before the platform.',
+      path: `${REPORT}?advertiserId=4&byDate=1&dateFrom=${from}&dateTo=${to}`,
+      calls: 0,
+      status: 403,
+      judge: ({ text }) => ({
+        fault: text.includes('"advertiser_forbidden"') ? null : 'another error than advertiser_forbidden',
+      }),
+    },
+  ];
+}
+
+/** The gateway's rows are the platform's: every member of the truth is there with its value. */
+function sameRows({ text }: Answer, { simulator }: Demo, query: TruthQuery): { fault: string | null } {
+  const { data } = JSON.parse(text) as Report;
+  const expected = simulator.truth(query);
+  if (data.length !== expected.length) return { fault: `${data.length} rows instead of ${expected.length}` };
+  const wrong = expected.findIndex((row, index) =>
+    Object.entries(row).some(([name, value]) => data[index]?.[name] !== value),
+  );
+  return { fault: wrong < 0 ? null : `row ${wrong + 1} is not the platform's` };
+}
+
+function judgeTotals({ text }: Answer): { fault: string | null; note?: string } {
+  const { data, meta } = JSON.parse(text) as Report;
+  const sum = data.reduce((total, row) => total + Number(row.reach), 0);
+  const reach = Number(meta.totals?.reach);
+  const note = `true reach ${reach.toLocaleString('en')}; the days added up would claim ${sum.toLocaleString('en')}`;
+  return { fault: reach > 0 && reach < sum ? null : 'total reach is not below the sum of days', note };
+}
