@@ -8,7 +8,9 @@
 /** One cache entry to be written. The TTL only collects garbage; freshness is decided by the reader. */
 export interface CacheWrite {
   readonly key: string;
+  /** Copied or sent before the call resolves. */
   readonly value: Buffer;
+  /** A finite number, else a RangeError; an entry of less than 1 ms is gone at once. */
   readonly ttlMs: number;
 }
 
@@ -18,14 +20,17 @@ export interface CacheWrite {
  * Keys of one call share one `{hash tag}`, so that a cluster finds them in one slot.
  */
 export interface CacheStore {
-  /** @returns the values in the order of `keys`; null for what is absent, expired, or not a plain value. */
+  /**
+   * @returns the values in the order of `keys`; null for what is absent, expired, or not a plain value. The buffers
+   * may be shared: they must not be written to.
+   */
   getMany(keys: readonly string[]): Promise<(Buffer | null)[]>;
   /** Writes all entries in one round trip. Entries always expire. */
   setMany(entries: readonly CacheWrite[]): Promise<void>;
   remove(keys: readonly string[]): Promise<void>;
 }
 
-/** Short leases on names, in real time. A lease ends by itself; nothing is fenced by it. */
+/** Short leases on names, in real time, of at least 1 ms. A lease ends by itself; nothing is fenced by it. */
 export interface Leases {
   /** @returns for each key whether `owner` now holds it (a lease it already held is extended and counts). */
   claim(keys: readonly string[], owner: string, leaseMs: number): Promise<boolean[]>;
@@ -57,7 +62,7 @@ export interface RegistryDelta {
 }
 
 export interface RegistryCommit {
-  /** Record id to new text; null deletes. */
+  /** Record id to new text; null deletes, and does nothing where there is no record. */
   readonly writes: ReadonlyMap<string, string | null>;
   /**
    * Record id to the revision it must still have (0 = must be absent). The commit is refused with
@@ -82,9 +87,14 @@ export interface RegistryStore {
   load(): Promise<RegistrySnapshot>;
   /** @returns what changed after `version`, or null when that can no longer be told: then `load()`. */
   changes(epoch: string, version: number): Promise<RegistryDelta | null>;
-  /** All writes and audit lines, or none. @returns the new version. @throws RegistryConflict */
+  /**
+   * All writes and audit lines, or none. @returns the new version. @throws RegistryConflict
+   *
+   * After {@link StoreUnavailable} from Redis the change may have been made all the same, unanswered: read before
+   * trying again. The embedded store has then not made it.
+   */
   commit(change: RegistryCommit): Promise<{ readonly version: number }>;
-  /** Newest first; `before` is an {@link AuditLine.id}, exclusive. */
+  /** Newest first; `before` is an {@link AuditLine.id}, exclusive. Nothing comes before what is no id. */
   readAudit(limit: number, before?: string): Promise<AuditLine[]>;
 }
 

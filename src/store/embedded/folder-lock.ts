@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { StoreLog } from '../log.js';
+import { StoreRefused } from '../refused.js';
+import { describeSelf, isRunning, type ProcessIdentity } from './process-identity.js';
+
+/**
+ * One process per data folder, by a file named `lock` in it. Node offers no lock that the kernel lets go of when a
+ * process dies, so the file says who holds it, and whoever finds it finds out whether that one lives:
+ *
+ * - A holder on the same kernel, in the same PID namespace, is looked up there, by its number and its start time.
+ *   That is exact.
+ * - Any other holder — in another container or on another machine that shares the volume, or on a system without
+ *   /proc — lives as long as it goes on writing to the file, which it does every second.
+ *
+ * Not covered: a holder that cannot be looked up and stood still for longer than {@link STALE_AFTER_MS} loses the
+ * folder. It looks before each write, and writes no more; only a write under way at that very moment can still
+ * reach a journal that is no longer its own. The same look settles it when two processes find one dead holder at
+ * once and {@link SETTLE_MS} do not suffice to tell them apart. File systems that show one machine's writes to
+ * another only after seconds (NFS with attribute caching) are not fit for sharing.
+ */
+export interface FolderLock {
+  /** Whether the folder is still ours. */
+  held(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+export interface FolderLockOptions {
+  readonly logger: StoreLog;
+  /** Silence after which a holder that cannot be looked up counts as dead. */
+  readonly staleAfterMs?: number;
+}
+
+interface Holder extends ProcessIdentity {
+  /** Another for each lock taken. */
+  readonly id: string;
+}
+
+const HEARTBEAT_MS = 1_000;
+const STALE_AFTER_MS = 5_000;
+const LOOK_EVERY_MS = 200;
+const SETTLE_MS = 100;
+
+/** @throws StoreRefused naming the folder and its holder, when one lives. */
+export async function lockFolder(folder: string, options: FolderLockOptions): Promise<FolderLock> {
+  const { logger, staleAfterMs = STALE_AFTER_MS } = options;
+  const path = join(folder, 'lock');
+  const self: Holder = { id: randomUUID(), ...(await describeSelf()) };
+  let tookOver = false;
+  let gaveTime = false;
+  for (;;) {
+    const file = await createExclusively(path);
+    if (file !== null) {
+      const lock = await hold(path, file, self, logger);
+      if (tookOver) await pause(SETTLE_MS);
+      if (await lock.held()) return lock;
+      await lock.release();
+      continue;
+    }
+    const found = await readFile(path, 'utf8').catch(absent);
+    if (found === null) continue;
+    const holder = parseHolder(found);
+    if (holder === null && !gaveTime) {
+      // Its holder may be about to write.
+      gaveTime = true;
+      await pause(LOOK_EVERY_MS);
+      continue;
+    }
+    if (await lives(path, holder, self, staleAfterMs)) throw refusal(folder, holder, self);
+    // Only what was judged may be removed.
+    if ((await readFile(path, 'utf8').catch(absent)) !== found) continue;
+    logger.warn({ path, holder: holder?.pid }, 'removed a lock left by a process that is gone');
+    await rm(path, { force: true });
+    tookOver = true;
+  }
+}
+
+async function createExclusively(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return null;
+    throw error;
+  }
+}
+
+/** For what may be gone by the time it is looked at. */
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    // Its holder has not written yet, or was killed before it could.
+    return null;
+  }
+}
+
+function refusal(folder: string, holder: Holder | null, self: Holder): StoreRefused {
+  const who =
+    holder === null
+      ? 'another process'
+      : `process ${holder.pid} on ${holder.host}${isSame(holder, self) ? ' (this very process)' : ''}`;
+  return new StoreRefused(
+    `the data folder ${folder} is in use by ${who}; only one process may use it: stop that one, or give this one another folder (GATEWAY_DATA_DIR)`,
+  );
+}
+
+function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
+  return one.realm === other.realm && one.pid === other.pid && one.startedAt === other.startedAt;
+}
+
+async function lives(
+  path: string,
+  holder: Holder | null,
+  self: Holder,
+  staleAfterMs: number,
+): Promise<boolean> {
+  const running = holder === null ? null : await isRunning(holder, self);
+  return running ?? (await beats(path, staleAfterMs));
+}
+
+/** Whether somebody writes to the file. All times are the file system's own: machines' clocks may differ. */
+async function beats(path: string, staleAfterMs: number): Promise<boolean> {
+  const first = await stat(path).catch(absent);
+  if (first === null) return false;
+  const ageMs = (await fileSystemNow(path)) - first.mtimeMs;
+  let leftMs = Math.min(staleAfterMs, staleAfterMs - ageMs);
+  while (leftMs > 0) {
+    await pause(Math.min(LOOK_EVERY_MS, leftMs));
+    leftMs -= LOOK_EVERY_MS;
+    const again = await stat(path).catch(absent);
+    if (again === null) return false;
+    if (again.mtimeMs !== first.mtimeMs || again.ino !== first.ino) return true;
+  }
+  return false;
+}
+
+async function fileSystemNow(path: string): Promise<number> {
+  const probe = `${path}.${randomUUID()}`;
+  const file = await open(probe, 'wx', 0o600);
+  try {
+    return (await file.stat()).mtimeMs;
+  } finally {
+    await file.close();
+    await rm(probe, { force: true });
+  }
+}
+
+async function hold(path: string, file: FileHandle, self: Holder, logger: StoreLog): Promise<FolderLock> {
+  const text = JSON.stringify(self);
+  await file.write(text, 0);
+  // As long as the file is open its number is not given to another.
+  const { ino, dev } = await file.stat();
+  let beat: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    beat = beat
+      .then(async () => {
+        await file.write(text, 0);
+      })
+      .catch((error: unknown) => logger.warn({ err: error, path }, 'the lock could not be kept fresh'));
+  }, HEARTBEAT_MS);
+  timer.unref();
+
+  async function held(): Promise<boolean> {
+    const found = await stat(path).catch(absent);
+    return found !== null && found.ino === ino && found.dev === dev;
+  }
+
+  return {
+    held,
+    async release() {
+      clearInterval(timer);
+      await beat;
+      if (await held()) await rm(path, { force: true });
+      await file.close();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { StoreLog } from './log.js';
+
+export type Listener = (message: string) => void;
+
+export interface ListenersOptions {
+  readonly logger: StoreLog;
+  /** The channel got its first listener. */
+  readonly onFirst?: (channel: string) => void;
+  /** The channel lost its last listener. */
+  readonly onLast?: (channel: string) => void;
+}
+
+/** Who listens to which channel within this process. */
+export interface Listeners {
+  /** @returns a function that takes the listener away again; the same function may listen more than once. */
+  add(channel: string, listener: Listener): () => void;
+  /** A listener that throws is logged and keeps nobody else from the message. */
+  deliver(channel: string, message: string): void;
+  has(channel: string): boolean;
+  channels(): string[];
+}
+
+export function createListeners({ logger, onFirst, onLast }: ListenersOptions): Listeners {
+  const channels = new Map<string, Set<{ readonly listener: Listener }>>();
+
+  return {
+    add(channel, listener) {
+      const entry = { listener };
+      const entries = channels.get(channel);
+      if (entries !== undefined) entries.add(entry);
+      else {
+        channels.set(channel, new Set([entry]));
+        onFirst?.(channel);
+      }
+      return () => {
+        const left = channels.get(channel);
+        if (left?.delete(entry) !== true || left.size > 0) return;
+        channels.delete(channel);
+        onLast?.(channel);
+      };
+    },
+    deliver(channel, message) {
+      for (const { listener } of [...(channels.get(channel) ?? [])]) {
+        try {
+          listener(message);
+        } catch (error) {
+          logger.error({ err: error, channel }, 'a listener failed on a message');
+        }
+      }
+    },
+    has: (channel) => channels.has(channel),
+    channels: () => [...channels.keys()],
+  };
+}

@@ -1,0 +1,56 @@
+import { Cluster, type Redis } from 'ioredis';
+import { bounded } from './bounded.js';
+import { createClient, describeConnection, type RedisClient, type RedisConnection } from './connection.js';
+import { unavailable } from './failure.js';
+
+/**
+ * Opens a client and waits until it can be used. After that it reconnects by itself, for ever.
+ *
+ * @throws StoreUnavailable when it cannot be used within `limitMs`; nothing goes on in the background then.
+ * @throws StoreRefused when the connection's settings cannot be right.
+ */
+export async function connect(
+  connection: RedisConnection,
+  role: string,
+  limitMs: number,
+): Promise<RedisClient> {
+  const client = createClient(connection, role, limitMs);
+  let reason: unknown;
+  const remember = (error: unknown) => {
+    reason = error;
+  };
+  // Also keeps ioredis from printing errors itself; the listener stays for as long as the client lives.
+  client.on('error', remember);
+  client.on('node error', remember);
+  try {
+    await bounded(open(client), limitMs);
+    return client;
+  } catch (error) {
+    client.disconnect();
+    // ioredis rejects with "Connection is closed."; why it was closed came as an event.
+    throw unavailable(`cannot connect to Redis at ${describeConnection(connection)}`, reason ?? error);
+  }
+}
+
+async function open(client: RedisClient): Promise<void> {
+  await client.connect();
+  if (!(client instanceof Cluster)) return;
+  // A cluster's nodes are connected to by their first command, and refuse others meanwhile.
+  await Promise.all(client.nodes('master').map((node) => node.ping()));
+  client.on('+node', (node: Redis) => {
+    node.connect().catch(() => {
+      // It shows as 'node error', and at the next call to that node.
+    });
+  });
+}
+
+/** Lets commands in flight end, then closes; cuts off what has not ended within `limitMs`. */
+export async function disconnect(client: RedisClient, limitMs: number): Promise<void> {
+  try {
+    await bounded(client.quit(), limitMs);
+  } catch {
+    // Not connected, or no answer: nothing is left to wait for.
+  } finally {
+    client.disconnect();
+  }
+}

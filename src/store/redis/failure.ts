@@ -1,0 +1,36 @@
+import { StoreUnavailable } from '../port.js';
+
+const SECRET_TAIL = /,? with args beginning with.*$/s;
+
+/**
+ * What went wrong, in words that may be logged. ioredis hangs the command with its arguments on its errors — AUTH
+ * with the password among them — and servers echo arguments of commands they do not know; neither gets further.
+ */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'an unknown failure';
+  // ioredis's word for: the connection broke with this command under way.
+  if (error.name === 'MaxRetriesPerRequestError') return 'the connection was closed';
+  // Node gives an AggregateError an empty message when a name has several addresses.
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(describeFailure).join('; ');
+  }
+  return error.message.replace(SECRET_TAIL, '');
+}
+
+/** Whether the server itself answered, if only with an error: it lives. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+/** The error that callers get; without `cause`, see {@link describeFailure}. */
+export function unavailable(what: string, error?: unknown): StoreUnavailable {
+  return new StoreUnavailable(error === undefined ? what : `${what}: ${describeFailure(error)}`);
+}
+
+/** The answers of a pipeline. @throws the first error among them */
+export function unwrap(results: [error: Error | null, result: unknown][] | null): unknown[] {
+  return (results ?? []).map(([error, result]) => {
+    if (error !== null) throw error;
+    return result;
+  });
+}

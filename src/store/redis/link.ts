@@ -1,0 +1,125 @@
+import type { Clock } from '../../clock.js';
+import type { StoreLog } from '../log.js';
+import type { StoreHealth } from '../port.js';
+import { bounded } from './bounded.js';
+import { createCircuit } from './circuit.js';
+import { disconnect } from './connect.js';
+import type { RedisClient } from './connection.js';
+import { describeFailure, isAnswer, unavailable } from './failure.js';
+import { watchConnection } from './watch.js';
+
+export interface LinkOptions {
+  /** A client that has connected. */
+  readonly client: RedisClient;
+  /** What the connection is for, in log lines. */
+  readonly role: string;
+  /** Longest time a call takes. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: StoreLog;
+}
+
+/** The one way to a Redis: every call ends in time, and calls are not tried while nothing answers. */
+export interface Link {
+  /** @throws StoreUnavailable whenever `run` fails; it holds no secret. */
+  call<T>(run: (client: RedisClient) => Promise<T>): Promise<T>;
+  health(): StoreHealth;
+  /** Later calls go to `next`; those in flight end on the client they were sent to. */
+  swap(next: RedisClient): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createLink({ client, role, timeoutMs, clock, logger }: LinkOptions): Link {
+  let current = client;
+  let closed = false;
+  let fault = 'the connection was closed';
+
+  const circuit = createCircuit({
+    clock,
+    patienceMs: 2 * timeoutMs,
+    probe: async () => {
+      await bounded(current.ping(), timeoutMs);
+    },
+    onChange: (open) => {
+      if (open) logger.warn({ role, fault }, 'Redis does not answer; calls are refused until it does');
+      else logger.info({ role }, 'Redis answers again');
+    },
+  });
+  watch(client);
+
+  function watch(watched: RedisClient): void {
+    watchConnection({
+      client: watched,
+      role,
+      logger,
+      inUse: () => watched === current && !closed,
+      onFault: (latest) => {
+        fault = latest;
+      },
+      onReady: circuit.heard,
+    });
+  }
+
+  async function call<T>(run: (client: RedisClient) => Promise<T>): Promise<T> {
+    const { ok, reason } = health();
+    if (!ok) throw unavailable(reason ?? 'not connected to Redis');
+    const used = current;
+    return await attempt(run(used), timeoutMs, {
+      heard: () => {
+        if (used === current) circuit.heard();
+      },
+      unanswered: (what) => {
+        if (used !== current) return;
+        fault = what;
+        circuit.unanswered();
+      },
+    });
+  }
+
+  function health(): StoreHealth {
+    if (closed) return { ok: false, reason: 'the store is closed' };
+    if (circuit.open) return { ok: false, reason: `Redis does not answer: ${fault}` };
+    if (current.status !== 'ready') return { ok: false, reason: `not connected to Redis: ${fault}` };
+    return { ok: true };
+  }
+
+  return {
+    call,
+    health,
+    async swap(next) {
+      const previous = current;
+      current = next;
+      watch(next);
+      circuit.heard();
+      await disconnect(previous, timeoutMs);
+    },
+    async close() {
+      closed = true;
+      circuit.stop();
+      await disconnect(current, timeoutMs);
+    },
+  };
+}
+
+interface Outcomes {
+  /** The server was heard, be it with an error or too late. */
+  heard(): void;
+  unanswered(fault: string): void;
+}
+
+async function attempt<T>(work: Promise<T>, limitMs: number, { heard, unanswered }: Outcomes): Promise<T> {
+  try {
+    const result = await bounded(work, limitMs, (error) => {
+      if (error === undefined || isAnswer(error)) heard();
+    });
+    heard();
+    return result;
+  } catch (error) {
+    if (isAnswer(error)) {
+      heard();
+      throw unavailable('Redis refused the call', error);
+    }
+    unanswered(describeFailure(error));
+    throw unavailable('Redis did not answer', error);
+  }
+}

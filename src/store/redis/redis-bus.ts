@@ -1,0 +1,85 @@
+import { createListeners } from '../listeners.js';
+import type { StoreLog } from '../log.js';
+import type { Bus } from '../port.js';
+import type { RedisClient } from './connection.js';
+import { describeFailure } from './failure.js';
+import type { Keys } from './keys.js';
+import type { Link } from './link.js';
+import { retryDelayMs } from './retry.js';
+
+export interface RedisBusOptions {
+  readonly link: Link;
+  /** Used for subscriptions alone. */
+  readonly subscriber: RedisClient;
+  readonly keys: Keys;
+  readonly logger: StoreLog;
+}
+
+export interface RedisBus extends Bus {
+  /** The client used for subscriptions now. */
+  readonly subscriber: RedisClient;
+  /** Moves all subscriptions to `next`. @returns the client used until now */
+  swap(next: RedisClient): RedisClient;
+}
+
+/** Messages by PUBLISH and SUBSCRIBE. What is said while the connection is away is lost. */
+export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptions): RedisBus {
+  let current = subscriber;
+  const listeners = createListeners({
+    logger,
+    onFirst: (channel) => subscribe([channel]),
+    onLast: unsubscribe,
+  });
+  attend(subscriber);
+
+  function attend(client: RedisClient): void {
+    client.on('message', (channel: string, message: string) => {
+      if (client === current) listeners.deliver(channel, message);
+    });
+    client.on('ready', () => {
+      if (client === current) subscribe(listeners.channels());
+    });
+  }
+
+  /** While the connection is away there is nobody to tell: its next start subscribes to all channels. */
+  function subscribe(channels: string[], attempt = 1): void {
+    const client = current;
+    if (channels.length === 0 || client.status !== 'ready') return;
+    client.subscribe(...channels).catch((error: unknown) => {
+      if (attempt === 1) {
+        const fault = describeFailure(error);
+        logger.warn({ channels, fault }, 'could not subscribe yet; changes are found by polling meanwhile');
+      }
+      setTimeout(
+        () => {
+          if (client === current) subscribe(channels.filter(listeners.has), attempt + 1);
+        },
+        retryDelayMs(attempt, Math.random()),
+      ).unref();
+    });
+  }
+
+  function unsubscribe(channel: string): void {
+    if (current.status !== 'ready') return;
+    current.unsubscribe(channel).catch(() => {
+      // What is still sent finds no listener.
+    });
+  }
+
+  return {
+    get subscriber() {
+      return current;
+    },
+    async publish(channel, message) {
+      await link.call((client) => client.publish(keys.channel(channel), message));
+    },
+    subscribe: (channel, listener) => listeners.add(keys.channel(channel), listener),
+    swap(next) {
+      const previous = current;
+      current = next;
+      attend(next);
+      subscribe(listeners.channels());
+      return previous;
+    },
+  };
+}

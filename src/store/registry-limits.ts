@@ -1,0 +1,12 @@
+/** What keeps the registry small, whichever adapter holds it. */
+export interface RegistryLimits {
+  /** Audit lines kept; the oldest go first. */
+  readonly auditMax: number;
+  /**
+   * Deletions remembered, so that `changes()` can tell of them. When one is forgotten, a reader who has not seen it
+   * yet is sent to `load()`.
+   */
+  readonly tombstonesMax: number;
+}
+
+export const REGISTRY_LIMITS: RegistryLimits = { auditMax: 100_000, tombstonesMax: 10_000 };

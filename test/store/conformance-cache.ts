@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type OpenHarness, withStore } from './harness.js';
+
+const MINUTE = 60_000;
+const bytes = (text: string) => Buffer.from(text);
+
+export function describeCache(open: OpenHarness): void {
+  describe('cache', () => {
+    it('gives values in the order of the keys, and null for what is absent', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        await cache.setMany([
+          { key: '{s}a', value: bytes('A'), ttlMs: MINUTE },
+          { key: '{s}b', value: bytes('B'), ttlMs: MINUTE },
+        ]);
+        expect(await cache.getMany(['{s}b', '{s}none', '{s}a', '{s}b'])).toEqual([
+          bytes('B'),
+          null,
+          bytes('A'),
+          bytes('B'),
+        ]);
+      }));
+
+    it('takes empty lists', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        await cache.setMany([]);
+        await cache.remove([]);
+        expect(await cache.getMany([])).toEqual([]);
+      }));
+
+    it('removes what it is told to, absent or not, and nothing else', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        const all = ['{s}a', '{s}b', '{s}c'];
+        await cache.setMany(all.map((key) => ({ key, value: bytes(key), ttlMs: MINUTE })));
+        await cache.remove(['{s}a', '{s}none', '{s}c']);
+        expect(await cache.getMany(all)).toEqual([null, bytes('{s}b'), null]);
+      }));
+
+    it('overwrites the value and its time to live', () =>
+      withStore(open, async ({ store: { cache }, elapse }) => {
+        await cache.setMany([{ key: '{s}a', value: bytes('old'), ttlMs: MINUTE }]);
+        await cache.setMany([{ key: '{s}a', value: bytes('new'), ttlMs: 3 * MINUTE }]);
+        await elapse(2 * MINUTE);
+        expect(await cache.getMany(['{s}a'])).toEqual([bytes('new')]);
+      }));
+
+    it('lets an entry expire', () =>
+      withStore(open, async ({ store: { cache }, elapse }) => {
+        await cache.setMany([{ key: '{s}a', value: bytes('A'), ttlMs: 2 * MINUTE }]);
+        await elapse(MINUTE);
+        expect(await cache.getMany(['{s}a'])).toEqual([bytes('A')]);
+        await elapse(MINUTE);
+        expect(await cache.getMany(['{s}a'])).toEqual([null]);
+      }));
+
+    it('keeps nothing whose time to live is over at once, not even what was there before', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        await cache.setMany([{ key: '{s}a', value: bytes('A'), ttlMs: MINUTE }]);
+        await cache.setMany([
+          { key: '{s}a', value: bytes('B'), ttlMs: 0 },
+          { key: '{s}b', value: bytes('B'), ttlMs: -5 },
+          { key: '{s}c', value: bytes('C'), ttlMs: 0.5 },
+        ]);
+        expect(await cache.getMany(['{s}a', '{s}b', '{s}c'])).toEqual([null, null, null]);
+      }));
+
+    it.each([Number.POSITIVE_INFINITY, Number.NaN])('refuses a time to live of %d', (ttlMs) =>
+      withStore(open, async ({ store: { cache } }) => {
+        const good = { key: '{s}good', value: bytes('A'), ttlMs: MINUTE };
+        await expect(cache.setMany([good, { key: '{s}a', value: bytes('A'), ttlMs }])).rejects.toThrow(
+          RangeError,
+        );
+        expect(await cache.getMany(['{s}a', '{s}good'])).toEqual([null, null]);
+      }),
+    );
+
+    it('is not changed by what a caller does to its buffer later', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        const value = bytes('right');
+        await cache.setMany([{ key: '{s}a', value, ttlMs: MINUTE }]);
+        value.write('wrong');
+        expect(await cache.getMany(['{s}a'])).toEqual([bytes('right')]);
+      }));
+
+    it('keeps every byte of any value, also of none', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        await fc.assert(
+          fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 5 }), async (all) => {
+            const entries = all.map((value, at) => ({
+              key: `{s}${at}`,
+              value: Buffer.from(value),
+              ttlMs: MINUTE,
+            }));
+            await cache.setMany(entries);
+            expect(await cache.getMany(entries.map(({ key }) => key))).toEqual(
+              entries.map(({ value }) => value),
+            );
+          }),
+          { numRuns: 50 },
+        );
+      }));
+
+    it('keeps megabytes', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        const values = [0, 1, 2].map((salt) =>
+          Buffer.from(Array.from({ length: 1 << 20 }, (_, at) => at * at + salt)),
+        );
+        const entries = values.map((value, at) => ({ key: `{s}${at}`, value, ttlMs: MINUTE }));
+        await cache.setMany(entries);
+        const found = await cache.getMany(entries.map(({ key }) => key));
+        // Not toEqual: it takes seconds for so many bytes.
+        expect(found.map((value, at) => value?.equals(values[at] ?? Buffer.alloc(0)))).toEqual([
+          true,
+          true,
+          true,
+        ]);
+      }));
+
+    it('behaves like a map whose entries expire', () =>
+      withStore(open, (harness) => fc.assert(mapProperty(harness), { numRuns: 40 })));
+  });
+}
+
+type Step =
+  | { readonly do: 'set'; readonly key: string; readonly value: string; readonly ttl: number }
+  | { readonly do: 'remove'; readonly key: string }
+  | { readonly do: 'elapse'; readonly times: number };
+
+/** Lifetimes end half-way between the moments looked at, so that the time the test takes changes nothing. */
+const TICK = 10 * MINUTE;
+
+function mapProperty({ store: { cache }, elapse }: Parameters<Parameters<typeof withStore>[1]>[0]) {
+  const keys = ['{m}a', '{m}b', '{m}c'];
+  const key = fc.constantFrom(...keys);
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    fc.record({
+      do: fc.constant('set' as const),
+      key,
+      value: fc.string(),
+      ttl: fc.integer({ min: 0, max: 3 }),
+    }),
+    fc.record({ do: fc.constant('remove' as const), key }),
+    fc.record({ do: fc.constant('elapse' as const), times: fc.integer({ min: 1, max: 3 }) }),
+  );
+  return fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+    await cache.remove(keys);
+    const model = new Map<string, { value: string; ends: number }>();
+    let now = 0;
+    for (const one of steps) {
+      if (one.do === 'set') {
+        const { key: name, value, ttl } = one;
+        await cache.setMany([{ key: name, value: bytes(value), ttlMs: ttl * TICK + TICK / 2 }]);
+        model.set(name, { value, ends: now + ttl });
+      } else if (one.do === 'remove') {
+        await cache.remove([one.key]);
+        model.delete(one.key);
+      } else {
+        await elapse(one.times * TICK);
+        now += one.times;
+      }
+      const expected = keys.map((name) => {
+        const entry = model.get(name);
+        return entry === undefined || now > entry.ends ? null : bytes(entry.value);
+      });
+      expect(await cache.getMany(keys)).toEqual(expected);
+    }
+  });
+}

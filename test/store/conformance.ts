@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { describeAudit } from './conformance-audit.js';
+import { describeBus } from './conformance-bus.js';
+import { describeCache } from './conformance-cache.js';
+import { describeLeases } from './conformance-leases.js';
+import { describeRegistry } from './conformance-registry.js';
+import { describeRegistryModel } from './conformance-registry-model.js';
+import { type OpenHarness, withStore } from './harness.js';
+
+/** What `src/store/port.ts` promises, held against an adapter. */
+export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): void {
+  describe(`${kind}: the store port`, () => {
+    it('says what it is and that it is well', () =>
+      withStore(open, async ({ store }) => {
+        expect(store.kind).toBe(kind);
+        expect(store.health()).toEqual({ ok: true });
+      }));
+
+    describeCache(open);
+    describeLeases(open);
+    describeRegistry(open);
+    describeAudit(open);
+    describeRegistryModel(open);
+    describeBus(open);
+  });
+}

@@ -1,0 +1,70 @@
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createClock } from '../../../src/clock.js';
+import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
+import { StoreRefused } from '../../../src/store/refused.js';
+import { change } from '../conformance-registry.js';
+import { createTestLog } from '../test-log.js';
+import { inFolder } from './registry-in-folder.js';
+
+const open = (dataDir: string, logger = createTestLog()) =>
+  createEmbeddedStore({ dataDir, cacheMaxBytes: 1_000_000, clock: createClock(), logger });
+
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+
+describe('the embedded store', () => {
+  it('makes its folder, for its user alone, and all files in it', () =>
+    inFolder(async (folder) => {
+      const dataDir = join(folder, 'some', 'where');
+      const store = await open(dataDir);
+      await store.registry.commit(change({ a: '1' }));
+      expect(await modeOf(dataDir)).toBe('700');
+      const files = await readdir(dataDir);
+      expect(files.sort()).toEqual(['lock', 'registry.journal']);
+      expect(await Promise.all(files.map((file) => modeOf(join(dataDir, file))))).toEqual(['600', '600']);
+      await store.close();
+      expect(await readdir(dataDir)).toEqual(['registry.journal']);
+    }));
+
+  it('leaves the mode of a folder that was there, and warns when others may look into it', () =>
+    inFolder(async (folder) => {
+      const dataDir = join(folder, 'open');
+      await mkdir(dataDir, { mode: 0o755 });
+      const log = createTestLog();
+      const store = await open(dataDir, log);
+      expect(await modeOf(dataDir)).toBe('755');
+      expect(log.lines).toMatchObject([{ level: 'warn', fields: { folder: dataDir, mode: '755' } }]);
+      await store.close();
+    }));
+
+  it('has the registry again when it is opened again, and nothing of the cache', () =>
+    inFolder(async (folder) => {
+      const first = await open(folder);
+      await first.registry.commit(change({ a: '1' }, undefined, ['line']));
+      await first.cache.setMany([{ key: 'k', value: Buffer.from('v'), ttlMs: 60_000 }]);
+      const { epoch } = await first.registry.load();
+      await first.close();
+
+      const second = await open(folder);
+      expect(await second.registry.load()).toEqual({
+        epoch,
+        version: 1,
+        records: new Map([['a', { value: '1', revision: 1 }]]),
+      });
+      expect(await second.registry.changes(epoch, 0)).not.toBeNull();
+      expect((await second.registry.readAudit(9)).map(({ text }) => text)).toEqual(['line']);
+      expect(await second.cache.getMany(['k'])).toEqual([null]);
+      await second.close();
+    }));
+
+  it('is refused a folder that another has, however it is spelt, and leaves that one alone', () =>
+    inFolder(async (folder) => {
+      const first = await open(folder);
+      await expect(open(join(folder, '..', folder.split('/').at(-1) ?? '', '.'))).rejects.toThrow(
+        StoreRefused,
+      );
+      expect(await first.registry.commit(change({ a: '1' }))).toEqual({ version: 1 });
+      await first.close();
+    }));
+});

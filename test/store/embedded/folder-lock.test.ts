@@ -1,0 +1,221 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { lockFolder } from '../../../src/store/embedded/folder-lock.js';
+import { parseStart } from '../../../src/store/embedded/process-identity.js';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import { StoreRefused } from '../../../src/store/refused.js';
+import { change } from '../conformance-registry.js';
+import { createTestLog } from '../test-log.js';
+import { type Child, firstLine, kill, script, startScript } from './child.js';
+import { inFolder, openRegistryIn } from './registry-in-folder.js';
+
+const lock = (folder: string, staleAfterMs?: number) =>
+  lockFolder(folder, { logger: createTestLog(), ...(staleAfterMs === undefined ? {} : { staleAfterMs }) });
+
+const lockFile = (folder: string) => join(folder, 'lock');
+
+/** A lock as a process that cannot be looked up from here would have written it. */
+const elsewhere = JSON.stringify({
+  id: 'x',
+  pid: 1,
+  host: 'another-container',
+  realm: 'another kernel',
+  startedAt: '7',
+});
+
+describe('the lock on a data folder', () => {
+  it('is given once within a process, and again after its release', () =>
+    inFolder(async (folder) => {
+      const first = await lock(folder);
+      const second = lock(folder);
+      await expect(second).rejects.toThrow(StoreRefused);
+      await expect(second).rejects.toThrow(
+        `the data folder ${folder} is in use by process ${process.pid} on ${hostname()} (this very process)`,
+      );
+      expect(await first.held()).toBe(true);
+      await first.release();
+      const third = await lock(folder);
+      expect(await third.held()).toBe(true);
+      await third.release();
+      expect(await readdir(folder)).toEqual([]);
+    }));
+
+  it('can be read by nobody else', () =>
+    inFolder(async (folder) => {
+      const held = await lock(folder);
+      expect((await stat(lockFile(folder))).mode & 0o777).toBe(0o600);
+      await held.release();
+    }));
+
+  it('is refused while another process holds it, naming folder and process, and given after that one is killed', () =>
+    inFolder(async (folder) => {
+      const holder = await startScript('hold-folder.mjs', folder);
+      expect(await firstLine(holder)).toBe('held');
+      await expect(lock(folder)).rejects.toThrow(
+        `the data folder ${folder} is in use by process ${holder.pid} on`,
+      );
+      // Stopped is not dead.
+      holder.kill('SIGSTOP');
+      await expect(lock(folder)).rejects.toThrow(StoreRefused);
+      await kill(holder);
+      const taken = await lock(folder);
+      expect(await taken.held()).toBe(true);
+      await taken.release();
+    }));
+
+  it('tells a second process the same', () =>
+    inFolder(async (folder) => {
+      const held = await lock(folder);
+      const other = await startScript('hold-folder.mjs', folder);
+      expect(await firstLine(other)).toContain(
+        `StoreRefused: the data folder ${folder} is in use by process ${process.pid}`,
+      );
+      await kill(other);
+      await held.release();
+    }));
+
+  it('is not kept by a dead process whose parent has not collected it', () =>
+    inFolder(async (folder) => {
+      // The shell becomes `sleep`, which never asks for its children.
+      const parent = spawn(
+        'sh',
+        ['-c', `"${process.execPath}" "${script('hold-folder.mjs')}" "${folder}" <&3 & exec sleep 600`],
+        {
+          stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+        },
+      );
+      await once(parent.stdout as Readable, 'data');
+      const { pid } = JSON.parse(await readFile(lockFile(folder), 'utf8')) as { pid: number };
+      process.kill(pid, 'SIGKILL');
+      await waitUntil(async () => parseStart(await readFile(`/proc/${pid}/stat`, 'utf8')) === null);
+      const taken = await lock(folder);
+      await taken.release();
+      const gone = once(parent, 'exit');
+      parent.kill('SIGKILL');
+      await gone;
+    }));
+
+  it('is not kept by a number that another process has got since', () =>
+    inFolder(async (folder) => {
+      const own = await lock(folder);
+      const holder = JSON.parse(await readFile(lockFile(folder), 'utf8')) as { startedAt: string };
+      await own.release();
+      await writeFile(
+        lockFile(folder),
+        JSON.stringify({ ...holder, startedAt: String(Number(holder.startedAt) - 1) }),
+      );
+      const taken = await lock(folder);
+      await taken.release();
+    }));
+
+  it('goes to one of several processes that find a dead holder at once', () =>
+    inFolder(async (folder) => {
+      const dead = await startScript('hold-folder.mjs', folder);
+      expect(await firstLine(dead)).toBe('held');
+      await kill(dead);
+      const racers: Child[] = await Promise.all(
+        Array.from({ length: 5 }, () => startScript('hold-folder.mjs', folder)),
+      );
+      const said = await Promise.all(racers.map(firstLine));
+      expect(said.filter((line) => line === 'held')).toHaveLength(1);
+      expect(said.filter((line) => line.startsWith('StoreRefused'))).toHaveLength(4);
+      await Promise.all(racers.map(kill));
+    }));
+});
+
+describe('a lock whose holder cannot be looked up', () => {
+  it('is respected while somebody writes to it', () =>
+    inFolder(async (folder) => {
+      await writeFile(lockFile(folder), elsewhere);
+      const file = await open(lockFile(folder), 'r+');
+      const beat = setInterval(() => void file.write(elsewhere, 0), 20);
+      await expect(lock(folder, 60_000)).rejects.toThrow(
+        `${folder} is in use by process 1 on another-container`,
+      );
+      clearInterval(beat);
+      await file.close();
+    }));
+
+  it('is taken over at once when it has long been silent', () =>
+    inFolder(async (folder) => {
+      await writeFile(lockFile(folder), elsewhere);
+      await utimes(lockFile(folder), new Date(0), new Date(0));
+      const taken = await lock(folder, 3_600_000);
+      await taken.release();
+    }));
+
+  it.each([
+    { what: 'a whole one', text: elsewhere },
+    { what: 'one that was never written', text: '' },
+  ])('is taken over after it stayed silent: $what', ({ text }) =>
+    inFolder(async (folder) => {
+      await writeFile(lockFile(folder), text);
+      const taken = await lock(folder, 300);
+      expect(await taken.held()).toBe(true);
+      await taken.release();
+    }),
+  );
+
+  it('shows others that it is held, by writing', () =>
+    inFolder(async (folder) => {
+      const held = await lock(folder);
+      const { mtimeMs } = await stat(lockFile(folder));
+      await waitUntil(async () => (await stat(lockFile(folder))).mtimeMs > mtimeMs);
+      expect(JSON.parse(await readFile(lockFile(folder), 'utf8'))).toMatchObject({ pid: process.pid });
+      await held.release();
+    }));
+});
+
+describe('a lock that was lost', () => {
+  it('right after it was taken over, to one who found the same dead holder, is not counted on', () =>
+    inFolder(async (folder) => {
+      await writeFile(lockFile(folder), elsewhere);
+      await utimes(lockFile(folder), new Date(0), new Date(0));
+      const taking = lock(folder, 60_000);
+      taking.catch(() => {}); // looked at below
+      while ((await readFile(lockFile(folder), 'utf8').catch(() => elsewhere)) === elsewhere);
+      await rm(lockFile(folder));
+      const rival = await open(lockFile(folder), 'wx');
+      const beat = setInterval(() => void rival.write(elsewhere, 0), 20);
+      await expect(taking).rejects.toThrow(`${folder} is in use by process 1 on another-container`);
+      clearInterval(beat);
+      await rival.close();
+    }));
+
+  it('lets nothing more be written, says so, and is left to its new holder', () =>
+    inFolder(async (folder) => {
+      const { registry, close } = await openRegistryIn(folder);
+      await registry.commit(change({ a: '1' }));
+      await rm(lockFile(folder));
+      await writeFile(lockFile(folder), elsewhere);
+      const commit = registry.commit(change({ a: '2' }));
+      await expect(commit).rejects.toThrow(StoreUnavailable);
+      await expect(commit).rejects.toThrow('another process has taken over the folder');
+      expect(registry.health()).toMatchObject({ ok: false, reason: expect.stringContaining('taken over') });
+      expect((await registry.load()).version).toBe(1);
+      await close();
+      expect(await readFile(lockFile(folder), 'utf8')).toBe(elsewhere);
+    }));
+});
+
+describe('parseStart', () => {
+  const fields = Array.from({ length: 50 }, (_, at) => String(at + 4)).join(' ');
+
+  it.each(['node', 'a (b) c', ') R 1 2', ''])('finds the start of a process named %j', (name) => {
+    expect(parseStart(`12 (${name}) S ${fields}\n`)).toBe('22');
+  });
+
+  it.each(['Z', 'X'])('finds none for a dead process (state %s)', (state) => {
+    expect(parseStart(`12 (node) ${state} ${fields}\n`)).toBeNull();
+  });
+});
+
+/** Waits for what another process or the kernel does; the test's own timeout ends it. */
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}

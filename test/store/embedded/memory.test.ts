@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../../src/clock.js';
+import { createLocalBus } from '../../../src/store/embedded/local-bus.js';
+import { createMemoryCache } from '../../../src/store/embedded/memory-cache.js';
+import { createMemoryLeases } from '../../../src/store/embedded/memory-leases.js';
+import { createTestLog } from '../test-log.js';
+
+function movable(): Clock & { wallMs: number; steadyMs: number } {
+  return {
+    wallMs: 0,
+    steadyMs: 0,
+    now() {
+      return this.wallMs;
+    },
+    monotonicMs() {
+      return this.steadyMs;
+    },
+  };
+}
+
+describe('the cache in memory', () => {
+  const entry = (key: string, bytes: number) => ({ key, value: Buffer.alloc(bytes), ttlMs: 1_000 });
+
+  it('holds no more bytes than it may; what was not used for longest goes first', async () => {
+    const cache = createMemoryCache(10_000, movable());
+    await cache.setMany([entry('a', 3_000), entry('b', 3_000), entry('c', 3_000)]);
+    await cache.getMany(['a']);
+    await cache.setMany([entry('d', 3_000)]);
+    const found = await cache.getMany(['a', 'b', 'c', 'd']);
+    expect(found.map((value) => value !== null)).toEqual([true, false, true, true]);
+  });
+
+  it('counts keys and small entries too', async () => {
+    const cache = createMemoryCache(10_000, movable());
+    const keys = Array.from({ length: 1_000 }, (_, at) => `key ${at}`);
+    await cache.setMany(keys.map((key) => entry(key, 1)));
+    const kept = (await cache.getMany(keys)).filter((value) => value !== null);
+    expect(kept.length).toBeGreaterThan(10);
+    expect(kept.length).toBeLessThan(100);
+  });
+
+  it('does not keep the old value when the new one is too large to be kept', async () => {
+    const cache = createMemoryCache(10_000, movable());
+    await cache.setMany([entry('a', 10), entry('b', 10)]);
+    await cache.setMany([entry('a', 20_000)]);
+    expect(await cache.getMany(['a', 'b'])).toEqual([null, Buffer.alloc(10)]);
+  });
+
+  it('goes by the clock that an operator may move, also back', async () => {
+    const clock = movable();
+    const cache = createMemoryCache(10_000, clock);
+    await cache.setMany([entry('a', 1), entry('b', 1)]);
+    clock.steadyMs = 5_000;
+    expect(await cache.getMany(['a'])).toEqual([Buffer.alloc(1)]);
+    clock.wallMs = -60_000;
+    expect(await cache.getMany(['a'])).toEqual([Buffer.alloc(1)]);
+    clock.wallMs = 1_000;
+    expect(await cache.getMany(['a', 'b'])).toEqual([null, null]);
+  });
+});
+
+describe('leases in memory', () => {
+  it('go by time that nobody can move', async () => {
+    const clock = movable();
+    const leases = createMemoryLeases(clock);
+    await leases.claim(['a'], 'ann', 1_000);
+    clock.wallMs = 3_600_000;
+    expect(await leases.claim(['a'], 'bob', 1_000)).toEqual([false]);
+    clock.steadyMs = 1_000;
+    expect(await leases.claim(['a'], 'bob', 1_000)).toEqual([true]);
+  });
+
+  it('still hold when many others have come and gone', async () => {
+    const clock = movable();
+    const leases = createMemoryLeases(clock);
+    await leases.claim(['kept'], 'ann', 1_000_000);
+    for (let at = 0; at < 5_000; at += 1) {
+      clock.steadyMs += 1;
+      await leases.claim([`short ${at}`], 'ann', 1);
+    }
+    expect(await leases.claim(['kept', 'short 4000'], 'bob', 1)).toEqual([false, true]);
+  });
+});
+
+describe('the bus in memory', () => {
+  it('does not deliver to one who has left meanwhile, and logs one who fails', async () => {
+    const log = createTestLog();
+    const bus = createLocalBus(log);
+    const heard: string[] = [];
+    const leave = bus.subscribe('news', () => heard.push('left'));
+    bus.subscribe('news', () => {
+      throw new Error('faulty');
+    });
+    bus.subscribe('news', (message) => heard.push(message));
+    await bus.publish('news', 'one');
+    leave();
+    await new Promise(setImmediate);
+    expect(heard).toEqual(['one']);
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { channel: 'news' } }]);
+  });
+});

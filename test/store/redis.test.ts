@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll } from 'vitest';
+import { createClock } from '../../src/clock.js';
+import { createRedisStore } from '../../src/store/redis/redis-store.js';
+import { type RedisServer, startRedis } from '../support/redis.js';
+import { describeStore } from './conformance.js';
+import type { HarnessOptions, StoreHarness } from './harness.js';
+import { createTestLog } from './test-log.js';
+
+let server: RedisServer;
+let control: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  control = new Redis(server.port);
+});
+
+afterAll(async () => {
+  control?.disconnect();
+  await server?.close();
+});
+
+describeStore('redis', openRedis);
+
+async function openRedis(options: HarnessOptions = {}): Promise<StoreHarness> {
+  const prefix = `t-${randomUUID()}`;
+  const open = () =>
+    createRedisStore({
+      connection: { url: server.url },
+      prefix,
+      // What is tested here is what is answered, not how fast a busy machine answers.
+      timeoutMs: 10_000,
+      clock: createClock(),
+      logger: createTestLog(),
+      ...options,
+    });
+  const stores = [await open()];
+  return {
+    store: stores[0] as StoreHarness['store'],
+    async another() {
+      const store = await open();
+      stores.push(store);
+      return store;
+    },
+    elapse: (ms) => shortenLifetimes(prefix, ms),
+    async close() {
+      await Promise.all(stores.map((store) => store.close()));
+    },
+  };
+}
+
+/** Redis has a clock of its own, which nobody can move; so what would have expired by then is brought nearer. */
+const SHORTEN = `
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+  local left = redis.call('PTTL', key)
+  if left > tonumber(ARGV[2]) then redis.call('PEXPIRE', key, left - ARGV[2])
+  elseif left >= 0 then redis.call('DEL', key) end
+end`;
+
+async function shortenLifetimes(prefix: string, ms: number): Promise<void> {
+  await control.eval(SHORTEN, 0, `${prefix}:*`, ms);
+}

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createCircuit } from '../../../src/store/redis/circuit.js';
+
+const PATIENCE_MS = 300;
+/** Later than any pause between two probes. */
+const LONG_MS = 10_000;
+
+function createFixture() {
+  let alive = false;
+  const probed: number[] = [];
+  const changes: boolean[] = [];
+  const circuit = createCircuit({
+    clock: { now: () => Number.NaN, monotonicMs: () => Date.now() },
+    patienceMs: PATIENCE_MS,
+    probe: async () => {
+      probed.push(Date.now());
+      if (!alive) throw new Error('no answer');
+    },
+    onChange: (open) => changes.push(open),
+  });
+  const failFor = (times: number, everyMs: number) => {
+    for (let left = times; left > 0; left -= 1) {
+      circuit.unanswered();
+      vi.advanceTimersByTime(everyMs);
+    }
+  };
+  return { circuit, probed, changes, failFor, revive: () => (alive = true) };
+}
+
+describe('the circuit', () => {
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
+
+  it('stays closed while few calls fail, for however long', () => {
+    const { circuit, failFor } = createFixture();
+    failFor(4, 60_000);
+    expect(circuit.open).toBe(false);
+  });
+
+  it('stays closed while many calls fail for a short time', () => {
+    const { circuit, failFor } = createFixture();
+    failFor(299, 1);
+    expect(circuit.open).toBe(false);
+  });
+
+  it('opens when many calls fail for a long time, and says so once', () => {
+    const { circuit, changes, failFor } = createFixture();
+    failFor(10, 100);
+    expect(circuit.open).toBe(true);
+    expect(changes).toEqual([true]);
+    circuit.stop();
+  });
+
+  it('begins to count anew whenever the server is heard', () => {
+    const { circuit, failFor } = createFixture();
+    for (let round = 0; round < 10; round += 1) {
+      failFor(4, 1_000);
+      circuit.heard();
+    }
+    failFor(4, 1_000);
+    expect(circuit.open).toBe(false);
+  });
+
+  it('closes when a probe is answered, and probes no more', async () => {
+    const { circuit, probed, changes, failFor, revive } = createFixture();
+    failFor(10, 100);
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(circuit.open).toBe(true);
+    expect(probed.length).toBeGreaterThan(2);
+    revive();
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(circuit.open).toBe(false);
+    expect(changes).toEqual([true, false]);
+    const { length } = probed;
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(probed).toHaveLength(length);
+  });
+
+  it('probes with growing pauses', async () => {
+    const { circuit, probed, failFor } = createFixture();
+    failFor(10, 100);
+    await vi.advanceTimersByTimeAsync(60_000);
+    const pauses = probed.slice(1).map((at, index) => at - (probed[index] ?? 0));
+    expect(Math.min(...pauses.slice(-5))).toBeGreaterThan(Math.max(...pauses.slice(0, 3)));
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(2_000);
+    circuit.stop();
+  });
+
+  it('closes without a probe when the server is heard', async () => {
+    const { circuit, probed, failFor } = createFixture();
+    failFor(10, 100);
+    circuit.heard();
+    expect(circuit.open).toBe(false);
+    const { length } = probed;
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(probed).toHaveLength(length);
+    failFor(4, 1_000);
+    expect(circuit.open).toBe(false);
+  });
+
+  it('probes no more once it is stopped, open or not', async () => {
+    const { circuit, probed, failFor } = createFixture();
+    failFor(10, 100);
+    circuit.stop();
+    const { length } = probed;
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(probed).toHaveLength(length);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

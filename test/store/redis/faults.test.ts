@@ -1,0 +1,235 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import type { RedisStore } from '../../../src/store/redis/redis-store.js';
+import { type RedisServer, startRedis } from '../../support/redis.js';
+import { change } from '../conformance-registry.js';
+import type { TestLog } from '../test-log.js';
+import {
+  everyCall,
+  expectUnavailable,
+  FAR_TOO_LONG_MS,
+  openStore,
+  TIMEOUT_MS,
+  untilItWorks,
+  withControl,
+} from './open-store.js';
+
+let server: RedisServer;
+let store: RedisStore;
+let log: TestLog;
+
+beforeEach(async () => {
+  server = await startRedis();
+  ({ store, log } = await openStore(server.url));
+});
+
+afterEach(async () => {
+  const startedMs = performance.now();
+  await store.close();
+  expect(performance.now() - startedMs).toBeLessThan(FAR_TOO_LONG_MS);
+  await server.close();
+});
+
+const entry = (key: string, text: string) => ({ key, value: Buffer.from(text), ttlMs: 60_000 });
+
+describe('a Redis that stands still', () => {
+  it('holds no call for longer than the timeout, and is used again when it goes on', async () => {
+    await store.cache.setMany([entry('{k}1', 'kept')]);
+    server.pause();
+    await expectUnavailable(everyCall(store));
+    server.resume();
+    expect(await untilItWorks(() => store.cache.getMany(['{k}1']))).toHaveLength(1);
+    expect(await untilItWorks(() => store.registry.load())).toMatchObject({ epoch: expect.any(String) });
+  });
+
+  it('is not asked any more after a while, until it answers a probe', async () => {
+    server.pause();
+    while (store.health().ok) await store.cache.getMany(['{k}1']).catch(() => null);
+    expect(store.health().reason).toContain(`no answer within ${TIMEOUT_MS} ms`);
+    const refusedAtOnce = await Promise.race([
+      store.cache.getMany(['{k}1']).catch((error: unknown) => error),
+      // Already due: whatever waits for a timer or for the network comes later than this.
+      new Promise((resolve) => setImmediate(() => setImmediate(resolve, 'too late'))),
+    ]);
+    expect(refusedAtOnce).toBeInstanceOf(StoreUnavailable);
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('does not answer') }),
+    );
+    server.resume();
+    // Nobody calls: the probes find out.
+    while (!store.health().ok) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'info', message: expect.stringContaining('answers again') }),
+    );
+  });
+
+  it('at the start, is reported in time', async () => {
+    server.pause();
+    const startedMs = performance.now();
+    await expect(openStore(server.url, { connectTimeoutMs: 300 })).rejects.toThrow(StoreUnavailable);
+    expect(performance.now() - startedMs).toBeLessThan(FAR_TOO_LONG_MS);
+    server.resume();
+  });
+
+  it('does not hold up the end', async () => {
+    server.pause();
+    await store.close(); // afterEach asserts the time, for this and for all others
+    await expectUnavailable(everyCall(store));
+    expect(store.health()).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('the store is closed'),
+    });
+  });
+});
+
+describe('a Redis that is gone', () => {
+  it('fails calls under way and later ones, at once, and is found again without a restart of this process', async () => {
+    server.pause();
+    const underWay = expectUnavailable(everyCall(store));
+    await server.kill();
+    await underWay;
+    await expectUnavailable(everyCall(store));
+    expect(store.health()).toMatchObject({
+      ok: false,
+      reason: expect.stringMatching(/ECONNREFUSED|closed|ECONNRESET|EPIPE/),
+    });
+    expect(log.lines.filter(({ message }) => message.includes('was lost')).length).toBeGreaterThan(0);
+
+    await server.restart();
+    await untilItWorks(() => store.cache.setMany([entry('{k}1', 'new')]));
+    expect(await store.cache.getMany(['{k}1'])).toEqual([Buffer.from('new')]);
+    await untilItWorks(() => store.registry.load());
+    expect(store.health()).toEqual({ ok: true });
+  });
+
+  it('comes back without scripts, which are then sent again', async () => {
+    await store.leases.claim(['{k}1'], 'ann', 60_000);
+    await store.registry.commit(change({ a: '1' }));
+    await withControl(server.url, (control) => control.script('FLUSH'));
+    expect(await store.leases.renew(['{k}1'], 'ann', 60_000)).toEqual([true]);
+    expect(await store.registry.commit(change({ a: '2' }, { a: 1 }))).toEqual({ version: 2 });
+    await server.restart();
+    expect(await untilItWorks(() => store.leases.claim(['{k}1'], 'bob', 60_000))).toEqual([true]);
+    expect(await untilItWorks(() => store.registry.commit(change({ a: '1' }, { a: 0 })))).toEqual({
+      version: 1,
+    });
+  });
+
+  it('has another epoch when it comes back empty', async () => {
+    await store.registry.commit(change({ a: '1' }));
+    const { epoch, version } = await store.registry.load();
+    await server.restart();
+    expect(await untilItWorks(() => store.registry.changes(epoch, version))).toBeNull();
+    const after = await store.registry.load();
+    expect(after.epoch).not.toBe(epoch);
+    expect(after).toMatchObject({ version: 0, records: new Map() });
+  });
+
+  it('has its listeners again when it comes back', async () => {
+    const heard: string[] = [];
+    store.bus.subscribe('news', (message) => void heard.push(message));
+    await server.restart();
+    while (heard.length === 0) {
+      await untilItWorks(() => store.bus.publish('news', 'again'));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(heard[0]).toBe('again');
+  });
+
+  it('at the start, is reported with its address and what is wrong', async () => {
+    await server.kill();
+    const opening = openStore(server.url);
+    await expect(opening).rejects.toThrow(StoreUnavailable);
+    await expect(opening).rejects.toThrow(new RegExp(`127.0.0.1:${server.port}/0: .*ECONNREFUSED`));
+  });
+});
+
+describe('a Redis that refuses', () => {
+  it('writes for want of memory, goes on answering reads', async () => {
+    await store.cache.setMany([entry('{k}1', 'kept')]);
+    await store.registry.commit(change({ a: '1' }));
+    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
+    const writing = store.cache.setMany([entry('{k}2', 'x'.repeat(100_000))]);
+    await expect(writing).rejects.toThrow(StoreUnavailable);
+    await expect(writing).rejects.toThrow('OOM');
+    await expect(store.registry.commit(change({ a: '2' }))).rejects.toThrow(StoreUnavailable);
+    // Many refusals are answers too.
+    for (let at = 0; at < 20; at += 1) await store.cache.setMany([entry('{k}2', 'x')]).catch(() => null);
+    expect(await store.cache.getMany(['{k}1', '{k}2'])).toEqual([Buffer.from('kept'), null]);
+    expect((await store.registry.load()).records.get('a')).toEqual({ value: '1', revision: 1 });
+    expect(store.health()).toEqual({ ok: true });
+  });
+
+  it('writes as a replica, is connected to anew, for its name may lead to another by now', async () => {
+    await withControl(server.url, async (control) => {
+      const connections = async () =>
+        String(await control.client('LIST')).match(/^id=\d+(?=.*name=dsp-gateway:data)/gm);
+      const before = await connections();
+      await control.replicaof('127.0.0.1', 1);
+      await expect(store.cache.setMany([entry('{k}1', 'lost')])).rejects.toThrow('READONLY');
+      await control.replicaof('NO', 'ONE');
+      await untilItWorks(() => store.cache.setMany([entry('{k}1', 'kept')]));
+      await untilItWorks(() => store.registry.commit(change({ a: '1' })));
+      expect(await connections()).not.toEqual(before);
+    });
+  });
+});
+
+describe('what others put under our keys', () => {
+  it('is null when it is no plain value, and does not spoil its neighbours', async () => {
+    await store.cache.setMany([entry('{k}1', 'mine')]);
+    await withControl(server.url, async (control) => {
+      await control.lpush('dgw:1:cache:{k}2', 'a', 'b');
+      await control.hset('dgw:1:cache:{k}3', 'a', 'b');
+      await control.set('dgw:1:cache:{k}4', Buffer.from([0xff, 0x00]));
+    });
+    expect(await store.cache.getMany(['{k}2', '{k}1', '{k}3', '{k}4'])).toEqual([
+      null,
+      Buffer.from('mine'),
+      null,
+      Buffer.from([0xff, 0x00]),
+    ]);
+    await store.cache.setMany([entry('{k}2', 'mine again')]);
+    expect(await store.cache.getMany(['{k}2'])).toEqual([Buffer.from('mine again')]);
+  });
+});
+
+describe('the keys in Redis', () => {
+  it('do not grow with what was deleted', async () => {
+    const { store: forgetful } = await openStore(server.url, { tombstonesMax: 3 });
+    for (let at = 0; at < 10; at += 1) {
+      await forgetful.registry.commit(change({ [`r${at}`]: '1' }));
+      await forgetful.registry.commit(change({ [`r${at}`]: null }));
+    }
+    await withControl(server.url, async (control) => {
+      expect(await control.zcard('dgw:1:{registry}:revisions')).toBe(3);
+      expect(await control.zcard('dgw:1:{registry}:tombstones')).toBe(3);
+      expect(await control.hlen('dgw:1:{registry}:records')).toBe(0);
+    });
+    await forgetful.close();
+  });
+
+  it('are prefixed and versioned; those of the cache and of leases expire, those of the registry do not', async () => {
+    await store.cache.setMany([entry('{series}:2026-11-01', 'v')]);
+    await store.leases.claim(['{series}:2026-11-01'], 'ann', 60_000);
+    await store.registry.commit(change({ a: '1', b: '2' }, undefined, ['line']));
+    await store.registry.commit(change({ b: null }));
+    await withControl(server.url, async (control) => {
+      const keys = (await control.keys('*')).sort();
+      const lifetimes = await Promise.all(keys.map((key) => control.pttl(key)));
+      expect(keys).toEqual([
+        'dgw:1:cache:{series}:2026-11-01',
+        'dgw:1:lease:{series}:2026-11-01',
+        'dgw:1:{registry}:audit',
+        'dgw:1:{registry}:meta',
+        'dgw:1:{registry}:records',
+        'dgw:1:{registry}:revisions',
+        'dgw:1:{registry}:tombstones',
+      ]);
+      const [cache = 0, lease = 0, ...registry] = lifetimes;
+      for (const left of [cache, lease]) expect(left > 0 && left <= 60_000).toBe(true);
+      expect(registry).toEqual([-1, -1, -1, -1, -1]);
+    });
+  });
+});

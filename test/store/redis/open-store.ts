@@ -1,0 +1,97 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished } from 'vitest';
+import { createClock } from '../../../src/clock.js';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import {
+  createRedisStore,
+  type RedisStore,
+  type RedisStoreOptions,
+} from '../../../src/store/redis/redis-store.js';
+import { type RedisServer, startRedis } from '../../support/redis.js';
+import { createTestLog, type TestLog } from '../test-log.js';
+
+export const TIMEOUT_MS = 150;
+/** What no call may take, on a machine however busy: a multiple of the timeout, and far below ioredis's own waits. */
+export const FAR_TOO_LONG_MS = 20 * TIMEOUT_MS;
+
+export async function openStore(
+  url: string,
+  options: Partial<RedisStoreOptions> = {},
+): Promise<{ store: RedisStore; log: TestLog }> {
+  const log = createTestLog();
+  const store = await createRedisStore({
+    connection: { url },
+    timeoutMs: TIMEOUT_MS,
+    registryTimeoutMs: TIMEOUT_MS,
+    logger: log,
+    clock: createClock(),
+    ...options,
+  });
+  return { store, log };
+}
+
+/** A client of the test's own, to look at a server from outside of the store. */
+export async function withControl<T>(url: string, use: (control: Redis) => Promise<T>): Promise<T> {
+  const control = new Redis(url);
+  try {
+    return await use(control);
+  } finally {
+    control.disconnect();
+  }
+}
+
+/** One call of each kind that the store has. */
+export function everyCall(store: RedisStore): Promise<unknown>[] {
+  const { cache, leases, registry, bus } = store;
+  return [
+    cache.getMany(['{k}1']),
+    cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000 }]),
+    cache.remove(['{k}1']),
+    leases.claim(['{k}1'], 'ann', 60_000),
+    leases.renew(['{k}1'], 'ann', 60_000),
+    leases.release(['{k}1'], 'ann'),
+    registry.load(),
+    registry.changes('epoch', 0),
+    registry.commit({ writes: new Map([['a', '1']]) }),
+    registry.readAudit(1),
+    bus.publish('news', 'hello'),
+  ];
+}
+
+/** All of them fail, as the port says, and in time. */
+export async function expectUnavailable(calls: readonly Promise<unknown>[]): Promise<void> {
+  const startedMs = performance.now();
+  const outcomes = await Promise.allSettled(calls);
+  expect(performance.now() - startedMs).toBeLessThan(FAR_TOO_LONG_MS);
+  for (const outcome of outcomes) {
+    expect(outcome.status).toBe('rejected');
+    if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(StoreUnavailable);
+  }
+}
+
+/** Tries again until the store answers; the test's own timeout ends it. */
+export async function untilItWorks<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** A server that is closed when the test is over. */
+export async function startServer(...args: string[]): Promise<RedisServer> {
+  const server = await startRedis({ args });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** How many connections of the gateway a server has. */
+export async function countConnections(url: string): Promise<number> {
+  return await withControl(url, async (control) => {
+    const clients = String(await control.client('LIST'));
+    return clients.match(/name=dsp-gateway/g)?.length ?? 0;
+  });
+}

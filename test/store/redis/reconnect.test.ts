@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import { StoreRefused } from '../../../src/store/refused.js';
+import { change } from '../conformance-registry.js';
+import { countConnections, openStore, startServer, untilItWorks, withControl } from './open-store.js';
+
+describe('reconnect', () => {
+  const put = (text: string) => [{ key: '{k}1', value: Buffer.from(text), ttlMs: 60_000 }];
+
+  it('moves cache, leases, registry and bus to another server, and lets go of the first', async () => {
+    const [first, second] = [await startServer(), await startServer()];
+    const { store } = await openStore(first.url);
+    await store.cache.setMany(put('first'));
+    await store.registry.commit(change({ a: '1' }));
+    const { epoch } = await store.registry.load();
+    const heard: string[] = [];
+    store.bus.subscribe('news', (message) => void heard.push(message));
+
+    await store.reconnect({ url: second.url });
+    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    expect(await store.registry.changes(epoch, 1)).toBeNull();
+    expect((await store.registry.load()).epoch).not.toBe(epoch);
+    while (!heard.includes('moved')) {
+      await store.bus.publish('news', 'moved');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    while ((await countConnections(first.url)) > 0);
+    await store.close();
+  });
+
+  it('loses no call that is under way', async () => {
+    const [first, second] = [await startServer(), await startServer()];
+    const { store } = await openStore(first.url, { timeoutMs: 10_000 });
+    await withControl(first.url, (control) => control.call('CLIENT', 'PAUSE', 200, 'ALL'));
+    const underWay = Promise.all([
+      store.cache.getMany(['{k}1']),
+      store.leases.claim(['{k}1'], 'ann', 60_000),
+    ]);
+    const moving = store.reconnect({ url: second.url });
+    expect(await underWay).toEqual([[null], [true]]);
+    await moving;
+    await store.close();
+  });
+
+  it('stays where it was when the other cannot be used', async () => {
+    const [first, second] = [await startServer(), await startServer()];
+    const { store } = await openStore(first.url);
+    await store.cache.setMany(put('first'));
+    await second.kill();
+    await expect(store.reconnect({ url: second.url })).rejects.toThrow(StoreUnavailable);
+    const evicting = await startServer('--maxmemory-policy', 'allkeys-lru');
+    await expect(store.reconnect({ url: evicting.url })).rejects.toThrow(StoreRefused);
+    await expect(store.reconnect({ url: 'nonsense' })).rejects.toThrow(StoreRefused);
+    expect(await store.cache.getMany(['{k}1'])).toEqual([Buffer.from('first')]);
+    expect(await store.registry.commit(change({ a: '1' }))).toEqual({ version: 1 });
+    await store.close();
+  });
+
+  it('leaves nothing open when the store is closed meanwhile', async () => {
+    const [first, second] = [await startServer(), await startServer()];
+    const { store } = await openStore(first.url);
+    const moving = store.reconnect({ url: second.url });
+    await store.close();
+    await expect(moving).rejects.toThrow(StoreUnavailable);
+    while ((await countConnections(first.url)) + (await countConnections(second.url)) > 0);
+  });
+
+  it('helps when the first is gone, and one wish after another is honoured', async () => {
+    const [first, second] = [await startServer(), await startServer()];
+    const { store } = await openStore(first.url);
+    await first.kill();
+    const bad = store.reconnect({ url: first.url });
+    const good = store.reconnect({ url: second.url });
+    await expect(bad).rejects.toThrow(StoreUnavailable);
+    await good;
+    await untilItWorks(() => store.cache.setMany(put('second')));
+    expect(store.health()).toEqual({ ok: true });
+    await store.close();
+  });
+});

@@ -1,0 +1,104 @@
+import type { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RedisStore } from '../../../src/store/redis/redis-store.js';
+import { type RedisServer, startRedis } from '../../support/redis.js';
+import { change } from '../conformance-registry.js';
+import type { TestLog } from '../test-log.js';
+import { openStore, withControl } from './open-store.js';
+
+let primary: RedisServer;
+let replica: RedisServer;
+let store: RedisStore;
+let log: TestLog;
+
+beforeEach(async () => {
+  primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
+  replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
+  // The first word from a replica that has just synchronised may take a second.
+  await withControl(primary.url, async (control) => {
+    await until(control, 'replication', /state=online/);
+    await control.set('first', 'write');
+    expect(await control.wait(1, 20_000)).toBe(1);
+  });
+  ({ store, log } = await openStore(primary.url, { timeoutMs: 10_000, registryTimeoutMs: 20_000 }));
+});
+
+afterEach(async () => {
+  await store.close();
+  await replica.close();
+  await primary.close();
+});
+
+async function until(control: Redis, section: string, pattern: RegExp): Promise<void> {
+  while (!pattern.test(await control.info(section))) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+const unconfirmed = ({ lines }: TestLog) =>
+  lines.filter(({ message }) => message.includes('not every replica'));
+
+/** The WAIT commands that the primary gets meanwhile. */
+async function watchWaits(use: () => Promise<void>): Promise<string[][]> {
+  return await withControl(primary.url, async (control) => {
+    const waits: string[][] = [];
+    const monitor = await control.monitor();
+    const end = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_time: string, args: string[]) => {
+        if (args[0] === 'wait') waits.push(args);
+        if (args[0] === 'echo') resolve();
+      });
+    });
+    await use();
+    await control.echo('that is all');
+    await end;
+    monitor.disconnect();
+    return waits;
+  });
+}
+
+describe('a registry with a replica', () => {
+  it('has every commit on the replica when it is acknowledged', async () => {
+    for (let at = 1; at <= 20; at += 1) {
+      await store.registry.commit(change({ a: `${at}` }));
+      const there = await withControl(replica.url, (control) =>
+        control.hget('dgw:1:{registry}:records', 'a'),
+      );
+      expect(there).toBe(`${at}`);
+    }
+    expect(unconfirmed(log).map(({ fields }) => JSON.stringify(fields))).toEqual([]);
+  });
+
+  it('makes commits that a replica does not confirm, says so, and does not wait for it for ever', async () => {
+    const impatient = await openStore(primary.url, { timeoutMs: 100, registryTimeoutMs: 20_000 });
+    const { registry } = impatient.store;
+    replica.pause();
+    const waits = await watchWaits(async () => {
+      expect(await registry.commit(change({ a: '1' }))).toEqual({ version: 1 });
+      // After three seconds without a word from it, it is not waited for any more.
+      await withControl(primary.url, (control) => until(control, 'replication', /lag=[3-9]/));
+      expect(await registry.commit(change({ a: '2' }))).toEqual({ version: 2 });
+    });
+    expect(waits).toEqual([
+      ['wait', '1', '100'],
+      ['wait', '0', '100'],
+    ]);
+    expect(unconfirmed(impatient.log)).toMatchObject([
+      { level: 'warn', fields: { version: 1, replicas: 1, confirmed: 0 } },
+      { level: 'warn', fields: { version: 2, replicas: 1, confirmed: 0 } },
+    ]);
+    await impatient.store.close();
+  });
+
+  it('sends readers to a load after a failover, whatever version the new primary has', async () => {
+    await store.registry.commit(change({ a: '1' }));
+    const { epoch, version } = await store.registry.load();
+    expect(await store.registry.changes(epoch, version)).not.toBeNull();
+
+    // The same epoch and the same version, but possibly not the same commits.
+    await withControl(replica.url, (control) => control.replicaof('NO', 'ONE'));
+    await store.reconnect({ url: replica.url });
+    expect(await store.registry.changes(epoch, version)).toBeNull();
+    const after = await store.registry.load();
+    expect(after).toEqual({ epoch, version, records: new Map([['a', { value: '1', revision: 1 }]]) });
+    expect(await store.registry.changes(epoch, version)).not.toBeNull();
+  });
+});

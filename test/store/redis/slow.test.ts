@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import {
+  expectUnavailable,
+  openStore,
+  startServer,
+  TIMEOUT_MS,
+  untilItWorks,
+  withControl,
+} from './open-store.js';
+
+describe('a Redis that is slow', () => {
+  it('fails the calls it is slow on, but is not taken for dead', async () => {
+    const server = await startServer();
+    const { store, log } = await openStore(server.url);
+    await withControl(server.url, (control) => control.call('CLIENT', 'PAUSE', 2 * TIMEOUT_MS, 'ALL'));
+    await expectUnavailable(Array.from({ length: 30 }, () => store.cache.getMany(['{k}1'])));
+    expect(store.health()).toEqual({ ok: true });
+    expect(await untilItWorks(() => store.cache.getMany(['{k}1']))).toEqual([null]);
+    expect(log.lines).toEqual([]);
+    await store.close();
+  });
+
+  it('stays in use even when every answer comes too late: it may be fast again at any moment', async () => {
+    const server = await startServer();
+    const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
+    const { store: far } = await openStore(`redis://127.0.0.1:${slow.port}`);
+    for (let at = 0; at < 15; at += 1) await expectUnavailable([far.cache.getMany(['{k}1'])]);
+    expect(far.health()).toEqual({ ok: true });
+    slow.delayMs = 0;
+    expect(await untilItWorks(() => far.cache.getMany(['{k}1']))).toEqual([null]);
+    await far.close();
+    slow.close();
+  });
+
+  it('is not blamed for what this process was busy with', async () => {
+    const server = await startServer();
+    const { store } = await openStore(server.url);
+    const reading = store.cache.getMany(['{k}1']);
+    const busyUntil = performance.now() + 2 * TIMEOUT_MS;
+    while (performance.now() < busyUntil); // the answer is there, but nobody reads it
+    expect(await reading).toEqual([null]);
+    await store.close();
+  });
+});
+
+/** A way to a server on which everything takes its time, there and back together. */
+async function startDelay(to: number, delayMs: number) {
+  const delay = { port: 0, delayMs, close: () => void listener.close() };
+  const listener = createServer((caller) => {
+    const target = connect(to, '127.0.0.1');
+    const drop = () => {
+      caller.destroy();
+      target.destroy();
+    };
+    for (const socket of [caller, target]) socket.on('error', drop).on('close', drop);
+    caller.on('data', (bytes) => void target.write(bytes));
+    let written = Promise.resolve();
+    target.on('data', (bytes) => {
+      const dueMs = performance.now() + delay.delayMs;
+      written = written.then(async () => {
+        await pause(Math.max(0, dueMs - performance.now()));
+        caller.write(bytes);
+      });
+    });
+  }).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  delay.port = (listener.address() as AddressInfo).port;
+  return delay;
+}

@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { inspect, promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import { StoreRefused } from '../../../src/store/refused.js';
+import { change } from '../conformance-registry.js';
+import { countConnections, openStore, startServer, withControl } from './open-store.js';
+
+describe('the eviction policy at the start', () => {
+  it.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])(
+    '%s is refused, with what to set instead',
+    async (policy) => {
+      const { url } = await startServer('--maxmemory-policy', policy);
+      const opening = openStore(url);
+      await expect(opening).rejects.toThrow(StoreRefused);
+      await expect(opening).rejects.toThrow(`maxmemory-policy ${policy}`);
+      await expect(opening).rejects.toThrow(/noeviction.*volatile-\*.*REDIS_REGISTRY_URL/);
+      while ((await countConnections(url)) > 0); // all are closed in the end; the test's timeout says if not
+    },
+  );
+
+  it.each(['noeviction', 'volatile-lru', 'volatile-ttl'])('%s is fine', async (policy) => {
+    const { url } = await startServer('--maxmemory-policy', policy);
+    const { store, log } = await openStore(url);
+    expect(log.lines).toEqual([]);
+    await store.close();
+  });
+
+  it('is found by INFO where CONFIG is forbidden', async () => {
+    const bad = await startServer('--maxmemory-policy', 'allkeys-lru', '--rename-command', 'CONFIG', '');
+    await expect(openStore(bad.url)).rejects.toThrow('maxmemory-policy allkeys-lru');
+    const good = await startServer('--maxmemory-policy', 'volatile-lru', '--rename-command', 'CONFIG', '');
+    const { store, log } = await openStore(good.url);
+    expect(log.lines).toEqual([]);
+    await store.close();
+  });
+
+  it('is asked for in a warning where INFO is forbidden too; everything else works there', async () => {
+    const { url, port } = await startServer();
+    await withControl(url, (control) =>
+      control.call('ACL', 'SETUSER', 'app', 'on', '>word', '~*', '&*', '+@all', '-config', '-info'),
+    );
+    const { store, log } = await openStore(`redis://app:word@127.0.0.1:${port}`);
+    expect(log.lines).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('noeviction or volatile-*') },
+    ]);
+    const { epoch } = await store.registry.load();
+    expect(await store.registry.commit(change({ a: '1' }, { a: 0 }, ['line']))).toEqual({ version: 1 });
+    expect((await store.registry.changes(epoch, 0))?.changed.size).toBe(1);
+    expect(await store.leases.claim(['{k}1'], 'ann', 60_000)).toEqual([true]);
+    await store.close();
+  });
+
+  it('does not matter for a cache whose registry is elsewhere', async () => {
+    const cache = await startServer('--maxmemory-policy', 'allkeys-lru');
+    const registry = await startServer();
+    const { store } = await openStore(cache.url, { registryConnection: { url: registry.url } });
+    await store.cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000 }]);
+    await store.registry.commit(change({ a: '1' }));
+    const keysOf = (url: string) => withControl(url, async (control) => (await control.keys('*')).sort());
+    expect(await keysOf(cache.url)).toEqual(['dgw:1:cache:{k}1']);
+    expect(await keysOf(registry.url)).toEqual([
+      'dgw:1:{registry}:meta',
+      'dgw:1:{registry}:records',
+      'dgw:1:{registry}:revisions',
+    ]);
+    // Each fails alone.
+    await cache.kill();
+    while (store.health().ok) await store.cache.getMany(['{k}1']).catch(() => null);
+    expect(store.health().reason).toMatch(/^cache: /);
+    expect(await store.registry.commit(change({ a: '2' }))).toEqual({ version: 2 });
+    await store.close();
+  });
+});
+
+describe('a process that uses Redis', () => {
+  it('can end when it has closed the store, or could not open it', async () => {
+    const server = await startServer();
+    const script = fileURLToPath(new URL('try-to-open.mjs', import.meta.url));
+    const run = promisify(execFile);
+    // Each ends by itself, or the test does not.
+    expect((await run(process.execPath, [script, server.url])).stdout).toBe('closed');
+    await server.kill();
+    expect((await run(process.execPath, [script, server.url])).stdout).toBe('StoreUnavailable');
+  });
+});
+
+describe('subscriptions', () => {
+  it('that were refused are tried again', async () => {
+    const { url, port } = await startServer();
+    await withControl(url, async (control) => {
+      await control.call('ACL', 'SETUSER', 'app', 'on', '>word', '~*', '+@all');
+      const { store, log } = await openStore(`redis://app:word@127.0.0.1:${port}`);
+      const heard: string[] = [];
+      store.bus.subscribe('news', (message) => void heard.push(message));
+      while (log.lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(log.lines).toMatchObject([
+        { level: 'warn', fields: { fault: expect.stringContaining('NOPERM') } },
+      ]);
+      await control.call('ACL', 'SETUSER', 'app', '&*');
+      while (heard.length === 0) {
+        await control.publish('dgw:1:bus:news', 'at last');
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      expect(log.lines).toHaveLength(1);
+      await store.close();
+    });
+  });
+});
+
+describe('passwords', () => {
+  it('are used, and never logged nor shown in an error', async () => {
+    const { port } = await startServer('--requirepass', 'right-SECRET');
+    const { store, log } = await openStore(`redis://:right-SECRET@127.0.0.1:${port}`);
+    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    await store.close();
+
+    const opening = openStore(`redis://:wrong-SECRET@127.0.0.1:${port}`).catch((error: unknown) => error);
+    const error = (await opening) as StoreUnavailable;
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error.message).toContain('WRONGPASS');
+    expect(inspect(error, { depth: 10, showHidden: true }) + log.text()).not.toContain('SECRET');
+  });
+
+  it('that are changed while the store runs show in its health and its log, without being shown', async () => {
+    const server = await startServer('--requirepass', 'first-SECRET');
+    const { store, log } = await openStore(`redis://:first-SECRET@127.0.0.1:${server.port}`);
+    await withControl(`redis://:first-SECRET@127.0.0.1:${server.port}`, async (control) => {
+      await control.config('SET', 'requirepass', 'second-SECRET');
+      await control.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    });
+    while (!/WRONGPASS/.test(store.health().reason ?? ''))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect(store.cache.getMany(['{k}1'])).rejects.toThrow(StoreUnavailable);
+    await store.reconnect({ url: `redis://:second-SECRET@127.0.0.1:${server.port}` });
+    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    expect(store.health()).toEqual({ ok: true });
+    expect(log.text()).not.toContain('SECRET');
+    await store.close();
+  });
+});
+
+describe('rediss://', () => {
+  it('speaks TLS, and says no password to a server that does not', async () => {
+    const said: Buffer[] = [];
+    const listener = createServer((socket) => {
+      socket.on('data', (bytes) => said.push(bytes));
+      socket.on('error', () => socket.destroy());
+      socket.once('data', () => socket.end('-ERR what?\r\n'));
+    }).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    await expect(openStore(`rediss://:SECRET@127.0.0.1:${port}`)).rejects.toThrow(StoreUnavailable);
+    listener.close();
+    const bytes = Buffer.concat(said);
+    // RFC 8446, 5.1: a record of the handshake.
+    expect(bytes[0]).toBe(22);
+    expect(bytes.includes('SECRET')).toBe(false);
+  });
+});

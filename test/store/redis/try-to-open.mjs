@@ -1,0 +1,18 @@
+/**
+ * Opens a store on the URL it is given, uses it, closes it, and prints how that went. It ends when nothing is left
+ * that keeps a process alive.
+ */
+import { createClock } from '../../../dist/clock.js';
+import { createRedisStore } from '../../../dist/store/redis/redis-store.js';
+
+const [url] = process.argv.slice(2);
+const logger = { info() {}, warn() {}, error() {} };
+try {
+  const store = await createRedisStore({ connection: { url }, clock: createClock(), logger });
+  store.bus.subscribe('news', () => {});
+  await store.registry.commit({ writes: new Map([['a', '1']]) });
+  await store.close();
+  process.stdout.write('closed');
+} catch (error) {
+  process.stdout.write(error.name);
+}
