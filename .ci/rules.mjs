@@ -50,7 +50,6 @@ try {
 }
 
 for (const fault of faults) process.stderr.write(`${fault}\n`);
-process.stdout.write(
-  `${`dependency rules: ${seen.filter((name) => name.startsWith('src/')).length} modules, ${faults.length} faults`}\n`,
-);
+const modules = seen.filter((name) => name.startsWith('src/')).length;
+process.stdout.write(`dependency rules: ${modules} modules, ${faults.length} faults\n`);
 process.exitCode = faults.length === 0 ? 0 : 1;
