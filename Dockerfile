@@ -1,0 +1,42 @@
+# The gateway's image:  docker build -t dsp-gateway .
+# Another base, or one pinned by digest:  --build-arg NODE_IMAGE=node@sha256:…
+ARG NODE_IMAGE=node:24-trixie-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Scripts stay off: the package's own `prepare` would build before the sources are there.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build
+
+FROM ${NODE_IMAGE} AS modules
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Here `prepare` could not build at all: the compiler is a development dependency.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="dsp-gateway" \
+      org.opencontainers.image.description="One in-house URL in front of an advertising (DSP) platform: one credential, team keys, cached reports." \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="MIT"
+ENV NODE_ENV=production \
+    GATEWAY_DATA_DIR=/data
+# The one folder the gateway writes to, and that with the embedded store alone.
+RUN mkdir --mode=0700 /data && chown 1000:1000 /data
+WORKDIR /app
+COPY --from=modules /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY config ./config
+COPY package.json LICENSE ./
+# By number, so that Kubernetes can see that it is not root; 1000 is `node` in the base image.
+USER 1000:1000
+VOLUME ["/data"]
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Node itself is process 1: a shell or npm in between would swallow SIGTERM and the exit code.
+ENTRYPOINT ["node", "dist/cli.js"]
+CMD ["serve"]
