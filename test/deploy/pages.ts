@@ -1,0 +1,60 @@
+/** Pages of the docs, and parts of them, that are made from what the code says. */
+import { CATALOGUE, type ErrorCode } from '../../src/errors.js';
+import { SWITCHES } from '../../src/simulator/switches.js';
+
+/** `docs/errors.md`, whole. */
+export function errorsPage(): string {
+  const rows = Object.entries(CATALOGUE).map(([code, { status, meaning, remedy }]) => {
+    // The one error without a status of its own.
+    const shown = (code as ErrorCode) === 'upstream_rejected' ? '4xx' : status;
+    return `| ${shown} | \`${code}\` | ${cell(meaning)} | ${cell(remedy)} |`;
+  });
+  return `# Errors
+
+Every error is a problem document: \`application/problem+json\`, RFC 9457.
+
+\`\`\`json
+{"type":"/docs/errors/advertiser_forbidden","title":"Advertiser forbidden","status":403,
+ "detail":"The team may not see the advertiser that advertiserId names.",
+ "code":"advertiser_forbidden","requestId":"db355aeb-a3ab-41ab-a508-363b8e465f60"}
+\`\`\`
+
+| Member | |
+|---|---|
+| \`code\` | for programs; one of the table below |
+| \`status\`, \`title\` | belong to the code |
+| \`detail\` | for people: what is wrong with this request |
+| \`errors\` | \`[{"param","message"}]\`, one for each fault of a query or body |
+| \`upstream\` | with \`upstream_rejected\`: the platform's own words, at most 1 KiB |
+| \`type\` | the code's page, on the gateway itself |
+| \`requestId\` | to be told to the operator; the same as \`x-request-id\` |
+
+\`retry-after\` (seconds) comes with 429, and with 503 when it is known.
+
+| Status | Code | Means | What to do |
+|---|---|---|---|
+${rows.join('\n')}
+
+This page is made from \`src/errors.ts\`: \`npx vitest run test/deploy/docs.test.ts --update\`.
+`;
+}
+
+/** The simulator's switches, for `docs/simulator.md`. */
+export function switchesTable(): string {
+  const rows = Object.entries(SWITCHES).map(
+    ([name, { default: initial, allowed, about }]) =>
+      `| \`${name}\` | \`${JSON.stringify(initial)}\` | ${cell(about)} | ${cell(allowed)} |`,
+  );
+  return ['| Switch | Default | | Allowed |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** @returns the page with what lies between the markers of a part replaced. @throws when they are not there */
+export function replacePart(page: string, name: string, part: string): string {
+  const pattern = new RegExp(`(<!-- ${name}: [^\\n]*-->\\n)[\\s\\S]*?(<!-- end -->)`);
+  if (!pattern.test(page)) throw new Error(`the page has no part ${name}`);
+  return page.replace(pattern, (_whole, start: string, end: string) => `${start}\n${part}\n\n${end}`);
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
