@@ -1,62 +1,109 @@
 /** The interface described: OpenAPI 3.1 made from the routes, a page to read it, and a page for every error. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { CATALOGUE, type ErrorCode, GatewayError } from '../errors.js';
 
 export interface DocsOptions {
   readonly title: string;
   readonly description: string;
   readonly version: string;
+  /** Any one of them opens every route. */
   readonly securitySchemes: Readonly<Record<string, object>>;
 }
 
+/** Swagger UI styles elements one by one, and draws its icons as data. */
+const UI_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+
 /** To be registered before the routes it describes. */
 export async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
+  const { title, description, version, securitySchemes } = options;
   await app.register(swagger, {
+    // What is not tagged is no interface: the wildcards behind which pass-through routes lie.
+    hideUntagged: true,
     openapi: {
       openapi: '3.1.0',
-      info: { title: options.title, description: options.description, version: options.version },
-      components: { securitySchemes: options.securitySchemes as never },
+      info: { title, description, version },
+      components: { securitySchemes: securitySchemes as never },
+      security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     },
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    uiConfig: { docExpansion: 'list', deepLinking: false },
+    staticCSP: UI_POLICY,
+    theme: { title },
+    // BaseLayout is the page without the bar that would load any other description.
+    uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .send(page('Errors', Object.keys(CATALOGUE).map(listItem).join('\n'))),
+    sendPage(reply, errorList()),
   );
   app.get('/docs/errors/:code', { schema: { hide: true } }, async (request, reply) => {
     const { code } = request.params as { code: string };
-    if (!(code in CATALOGUE)) throw new GatewayError('not_found');
-    return reply.type('text/html; charset=utf-8').send(errorPage(code as ErrorCode));
+    if (!Object.hasOwn(CATALOGUE, code)) throw new GatewayError('not_found');
+    return sendPage(reply, errorPage(code as ErrorCode));
   });
 }
 
-function listItem(code: string): string {
-  const { status, title } = CATALOGUE[code as ErrorCode];
-  return `<p><a href="/docs/errors/${code}"><code>${code}</code></a> · ${status} · ${escapeHtml(title)}</p>`;
+function sendPage(reply: FastifyReply, html: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(html);
+}
+
+function errorList(): string {
+  const rows = Object.entries(CATALOGUE).map(
+    ([code, { title }]) =>
+      `<tr><td>${shownStatus(code as ErrorCode)}</td><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
+  );
+  return page(
+    'Errors',
+    `<table><thead><tr><th>Status</th><th>Code</th><th>Title</th></tr></thead><tbody>${rows.join('\n')}</tbody></table>
+<p><a href="/docs">Interface</a></p>`,
+  );
 }
 
 function errorPage(code: ErrorCode): string {
-  const { status, title, meaning, remedy } = CATALOGUE[code];
+  const { title, meaning, remedy } = CATALOGUE[code];
   return page(
     title,
-    `<p><code>${code}</code> · HTTP ${status}</p><p>${escapeHtml(meaning)}</p><h2>What to do</h2><p>${escapeHtml(remedy)}</p><p><a href="/docs/errors">All errors</a> · <a href="/docs">Interface</a></p>`,
+    `<p><code>${code}</code> · HTTP ${shownStatus(code)}</p>
+<p>${prose(meaning)}</p>
+<h2>What to do</h2>
+<p>${prose(remedy)}</p>
+<p><a href="/docs/errors">All errors</a> · <a href="/docs">Interface</a></p>`,
   );
+}
+
+/** The one error without a status of its own. */
+function shownStatus(code: ErrorCode): string {
+  return code === 'upstream_rejected' ? '4xx' : String(CATALOGUE[code].status);
 }
 
 function page(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} · dsp-gateway</title>
-<style>body{font:16px/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color:#1c2530;background:#fff}code{background:#eef1f4;padding:.1em .3em;border-radius:.25em}a{color:#0b5cad}@media(prefers-color-scheme:dark){body{color:#dfe6ee;background:#12171d}code{background:#222a33}a{color:#7db7f5}}</style>
+<link rel="icon" href="data:,">
+<style>${STYLE}</style>
 </head><body><h1>${escapeHtml(title)}</h1>
 ${content}
 </body></html>`;
+}
+
+const STYLE = `
+body{font:16px/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color:#1c2530;background:#fff}
+code{background:#eef1f4;padding:.1em .3em;border-radius:.25em;overflow-wrap:anywhere}
+a{color:#0b5cad}
+table{border-collapse:collapse}
+th,td{text-align:left;vertical-align:top;padding:.3rem .75rem .3rem 0}
+@media(prefers-color-scheme:dark){body{color:#dfe6ee;background:#12171d}code{background:#222a33}a{color:#7db7f5}}
+`;
+
+/** Plain text in which backquotes mark code. */
+function prose(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 function escapeHtml(text: string): string {
