@@ -6,7 +6,7 @@ export function settingsTable(): string {
   const rows = listSettings().map((setting) => {
     const env =
       setting.env === undefined ? '–' : `\`${setting.env}\`${setting.secret ? ' (or `_FILE`)' : ''}`;
-    return `| ${env} | \`${setting.path}\` | ${shownDefault(setting)} | ${cell(setting.schema.description ?? '')} | ${cell(allowed(setting.schema))} |`;
+    return `| ${env} | \`${setting.path}\` | ${cell(shownDefault(setting))} | ${cell(setting.schema.description ?? '')} | ${cell(allowed(setting.schema))} |`;
   });
   return [
     '| Environment | In the YAML | Default | Meaning | Allowed |',
@@ -35,6 +35,7 @@ export function defaultYaml(): string {
     const path = setting.path.split('.');
     const groups = path.slice(0, -1);
     const shared = groups.findIndex((name, index) => open[index] !== name);
+    if (shared < 0 && groups.length < open.length) lines.push('');
     for (let depth = shared < 0 ? groups.length : shared; depth < groups.length; depth++) {
       lines.push('', `${'  '.repeat(depth)}${groups[depth]}:`);
     }

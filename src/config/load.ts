@@ -3,13 +3,13 @@
  *
  * Nothing else in the gateway reads the environment; every fault is collected, so that one failed start tells all.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import Value from 'typebox/value';
-import { parse } from 'yaml';
+import { readYaml } from './read-yaml.js';
 import { checkRules, type Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
 import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
 import { allowed, listSettings, type SchemaNode, type Setting, schemaAt } from './settings.js';
+import { dropEmpty, put, type Tree, take } from './tree.js';
 
 export interface Config extends ConfigValues {
   /** Secrets by their environment name; absent when not set. The values in the groups are removed. */
@@ -36,11 +36,21 @@ export interface ProxySettings {
   readonly noProxy?: string;
 }
 
-/** The outbound proxy, by the names that every tool uses; lower case wins, as with curl. */
+/**
+ * The outbound proxy, by the names that every tool uses; lower case wins, as with curl.
+ * @throws ConfigError when one is not the address of an HTTP proxy; it may hold a password and is not shown
+ */
 export function proxySettings(env: Environment): ProxySettings {
   const httpProxy = env.http_proxy ?? env.HTTP_PROXY;
   const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY;
   const noProxy = env.no_proxy ?? env.NO_PROXY;
+  const faults = Object.entries({ HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy })
+    .filter(([, address]) => address && !/^https?:$/.test(protocolOf(address) ?? ''))
+    .map(
+      ([name, address]) =>
+        `${name}: was an address of ${address?.length} characters; allowed is an http:// or https:// address`,
+    );
+  if (faults.length > 0) throw new ConfigError(faults);
   return {
     ...(httpProxy ? { httpProxy } : {}),
     ...(httpsProxy ? { httpsProxy } : {}),
@@ -48,8 +58,9 @@ export function proxySettings(env: Environment): ProxySettings {
   };
 }
 
-/** Where the YAML is sought when `GATEWAY_CONFIG` names none. */
-export const DEFAULT_CONFIG_PATH = 'config/default.yaml';
+function protocolOf(address: string): string | null {
+  return URL.canParse(address) ? new URL(address).protocol : null;
+}
 
 /**
  * @param env the environment, usually `process.env`
@@ -58,6 +69,7 @@ export const DEFAULT_CONFIG_PATH = 'config/default.yaml';
 export function loadConfig(env: Environment): Config {
   const faults: string[] = [];
   const { tree, source } = readYaml(env, faults);
+  dropEmpty(tree, ConfigSchema as SchemaNode);
   const secrets = new Map<string, Secret>();
   const fileSecrets: FileSecret[] = [];
 
@@ -73,26 +85,6 @@ export function loadConfig(env: Environment): Config {
   return deepFreeze({ ...values, secrets, fileSecrets, source });
 }
 
-type Tree = Record<string, unknown>;
-
-function readYaml(env: Environment, faults: string[]): { tree: Tree; source: string | null } {
-  const named = env.GATEWAY_CONFIG;
-  const path = named ?? DEFAULT_CONFIG_PATH;
-  if (named === undefined && !existsSync(path)) return { tree: {}, source: null };
-  try {
-    const parsed: unknown = parse(readFileSync(path, 'utf8')) ?? {};
-    if (typeof parsed !== 'object' || Array.isArray(parsed) || parsed === null) {
-      throw new Error('the file must hold a mapping of settings');
-    }
-    return { tree: parsed as Tree, source: path };
-  } catch (error) {
-    faults.push(
-      `GATEWAY_CONFIG: was ${path}; allowed is a readable YAML file of settings (${(error as Error).message.split('\n')[0]})`,
-    );
-    return { tree: {}, source: null };
-  }
-}
-
 function takeValue(setting: Setting, env: Environment, tree: Tree, faults: string[]): void {
   const raw = setting.env === undefined ? undefined : env[setting.env];
   if (raw === undefined || raw === '') return;
@@ -106,7 +98,7 @@ function takeValue(setting: Setting, env: Environment, tree: Tree, faults: strin
 
 /** @returns undefined when the text is not of the setting's kind. */
 function coerce(raw: string, schema: SchemaNode): unknown {
-  if (schema.type === 'integer') return /^-?[0-9]{1,15}$/.test(raw) ? Number(raw) : undefined;
+  if (schema.type === 'integer') return /^[0-9]{1,15}$/.test(raw) ? Number(raw) : undefined;
   if (schema.type === 'boolean') {
     if (raw === '1' || raw === 'true') return true;
     return raw === '0' || raw === 'false' ? false : undefined;
@@ -144,35 +136,9 @@ function takeSecret(
   }
   if (value !== undefined) secrets.set(name, fixedSecret(name, value));
   else if (typeof inYaml === 'string' && inYaml !== '') secrets.set(name, fixedSecret(name, inYaml));
-  else if (inYaml !== undefined && inYaml !== null) {
-    faults.push(`${setting.path}: was a ${typeof inYaml}; allowed is non-empty text`);
+  else if (inYaml !== undefined) {
+    faults.push(`${name}: was ${kindOf(inYaml)} in the file; allowed is non-empty text`);
   }
-}
-
-function put(tree: Tree, path: string, value: unknown): void {
-  const names = path.split('.');
-  let node = tree;
-  for (const name of names.slice(0, -1)) {
-    const next = node[name];
-    if (typeof next === 'object' && next !== null) node = next as Tree;
-    else {
-      const created: Tree = {};
-      node[name] = created;
-      node = created;
-    }
-  }
-  node[names.at(-1) as string] = value;
-}
-
-function take(tree: Tree, path: string): unknown {
-  const names = path.split('.');
-  let node: unknown = tree;
-  for (const name of names.slice(0, -1)) node = (node as Tree | undefined)?.[name];
-  const last = names.at(-1) as string;
-  if (typeof node !== 'object' || node === null || !(last in node)) return undefined;
-  const value = (node as Tree)[last];
-  delete (node as Tree)[last];
-  return value;
 }
 
 function schemaFaults(values: ConfigValues): string[] {
@@ -193,12 +159,26 @@ function requiredNames(params: unknown): string[] {
 }
 
 function describeFault(pointer: string, values: ConfigValues): string {
-  const path = pointer.slice(1).replaceAll('/', '.');
+  const path = pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
   const schema = schemaAt(pointer);
   const name = schema?.env ?? path;
   const was = Value.Pointer.Get(values, pointer);
   if (schema === undefined) return `${path}: was set; allowed is no setting of this name`;
-  return `${name}: was ${was === undefined ? 'not set' : JSON.stringify(was)}; allowed is ${allowed(schema)}`;
+  return `${name}: was ${shown(was, schema)}; allowed is ${allowed(schema)}`;
+}
+
+/** Only a plain value in the place of a plain value is shown: what was put in a wrong place may hold a secret. */
+function shown(was: unknown, schema: SchemaNode): string {
+  if (was === undefined) return 'not set';
+  const plain = typeof was !== 'object' && schema.type !== 'object' && schema.type !== 'array';
+  return plain ? JSON.stringify(was) : kindOf(was);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  return value === '' ? 'empty text' : typeof value === 'string' ? 'text' : `a ${typeof value}`;
 }
 
 function deepFreeze<T>(value: T): T {

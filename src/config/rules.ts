@@ -1,6 +1,8 @@
 /** What the schema cannot say: settings that depend on each other, and texts that must mean something. */
+import ipaddr from 'ipaddr.js';
 import type { ConfigValues } from './schema.js';
 import type { Secret } from './secret.js';
+import { listSettings } from './settings.js';
 
 /** The process's environment, passed in by the command line. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -10,8 +12,10 @@ type Secrets = ReadonlyMap<string, Secret>;
 /** @returns one line per fault, in the form `NAME: was …; allowed is …`. */
 export function checkRules(values: ConfigValues, secrets: Secrets, env: Environment): string[] {
   return [
+    ...nameFaults(values),
     ...baseUrlFaults(values.platform.baseUrl),
     ...timezoneFaults(values),
+    ...proxyFaults(values.server.trustedProxies),
     ...credentialFaults(values, secrets),
     ...storeFaults(values, secrets),
     ...masterKeyFaults(secrets.get('GATEWAY_MASTER_KEY')),
@@ -22,8 +26,24 @@ export function checkRules(values: ConfigValues, secrets: Secrets, env: Environm
   ];
 }
 
+/** JSON Schema lets names through that a map has no pattern for; here they are slips. */
+function nameFaults(values: ConfigValues): string[] {
+  return listSettings().flatMap(({ path, schema }) => {
+    const [pattern] = Object.keys(schema.patternProperties ?? {});
+    if (pattern === undefined) return [];
+    const map = path.split('.').reduce<unknown>((node, name) => (node as Tree)[name], values) as Tree;
+    return Object.keys(map)
+      .filter((name) => !new RegExp(pattern).test(name))
+      .map((name) => `${path}.${name}: was set; allowed is a name that matches ${pattern}`);
+  });
+}
+
+type Tree = Readonly<Record<string, unknown>>;
+
 function baseUrlFaults(text: string): string[] {
-  const fault = `PLATFORM_BASE_URL: was ${JSON.stringify(text)}; allowed is an http:// or https:// address without user, query or fragment`;
+  // A user, a query or a fragment may hold a secret.
+  const shown = text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
+  const fault = `PLATFORM_BASE_URL: was ${JSON.stringify(shown)}; allowed is an http:// or https:// address without user, query or fragment`;
   if (!URL.canParse(text)) return [fault];
   const url = new URL(text);
   const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
@@ -55,6 +75,21 @@ function isTimezone(zone: string): boolean {
   }
 }
 
+function proxyFaults(addresses: readonly string[]): string[] {
+  return addresses.flatMap((address, index) =>
+    isAddress(address) || ipaddr.isValidCIDR(address)
+      ? []
+      : [
+          `server.trustedProxies.${index}: was ${JSON.stringify(address)}; allowed is an IPv4 or IPv6 address, or a range such as 10.0.0.0/8`,
+        ],
+  );
+}
+
+/** ipaddr.js also takes `127.1` and `0x7f000001`; here they are more likely slips. */
+function isAddress(text: string): boolean {
+  return text.includes(':') ? ipaddr.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text);
+}
+
 const TOKEN_REQUEST = [
   'PLATFORM_USERNAME',
   'PLATFORM_PASSWORD',
@@ -73,12 +108,7 @@ function credentialFaults(values: ConfigValues, secrets: Secrets): string[] {
       }
     }
   }
-  const token = secrets.get('PLATFORM_TOKEN')?.read();
-  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    faults.push(
-      `PLATFORM_TOKEN: was a secret of ${token.length} characters, some not printable ASCII; allowed is the token alone`,
-    );
-  }
+  faults.push(...headerFaults('PLATFORM_TOKEN', secrets));
   const expires = values.platform.tokenExpiresAt;
   if (expires !== undefined && !isIsoDate(expires)) {
     faults.push(
@@ -125,13 +155,21 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
     if (shared && !secrets.has(name))
       faults.push(`${name}: was not set; allowed is a value, as Redis is used`);
   }
-  const admin = secrets.get('ADMIN_TOKEN')?.read();
-  if (admin !== undefined && !/^[\x21-\x7e]+$/.test(admin)) {
+  if (secrets.has('REDIS_PASSWORD') && !forms.some((form) => form.startsWith('redis.'))) {
     faults.push(
-      `ADMIN_TOKEN: was a secret of ${admin.length} characters, some not printable ASCII; allowed is the token alone`,
+      'REDIS_PASSWORD: was set; allowed is only with redis.sentinels or redis.cluster (an address holds its own)',
     );
   }
-  return faults;
+  return [...faults, ...headerFaults('ADMIN_TOKEN', secrets)];
+}
+
+/** A secret that travels in a header. */
+function headerFaults(name: string, secrets: Secrets): string[] {
+  const value = secrets.get(name)?.read();
+  if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return [];
+  return [
+    `${name}: was a secret of ${value.length} characters, some not printable ASCII; allowed is the token alone`,
+  ];
 }
 
 function masterKeyFaults(secret: Secret | undefined): string[] {

@@ -17,6 +17,7 @@ export interface SchemaNode extends SettingNotes {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
+  readonly minItems?: number;
   readonly pattern?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
@@ -50,12 +51,18 @@ export function schemaAt(pointer: string, root: TSchema = ConfigSchema): SchemaN
   let node: SchemaNode | undefined = root as SchemaNode;
   for (const raw of pointer.split('/').slice(1)) {
     const name = raw.replaceAll('~1', '/').replaceAll('~0', '~');
-    node =
-      node?.properties?.[name] ??
-      node?.items ??
-      (node?.patternProperties ? Object.values(node.patternProperties)[0] : undefined);
+    node = childOf(node, name);
   }
   return node;
+}
+
+function childOf(node: SchemaNode | undefined, name: string): SchemaNode | undefined {
+  if (node?.properties !== undefined)
+    return Object.hasOwn(node.properties, name) ? node.properties[name] : undefined;
+  if (node?.items !== undefined) return node.items;
+  // Names that do not match are no settings: there is one pattern for the names of each map.
+  const [pattern, child] = Object.entries(node?.patternProperties ?? {})[0] ?? [];
+  return pattern !== undefined && new RegExp(pattern).test(name) ? child : undefined;
 }
 
 /** What a setting may be, in words, e.g. `a whole number from 0 to 65535`. */
@@ -64,7 +71,7 @@ export function allowed(node: SchemaNode): string {
   if (node.enum) return `one of ${node.enum.join(', ')}`;
   if (node.type === 'integer') return `a whole number from ${node.minimum} to ${node.maximum}`;
   if (node.type === 'boolean') return '1, true, 0 or false';
-  if (node.type === 'array') return 'a list';
+  if (node.type === 'array') return node.minItems ? 'a list that is not empty' : 'a list';
   if (node.type === 'object') return 'a group of settings';
   if (node.pattern) return `text that matches ${node.pattern}`;
   return 'non-empty text';
