@@ -21,5 +21,7 @@ export function createAgent({ proxy, connections }: AgentOptions): Dispatcher {
     bodyTimeout: 0,
   };
   const proxied = proxy.httpProxy !== undefined || proxy.httpsProxy !== undefined;
-  return proxied ? new EnvHttpProxyAgent({ ...options, ...proxy }) : new Agent(options);
+  if (!proxied) return new Agent(options);
+  // Empty, for what is absent undici would read from the environment by itself.
+  return new EnvHttpProxyAgent({ ...options, httpProxy: '', httpsProxy: '', noProxy: '', ...proxy });
 }

@@ -7,17 +7,19 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Dispatcher, errors as undiciErrors } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Budget } from './budget.js';
+import { startDeadline, within } from './deadline.js';
+import { asFailure, type Failure, outcomeOf } from './failure.js';
 import { type Headers, type InterpretRules, interpret, type Verdict } from './interpret.js';
 import type { Pause } from './pause.js';
 
 /** Where the token comes from. The client never keeps it. */
 export interface TokenSource {
-  /** @throws GatewayError `credential_unavailable` when there is none */
-  current(): ActiveToken;
+  /** @throws GatewayError `credential_unavailable` when there is none, and none could be had */
+  current(): ActiveToken | Promise<ActiveToken>;
   /**
    * Told that the platform refused this token.
    * @returns whether another token is active now, so that a read may be tried again
@@ -34,7 +36,7 @@ export interface Call {
   readonly method: string;
   /** Path and query below the base URL, starting with `/`. */
   readonly target: string;
-  /** Sent beside the platform's own; lower case. */
+  /** Sent beside the gateway's own, which they cannot replace. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | Readable | null;
   /** Who the call is charged to. */
@@ -62,7 +64,7 @@ export interface Response {
 export interface CallReport {
   readonly team: string;
   readonly method: string;
-  readonly outcome: Verdict['kind'] | 'network' | 'timeout';
+  readonly outcome: Verdict['kind'] | Failure;
   readonly status: number | null;
   readonly durationMs: number;
 }
@@ -92,29 +94,34 @@ export interface PlatformClientOptions {
 /** The outcome of one try: a value, or an error with what may be done about it. */
 type Try<T> =
   | { readonly value: T }
-  | { readonly error: GatewayError; readonly again: readonly Call['kind'][]; readonly waitMs: number | null };
+  | { readonly error: GatewayError; readonly again: Again; readonly waitMs: number | null };
 
-/** Which calls may be repeated after a failure that the platform may or may not have acted on. */
-const READS = ['read'] as const;
-/** Which after a refused token: the platform did nothing. Writes stay out, by rule. */
-const ALL_READS = ['read', 'post-read'] as const;
+/**
+ * When a failed try may be followed by another. `network`: the platform may or may not have acted, so reads alone,
+ * as often as the settings say. `token`: it did nothing, and another token is there, so any read, once.
+ */
+type Again = 'never' | 'network' | 'token';
 
 export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
   const { pause, budget, tokens, clock, logger, retry } = options;
 
   async function send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T> {
-    const deadline = startDeadline(call);
+    const deadline = startDeadline(call.timeoutMs, call.signal);
+    let [retries, newTokens] = [0, 0];
     try {
-      for (let tries = 0; ; tries++) {
+      for (;;) {
         const outcome = await tryOnce(call, consume, deadline.signal);
         if ('value' in outcome) return outcome.value;
-        const mayRepeat = outcome.again.includes(call.kind) && tries < retry.attempts;
-        if (!mayRepeat) throw outcome.error;
-        const waitMs = Math.max(outcome.waitMs ?? 0, backoffMs(tries, retry.baseMs));
-        if (waitMs > deadline.leftMs()) throw outcome.error;
-        logger.debug({ tries, waitMs, code: outcome.error.code }, 'platform call failed; trying again');
+        const { error, again } = outcome;
+        if (again === 'token' && newTokens === 0 && mayRepeat(call, ['read', 'post-read'])) newTokens += 1;
+        else if (again === 'network' && retries < retry.attempts && mayRepeat(call, ['read'])) retries += 1;
+        else throw error;
+        const waitMs =
+          again === 'token' ? 0 : Math.max(outcome.waitMs ?? 0, backoffMs(retries, retry.baseMs));
+        if (waitMs > deadline.leftMs()) throw error;
+        logger.debug({ retries, waitMs, code: error.code }, 'platform call failed; trying again');
         await sleep(waitMs, undefined, { signal: deadline.signal }).catch(() => {
-          throw outcome.error;
+          throw error;
         });
       }
     } finally {
@@ -127,11 +134,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     consume: (response: Response) => Promise<T>,
     signal: AbortSignal,
   ): Promise<Try<T>> {
-    pause.check();
-    const release = await budget.acquire(call.team, signal).catch((error: unknown) => {
-      throw asTimeout(error, signal);
-    });
-    const active = currentToken(release);
+    const { release, active } = await takeTurn(call, signal);
     const startedMs = clock.monotonicMs();
     const report = (outcome: CallReport['outcome'], status: number | null) => {
       const durationMs = clock.monotonicMs() - startedMs;
@@ -139,38 +142,42 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       options.onCall(made);
       call.onTry?.(made);
     };
+    let response: Dispatcher.ResponseData | null = null;
+    let verdict: Verdict;
     try {
-      const response = await request(call, active.token, signal);
+      response = await request(call, active.token, signal);
       response.body.once('close', release);
-      const verdict = interpret(response.statusCode, response.headers, options.rules, clock.now());
+      const { statusCode: status, headers, body } = response;
+      verdict = interpret(status, headers, options.rules, clock.now());
       if (verdict.kind === 'answer' || verdict.kind === 'rejected') {
-        const value = await consume({
-          status: response.statusCode,
-          headers: response.headers,
-          body: response.body,
-          token: active.token,
-          signal,
-        });
-        report(verdict.kind, response.statusCode);
+        const value = await consume({ status, headers, body, token: active.token, signal });
+        report(verdict.kind, status);
         return { value };
       }
-      report(verdict.kind, response.statusCode);
-      response.body.on('error', () => {}).destroy();
-      return await judge(verdict, active);
+      report(verdict.kind, status);
+      letGo(response);
     } catch (error) {
+      letGo(response);
       release();
-      if (error instanceof GatewayError) return { error, again: [], waitMs: null };
-      report(signal.aborted ? 'timeout' : 'network', null);
-      return { error: asTimeout(error, signal), again: signal.aborted ? [] : READS, waitMs: null };
+      report(outcomeOf(error, signal), response?.statusCode ?? null);
+      const again = signal.aborted || error instanceof GatewayError ? 'never' : 'network';
+      return { error: asFailure(error, signal), again, waitMs: null };
     }
+    return judge(verdict, active, signal);
   }
 
-  function currentToken(release: () => void): ActiveToken {
+  /** A turn in the budget, and the token to use it with. Whoever waited looks again whether there is a pause. */
+  async function takeTurn(call: Call, signal: AbortSignal): Promise<Turn> {
+    pause.check();
+    const release = await budget.acquire(call.team, signal).catch((error: unknown) => {
+      throw asFailure(error, signal);
+    });
     try {
-      return tokens.current();
+      pause.check();
+      return { release, active: await within(signal, async () => tokens.current()) };
     } catch (error) {
       release();
-      throw error;
+      throw asGatewayError(error);
     }
   }
 
@@ -181,10 +188,10 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       path: prefix + call.target,
       method: call.method as Dispatcher.HttpMethod,
       headers: {
-        accept: 'application/json',
         'user-agent': options.userAgent,
-        ...call.headers,
+        ...lowerCase(call.headers ?? {}),
         // Last, so that nothing above can stand in their place.
+        accept: 'application/json',
         authorization: `Bearer ${token}`,
         'x-request-id': randomUUID(),
       },
@@ -196,53 +203,54 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   async function judge(
     verdict: Exclude<Verdict, { kind: 'answer' | 'rejected' }>,
     active: ActiveToken,
+    signal: AbortSignal,
   ): Promise<Try<never>> {
     switch (verdict.kind) {
       case 'credential-refused': {
-        const healed = await tokens.refused(active.id);
+        const healed = await within(signal, () => tokens.refused(active.id)).catch((error: unknown) => {
+          throw asGatewayError(error);
+        });
         const error = new GatewayError('credential_unavailable', { retryAfterS: 5 });
-        return { error, again: healed ? ALL_READS : [], waitMs: 0 };
+        return { error, again: healed ? 'token' : 'never', waitMs: null };
       }
       case 'rate-limited':
         pause.open(verdict.retryAfterMs);
-        return { error: pause.error(), again: [], waitMs: null };
+        return { error: pause.error(), again: 'never', waitMs: null };
       case 'failed':
-        return { error: verdict.error, again: verdict.retryable ? READS : [], waitMs: verdict.retryAfterMs };
+        return {
+          error: verdict.error,
+          again: verdict.retryable ? 'network' : 'never',
+          waitMs: verdict.retryAfterMs,
+        };
       case 'invalid':
-        return { error: verdict.error, again: [], waitMs: null };
+        return { error: verdict.error, again: 'never', waitMs: null };
     }
   }
 
   return { send };
 }
 
-interface Deadline {
-  readonly signal: AbortSignal;
-  leftMs(): number;
-  stop(): void;
+interface Turn {
+  readonly release: () => void;
+  readonly active: ActiveToken;
 }
 
-function startDeadline(call: Call): Deadline {
-  const controller = new AbortController();
-  const endsAt = performance.now() + call.timeoutMs;
-  const timer = setTimeout(() => controller.abort(new GatewayError('upstream_timeout')), call.timeoutMs);
-  const signal =
-    call.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, call.signal]);
-  return { signal, leftMs: () => endsAt - performance.now(), stop: () => clearTimeout(timer) };
+/** A body that streams is gone after the first try. */
+function mayRepeat({ kind, body }: Call, kinds: readonly Call['kind'][]): boolean {
+  const isStream = typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
+  return kinds.includes(kind) && !isStream;
+}
+
+function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Breaks off what nobody will read; the connection is not used again. */
+function letGo(response: Dispatcher.ResponseData | null): void {
+  response?.body.on('error', () => {}).destroy();
 }
 
 /** Full jitter, so that callers who failed together do not come back together. */
-function backoffMs(tries: number, baseMs: number): number {
-  return Math.random() * baseMs * 2 ** tries;
-}
-
-function asTimeout(error: unknown, signal: AbortSignal): GatewayError {
-  if (signal.aborted) return asGatewayError(signal.reason);
-  if (error instanceof GatewayError) return error;
-  if (error instanceof undiciErrors.ConnectTimeoutError)
-    return new GatewayError('upstream_timeout', { cause: error });
-  return new GatewayError('upstream_error', {
-    detail: 'The platform could not be reached, or broke off its answer.',
-    cause: error,
-  });
+function backoffMs(retries: number, baseMs: number): number {
+  return Math.random() * baseMs * 2 ** (retries - 1);
 }

@@ -79,9 +79,21 @@ export function single(value: string | string[] | undefined): string | undefined
 /** Seconds or an HTTP date (RFC 9110, section 10.2.3). @returns milliseconds, or null for neither */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
   if (value === undefined) return null;
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value.trim()) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
+  const text = value.trim();
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
+  const date = parseHttpDate(text);
+  return date === null ? null : Math.max(0, date - nowMs);
+}
+
+/** The three forms of RFC 9110, section 5.6.7; `Date.parse` would take almost anything, `-5` too. */
+function parseHttpDate(text: string): number | null {
+  const clock = '\\d{2}:\\d{2}:\\d{2}';
+  const isCurrent = new RegExp(`^[A-Z][a-z]{2}, \\d{2} [A-Z][a-z]{2} \\d{4} ${clock} GMT$`).test(text);
+  const isRfc850 = new RegExp(`^[A-Z][a-z]+, \\d{2}-[A-Z][a-z]{2}-\\d{2} ${clock} GMT$`).test(text);
+  const isAsctime = new RegExp(`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \\d]\\d ${clock} \\d{4}$`).test(text);
+  if (!isCurrent && !isRfc850 && !isAsctime) return null;
+  const date = Date.parse(isAsctime ? `${text} GMT` : text);
+  return Number.isNaN(date) ? null : date;
 }
 
 export interface OriginCaching {
@@ -93,11 +105,33 @@ export interface OriginCaching {
 
 /** RFC 9111, sections 3, 4.2 and 5.2.2; there is no heuristic freshness. */
 export function originCaching(headers: Headers, nowMs: number): OriginCaching {
-  const directives = new Map(
-    (Array.isArray(headers['cache-control'])
-      ? headers['cache-control'].join(',')
-      : (headers['cache-control'] ?? '')
-    )
+  const directives = directivesOf(joined(headers['cache-control']));
+  const noStore = directives.has('no-store');
+  const varies = joined(headers.vary)
+    .split(',')
+    .some((name) => name.trim() === '*');
+  if (noStore || directives.has('private') || varies) return { noStore, originMs: null };
+  if (directives.has('no-cache')) return { noStore, originMs: 0 };
+  const age = /^\d+$/.exec(single(headers.age)?.trim() ?? '');
+  const ageMs = age === null ? 0 : Number(age[0]) * 1000;
+  return { noStore, originMs: Math.max(0, lifetimeMs(directives, headers, nowMs) - ageMs) };
+}
+
+/** What is said but cannot be read counts as stale (RFC 9111, section 4.2.1). */
+function lifetimeMs(directives: ReadonlyMap<string, string>, headers: Headers, nowMs: number): number {
+  const said = directives.get('s-maxage') ?? directives.get('max-age');
+  if (said !== undefined) return /^\d+$/.test(said) ? Math.min(Number(said), MAX_AGE_S) * 1000 : 0;
+  const expires = parseHttpDate(single(headers.expires)?.trim() ?? '');
+  if (expires === null) return 0;
+  return expires - (parseHttpDate(single(headers.date)?.trim() ?? '') ?? nowMs);
+}
+
+/** RFC 9111, section 1.2.2. */
+const MAX_AGE_S = 2 ** 31;
+
+function directivesOf(text: string): ReadonlyMap<string, string> {
+  return new Map(
+    text
       .toLowerCase()
       .split(',')
       .map((part): [string, string] => {
@@ -105,17 +139,8 @@ export function originCaching(headers: Headers, nowMs: number): OriginCaching {
         return [name, value.replaceAll('"', '')];
       }),
   );
-  const noStore = directives.has('no-store');
-  const varies =
-    single(headers.vary)
-      ?.split(',')
-      .some((name) => name.trim() === '*') ?? false;
-  if (noStore || directives.has('private') || varies) return { noStore, originMs: null };
-  if (directives.has('no-cache')) return { noStore, originMs: 0 };
-  const age = directives.get('s-maxage') ?? directives.get('max-age');
-  if (age !== undefined && /^\d{1,9}$/.test(age)) return { noStore, originMs: Number(age) * 1000 };
-  const expires = Date.parse(single(headers.expires) ?? '');
-  const date = Date.parse(single(headers.date) ?? '');
-  if (Number.isNaN(expires)) return { noStore, originMs: 0 };
-  return { noStore, originMs: Math.max(0, expires - (Number.isNaN(date) ? nowMs : date)) };
+}
+
+function joined(value: string | string[] | undefined): string {
+  return Array.isArray(value) ? value.join(',') : (value ?? '');
 }

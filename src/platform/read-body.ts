@@ -21,17 +21,15 @@ export async function readBody(
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) {
       size += chunk.length;
-      if (size > maxBytes) {
-        throw new GatewayError('upstream_too_large', {
-          detail: `The platform's answer is larger than ${maxBytes} bytes.`,
-        });
-      }
+      if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(chunk);
     }
   };
   try {
     await (decoder === null ? pipeline(stream, collect) : pipeline(stream, decoder, collect));
   } catch (error) {
+    // A body that is broken off reports that, and not what it was broken off for.
+    if (size > maxBytes) throw tooLarge(maxBytes);
     if (decoder !== null && isDecodingError(error)) {
       throw new GatewayError('upstream_invalid_response', {
         internal: 'broken content-encoding',
@@ -41,6 +39,12 @@ export async function readBody(
     throw error;
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError('upstream_too_large', {
+    detail: `The platform's answer is larger than ${maxBytes} bytes.`,
+  });
 }
 
 /** @returns the stream that undoes one content coding, or null when there is none (RFC 9110, section 8.4). */
@@ -62,13 +66,11 @@ export function decoderOf(encoding: string | undefined, stream: Readable): Trans
   }
 }
 
+/** Whether it was the decoder that failed; the last of them when it was done before the body was. */
 function isDecodingError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return (
     typeof code === 'string' &&
-    (code.startsWith('Z_') ||
-      code.startsWith('ERR__ERROR') ||
-      code.startsWith('ERR_BROTLI') ||
-      code.startsWith('ERR_PADDING'))
+    /^(Z_|ERR__ERROR|ERR_BROTLI|ERR_PADDING|ERR_STREAM_PREMATURE_CLOSE$)/.test(code)
   );
 }

@@ -1,5 +1,5 @@
 /** The platform's words about a request it refused, made fit to be shown. */
-import { scrubText } from './scrub.js';
+import { holdsSecret, scrubText } from './scrub.js';
 
 const MAX_BYTES = 1024;
 
@@ -39,5 +39,5 @@ function parseObject(text: string): Record<string, unknown> | null {
 function readErrors(errors: unknown, token: string, maxBytes: number): unknown {
   if (typeof errors !== 'object' || errors === null) return null;
   const text = JSON.stringify(errors);
-  return Buffer.byteLength(text) <= maxBytes && !text.includes(token) ? errors : null;
+  return Buffer.byteLength(text) <= maxBytes && !holdsSecret(text, token) ? errors : null;
 }

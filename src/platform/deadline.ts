@@ -1,0 +1,35 @@
+/** The whole time of a call: tries, turns and waiting for others included. Real time, never the movable clock. */
+import { GatewayError } from '../errors.js';
+
+export interface Deadline {
+  /** Aborted with `upstream_timeout` when time is up, or with the caller's own reason when that comes first. */
+  readonly signal: AbortSignal;
+  leftMs(): number;
+  stop(): void;
+}
+
+export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
+  const controller = new AbortController();
+  const endsAt = performance.now() + timeoutMs;
+  const timer = setTimeout(() => controller.abort(new GatewayError('upstream_timeout')), timeoutMs);
+  return {
+    signal: caller === undefined ? controller.signal : AbortSignal.any([controller.signal, caller]),
+    leftMs: () => endsAt - performance.now(),
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/** Waits for work of others no longer than the signal allows. @throws the signal's reason */
+export async function within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let giveUp = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    giveUp = () => reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+  });
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}

@@ -1,0 +1,93 @@
+import { Agent } from 'undici';
+import { onTestFinished } from 'vitest';
+import { createClock } from '../../src/clock.js';
+import { type Budget, createBudget } from '../../src/platform/budget.js';
+import {
+  type Call,
+  type CallReport,
+  createPlatformClient,
+  type PlatformClient,
+  type Response,
+  type TokenSource,
+} from '../../src/platform/client.js';
+import { createPause, type Pause } from '../../src/platform/pause.js';
+import { readBody } from '../../src/platform/read-body.js';
+import { createRecordedLog, type RecordedLog } from '../support/recorded-log.js';
+import { createTestClock, type TestClock } from '../support/test-clock.js';
+
+export const TOKEN = 'the-platform-token';
+
+export interface Harness {
+  readonly client: PlatformClient;
+  readonly budget: Budget;
+  readonly pause: Pause;
+  readonly clock: TestClock;
+  readonly log: RecordedLog;
+  readonly reports: readonly CallReport[];
+  /** Ids of tokens that were told to be refused. */
+  readonly refused: readonly string[];
+  /** Sends a call and reads the answer. */
+  ask(call?: Partial<Call>): Promise<{ status: number; text: string }>;
+}
+
+export interface HarnessOptions {
+  readonly tokens?: Partial<TokenSource>;
+  readonly maxConcurrent?: number;
+  readonly maxQueued?: number;
+  readonly attempts?: number;
+  readonly baseMs?: number;
+  readonly loginPaths?: readonly string[];
+}
+
+/** The client as the gateway makes it, in front of a platform of the test. */
+export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harness {
+  const clock = createTestClock();
+  const log = createRecordedLog();
+  const reports: CallReport[] = [];
+  const refused: string[] = [];
+  const agent = new Agent({ connections: 16, headersTimeout: 0, bodyTimeout: 0 });
+  onTestFinished(() => agent.destroy());
+  const budget = createBudget(options.maxConcurrent ?? 8, options.maxQueued ?? 100);
+  const pause = createPause(clock, 900_000);
+  const client = createPlatformClient({
+    agent,
+    rules: { baseUrl, loginPaths: options.loginPaths ?? ['/login'] },
+    tokens: {
+      current: options.tokens?.current ?? (() => ({ id: 'tok_1', token: TOKEN })),
+      refused: async (id) => {
+        refused.push(id);
+        return options.tokens?.refused?.(id) ?? false;
+      },
+    },
+    budget,
+    pause,
+    clock: { ...createClock(), now: clock.now },
+    logger: log.logger,
+    retry: { attempts: options.attempts ?? 2, baseMs: options.baseMs ?? 1 },
+    userAgent: 'dsp-gateway/test',
+    onCall: (report) => reports.push(report),
+  });
+  return {
+    client,
+    budget,
+    pause,
+    clock,
+    log,
+    reports,
+    refused,
+    ask: (call = {}) => client.send({ ...READ, ...call }, readText),
+  };
+}
+
+export const READ: Call = {
+  method: 'GET',
+  target: '/thing',
+  team: 'growth',
+  kind: 'read',
+  timeoutMs: 20_000,
+};
+
+export async function readText(response: Response): Promise<{ status: number; text: string }> {
+  const body = await readBody(response.body, undefined, 1_000_000);
+  return { status: response.status, text: body.toString() };
+}

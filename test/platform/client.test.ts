@@ -1,0 +1,529 @@
+import type { RequestListener, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.js';
+import { deadUrl, startHttpPlatform, startTcpPlatform } from '../support/broken-platform.js';
+import { createHarness, READ, TOKEN } from './client-harness.js';
+
+/** Answers one after the other; the last one for ever. */
+function script(...answers: ((response: ServerResponse) => void)[]): RequestListener {
+  let at = 0;
+  return (request, response) => {
+    request.resume();
+    const answer = answers[Math.min(at, answers.length - 1)];
+    at += 1;
+    answer?.(response);
+  };
+}
+const status =
+  (code: number, headers: Record<string, string> = {}, body = '{}') =>
+  (response: ServerResponse) =>
+    void response.writeHead(code, headers).end(body);
+const OK = status(200, {}, 'fine');
+const reset = (response: ServerResponse) => response.socket?.resetAndDestroy();
+
+async function settled(budget: { readonly running: number }): Promise<void> {
+  while (budget.running > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+describe('a call', () => {
+  it('carries the token, a request id and what it was given, below the base path', async () => {
+    const { url, seen } = await startHttpPlatform(script(OK));
+    const { ask, reports } = createHarness(new URL('/dsp/', url));
+    expect(await ask({ target: '/api/v1/x?a=1', headers: { 'accept-encoding': 'gzip' } })).toEqual({
+      status: 200,
+      text: 'fine',
+    });
+    expect(seen).toMatchObject([
+      {
+        method: 'GET',
+        url: '/dsp/api/v1/x?a=1',
+        headers: {
+          authorization: `Bearer ${TOKEN}`,
+          accept: 'application/json',
+          'accept-encoding': 'gzip',
+          'user-agent': 'dsp-gateway/test',
+          host: url.host,
+        },
+      },
+    ]);
+    expect(seen[0]?.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(reports).toMatchObject([{ team: 'growth', method: 'GET', outcome: 'answer', status: 200 }]);
+    expect(reports[0]?.durationMs).toBeGreaterThan(0);
+  });
+
+  it("cannot have the gateway's own headers replaced, in whatever case", async () => {
+    const { url, seen } = await startHttpPlatform(script(OK));
+    const { ask } = createHarness(url);
+    for (const spell of [(name: string) => name, (name: string) => name.toUpperCase()]) {
+      await ask({
+        headers: {
+          [spell('authorization')]: 'Bearer callers-own',
+          [spell('accept')]: 'text/html',
+          [spell('x-request-id')]: 'callers-own',
+          [spell('user-agent')]: 'app/1',
+        },
+      });
+    }
+    for (const { headers, rawHeaders } of seen) {
+      expect(rawHeaders.filter((name) => name.toLowerCase() === 'authorization')).toHaveLength(1);
+      expect(headers.authorization).toBe(`Bearer ${TOKEN}`);
+      expect(headers.accept).toBe('application/json');
+      expect(headers['x-request-id']).not.toBe('callers-own');
+      expect(headers['user-agent']).toBe('app/1');
+    }
+  });
+
+  it('sends a body as it is', async () => {
+    const { url, seen } = await startHttpPlatform(script(OK));
+    const { ask } = createHarness(url);
+    await ask({ method: 'POST', kind: 'post-read', body: '{"a":1}' });
+    await ask({ method: 'POST', kind: 'write', body: Buffer.from('bytes') });
+    await ask({ method: 'PUT', kind: 'write', body: Readable.from(['in ', 'pieces']) });
+    expect(seen.map(({ method, body }) => [method, body])).toEqual([
+      ['POST', '{"a":1}'],
+      ['POST', 'bytes'],
+      ['PUT', 'in pieces'],
+    ]);
+  });
+
+  it('hands a refusal of the request over like an answer', async () => {
+    const { url } = await startHttpPlatform(script(status(422, {}, '{"message":"No."}')));
+    const { ask, reports } = createHarness(url);
+    expect(await ask()).toEqual({ status: 422, text: '{"message":"No."}' });
+    expect(reports).toMatchObject([{ outcome: 'rejected', status: 422 }]);
+  });
+
+  it('follows no redirect', async () => {
+    const target = await startHttpPlatform(script(OK));
+    const { url, seen } = await startHttpPlatform(script(status(302, { location: target.url.href })));
+    const { ask } = createHarness(url);
+    await expect(ask()).rejects.toMatchObject({ code: 'upstream_invalid_response' });
+    expect([seen.length, target.seen.length]).toEqual([1, 0]);
+  });
+});
+
+describe('a failed call', () => {
+  const FAILURES = [
+    ['502', status(502), 'failed'],
+    ['503', status(503), 'failed'],
+    ['504', status(504), 'failed'],
+    ['a reset', reset, 'network'],
+    [
+      'half an answer',
+      (response: ServerResponse) => {
+        response.writeHead(200, { 'content-length': '100' }).write('{"data":');
+        setTimeout(() => response.socket?.destroy(), 5);
+      },
+      'network',
+    ],
+  ] as const;
+
+  it.each(FAILURES)('is tried again when it only reads: %s', async (_what, fail, outcome) => {
+    const { url, seen } = await startHttpPlatform(script(fail, fail, OK));
+    const { ask, reports, budget } = createHarness(url);
+    expect(await ask()).toEqual({ status: 200, text: 'fine' });
+    expect(seen).toHaveLength(3);
+    expect(reports.map((report) => report.outcome)).toEqual([outcome, outcome, 'answer']);
+    await settled(budget);
+  });
+
+  it.each(FAILURES)('is tried as often as the settings say, and no more: %s', async (_what, fail) => {
+    const { url, seen } = await startHttpPlatform(script(fail));
+    for (const attempts of [0, 2]) {
+      const before = seen.length;
+      const { ask, budget } = createHarness(url, { attempts });
+      await expect(ask()).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+      expect(seen.length - before).toBe(attempts + 1);
+      await settled(budget);
+    }
+  });
+
+  it.each(
+    FAILURES.flatMap(([what, fail]) =>
+      (['post-read', 'write'] as const).map((kind) => [kind, what, fail] as const),
+    ),
+  )('is never tried again when it is a %s: %s', async (kind, _what, fail) => {
+    const { url, seen } = await startHttpPlatform(script(fail, OK));
+    const { ask, budget } = createHarness(url);
+    await expect(ask({ method: 'POST', kind, body: '{}' })).rejects.toMatchObject({ code: 'upstream_error' });
+    expect(seen).toHaveLength(1);
+    await settled(budget);
+  });
+
+  it.each([
+    ['500', status(500), 'upstream_error'],
+    ['501', status(501), 'upstream_error'],
+    ['408', status(408), 'upstream_timeout'],
+    ['a redirect elsewhere', status(301, { location: '/elsewhere' }), 'upstream_invalid_response'],
+  ] as const)('is not tried again when that would not help: %s', async (_what, fail, code) => {
+    const { url, seen } = await startHttpPlatform(script(fail, OK));
+    const { ask } = createHarness(url);
+    await expect(ask()).rejects.toMatchObject({ code });
+    expect(seen).toHaveLength(1);
+  });
+
+  it('waits as long as the platform asks, when there is time for it', async () => {
+    const { url, seen } = await startHttpPlatform(script(status(503, { 'retry-after': '1' }), OK));
+    const { ask } = createHarness(url);
+    const startedMs = performance.now();
+    expect((await ask()).status).toBe(200);
+    expect(performance.now() - startedMs).toBeGreaterThan(990);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('is given up at once when the platform asks for longer than there is time', async () => {
+    const { url, seen } = await startHttpPlatform(script(status(503, { 'retry-after': '3600' }), OK));
+    const { ask } = createHarness(url);
+    const startedMs = performance.now();
+    await expect(ask()).rejects.toMatchObject({ code: 'upstream_error' });
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(seen).toHaveLength(1);
+  });
+
+  it('says that the platform could not be reached, and why in the log alone', async () => {
+    const { ask, reports } = createHarness(await deadUrl(), { attempts: 0 });
+    const error = (await ask().catch((thrown: unknown) => thrown)) as GatewayError;
+    expect(error).toMatchObject({ code: 'upstream_error', status: 502 });
+    expect(error.options.detail).not.toContain('ECONNREFUSED');
+    expect(error.options.cause).toMatchObject({ code: 'ECONNREFUSED' });
+    expect(reports).toMatchObject([{ outcome: 'network', status: null }]);
+  });
+
+  it('that was a write on a connection the platform closed meanwhile arrives once at most', async () => {
+    let requests = 0;
+    const { url } = await startTcpPlatform((socket) => {
+      socket.on('data', (bytes) => {
+        requests += bytes.toString('latin1').match(/HTTP\/1\.1\r\n/g)?.length ?? 0;
+        if (requests === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine');
+        else socket.resetAndDestroy();
+      });
+    });
+    const { ask } = createHarness(url);
+    await ask();
+    await expect(ask({ method: 'POST', kind: 'write', body: '{}' })).rejects.toMatchObject({
+      code: 'upstream_error',
+    });
+    expect(requests).toBe(2);
+  });
+
+  it('that cannot be vouched for is not asked again, and is counted', async () => {
+    const { url, seen } = await startHttpPlatform(script(OK));
+    const { client, reports, budget } = createHarness(url);
+    const refuse = async () => {
+      throw new GatewayError('upstream_invalid_response', { internal: 'not a report' });
+    };
+    await expect(client.send(READ, refuse)).rejects.toMatchObject({ code: 'upstream_invalid_response' });
+    expect(seen).toHaveLength(1);
+    expect(reports).toMatchObject([{ outcome: 'invalid', status: 200 }]);
+    // The answer was not read; it was let go of all the same.
+    await settled(budget);
+  });
+
+  it('may be a fault of the gateway itself, which is thrown as it is after the tries', async () => {
+    const { url } = await startHttpPlatform(script(OK));
+    const { client } = createHarness(url, { attempts: 0 });
+    const broken = new TypeError('a bug');
+    const thrown = await client.send(READ, () => Promise.reject(broken)).catch((error: unknown) => error);
+    expect((thrown as GatewayError).options.cause).toBe(broken);
+  });
+});
+
+describe('the deadline', () => {
+  it.each([
+    ['an answer that never begins', () => {}],
+    [
+      'headers without an end',
+      (response: ServerResponse) => {
+        response.socket?.write('HTTP/1.1 200 OK\r\n');
+        const timer = setInterval(() => response.socket?.write('x-more: 1\r\n'), 5);
+        response.socket?.once('close', () => clearInterval(timer));
+      },
+    ],
+    [
+      'one byte at a time',
+      (response: ServerResponse) => {
+        response.writeHead(200, { 'content-length': '100000' });
+        const timer = setInterval(() => response.write('x'), 5);
+        response.once('close', () => clearInterval(timer));
+      },
+    ],
+    ['failures that are tried again', status(503)],
+  ])('ends %s, and lets go of the connection', async (what, answer) => {
+    const { url, connections } = await startHttpPlatform(script(answer));
+    const { ask, budget, reports } = createHarness(url, { attempts: 1_000_000, baseMs: 1 });
+    const error = (await ask({ timeoutMs: 150 }).catch((thrown: unknown) => thrown)) as GatewayError;
+    // Between two tries, the last failure says more than the end of the time.
+    expect(error.code).toMatch(
+      what.startsWith('failures') ? /^upstream_(error|timeout)$/ : /^upstream_timeout$/,
+    );
+    await settled(budget);
+    if (error.code === 'upstream_timeout') {
+      expect(reports.at(-1)).toMatchObject({ outcome: 'timeout' });
+      while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  });
+
+  it('covers the waiting for a turn', async () => {
+    const { url, seen } = await startHttpPlatform(script(() => {}));
+    const { ask, budget } = createHarness(url, { maxConcurrent: 1 });
+    const gone = new AbortController();
+    const holding = ask({ signal: gone.signal }).catch((error: unknown) => error);
+    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect(ask({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'upstream_timeout', status: 504 });
+    expect(seen).toHaveLength(1);
+    expect(budget.queued).toBe(0);
+    gone.abort();
+    await holding;
+    await settled(budget);
+  });
+
+  it('covers the waiting for a token, and for another one', async () => {
+    const { url } = await startHttpPlatform(script(status(401)));
+    const forever = () => new Promise<never>(() => {});
+    for (const tokens of [{ current: forever }, { refused: forever }]) {
+      const { ask, budget } = createHarness(url, { tokens });
+      await expect(ask({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'upstream_timeout' });
+      await settled(budget);
+    }
+  });
+
+  it('is not reached by a caller who is gone before: the call ends with that', async () => {
+    const { url, connections } = await startHttpPlatform(script(() => {}));
+    const { ask, budget, reports } = createHarness(url);
+    const gone = new AbortController();
+    const asking = ask({ signal: gone.signal });
+    while (connections.size === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    gone.abort(new GatewayError('invalid_request', { internal: 'the caller is gone' }));
+    await expect(asking).rejects.toMatchObject({ message: 'the caller is gone' });
+    while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(reports).toMatchObject([{ outcome: 'aborted', status: null }]);
+    expect(budget.running).toBe(0);
+    await expect(ask({ signal: gone.signal })).rejects.toMatchObject({ message: 'the caller is gone' });
+  });
+});
+
+describe('a 429', () => {
+  it('stops every call until it is over, and is not tried again', async () => {
+    const { url, seen } = await startHttpPlatform(script(status(429, { 'retry-after': '60' }), OK));
+    const { ask, clock } = createHarness(url);
+    const limited = { code: 'upstream_rate_limited', status: 503, options: { retryAfterS: 60 } };
+    await expect(ask()).rejects.toMatchObject(limited);
+    await expect(ask({ team: 'another' })).rejects.toMatchObject(limited);
+    await expect(ask({ method: 'POST', kind: 'write' })).rejects.toMatchObject(limited);
+    expect(seen).toHaveLength(1);
+    clock.advance(60_000);
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('stops also those who were waiting for their turn when it came', async () => {
+    const answers: ServerResponse[] = [];
+    const { url, seen } = await startHttpPlatform((_request, response) => void answers.push(response));
+    const { ask, budget } = createHarness(url, { maxConcurrent: 1 });
+    const first = ask().catch((error: unknown) => error);
+    const others = [ask(), ask()].map((asking) => asking.catch((error: unknown) => error));
+    while (answers.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(budget.queued).toBe(2);
+    answers[0]?.writeHead(429, { 'retry-after': '60' }).end();
+    for (const error of await Promise.all([first, ...others]))
+      expect(error).toMatchObject({ code: 'upstream_rate_limited' });
+    expect(seen).toHaveLength(1);
+    expect(budget).toMatchObject({ running: 0, queued: 0 });
+  });
+
+  it('is believed for so long and no longer', async () => {
+    const { url } = await startHttpPlatform(script(status(429, { 'retry-after': '999999999' })));
+    const { ask, pause } = createHarness(url);
+    await expect(ask()).rejects.toMatchObject({ options: { retryAfterS: 900 } });
+    expect(pause.leftMs()).toBe(900_000);
+  });
+});
+
+describe('a refused token', () => {
+  function tokensOf(...healed: boolean[]) {
+    let current = 1;
+    return {
+      current: () => ({ id: `tok_${current}`, token: `secret-${current}` }),
+      refused: async () => {
+        current += 1;
+        return healed.shift() ?? false;
+      },
+    };
+  }
+
+  it.each([
+    ['401', status(401)],
+    ['a redirect to the login page', status(302, { location: '/login' })],
+  ])('is told of, and a read is asked once more with the new one: %s', async (_what, refuse) => {
+    const { url, seen } = await startHttpPlatform(script(refuse, OK));
+    const { ask, refused, reports } = createHarness(url, { tokens: tokensOf(true) });
+    expect((await ask()).text).toBe('fine');
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer secret-1', 'Bearer secret-2']);
+    expect(refused).toEqual(['tok_1']);
+    expect(reports.map(({ outcome }) => outcome)).toEqual(['credential-refused', 'answer']);
+  });
+
+  it('is asked once more even where failures are never tried again', async () => {
+    const { url, seen } = await startHttpPlatform(script(status(401), OK));
+    const { ask } = createHarness(url, { tokens: tokensOf(true), attempts: 0 });
+    expect((await ask()).text).toBe('fine');
+    expect(seen).toHaveLength(2);
+  });
+
+  it('is asked once more for a POST that reads, with the same body', async () => {
+    const { url, seen } = await startHttpPlatform(script(status(401), OK));
+    const { ask } = createHarness(url, { tokens: tokensOf(true) });
+    expect((await ask({ method: 'POST', kind: 'post-read', body: '{"a":1}' })).text).toBe('fine');
+    expect(seen.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}']);
+  });
+
+  it.each([
+    ['a write', { method: 'POST', kind: 'write', body: '{}' } as const],
+    ['a body that streamed', { method: 'POST', kind: 'post-read', body: Readable.from(['{}']) } as const],
+  ])('is not asked again for %s', async (_what, call) => {
+    const { url, seen } = await startHttpPlatform(script(status(401), OK));
+    const { ask, refused } = createHarness(url, { tokens: tokensOf(true) });
+    await expect(ask(call)).rejects.toMatchObject({ code: 'credential_unavailable', status: 503 });
+    expect(seen).toHaveLength(1);
+    expect(refused).toEqual(['tok_1']);
+  });
+
+  it('that is refused again ends the call: never a third time', async () => {
+    const { url, seen } = await startHttpPlatform(script(status(401)));
+    const { ask, refused } = createHarness(url, { tokens: tokensOf(true, true, true), attempts: 5 });
+    await expect(ask()).rejects.toMatchObject({
+      code: 'credential_unavailable',
+      options: { retryAfterS: 5 },
+    });
+    expect(seen).toHaveLength(2);
+    expect(refused).toEqual(['tok_1', 'tok_2']);
+  });
+
+  it('that nothing could replace ends the call', async () => {
+    const { url, seen } = await startHttpPlatform(script(status(401), OK));
+    const { ask, budget } = createHarness(url, { tokens: tokensOf(false) });
+    await expect(ask()).rejects.toMatchObject({ code: 'credential_unavailable' });
+    expect(seen).toHaveLength(1);
+    await settled(budget);
+  });
+
+  it('holds no turn while another is sought', async () => {
+    const { url } = await startHttpPlatform(script(status(401), OK));
+    let healed = (_is: boolean) => {};
+    const { ask, budget } = createHarness(url, {
+      maxConcurrent: 1,
+      tokens: {
+        refused: () =>
+          new Promise((resolve) => {
+            healed = resolve;
+          }),
+      },
+    });
+    const asking = ask();
+    while (budget.running === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await settled(budget);
+    healed(true);
+    expect((await asking).text).toBe('fine');
+  });
+
+  it('that is not there at all takes no call to the platform', async () => {
+    const { url, seen } = await startHttpPlatform(script(OK));
+    const missing = new GatewayError('credential_unavailable');
+    for (const current of [
+      () => {
+        throw missing;
+      },
+      () => Promise.reject(missing),
+    ]) {
+      const { ask, budget } = createHarness(url, { tokens: { current } });
+      await expect(ask()).rejects.toBe(missing);
+      expect(budget.running).toBe(0);
+    }
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('the budget of calls', () => {
+  it('holds a turn until the body is read, and gives it back then', async () => {
+    const answers: ServerResponse[] = [];
+    const { url } = await startHttpPlatform((_request, response) => {
+      answers.push(response);
+      response.writeHead(200).write('first');
+    });
+    const { client, budget } = createHarness(url);
+    const body = await client.send(READ, async (response) => response.body);
+    expect(budget.running).toBe(1);
+    answers[0]?.end('last');
+    let text = '';
+    for await (const chunk of body) text += chunk;
+    expect(text).toBe('firstlast');
+    await settled(budget);
+  });
+
+  it('gives it back when the caller drops the body', async () => {
+    const { url, connections } = await startHttpPlatform((_request, response) => {
+      response.writeHead(200).write('first');
+    });
+    const { client, budget } = createHarness(url);
+    const body = await client.send(READ, async (response) => response.body);
+    const closed = new Promise((resolve) => body.on('error', () => {}).once('close', resolve));
+    body.destroy();
+    await closed;
+    await settled(budget);
+    while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  });
+
+  it('is asked for by team, and refuses beyond its queue', async () => {
+    const answers: ServerResponse[] = [];
+    const { url, seen } = await startHttpPlatform((_request, response) => void answers.push(response));
+    const { ask, budget } = createHarness(url, { maxConcurrent: 1, maxQueued: 3 });
+    const asking = ['/a1', '/a2', '/a3', '/b1'].map((target) => ask({ target, team: target.charAt(1) }));
+    await expect(ask({ team: 'c' })).rejects.toMatchObject({ code: 'overloaded' });
+    for (let call = 0; call < 4; call++) {
+      while (answers.length <= call) await new Promise((resolve) => setTimeout(resolve, 1));
+      expect(budget.running).toBe(1);
+      answers[call]?.end('fine');
+    }
+    await Promise.all(asking);
+    expect(seen.map(({ url: target }) => target)).toEqual(['/a1', '/a2', '/b1', '/a3']);
+    await settled(budget);
+  });
+
+  it('loses no turn, whatever comes of a hundred calls at once', async () => {
+    const kinds = [
+      OK,
+      reset,
+      status(500),
+      status(503),
+      status(401),
+      status(302, { location: '/x' }),
+      () => {},
+    ];
+    let count = 0;
+    let atOnce = 0;
+    let most = 0;
+    const { url } = await startHttpPlatform((request, response) => {
+      request.resume();
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      response.once('close', () => {
+        atOnce -= 1;
+      });
+      count += 1;
+      kinds[(count * 7919) % kinds.length]?.(response);
+    });
+    const { ask, client, budget } = createHarness(url, { maxConcurrent: 4, maxQueued: 1000 });
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) => {
+        const call = { ...READ, timeoutMs: 300 + index, team: `team-${index % 7}` };
+        if (index % 5 === 0)
+          return client.send(call, () => Promise.reject(new GatewayError('upstream_too_large')));
+        return index % 3 === 0 ? ask({ ...call, signal: AbortSignal.timeout(index) }) : ask(call);
+      }),
+    );
+    expect(outcomes.some(({ status: outcome }) => outcome === 'rejected')).toBe(true);
+    await settled(budget);
+    expect(budget.queued).toBe(0);
+    expect(most).toBeLessThanOrEqual(4 + 1);
+  });
+});
