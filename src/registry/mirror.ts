@@ -7,6 +7,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { RegistryCommit, RegistryRecord, Store } from '../store/port.js';
+import { createRegistryCopy } from './copy.js';
 
 const CHANNEL = 'registry';
 
@@ -38,80 +39,31 @@ export interface RegistryOptions {
 /** Loads the registry and keeps it in step until stopped. @throws StoreUnavailable when the first load fails */
 export async function openRegistry(options: RegistryOptions): Promise<Registry> {
   const { store, clock, logger, pollMs = 500 } = options;
-  const first = await store.registry.load();
-  let epoch = first.epoch;
-  let version = first.version;
-  let records = new Map(first.records);
   let syncedAtMs = clock.monotonicMs();
-  let running: Promise<void> | null = null;
-  let again = false;
-  const listeners: { prefix: string; listener: () => void }[] = [];
-
-  function notify(ids: Iterable<string>): void {
-    const changed = [...ids];
-    for (const { prefix, listener } of listeners) {
-      if (changed.some((id) => id.startsWith(prefix))) listener();
-    }
-  }
-
-  async function reload(): Promise<void> {
-    const next = await store.registry.load();
-    const touched = new Set([...records.keys(), ...next.records.keys()]);
-    epoch = next.epoch;
-    version = next.version;
-    records = new Map(next.records);
-    notify(touched);
-  }
-
-  async function catchUp(): Promise<void> {
-    const delta = await store.registry.changes(epoch, version);
-    if (delta === null) await reload();
-    else {
-      const changed = apply(delta.changed, delta.version);
-      version = Math.max(version, delta.version);
-      notify(changed);
-    }
-    syncedAtMs = clock.monotonicMs();
-  }
-
-  /** Older news than what the copy holds (a poll that overlapped an own commit) must not undo it. */
-  function apply(changes: ReadonlyMap<string, RegistryRecord | null>, at: number): string[] {
-    const changed: string[] = [];
-    for (const [id, record] of changes) {
-      const known = records.get(id)?.revision ?? 0;
-      if (known >= (record?.revision ?? at)) continue;
-      if (record === null) records.delete(id);
-      else records.set(id, record);
-      changed.push(id);
-    }
-    return changed;
-  }
-
-  /** One look at a time; a wish that comes during one is honoured by one more after it. */
-  function refresh(): Promise<void> {
-    if (running !== null) {
-      again = true;
-      return running;
-    }
-    running = (async () => {
-      do {
-        again = false;
-        await catchUp();
-      } while (again);
-    })().finally(() => {
-      running = null;
-    });
-    return running;
-  }
-
+  const copy = createRegistryCopy(await store.registry.load());
+  const notifier = createNotifier(logger);
   let failing = false;
+  let stopped = false;
+
+  async function look(): Promise<void> {
+    const startedAtMs = clock.monotonicMs();
+    copy.beginLook();
+    const delta = copy.mustLoad ? null : await store.registry.changes(copy.epoch, copy.version);
+    const changed = delta === null ? copy.takeSnapshot(await store.registry.load()) : copy.takeDelta(delta);
+    syncedAtMs = startedAtMs;
+    notifier.notify(changed);
+    if (copy.mustLoad) await look();
+  }
+
+  const refresh = createTurns(look);
+
   async function poll(): Promise<void> {
     try {
       await refresh();
       if (failing) logger.info('the registry is in step with the store again');
       failing = false;
     } catch (error) {
-      if (!failing)
+      if (!failing && !stopped)
         logger.warn({ err: error }, 'the registry cannot be refreshed; going on with what is known');
       failing = true;
     }
@@ -123,23 +75,16 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
 
   return {
     get version() {
-      return version;
+      return copy.version;
     },
-    get: (id) => records.get(id),
-    list: (prefix) => [...records].filter(([id]) => id.startsWith(prefix)),
-    onChange: (prefix, listener) => {
-      listeners.push({ prefix, listener });
-    },
+    get: (id) => copy.records.get(id),
+    list: (prefix) => [...copy.records].filter(([id]) => id.startsWith(prefix)),
+    onChange: notifier.add,
     async commit(change) {
       const done = await store.registry.commit(change);
-      const written = new Map(
-        [...change.writes].map(([id, value]): [string, RegistryRecord | null] => [
-          id,
-          value === null ? null : { value, revision: done.version },
-        ]),
-      );
-      // The version is not moved: commits of others below it may not have been seen yet.
-      notify(apply(written, done.version));
+      const changed = copy.takeOwn(change.writes, done.version);
+      if (changed === null) await poll();
+      else notifier.notify(changed);
       await store.bus.publish(CHANNEL, String(done.version)).catch((error: unknown) => {
         logger.warn({ err: error }, 'a registry change could not be announced; replicas find it by polling');
       });
@@ -147,8 +92,57 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     refresh,
     staleForMs: () => clock.monotonicMs() - syncedAtMs,
     stop() {
+      stopped = true;
       clearInterval(timer);
       unsubscribe();
+    },
+  };
+}
+
+/** One turn of `work` at a time; a wish that comes during one is honoured by one more after it. */
+function createTurns(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let again = false;
+  return () => {
+    if (running !== null) {
+      again = true;
+      return running;
+    }
+    running = (async () => {
+      try {
+        do {
+          again = false;
+          await work();
+        } while (again);
+      } finally {
+        running = null;
+      }
+    })();
+    return running;
+  };
+}
+
+interface Notifier {
+  add(prefix: string, listener: () => void): void;
+  notify(changed: ReadonlySet<string>): void;
+}
+
+function createNotifier(logger: Logger): Notifier {
+  const listeners: { prefix: string; listener: () => void }[] = [];
+  return {
+    add: (prefix, listener) => {
+      listeners.push({ prefix, listener });
+    },
+    notify(changed) {
+      for (const { prefix, listener } of listeners) {
+        if (![...changed].some((id) => id.startsWith(prefix))) continue;
+        try {
+          listener();
+        } catch (error) {
+          // The others must hear of it all the same, for nobody is told twice.
+          logger.error({ err: error, prefix }, 'a change of the registry could not be taken over');
+        }
+      }
     },
   };
 }

@@ -1,0 +1,96 @@
+/**
+ * A replica's copy of the registry, and what may happen to it: a look at the store brings news, an own commit is
+ * taken over at once. The two overlap, so news may be older than what the copy knows; it never goes back.
+ *
+ * Values in, values out; the looking and committing is done by `mirror.ts`.
+ */
+import type { RegistryCommit, RegistryDelta, RegistryRecord, RegistrySnapshot } from '../store/port.js';
+
+export interface RegistryCopy {
+  readonly epoch: string;
+  /** Everything up to this version is in the copy; own commits may be beyond it. */
+  readonly version: number;
+  readonly records: ReadonlyMap<string, RegistryRecord>;
+  /** After a load: own commits of meanwhile may be lost with the registry it replaced; only another load can tell. */
+  readonly mustLoad: boolean;
+  /** A look begins: what was committed until now is in what it brings. */
+  beginLook(): void;
+  /** @returns the ids that may have changed, here and below */
+  takeDelta(delta: RegistryDelta): Set<string>;
+  takeSnapshot(snapshot: RegistrySnapshot): Set<string>;
+  /** @returns null when the copy's version includes this commit, or cannot be compared with it */
+  takeOwn(writes: RegistryCommit['writes'], version: number): Set<string> | null;
+}
+
+interface Own {
+  readonly writes: RegistryCommit['writes'];
+  readonly version: number;
+  /** The look that was under way, or the last one, when it became known. */
+  readonly look: number;
+}
+
+export function createRegistryCopy(first: RegistrySnapshot): RegistryCopy {
+  let { epoch, version } = first;
+  let records = new Map(first.records);
+  let mustLoad = false;
+  let looks = 0;
+  /** Own commits that the copy's version does not include, by version. */
+  let own: readonly Own[] = [];
+
+  function set(id: string, record: RegistryRecord | null): void {
+    if (record === null) records.delete(id);
+    else records.set(id, record);
+  }
+
+  /** Lays own commits over what the copy's version includes; in order, for they may write the same ids. */
+  function layOwnOver(): string[] {
+    own = own.filter((commit) => commit.version > version).sort((a, b) => a.version - b.version);
+    for (const commit of own) {
+      for (const [id, value] of commit.writes) {
+        set(id, value === null ? null : { value, revision: commit.version });
+      }
+    }
+    return own.flatMap(({ writes }) => [...writes.keys()]);
+  }
+
+  return {
+    get epoch() {
+      return epoch;
+    },
+    get version() {
+      return version;
+    },
+    get records() {
+      return records;
+    },
+    get mustLoad() {
+      return mustLoad;
+    },
+    beginLook() {
+      looks += 1;
+    },
+    takeDelta(delta) {
+      const changed = new Set<string>();
+      for (const [id, record] of delta.changed) {
+        if ((records.get(id)?.revision ?? 0) >= (record?.revision ?? delta.version)) continue;
+        set(id, record);
+        changed.add(id);
+      }
+      version = delta.version;
+      return new Set([...changed, ...layOwnOver()]);
+    },
+    takeSnapshot(next) {
+      const touched = [...records.keys(), ...next.records.keys()];
+      ({ epoch, version } = next);
+      records = new Map(next.records);
+      own = own.filter(({ look }) => look === looks);
+      mustLoad = own.length > 0;
+      return new Set([...touched, ...layOwnOver()]);
+    },
+    takeOwn(writes, at) {
+      if (at <= version) return null;
+      own = [...own, { writes, version: at, look: looks }];
+      return new Set(layOwnOver());
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createClock } from '../../src/clock.js';
+import type { Store } from '../../src/store/port.js';
+import { createRedisStore } from '../../src/store/redis/redis-store.js';
+import { createRecordedLog } from '../support/recorded-log.js';
+import { type RedisServer, startRedis } from '../support/redis.js';
+import { openReplica, withoutBus } from '../support/shared-registry.js';
+
+let server: RedisServer;
+let prefixes = 0;
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.close());
+
+const set = (id: string, value: string | null) => ({ writes: new Map([[id, value]]) });
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Two connections of two gateways to one registry. */
+async function openTwo(): Promise<[Store, Store]> {
+  prefixes += 1;
+  const open = async () => {
+    const store = await createRedisStore({
+      connection: { url: server.url },
+      prefix: `mirror-${prefixes}`,
+      timeoutMs: 10_000,
+      clock: createClock(),
+      logger: createRecordedLog().logger,
+    });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  return [await open(), await open()];
+}
+
+describe('two mirrors on one Redis', () => {
+  it('see what the other commits, by a message alone', async () => {
+    const [first, second] = await openTwo();
+    const [one, two] = [await openReplica(first), await openReplica(second)];
+    await one.registry.commit(set('team/a', '1'));
+    await until(() => two.registry.get('team/a')?.value === '1');
+    await two.registry.commit({
+      writes: new Map([
+        ['team/a', null],
+        ['team/b', '2'],
+      ]),
+    });
+    await until(() => one.registry.get('team/b')?.value === '2');
+    expect(one.registry.get('team/a')).toBeUndefined();
+    expect(one.registry.version).toBe(2);
+  });
+
+  it('find it by polling when messages are lost', async () => {
+    const [first, second] = (await openTwo()).map(withoutBus) as [Store, Store];
+    const one = await openReplica(first);
+    // The poll that a gateway has.
+    const two = await openReplica(second, { pollMs: 500 });
+    await one.registry.commit(set('team/a', '1'));
+    await until(() => two.registry.get('team/a')?.value === '1');
+  });
+
+  it('agree after many commits at once, of which each sees its own at once', async () => {
+    const [first, second] = await openTwo();
+    const replicas = [await openReplica(first), await openReplica(second)];
+    await Promise.all(
+      replicas.map(async ({ registry }, index) => {
+        for (let count = 1; count <= 50; count++) {
+          const id = `own/${index}`;
+          const value = count % 5 === 0 ? null : String(count);
+          await registry.commit({
+            writes: new Map([
+              [id, value],
+              ['shared', `${index}-${count}`],
+            ]),
+          });
+          expect(registry.get(id)?.value).toBe(value ?? undefined);
+        }
+      }),
+    );
+    await Promise.all(replicas.map(({ registry }) => registry.refresh()));
+    const [one, two] = replicas.map(({ registry }) => new Map(registry.list('')));
+    expect(one).toEqual(two);
+    expect(one).toEqual((await first.registry.load()).records);
+  });
+
+  it('notice that the registry was emptied under them, and go on with what is there', async () => {
+    const [first, second] = await openTwo();
+    const [one, two] = [await openReplica(first), await openReplica(second)];
+    await one.registry.commit(set('team/a', '1'));
+    await two.registry.refresh();
+    const control = new Redis(server.url);
+    onTestFinished(() => control.disconnect());
+    for (const key of await control.keys(`mirror-${prefixes}:*`)) await control.del(key);
+    // The first commit of the new registry has a version the mirrors know already.
+    await two.registry.commit(set('team/b', '2'));
+    expect(two.registry.list('')).toEqual([['team/b', { value: '2', revision: 1 }]]);
+    await one.registry.refresh();
+    expect(one.registry.list('')).toEqual([['team/b', { value: '2', revision: 1 }]]);
+  });
+});

@@ -1,0 +1,54 @@
+/** Registries of one or several replicas on one real store, closed with the test. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.js';
+import { openRegistry, type Registry } from '../../src/registry/mirror.js';
+import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
+import type { Store } from '../../src/store/port.js';
+import { createRecordedLog, type RecordedLog } from './recorded-log.js';
+import { createTestClock } from './test-clock.js';
+
+/** An embedded store in a folder of its own. */
+export async function openEmbedded(clock: Clock = createTestClock()): Promise<Store> {
+  const folder = await mkdtemp(join(tmpdir(), 'dgw-registry-'));
+  const store = await createEmbeddedStore({
+    dataDir: folder,
+    cacheMaxBytes: 1_000_000,
+    clock,
+    logger: createRecordedLog().logger,
+  });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  return store;
+}
+
+export interface Replica {
+  readonly registry: Registry;
+  readonly store: Store;
+  readonly log: RecordedLog;
+  readonly clock: Clock;
+}
+
+export interface ReplicaOptions {
+  readonly clock?: Clock;
+  /** So long that no poll comes unless a test wants one. */
+  readonly pollMs?: number;
+}
+
+/** A replica's mirror of a store's registry. */
+export async function openReplica(store: Store, options: ReplicaOptions = {}): Promise<Replica> {
+  const { clock = createTestClock(), pollMs = 3_600_000 } = options;
+  const log = createRecordedLog();
+  const registry = await openRegistry({ store, clock, logger: log.logger, pollMs });
+  onTestFinished(() => registry.stop());
+  return { registry, store, log, clock };
+}
+
+/** A store whose messages never arrive. */
+export function withoutBus(store: Store): Store {
+  return { ...store, bus: { publish: async () => {}, subscribe: () => () => {} } };
+}
