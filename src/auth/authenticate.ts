@@ -60,8 +60,9 @@ function bearerToken(value: string): string | null {
   return /^bearer +([^\s]+)\s*$/i.exec(value)?.[1] ?? null;
 }
 
+/** A time that cannot be read counts as past. */
 function isPast(iso: string | null, nowMs: number): boolean {
-  return iso !== null && Date.parse(iso) <= nowMs;
+  return iso !== null && !(Date.parse(iso) > nowMs);
 }
 
 function refused(

@@ -1,6 +1,7 @@
 /** The pepper of key hashes and token fingerprints: random, made once, sealed in the registry. */
 import { randomBytes } from 'node:crypto';
 import type { Sealer } from '../credential/seal.js';
+import { GatewayError } from '../errors.js';
 import type { Registry } from '../registry/mirror.js';
 import { RegistryConflict } from '../store/port.js';
 
@@ -9,7 +10,8 @@ const PEPPER_BYTES = 32;
 
 /**
  * Opens the pepper, making one in an empty registry.
- * @returns a function that gives the pepper; it is opened anew only when its record changes
+ * @returns a function that gives the pepper; it is opened anew only when its record changes, and throws
+ *   GatewayError `not_ready` when that was deleted
  * @throws SealError when the master key does not open it
  */
 export async function openPepper(registry: Registry, sealer: Sealer): Promise<() => Buffer> {
@@ -17,7 +19,8 @@ export async function openPepper(registry: Registry, sealer: Sealer): Promise<()
   let opened: { readonly text: string; readonly pepper: Buffer } | null = null;
   const pepper = (): Buffer => {
     const text = registry.get(RECORD)?.value;
-    if (text === undefined) throw new Error('the registry holds no pepper');
+    // The registry was emptied under a running gateway; nothing in it can be vouched for.
+    if (text === undefined) throw new GatewayError('not_ready', { internal: 'the registry holds no pepper' });
     if (opened?.text !== text) opened = { text, pepper: sealer.open(text, RECORD) };
     return opened.pepper;
   };

@@ -31,6 +31,9 @@ export const TeamLimits = Type.Object(
   { additionalProperties: false },
 );
 
+/** Written anew, for a partial object is open: a limit that is misspelt must not be taken without effect. */
+const SomeLimits = Type.Object(Type.Partial(TeamLimits).properties, { additionalProperties: false });
+
 export const Team = Type.Object(
   {
     id: TeamId,
@@ -63,7 +66,7 @@ export const NewTeam = Type.Object(
   {
     id: TeamId,
     ...Type.Partial(Type.Omit(Team, ['id', 'limits'])).properties,
-    limits: Type.Optional(Type.Partial(TeamLimits)),
+    limits: Type.Optional(SomeLimits),
   },
   { additionalProperties: false },
 );
@@ -73,7 +76,7 @@ export type NewTeam = Static<typeof NewTeam>;
 export const TeamPatch = Type.Object(
   {
     ...Type.Partial(Type.Omit(Team, ['id', 'limits'])).properties,
-    limits: Type.Optional(Type.Partial(TeamLimits)),
+    limits: Type.Optional(SomeLimits),
   },
   { additionalProperties: false },
 );

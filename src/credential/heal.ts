@@ -1,6 +1,6 @@
 /**
- * When the platform refuses the active token, one replica puts another in its place: the pending one if it is
- * verified, else a freshly minted one, else the previous one. The others wait for it.
+ * When the platform refuses the active token, or its time is over, one replica puts another in its place: the
+ * pending one if it is verified, else a freshly minted one, else the previous one. The others wait for it.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,9 +12,12 @@ import type { Leases } from '../store/port.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
-import { activate, isExpired, rollback } from './vault.js';
+import { SealError } from './seal.js';
+import { activate, isExpired, mayHeal, noteHealing, rollback, type Vault } from './vault.js';
 
 const LEASE_KEY = 'lease:{credential}:heal';
+/** Held by whoever failed, for as long as nobody should try again. */
+const restKey = (id: string | null) => `lease:{credential}:rest:${id ?? 'none'}`;
 const LEASE_MS = 30_000;
 const WAIT_STEP_MS = 100;
 const FIRST_BACKOFF_MS = 2000;
@@ -30,119 +33,188 @@ export interface HealerOptions {
 }
 
 export interface Healer extends TokenSource {
+  /** The active token; heals first when there is none, or its time is over. */
+  current(): Promise<ActiveToken>;
   /** Makes sure there is an active token, minting one if need be. @returns whether there is */
   ensure(): Promise<boolean>;
   /** Whether the active token was refused and nothing could replace it. */
   readonly refusedNow: boolean;
 }
 
+/** A token nothing could be put in place of, and until when that is not tried again. */
+interface Rest {
+  readonly id: string | null;
+  readonly untilMs: number;
+  readonly backoffMs: number;
+}
+
 export function createHealer(options: HealerOptions): Healer {
-  const { keeper, rotation, leases, clock, logger } = options;
+  const { keeper, leases, clock, logger } = options;
   const owner = randomUUID();
+  const replace = createReplacement(options);
   let running: Promise<boolean> | null = null;
-  /** The token nothing could be put in place of, and until when it is not tried again. */
-  let given: { readonly id: string | null; readonly untilMs: number; readonly backoffMs: number } | null =
-    null;
+  let rest: Rest | null = null;
 
   const activeId = (): string | null => keeper.vault().active?.id ?? null;
+  const isBad = (refusedId: string | null): boolean => isUnusable(keeper.vault(), refusedId, clock.now());
   const resting = (): boolean =>
-    given !== null && given.id === activeId() && clock.monotonicMs() < given.untilMs;
+    rest !== null && clock.monotonicMs() < rest.untilMs && rest.id === activeId();
 
-  function current(): ActiveToken {
-    if (resting()) throw new GatewayError('credential_unavailable', { retryAfterS: restSeconds() });
-    const token = keeper.active();
-    return { id: token.id, token: token.secret };
+  async function current(): Promise<ActiveToken> {
+    try {
+      if (!resting() && isBad(null)) await heal(null);
+      if (resting()) throw new GatewayError('credential_unavailable', { retryAfterS: restSeconds() });
+      const { id, secret } = keeper.active();
+      return { id, token: secret };
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      throw new GatewayError('credential_unavailable', { internal: error.message, cause: error });
+    }
   }
 
   function restSeconds(): number {
-    return Math.max(1, Math.ceil(((given?.untilMs ?? 0) - clock.monotonicMs()) / 1000));
+    return Math.max(1, Math.ceil(((rest?.untilMs ?? 0) - clock.monotonicMs()) / 1000));
   }
 
-  /** One healing at a time in this process; a failed one rests, longer each time. */
-  function heal(id: string | null): Promise<boolean> {
-    if (activeId() !== id) return Promise.resolve(true);
-    if (resting()) return Promise.resolve(false);
-    running ??= healOnce(id)
+  /** One healing at a time in this process; after a failed one there is a rest, longer each time. */
+  async function heal(refusedId: string | null): Promise<boolean> {
+    if (!isBad(refusedId)) return true;
+    if (resting()) return false;
+    running ??= lead(refusedId)
       .catch((error: unknown) => {
         logger.error({ err: error }, 'the platform credential could not be healed');
         return false;
       })
-      .then((healed) => {
-        given = healed ? null : rest(id);
-        return healed;
-      })
       .finally(() => {
         running = null;
       });
-    return running;
+    await running;
+    // It may have been the healing of another token.
+    return !isBad(refusedId);
   }
 
-  function rest(id: string | null) {
-    const backoffMs = given?.id === id ? Math.min(given.backoffMs * 2, MAX_BACKOFF_MS) : FIRST_BACKOFF_MS;
-    return { id, backoffMs, untilMs: clock.monotonicMs() + backoffMs };
-  }
-
-  async function healOnce(id: string | null): Promise<boolean> {
-    const [mine] = await leases.claim([LEASE_KEY], owner, LEASE_MS);
-    if (!mine) return waitForOther(id);
+  /** Does the healing, or waits for the replica that does. */
+  async function lead(refusedId: string | null): Promise<boolean> {
+    let healed = false;
     try {
-      if (activeId() !== id) return true;
-      logger.warn({ token: id }, 'the platform refused the active token; replacing it');
-      return await replace();
+      if (await claimLead(refusedId)) healed = await keepLeading(() => attempt(refusedId));
+      else healed = !isBad(refusedId);
     } finally {
-      await leases.release([LEASE_KEY], owner);
+      try {
+        // Before another may lead, so that it finds the rest.
+        if (!healed) await startRest();
+      } finally {
+        await release();
+      }
     }
+    return healed;
   }
 
-  async function waitForOther(id: string | null): Promise<boolean> {
+  async function claimLead(refusedId: string | null): Promise<boolean> {
     const endsAtMs = clock.monotonicMs() + LEASE_MS;
-    while (clock.monotonicMs() < endsAtMs) {
+    for (;;) {
+      const [mine] = await leases.claim([LEASE_KEY], owner, LEASE_MS);
+      if (mine) return true;
+      if (clock.monotonicMs() >= endsAtMs) return false;
       await sleep(WAIT_STEP_MS);
-      if (activeId() !== id) return true;
-      const [free] = await leases.claim([LEASE_KEY], owner, WAIT_STEP_MS);
-      if (!free) continue;
-      await leases.release([LEASE_KEY], owner);
-      return activeId() !== id;
+      if (!isBad(refusedId)) return false;
     }
-    return false;
   }
 
-  async function replace(): Promise<boolean> {
-    const { pending, previous } = keeper.vault();
-    if (pending?.verifiedAt != null && !isExpired(pending, clock.now())) {
-      await keeper.move('token.heal', GATEWAY_ACTOR, (vault) => activate(vault, false));
-      return true;
-    }
-    if (options.canMint && (await mintAndActivate())) return true;
-    if (previous !== null && !isExpired(previous, clock.now())) {
-      await keeper.move('token.heal', GATEWAY_ACTOR, (vault) => rollback(vault, clock.now()));
-      return true;
-    }
-    return false;
-  }
-
-  async function mintAndActivate(): Promise<boolean> {
+  async function keepLeading(work: () => Promise<boolean>): Promise<boolean> {
+    const beat = setInterval(() => {
+      leases.renew([LEASE_KEY], owner, LEASE_MS).catch((error: unknown) => {
+        logger.warn({ err: error }, 'the lease for healing could not be renewed');
+      });
+    }, LEASE_MS / 3);
     try {
-      const before = activeId();
-      const vault = await rotation.rotate(null, false, GATEWAY_ACTOR);
-      // A platform may hand out the very token it just refused.
-      return vault.active?.id !== before;
-    } catch (error) {
-      logger.error({ err: error }, 'no token could be minted');
-      return false;
+      return await work();
+    } finally {
+      clearInterval(beat);
     }
+  }
+
+  async function attempt(refusedId: string | null): Promise<boolean> {
+    // Another replica may have healed just now, and its message not have come yet.
+    await keeper.refresh();
+    if (!isBad(refusedId)) return true;
+    const [rested] = await leases.claim([restKey(activeId())], owner, 1);
+    return rested === true && replace(refusedId);
+  }
+
+  async function startRest(): Promise<void> {
+    const id = activeId();
+    const nowMs = clock.monotonicMs();
+    const repeated = rest !== null && rest.id === id && nowMs - rest.untilMs < MAX_BACKOFF_MS;
+    const backoffMs = repeated && rest ? Math.min(rest.backoffMs * 2, MAX_BACKOFF_MS) : FIRST_BACKOFF_MS;
+    rest = { id, backoffMs, untilMs: nowMs + backoffMs };
+    await leases.claim([restKey(id)], owner, backoffMs).catch((error: unknown) => {
+      logger.warn({ err: error }, 'other replicas could not be told to rest');
+    });
+  }
+
+  async function release(): Promise<void> {
+    await leases.release([LEASE_KEY], owner).catch((error: unknown) => {
+      logger.warn({ err: error }, 'the lease for healing could not be released; it ends by itself');
+    });
   }
 
   return {
     current,
-    refused: (id) => heal(id),
+    refused: heal,
+    ensure: () => heal(null),
     get refusedNow() {
       return resting();
     },
-    async ensure() {
-      const active = keeper.vault().active;
-      if (active !== null && !isExpired(active, clock.now())) return true;
-      return heal(active?.id ?? null);
-    },
+  };
+}
+
+function isUnusable({ active }: Vault, refusedId: string | null, nowMs: number): boolean {
+  return active === null || active.id === refusedId || isExpired(active, nowMs);
+}
+
+/** @returns a function that puts another token in the place of the active one, and says whether it could */
+function createReplacement(options: HealerOptions): (refusedId: string | null) => Promise<boolean> {
+  const { keeper, rotation, clock, logger } = options;
+
+  /** Moves the vault only while it is as bad as it was. */
+  const move = (refusedId: string | null, step: (vault: Vault) => Vault): Promise<Vault> =>
+    keeper.move('token.heal', GATEWAY_ACTOR, (vault) =>
+      isUnusable(vault, refusedId, clock.now()) ? step(vault) : vault,
+    );
+  const activatePending = (refusedId: string | null, id: string): Promise<Vault> =>
+    move(refusedId, (vault) =>
+      vault.pending?.id === id ? activate(noteHealing(vault, clock.now()), false, clock.now()) : vault,
+    );
+
+  async function mint(refusedId: string | null): Promise<void> {
+    try {
+      const id = await rotation.prepare(null, false, GATEWAY_ACTOR);
+      // Null: the active token once more. Good if its time was over, useless if it was refused.
+      if (id !== null) await activatePending(refusedId, id);
+    } catch (error) {
+      logger.error({ err: error }, 'no token could be minted');
+    }
+  }
+
+  return async function replace(refusedId) {
+    const vault = keeper.vault();
+    if (!mayHeal(vault, clock.now())) {
+      logger.error('the platform goes on refusing tokens; resting before another is tried');
+      return false;
+    }
+    logger.warn({ token: vault.active?.id ?? null }, 'the platform token has to be replaced');
+    const isHealed = () => !isUnusable(keeper.vault(), refusedId, clock.now());
+    const { pending } = vault;
+    if (pending !== null && pending.verifiedAt !== null && !isExpired(pending, clock.now()))
+      await activatePending(refusedId, pending.id);
+    else if (options.canMint) await mint(refusedId);
+    if (isHealed()) return true;
+    const { previous } = keeper.vault();
+    if (previous === null || previous.refusedAt !== null) return false;
+    await move(refusedId, (now) =>
+      now.previous?.id === previous.id ? rollback(noteHealing(now, clock.now()), clock.now()) : now,
+    );
+    return isHealed();
   };
 }

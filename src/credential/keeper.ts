@@ -2,6 +2,7 @@
  * Keeps the vault in the registry: reads it, moves it from state to state, and never lets two replicas move it at
  * once. Every move is audited in the same transaction.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
@@ -9,22 +10,27 @@ import type { Registry } from '../registry/mirror.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import type { Sealer } from './seal.js';
-import { EMPTY_VAULT, isExpired, showToken, type Token, type Vault } from './vault.js';
+import { dropExpired, EMPTY_VAULT, isExpired, showToken, type Token, type Vault } from './vault.js';
 import { readVault, writeVault } from './vault-text.js';
 
 const RECORD = 'vault';
-const MAX_TRIES = 5;
+const MAX_TRIES = 10;
+const CONFLICT_WAIT_MS = 10;
 
 export interface VaultKeeper {
-  /** The vault as known now. @throws SealError */
+  /** The vault as known now, without a previous token whose time is over. @throws SealError */
   vault(): Vault;
-  /** The token to ask the platform with. @throws GatewayError `credential_unavailable` */
+  /** The token to ask the platform with. @throws GatewayError `credential_unavailable`; SealError */
   active(): Token;
   /**
-   * Moves the vault. `move` may be called again when another replica moved it in between.
+   * Moves the vault. `move` may be called again when another replica moved it in between; when it gives the vault
+   * back as it was, nothing is written.
    * @param action for the audit, e.g. `token.activate`
+   * @throws GatewayError `conflict` when others kept moving it; StoreUnavailable, SealError
    */
   move(action: string, actor: Actor, move: (vault: Vault) => Vault): Promise<Vault>;
+  /** Fetches what other replicas did, instead of at the next poll. @throws StoreUnavailable */
+  refresh(): Promise<void>;
   /** Calls back whenever the vault changed, by whomever. */
   onChange(listener: () => void): void;
 }
@@ -43,7 +49,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
     const text = registry.get(RECORD)?.value;
     if (text === undefined) return EMPTY_VAULT;
     if (opened?.text !== text) opened = { text, vault: readVault(text, sealer) };
-    return opened.vault;
+    return dropExpired(opened.vault, clock.now());
   }
 
   async function move(action: string, actor: Actor, step: (vault: Vault) => Vault): Promise<Vault> {
@@ -62,7 +68,15 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
         logger.info({ action, actor: actor.name, ...shownIds(after) }, 'the token vault changed');
         return after;
       } catch (error) {
-        if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+        if (!(error instanceof RegistryConflict)) throw error;
+        if (tries === MAX_TRIES) {
+          throw new GatewayError('conflict', {
+            detail: 'The token was changed by others again and again; try again.',
+            cause: error,
+          });
+        }
+        // Replicas that keep the same step would lose to the same one each time.
+        await sleep(Math.random() * tries * CONFLICT_WAIT_MS);
         await registry.refresh();
       }
     }
@@ -77,6 +91,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
       if (isExpired(token, clock.now())) throw unavailable('the active token has expired');
       return token;
     },
+    refresh: registry.refresh,
     onChange: (listener) => registry.onChange(RECORD, listener),
   };
 }

@@ -1,4 +1,5 @@
 /** Way 2: the platform's token request (document, "Token request"). */
+import { randomUUID } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Secret } from '../config/secret.js';
 import { GatewayError } from '../errors.js';
@@ -22,6 +23,8 @@ export interface Minted {
 }
 
 const MAX_ANSWER_BYTES = 65_536;
+/** A hundred years: beyond it, sums of times leave the calendar. */
+const MAX_LIFETIME_S = 3_155_760_000;
 
 /**
  * Asks for a token.
@@ -36,7 +39,11 @@ export async function mintToken(options: MintOptions): Promise<Minted> {
       origin: options.baseUrl.origin,
       path: options.baseUrl.pathname.replace(/\/$/, '') + options.tokenPath,
       method: 'POST',
-      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'x-request-id': randomUUID(),
+      },
       body: JSON.stringify(tokenRequest(options)),
       signal,
     });
@@ -50,14 +57,17 @@ export async function mintToken(options: MintOptions): Promise<Minted> {
   return readAnswer(text);
 }
 
-/** `client_id` goes as a number when it is all digits: some platforms of this kind check its type. */
+/**
+ * `client_id` goes as a number when it is all digits: some platforms of this kind check its type. What a number
+ * would change (a leading zero, too many digits) stays text.
+ */
 function tokenRequest(options: MintOptions): object {
   const clientId = options.clientId.read();
   return {
     grant_type: options.grantType,
     username: options.username.read(),
     password: options.password.read(),
-    client_id: /^[0-9]{1,15}$/.test(clientId) ? Number(clientId) : clientId,
+    client_id: /^(0|[1-9][0-9]{0,14})$/.test(clientId) ? Number(clientId) : clientId,
     client_secret: options.clientSecret.read(),
   };
 }
@@ -84,9 +94,14 @@ function readAnswer(text: string): Minted {
   if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(secret)) {
     throw unavailable('the answer to the token request holds no access_token');
   }
-  const expires = Number(answer.expires_in);
-  const known = Number.isFinite(expires) && expires > 0 && answer.expires_in !== null;
-  return { secret, expiresInS: known ? Math.floor(expires) : null };
+  return { secret, expiresInS: readSeconds(answer.expires_in) };
+}
+
+/** A number, or one as text; what is no lifetime, such as 0, counts as not said. */
+function readSeconds(value: unknown): number | null {
+  const isNumber = typeof value === 'number' || (typeof value === 'string' && /^[0-9.]+$/.test(value));
+  const seconds = isNumber ? Math.floor(Number(value)) : 0;
+  return seconds >= 1 ? Math.min(seconds, MAX_LIFETIME_S) : null;
 }
 
 function unavailable(internal: string, cause?: unknown): GatewayError {

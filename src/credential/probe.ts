@@ -1,6 +1,7 @@
 /** Proves a token by one cheap call to the platform. */
+import { randomUUID } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import { type InterpretRules, interpret } from '../platform/interpret.js';
+import { type InterpretRules, interpret, single } from '../platform/interpret.js';
 
 /** accepted: the platform answered · refused: 401 or a login redirect · unknown: it could not be told */
 export interface ProbeResult {
@@ -26,13 +27,20 @@ export async function probeToken(target: string, token: string, options: ProbeOp
       origin: options.rules.baseUrl.origin,
       path: options.rules.baseUrl.pathname.replace(/\/$/, '') + target,
       method: 'GET',
-      headers: { accept: 'application/json', authorization: `Bearer ${token}` },
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${token}`,
+        'x-request-id': randomUUID(),
+      },
       signal: AbortSignal.timeout(options.timeoutMs),
     });
     response.body.on('error', () => {}).destroy();
     const verdict = interpret(response.statusCode, response.headers, options.rules, options.nowMs);
     const reason = `the platform answered the probe with status ${response.statusCode}`;
     if (verdict.kind === 'credential-refused') return { outcome: 'refused', reason };
+    // A login page may come with status 200, too; it proves nothing.
+    if (/html/i.test(single(response.headers['content-type']) ?? ''))
+      return { outcome: 'unknown', reason: `${reason}, but with an HTML page` };
     return { outcome: verdict.kind === 'answer' ? 'accepted' : 'unknown', reason };
   } catch (error) {
     return { outcome: 'unknown', reason: `the probe failed: ${(error as Error).message}` };

@@ -9,8 +9,10 @@ import {
   activate,
   createToken,
   discard,
+  hasSeen,
   markVerified,
   type NewToken,
+  renew,
   rollback,
   stage,
   type Token,
@@ -22,14 +24,26 @@ export const REFUSED = 'refused by the platform';
 
 export interface Rotation {
   stage(token: NewToken, actor: Actor): Promise<Vault>;
-  /** Asks the platform for a new token and stages it. */
+  /** Stages a token unless it was in the vault before. */
+  plant(token: NewToken, actor: Actor): Promise<Vault>;
+  /** Asks the platform for a new token and stages it; when it hands out the active one, only its expiry is taken. */
   mint(actor: Actor): Promise<Vault>;
-  /** Proves the pending token. @throws GatewayError `verification_failed` */
-  verify(actor: Actor): Promise<Vault>;
-  activate(force: boolean, actor: Actor): Promise<Vault>;
+  /**
+   * Proves the pending token.
+   * @param id only this one, here and below. @throws GatewayError `conflict` when another has taken its place
+   * @throws GatewayError `verification_failed`
+   */
+  verify(actor: Actor, id?: string): Promise<Vault>;
+  activate(force: boolean, actor: Actor, id?: string): Promise<Vault>;
   rollback(actor: Actor): Promise<Vault>;
   discard(actor: Actor): Promise<Vault>;
-  /** Stage (or mint, without a token), verify, activate; a token that cannot be verified is dropped again. */
+  /**
+   * Stages a token (or mints, without one) and verifies it; one that cannot be verified is dropped again.
+   * @param force keep it although nothing proved it
+   * @returns its id, pending now; null when the platform handed out the active token once more
+   */
+  prepare(token: NewToken | null, force: boolean, actor: Actor): Promise<string | null>;
+  /** Prepares a token and activates it. */
   rotate(token: NewToken | null, force: boolean, actor: Actor): Promise<Vault>;
 }
 
@@ -44,39 +58,58 @@ export interface RotationOptions {
   readonly probe: (target: string, secret: string) => Promise<ProbeResult>;
 }
 
+/** A token that was put into the vault, and the vault afterwards. */
+interface Staged {
+  readonly token: Token;
+  readonly vault: Vault;
+}
+
 export function createRotation(options: RotationOptions): Rotation {
   const { keeper, pepper, clock } = options;
 
-  const stageToken = (from: NewToken, actor: Actor): Promise<Vault> => {
-    const token = createToken(from, pepper(), clock.now());
-    return keeper.move('token.stage', actor, (vault) => stage(vault, token));
-  };
+  const newToken = (from: NewToken): Token => createToken(from, pepper(), clock.now());
 
-  async function mint(actor: Actor): Promise<Vault> {
+  async function stageToken(from: NewToken, actor: Actor): Promise<Staged> {
+    const token = newToken(from);
+    return { token, vault: await keeper.move('token.stage', actor, (vault) => stage(vault, token)) };
+  }
+
+  async function mint(actor: Actor): Promise<Staged> {
     if (options.mintToken === null) {
       throw new GatewayError('conflict', {
         detail:
           'No token request is configured. Set PLATFORM_USERNAME, PLATFORM_PASSWORD, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET, or stage a token.',
       });
     }
-    const minted = await options.mintToken();
-    const nowMs = clock.now();
-    const expiresAt =
-      minted.expiresInS === null ? null : new Date(nowMs + minted.expiresInS * 1000).toISOString();
-    const token = createToken({ secret: minted.secret, source: 'minted', expiresAt }, pepper(), nowMs);
-    return keeper.move('token.mint', actor, (vault) =>
-      // A platform may hand out the token it gave before.
-      vault.active?.fingerprint === token.fingerprint ? vault : stage(vault, token),
+    const { secret, expiresInS } = await options.mintToken();
+    const expiresAt = expiresInS === null ? null : new Date(clock.now() + expiresInS * 1000).toISOString();
+    const token = newToken({ secret, source: 'minted', expiresAt });
+    const vault = await keeper.move('token.mint', actor, (before) =>
+      before.active?.fingerprint === token.fingerprint
+        ? renew(before, token.expiresAt, token.expiryKnown)
+        : stage(before, token),
     );
+    return { vault, token };
   }
 
-  async function verify(actor: Actor): Promise<Vault> {
+  async function verify(actor: Actor, id?: string): Promise<Vault> {
     const token = keeper.vault().pending;
-    if (token === null)
+    if (token === null && id === undefined)
       throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
+    if (token === null || token.id !== (id ?? token.id)) throw superseded();
     await prove(token);
-    return keeper.move('token.verify', actor, (vault) => markVerified(vault, token.id, clock.now()));
+    return keeper.move('token.verify', actor, (vault) => {
+      if (vault.pending?.id !== token.id) throw superseded();
+      return markVerified(vault, token.id, clock.now());
+    });
   }
+
+  const activatePending = (force: boolean, actor: Actor, id?: string): Promise<Vault> =>
+    keeper.move('token.activate', actor, (vault) => {
+      if (id !== undefined && vault.active?.id === id) return vault;
+      if (id !== undefined && vault.pending?.id !== id) throw superseded();
+      return activate(vault, force, clock.now());
+    });
 
   async function prove(token: Token): Promise<void> {
     const target = options.probeTarget();
@@ -99,29 +132,46 @@ export function createRotation(options: RotationOptions): Rotation {
     });
   }
 
-  async function rotate(from: NewToken | null, force: boolean, actor: Actor): Promise<Vault> {
-    const staged = from === null ? await mint(actor) : await stageToken(from, actor);
-    if (staged.pending === null) return staged;
+  async function prepare(from: NewToken | null, force: boolean, actor: Actor): Promise<string | null> {
+    const { vault: staged, token } = from === null ? await mint(actor) : await stageToken(from, actor);
+    if (staged.pending?.id !== token.id) return null;
     try {
-      await verify(actor);
+      await verify(actor, token.id);
     } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
       if (!force) {
         await keeper.move('token.discard', actor, (vault) =>
-          vault.pending?.id === staged.pending?.id ? discard(vault) : vault,
+          vault.pending?.id === token.id ? discard(vault) : vault,
         );
         throw error;
       }
     }
-    return keeper.move('token.activate', actor, (vault) => activate(vault, force));
+    return token.id;
   }
 
   return {
-    stage: stageToken,
-    mint,
+    stage: async (from, actor) => (await stageToken(from, actor)).vault,
+    plant: (from, actor) => {
+      const token = newToken(from);
+      return keeper.move('token.stage', actor, (vault) =>
+        hasSeen(vault, token.fingerprint) ? vault : stage(vault, token),
+      );
+    },
+    mint: async (actor) => (await mint(actor)).vault,
     verify,
-    rotate,
-    activate: (force, actor) => keeper.move('token.activate', actor, (vault) => activate(vault, force)),
+    activate: activatePending,
     rollback: (actor) => keeper.move('token.rollback', actor, (vault) => rollback(vault, clock.now())),
     discard: (actor) => keeper.move('token.discard', actor, discard),
+    prepare,
+    async rotate(from, force, actor) {
+      const id = await prepare(from, force, actor);
+      return id === null ? keeper.vault() : activatePending(force, actor, id);
+    },
   };
+}
+
+function superseded(): GatewayError {
+  return new GatewayError('conflict', {
+    detail: 'Another token was put in its place in between; try again.',
+  });
 }

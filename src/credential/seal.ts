@@ -7,6 +7,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import type { Secret } from '../config/secret.js';
 
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -15,8 +17,6 @@ export interface Sealer {
   seal(plain: Buffer, context: string): string;
   /** @throws SealError when no key opens it, or it belongs to another context. */
   open(sealed: string, context: string): Buffer;
-  /** Whether a text is sealed under the first key. */
-  isCurrent(sealed: string): boolean;
 }
 
 export class SealError extends Error {
@@ -33,31 +33,43 @@ export function createSealer(masterKey: Secret): Sealer {
     seal(plain, context) {
       const key = keys()[0] as Key;
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', key.bytes, nonce).setAAD(Buffer.from(context));
+      const cipher = createCipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES });
+      cipher.setAAD(Buffer.from(context));
       const sealed = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
       return `1.${key.id}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
     },
     open(text, context) {
-      const [version, id, nonce, body] = text.split('.');
-      const key = keys().find((candidate) => candidate.id === id);
-      if (version !== '1' || nonce === undefined || body === undefined) {
-        throw new SealError(`the sealed text of ${context} is damaged`);
-      }
+      const { keyId, nonce, body } = parseSealed(text, context);
+      const key = keys().find(({ id }) => id === keyId);
       if (key === undefined) {
-        throw new SealError(`GATEWAY_MASTER_KEY holds no key that opens ${context} (sealed under ${id})`);
+        throw new SealError(`GATEWAY_MASTER_KEY holds no key that opens ${context} (sealed under ${keyId})`);
       }
-      const bytes = Buffer.from(body, 'base64url');
+      const decipher = createDecipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(Buffer.from(context)).setAuthTag(body.subarray(-TAG_BYTES));
       try {
-        const decipher = createDecipheriv('aes-256-gcm', key.bytes, Buffer.from(nonce, 'base64url'))
-          .setAAD(Buffer.from(context))
-          .setAuthTag(bytes.subarray(-TAG_BYTES));
-        return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]);
+        return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]);
       } catch (error) {
         throw new SealError(`the sealed text of ${context} is damaged or was moved`, { cause: error });
       }
     },
-    isCurrent: (text) => text.split('.')[1] === keys()[0]?.id,
   };
+}
+
+/** Strict, so that there is one text for one sealed value: whatever was changed in it, it does not open. */
+function parseSealed(text: string, context: string) {
+  const [, keyId, nonce, body] =
+    /^1\.([0-9a-f]{8})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/.exec(text)?.map(String) ?? [];
+  const sealed = { keyId, nonce: decode(nonce), body: decode(body) };
+  if (sealed.nonce?.length !== NONCE_BYTES || sealed.body === null || sealed.body.length < TAG_BYTES) {
+    throw new SealError(`the sealed text of ${context} is damaged`);
+  }
+  return { keyId: sealed.keyId, nonce: sealed.nonce, body: sealed.body };
+}
+
+/** Base64url in its one proper spelling: Node's decoder takes any. */
+function decode(text = ''): Buffer | null {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : null;
 }
 
 interface Key {
@@ -65,8 +77,10 @@ interface Key {
   readonly bytes: Buffer;
 }
 
+/** The settings were checked at the start; a file may have been changed since. */
 function parseKey(text: string): Key {
   const bytes = Buffer.from(text.trim(), 'base64');
+  if (bytes.length !== KEY_BYTES) throw new SealError('GATEWAY_MASTER_KEY holds a key that is not 32 bytes');
   return {
     id: createHash('sha256').update('dsp-gateway key id').update(bytes).digest('hex').slice(0, 8),
     bytes,

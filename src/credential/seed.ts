@@ -15,24 +15,39 @@ export interface SeedOptions {
 
 /**
  * Stages, verifies and activates a token that was never in the vault. In an empty vault it is activated even
- * while nothing can prove it, for there is nothing to lose; a token the platform refuses is not.
+ * while nothing can prove it, for there is nothing to lose; a token the platform refuses is not, and stays pending.
+ *
+ * Several processes may do this at once, and one may have ended half-way: whoever finds the seed still pending
+ * takes it further.
  * @returns the vault afterwards
  */
 export async function plantSeed(seed: NewToken, options: SeedOptions): Promise<Vault> {
   const { keeper, rotation, logger } = options;
-  const vault = keeper.vault();
-  if (vault.seen.includes(fingerprintOf(seed.secret, options.pepper))) return vault;
-  await rotation.stage(seed, GATEWAY_ACTOR);
+  const { pending } = await rotation.plant(seed, GATEWAY_ACTOR);
+  const fingerprint = fingerprintOf(seed.secret, options.pepper);
+  if (pending?.fingerprint !== fingerprint || pending.source !== seed.source) return keeper.vault();
   try {
-    await rotation.verify(GATEWAY_ACTOR);
+    if (!(await isWorthActivating(pending.id, options))) return keeper.vault();
+    return await rotation.activate(true, GATEWAY_ACTOR, pending.id);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'conflict') throw error;
+    logger.warn({ reason: error.options.detail }, 'the seeded platform token was not activated');
+    return keeper.vault();
+  }
+}
+
+async function isWorthActivating(id: string, { keeper, rotation, logger }: SeedOptions): Promise<boolean> {
+  try {
+    await rotation.verify(GATEWAY_ACTOR, id);
+    return true;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
     const refused = error.options.internal === REFUSED;
-    if (vault.active !== null || refused) {
+    if (keeper.vault().active !== null || refused) {
       logger.warn({ reason: error.options.detail }, 'the seeded platform token stays pending');
-      return keeper.vault();
+      return false;
     }
     logger.warn('the seeded platform token is used without proof; set PLATFORM_PROBE to have it proven');
+    return true;
   }
-  return rotation.activate(true, GATEWAY_ACTOR);
 }

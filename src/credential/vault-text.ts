@@ -1,11 +1,9 @@
 /** The vault as it is stored: every token sealed, bound to its id and slot. */
-import type { Sealer } from './seal.js';
+import { SealError, type Sealer } from './seal.js';
 import type { Slot, Token, Vault } from './vault.js';
 
-const SLOTS: readonly Slot[] = ['active', 'pending', 'previous'];
-
 type StoredToken = Omit<Token, 'secret'> & { readonly sealed: string };
-type StoredVault = { readonly [slot in Slot]: StoredToken | null } & { readonly seen: readonly string[] };
+type StoredVault = { readonly [slot in Slot]: StoredToken | null } & Pick<Vault, 'seen' | 'healedAt'>;
 
 const context = (id: string, slot: Slot) => `token:${id}:${slot}`;
 
@@ -21,13 +19,14 @@ export function writeVault(vault: Vault, sealer: Sealer): string {
     pending: sealSlot('pending'),
     previous: sealSlot('previous'),
     seen: vault.seen,
+    healedAt: vault.healedAt,
   };
   return JSON.stringify(stored);
 }
 
 /** @throws SealError when a token does not open: wrong master key, damage, or a token moved between slots */
 export function readVault(text: string, sealer: Sealer): Vault {
-  const stored = JSON.parse(text) as StoredVault;
+  const stored = parse(text);
   const openSlot = (slot: Slot): Token | null => {
     const token = stored[slot];
     if (token === null) return null;
@@ -39,13 +38,15 @@ export function readVault(text: string, sealer: Sealer): Vault {
     pending: openSlot('pending'),
     previous: openSlot('previous'),
     seen: stored.seen,
+    healedAt: stored.healedAt,
   };
 }
 
-/** Whether every sealed token of a stored vault is sealed under the first master key. */
-export function isSealedUnderFirstKey(text: string, sealer: Sealer): boolean {
-  const stored = JSON.parse(text) as StoredVault;
-  return SLOTS.every(
-    (slot) => stored[slot] === null || sealer.isCurrent((stored[slot] as StoredToken).sealed),
-  );
+function parse(text: string): StoredVault {
+  try {
+    return JSON.parse(text) as StoredVault;
+  } catch {
+    // The parser's message quotes the text.
+    throw new SealError('the record of the token vault is damaged');
+  }
 }

@@ -23,6 +23,8 @@ export interface Token {
   /** False when `expiresAt` is the document's one year, counted from when the token was first seen. */
   readonly expiryKnown: boolean;
   readonly verifiedAt: string | null;
+  /** When the platform refused it and another took its place; null once it is made active by hand. */
+  readonly refusedAt: string | null;
 }
 
 export type Slot = 'active' | 'pending' | 'previous';
@@ -33,13 +35,19 @@ export interface Vault {
   readonly previous: Token | null;
   /** Fingerprints of every token that was ever in here, so that a seed is planted only once. */
   readonly seen: readonly string[];
+  /** ISO times of the last healings, newest last: all replicas together heal only so often. */
+  readonly healedAt: readonly string[];
 }
 
-export const EMPTY_VAULT: Vault = { active: null, pending: null, previous: null, seen: [] };
+export const EMPTY_VAULT: Vault = { active: null, pending: null, previous: null, seen: [], healedAt: [] };
 
 /** The document: "A token expires 1 year after it is generated." */
 export const LIFETIME_MS = 365 * 86_400_000;
 const MAX_SEEN = 1000;
+
+/** At most this many healings within this time: a platform that refuses what it hands out is not asked for ever. */
+const MAX_HEALINGS = 3;
+const HEALINGS_WITHIN_MS = 60_000;
 
 /** @param pepper keys the fingerprint, so that it cannot be compared outside of this gateway */
 export function fingerprintOf(secret: string, pepper: Buffer): string {
@@ -63,7 +71,14 @@ export function createToken(from: NewToken, pepper: Buffer, nowMs: number): Toke
     expiresAt: from.expiresAt ?? new Date(nowMs + LIFETIME_MS).toISOString(),
     expiryKnown: from.expiresAt !== null,
     verifiedAt: null,
+    refusedAt: null,
   };
+}
+
+/** Whether a token was ever in the vault. */
+export function hasSeen(vault: Vault, fingerprint: string): boolean {
+  const held = [vault.active, vault.pending, vault.previous].some((one) => one?.fingerprint === fingerprint);
+  return held || vault.seen.includes(fingerprint);
 }
 
 /** Puts a token beside the active one. A pending one that was there before is replaced. */
@@ -75,8 +90,9 @@ export function stage(vault: Vault, token: Token): Vault {
   return { ...vault, pending: token, seen };
 }
 
-/** Notes that the platform accepted the token in a slot. */
+/** Notes that the platform accepted the token in a slot; nothing when no slot holds it. */
 export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vault {
+  if (![vault.active, vault.pending, vault.previous].some((token) => token?.id === tokenId)) return vault;
   const verifiedAt = new Date(nowMs).toISOString();
   const mark = (token: Token | null) => (token?.id === tokenId ? { ...token, verifiedAt } : token);
   return {
@@ -88,9 +104,11 @@ export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vaul
 }
 
 /** Makes the pending token the active one; the active one becomes previous. */
-export function activate(vault: Vault, force: boolean): Vault {
+export function activate(vault: Vault, force: boolean, nowMs: number): Vault {
   if (vault.pending === null)
     throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
+  if (isExpired(vault.pending, nowMs))
+    throw new GatewayError('conflict', { detail: 'The pending token has expired.' });
   if (vault.pending.verifiedAt === null && !force) {
     throw new GatewayError('verification_failed', {
       detail: 'The pending token is not verified. Verify it first, or repeat with "force": true.',
@@ -106,7 +124,26 @@ export function rollback(vault: Vault, nowMs: number): Vault {
   if (isExpired(vault.previous, nowMs)) {
     throw new GatewayError('conflict', { detail: 'The previous token has expired.' });
   }
-  return { ...vault, active: vault.previous, previous: vault.active };
+  return { ...vault, active: { ...vault.previous, refusedAt: null }, previous: vault.active };
+}
+
+/** The platform handed out the active token once more: only its expiry may be new. */
+export function renew(vault: Vault, expiresAt: string, expiryKnown: boolean): Vault {
+  if (vault.active === null || Date.parse(expiresAt) <= Date.parse(vault.active.expiresAt)) return vault;
+  return { ...vault, active: { ...vault.active, expiresAt, expiryKnown } };
+}
+
+/** Whether a healing is due again, or too many were of late. A clock that was moved back does not block it. */
+export function mayHeal({ healedAt }: Vault, nowMs: number): boolean {
+  const lately = healedAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < HEALINGS_WITHIN_MS);
+  return lately.length < MAX_HEALINGS;
+}
+
+/** Notes that the active token was refused, and that another is about to take its place. */
+export function noteHealing(vault: Vault, nowMs: number): Vault {
+  const at = new Date(nowMs).toISOString();
+  const active = vault.active === null ? null : { ...vault.active, refusedAt: at };
+  return { ...vault, active, healedAt: [...vault.healedAt, at].slice(-MAX_HEALINGS) };
 }
 
 /** Forgets the pending token. */

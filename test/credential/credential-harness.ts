@@ -1,0 +1,154 @@
+/** The credential as the gateway wires it: keeper, rotation and healer of one replica or several, and a platform. */
+import { randomBytes } from 'node:crypto';
+import { Agent } from 'undici';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.js';
+import { fixedSecret } from '../../src/config/secret.js';
+import { createHealer, type Healer } from '../../src/credential/heal.js';
+import { createVaultKeeper, type VaultKeeper } from '../../src/credential/keeper.js';
+import { type Minted, mintToken } from '../../src/credential/mint.js';
+import { probeToken } from '../../src/credential/probe.js';
+import { createRotation, type Rotation } from '../../src/credential/rotation.js';
+import { createSealer } from '../../src/credential/seal.js';
+import type { Registry } from '../../src/registry/mirror.js';
+import { startSimulator } from '../../src/simulator/simulator.js';
+import type { Simulator } from '../../src/simulator/simulator-api.js';
+import type { Switches } from '../../src/simulator/switches.js';
+import type { Leases, Store } from '../../src/store/port.js';
+import type { AuditRecord } from '../../src/telemetry/audit.js';
+import type { RecordedLog } from '../support/recorded-log.js';
+import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
+
+export const ALICE = { name: 'alice', address: '10.0.0.1' };
+export const PEPPER = randomBytes(32);
+export const PROBE = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01';
+export const TOKEN_PATH = '/oauth/token';
+const MASTER_KEY = fixedSecret('GATEWAY_MASTER_KEY', randomBytes(32).toString('base64'));
+
+/** Wall and monotonic time that stand still until they are moved, together. */
+export interface StandingClock extends Clock {
+  advance(ms: number): void;
+}
+
+export function createStandingClock(iso = '2026-11-21T12:00:00Z'): StandingClock {
+  let passedMs = 0;
+  return {
+    now: () => Date.parse(iso) + passedMs,
+    monotonicMs: () => passedMs,
+    advance(ms) {
+      passedMs += ms;
+    },
+  };
+}
+
+export interface Credential {
+  readonly registry: Registry;
+  readonly keeper: VaultKeeper;
+  readonly rotation: Rotation;
+  readonly healer: Healer;
+  readonly log: RecordedLog;
+  readonly clock: StandingClock;
+}
+
+export interface CredentialOptions {
+  readonly store: Store;
+  readonly clock: StandingClock;
+  readonly baseUrl: URL;
+  /** Path and query of the probe; null for none. */
+  readonly probe?: string | null;
+  /** Null for no token request; a function instead of the real one. */
+  readonly mint?: 'request' | null | (() => Promise<Minted>);
+  readonly account?: Simulator['account'];
+  readonly leases?: Leases;
+}
+
+/** One replica on a store. */
+export async function openCredential(options: CredentialOptions): Promise<Credential> {
+  const { store, clock, baseUrl, probe = PROBE, mint = 'request', account } = options;
+  const { registry, log } = await openReplica(store, { clock });
+  const { logger } = log;
+  const keeper = createVaultKeeper({ registry, sealer: createSealer(MASTER_KEY), clock, logger });
+  const agent = new Agent();
+  onTestFinished(() => agent.destroy());
+  const request = (): Promise<Minted> =>
+    mintToken({
+      agent,
+      baseUrl,
+      tokenPath: TOKEN_PATH,
+      grantType: 'platform_dsp',
+      username: fixedSecret('PLATFORM_USERNAME', account?.username ?? 'me'),
+      password: fixedSecret('PLATFORM_PASSWORD', account?.password ?? 'pass'),
+      clientId: fixedSecret('PLATFORM_CLIENT_ID', String(account?.clientId ?? 7)),
+      clientSecret: fixedSecret('PLATFORM_CLIENT_SECRET', account?.clientSecret ?? 'secret'),
+      timeoutMs: 10_000,
+    });
+  const rules = { baseUrl, loginPaths: ['/login'] };
+  const rotation = createRotation({
+    keeper,
+    pepper: () => PEPPER,
+    clock,
+    mintToken: mint === 'request' ? request : mint,
+    probeTarget: () => probe,
+    probe: (target, secret) =>
+      probeToken(target, secret, { agent, rules, timeoutMs: 10_000, nowMs: clock.now() }),
+  });
+  const healer = createHealer({
+    keeper,
+    rotation,
+    canMint: mint !== null,
+    leases: options.leases ?? store.leases,
+    clock,
+    logger,
+  });
+  return { registry, keeper, rotation, healer, log, clock };
+}
+
+export interface Scene extends Credential {
+  readonly simulator: Simulator;
+  readonly store: Store;
+  /** Another replica on the same store. */
+  another(options?: Partial<CredentialOptions>): Promise<Credential>;
+  /** How often the platform was asked for a token. */
+  mints(): number;
+  /** Actions of the audit, oldest first. */
+  actions(): Promise<string[]>;
+  audit(): Promise<AuditRecord[]>;
+}
+
+/** A simulated platform, an embedded store without messages, and one replica. */
+export async function openScene(
+  options: Partial<CredentialOptions> & { readonly switches?: Partial<Switches> } = {},
+): Promise<Scene> {
+  const clock = createStandingClock();
+  const simulator = await startSimulator({ clock, switches: { rateLimitPerMinute: 0, ...options.switches } });
+  onTestFinished(() => simulator.close());
+  const store = withoutBus(await openEmbedded(clock));
+  const common = { store, clock, baseUrl: new URL(simulator.url), account: simulator.account, ...options };
+  const audit = async () =>
+    (await store.registry.readAudit(1000)).map(({ text }) => JSON.parse(text) as AuditRecord).toReversed();
+  return {
+    ...(await openCredential(common)),
+    simulator,
+    store,
+    another: (more = {}) => openCredential({ ...common, ...more }),
+    mints: () => simulator.calls.filter(({ path }) => path === TOKEN_PATH).length,
+    audit,
+    actions: async () => (await audit()).map(({ action }) => action),
+  };
+}
+
+/** The secrets in the slots, for a look at the whole vault at once. */
+export function secretsIn({ keeper }: Pick<Credential, 'keeper'>) {
+  const { active, pending, previous } = keeper.vault();
+  return {
+    active: active?.secret ?? null,
+    pending: pending?.secret ?? null,
+    previous: previous?.secret ?? null,
+  };
+}
+
+export const staged = (secret: string, expiresAt: string | null = null) => ({
+  secret,
+  source: 'staged' as const,
+  expiresAt,
+});
