@@ -58,10 +58,12 @@ export function assemble(ask: AssembleAsk): Assembled {
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
   const meta = format === 'json' ? writeMeta(ask, asOfMs, stale, rowCount) : '';
   const hashes = parts.map(({ header }) => header.hash);
+  // Columns stand in the order in which the platform first showed them, which the rows in date order need not tell.
+  const columns = format === 'csv' ? JSON.stringify(unionColumns(parts)) : '';
   return {
     status: 200,
     contentType: CONTENT_TYPES[format],
-    tag: digest([format, String(ask.bom), meta, ...hashes]).slice(0, 22),
+    tag: digest([format, String(ask.bom), meta, columns, ...hashes]).slice(0, 22),
     asOfMs,
     freshUntilMs: Math.min(...all.map(({ header }) => header.fetchedAt + freshForMs(header, rules))),
     stale,

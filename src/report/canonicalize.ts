@@ -13,7 +13,7 @@ import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from './jso
 import { type Kind, nameFault, type ParameterTable } from './parameters.js';
 import { resolvePeriod } from './period.js';
 import { parseQueryText, type QueryPair } from './query-text.js';
-import { readJson, readText } from './values.js';
+import { isInteger, readJson, readText } from './values.js';
 
 export type Place = 'query' | 'body';
 
@@ -140,11 +140,13 @@ interface Read {
 function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): Given[] {
   const byName = new Map<string, { list: boolean; values: string[] }>();
   for (const { name, value } of parseQueryText(text)) {
-    const fault = name.startsWith('_') ? null : nameFault(name, table);
+    const own = name.startsWith('_');
+    const fault = own ? null : nameFault(name, table);
     if (fault !== null) faults.push({ param: name, message: fault });
     else {
-      const bare = name.endsWith('[]') ? name.slice(0, -2) : name;
-      const list = name.endsWith('[]');
+      // The gateway's own parameters take no lists: `_format[]` is an unknown name.
+      const list = !own && name.endsWith('[]');
+      const bare = list ? name.slice(0, -2) : name;
       const entry = byName.get(bare) ?? { list, values: [] };
       const isSet = table.kinds.get(bare) === 'set';
       if (byName.has(bare) && !isSet && !(list && entry.list)) {
@@ -258,7 +260,8 @@ function accountOf(given: readonly Given[], fields: readonly string[]): string |
   for (const field of fields) {
     const one = given.find(({ name }) => name === field);
     const text = one === undefined ? null : scalar(one);
-    if (text !== null) return text;
+    // What is no id is refused as such; until then nothing may be looked up by it.
+    if (text !== null && isInteger(text)) return text;
   }
   return null;
 }

@@ -33,7 +33,7 @@ export interface Facts {
    * fetch, at least an hour after the first, said the same.
    */
   readonly emptyTail: 'no' | 'unconfirmed' | 'confirmed';
-  /** Set when RFC 9111 decides instead (`freshness: origin`). */
+  /** Set when RFC 9111 decides instead (`freshness: origin`); such an answer is never served stale. */
   readonly originMs: number | null;
 }
 
@@ -77,6 +77,8 @@ export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): Sta
   if (facts.fetchedAt > nowMs + MAX_FUTURE_MS) return 'absent';
   const pastMs = nowMs - facts.fetchedAt - freshForMs(facts, rules);
   if (pastMs < 0) return 'fresh';
+  // RFC 9111, section 4.2.4: what the platform forbids to serve stale is not told apart here, so nothing is.
+  if (facts.originMs !== null) return 'absent';
   if (pastMs < rules.staleWhileRevalidateMs) return 'revalidate';
   return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
 }

@@ -17,13 +17,14 @@ export interface GatewayOptions {
 }
 
 const FORMATS: readonly string[] = ['json', 'csv', 'ndjson', 'raw'];
-const FLAG: Readonly<Record<string, boolean>> = {
-  '1': true,
-  true: true,
-  '0': false,
-  false: false,
-  '': false,
-};
+/** A map, for on an object `constructor` would be a value too. */
+const FLAG: ReadonlyMap<string, boolean> = new Map([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+  ['', false],
+]);
 
 /** @param pairs each name once; faults are added to `faults` */
 export function readGatewayOptions(pairs: readonly QueryPair[], faults: FieldFault[]): GatewayOptions {
@@ -33,7 +34,7 @@ export function readGatewayOptions(pairs: readonly QueryPair[], faults: FieldFau
     else faults.push({ param: name, message: `is not known; allowed are ${GATEWAY_PARAMETERS.join(', ')}` });
   }
   const flag = (name: GatewayParameter): boolean => {
-    const value = FLAG[given.get(name) ?? ''];
+    const value = FLAG.get(given.get(name) ?? '');
     if (value === undefined) faults.push({ param: name, message: 'must be 1 or 0' });
     return value ?? false;
   };

@@ -67,15 +67,36 @@ export function bodyHash(body: Buffer): string {
 /** Whether a decoded header is one of the forms above; anything else in the store counts as absent. */
 export function isPartHeader(value: unknown): value is PartHeader {
   if (typeof value !== 'object' || value === null) return false;
-  const header = value as Partial<PartHeader>;
-  const known = header.form === 'rows' || header.form === 'bytes' || header.form === 'refusal';
+  const header = value as Readonly<Record<string, unknown>>;
   return (
-    known &&
-    typeof header.fetchedAt === 'number' &&
-    typeof header.fetchStartedAt === 'number' &&
-    typeof header.fetchedOn === 'number' &&
+    hasFacts(header) &&
     typeof header.seq === 'number' &&
     typeof header.hash === 'string' &&
-    Array.isArray(header.accounts)
+    areTexts(header.accounts) &&
+    (header.form === 'rows' ? hasRows(header) : hasBytes(header))
   );
+}
+
+function hasFacts(header: Readonly<Record<string, unknown>>): boolean {
+  const { fetchedAt, fetchStartedAt, fetchedOn, lastDay, originMs } = header;
+  return (
+    [fetchedAt, fetchStartedAt, fetchedOn].every((value) => typeof value === 'number') &&
+    (lastDay === null || typeof lastDay === 'string') &&
+    (originMs === null || typeof originMs === 'number') &&
+    ['bounded', 'open', 'undeclared'].includes(header.kind as string) &&
+    ['no', 'unconfirmed', 'confirmed'].includes(header.emptyTail as string)
+  );
+}
+
+function hasRows({ columns, rowCount, paging }: Readonly<Record<string, unknown>>): boolean {
+  return areTexts(columns) && typeof rowCount === 'number' && typeof paging === 'object';
+}
+
+function hasBytes({ form, status, contentType }: Readonly<Record<string, unknown>>): boolean {
+  const known = form === 'bytes' || form === 'refusal';
+  return known && typeof status === 'number' && typeof contentType === 'string';
+}
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }

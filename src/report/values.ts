@@ -11,6 +11,11 @@ const FIRST_DAY = dayNumber('2000-01-01') as number;
 const DAYS_AHEAD = 366;
 const MAX_SET = 10_000;
 
+/** Whether a text is an integer in its one spelling, e.g. an account id. */
+export function isInteger(text: string): boolean {
+  return INT.test(text);
+}
+
 const ALLOWED = {
   int: 'must be a whole number without sign or leading zero, at most 16 digits',
   flag: 'must be 1 or true (on), 0, false or empty (off)',
@@ -24,7 +29,7 @@ export function readText(kind: Kind, values: readonly string[], today: number): 
   const value = values[0] as string;
   switch (kind) {
     case 'int':
-      return INT.test(value) ? { texts: [value] } : { fault: ALLOWED.int };
+      return isInteger(value) ? { texts: [value] } : { fault: ALLOWED.int };
     case 'flag':
       return readFlag(value);
     case 'date':
@@ -80,7 +85,7 @@ function readSet(values: readonly (string | null)[]): ReadValue {
   if (values.length === 0 || values.length > MAX_SET) return { fault: ALLOWED.set };
   const texts = new Set<string>();
   for (const value of values) {
-    if (value === null || !INT.test(value)) return { fault: ALLOWED.set };
+    if (value === null || !isInteger(value)) return { fault: ALLOWED.set };
     texts.add(value);
   }
   return { texts: [...texts].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) };

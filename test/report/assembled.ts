@@ -1,0 +1,27 @@
+/** Assembled answers in few words, for tests. */
+import type { AssembleAsk, Assembled } from '../../src/report/assemble.js';
+import { get } from './canonical-request.js';
+import { FETCHED_AT, RULES, rowsPart } from './parts.js';
+
+export const HOUR = 3_600_000;
+export const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-09&dateTo=2026-11-10';
+export const ROWS = [
+  { date: '2026-11-09', campaign_id: 7, spent: '12.3400' },
+  { date: '2026-11-10', campaign_id: 7, spent: '0.10', note: 'a, b' },
+];
+
+export function ask(changes: Partial<AssembleAsk> = {}, query = QUERY): AssembleAsk {
+  return {
+    report: get(query).report,
+    format: 'json',
+    parts: [rowsPart(ROWS, { byDate: true })],
+    totals: null,
+    days: false,
+    bom: false,
+    nowMs: FETCHED_AT + 1000,
+    rules: RULES,
+    ...changes,
+  };
+}
+
+export const bodyOf = (answer: Assembled): Buffer => answer.body();

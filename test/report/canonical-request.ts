@@ -1,0 +1,54 @@
+/** Short ways to canonicalise a request and to see what came of it. */
+import { GatewayError } from '../../src/errors.js';
+import { type CanonicalRequest, type CanonicalRules, canonicalize } from '../../src/report/canonicalize.js';
+import { dayNumber } from '../../src/report/days.js';
+import { type JsonObject, parseJson } from '../../src/report/json.js';
+import { parameterTable } from '../../src/report/parameters.js';
+import { buildPlatformCall, seriesId } from '../../src/report/platform-call.js';
+import { TODAY } from './question-model.js';
+
+const ACCOUNT_FIELDS = ['advertiserId', 'userId'];
+export const RULES: CanonicalRules = {
+  table: parameterTable(ACCOUNT_FIELDS),
+  accountFields: ACCOUNT_FIELDS,
+  accountPattern: /^(user|account|advertiser|client|customer|agency|owner|parent)ids?$/,
+  todayOf: () => dayNumber(TODAY) as number,
+};
+
+export const get = (query: string): CanonicalRequest =>
+  canonicalize({ endpoint: 'campaigns/get', method: 'GET', query, body: null }, RULES);
+
+export const post = (body: string, query = ''): CanonicalRequest =>
+  canonicalize(
+    { endpoint: 'campaigns/get', method: 'POST', query, body: parseJson(body) as JsonObject },
+    RULES,
+  );
+
+/** The names at fault; null when there is no fault. */
+export function faults(read: () => unknown): string[] | null {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'invalid_query') throw error;
+    return (error.options.errors ?? []).map(({ param }) => param);
+  }
+}
+
+/** What the cache knows a request by, with the form of its answer. */
+export function identity({ report, options }: CanonicalRequest): string {
+  return JSON.stringify([
+    seriesId(report, 'default', 'https://platform.example/'),
+    report.from.iso,
+    report.to.iso,
+    options.format,
+    options.totals,
+    options.days,
+    options.bom,
+  ]);
+}
+
+export const target = (request: CanonicalRequest): string =>
+  buildPlatformCall(request.report, request.report.from.iso, request.report.to.iso).target;
+export const sentBody = (request: CanonicalRequest): string | null =>
+  buildPlatformCall(request.report, request.report.from.iso, request.report.to.iso).body;

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { assemble } from '../../src/report/assemble.js';
+import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../src/report/describe.js';
+import { GATEWAY_PARAMETERS, parameterTable } from '../../src/report/parameters.js';
+import { get } from './canonical-request.js';
+import { FETCHED_AT, RULES, rowsPart } from './parts.js';
+
+interface Shown {
+  readonly properties: Readonly<Record<string, Shown>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean;
+}
+
+const TABLE = parameterTable(['advertiserId', 'userId']);
+const names = (schema: object) => Object.keys((schema as Shown).properties);
+
+describe('the description of a report call', () => {
+  it('names every parameter that its parser knows, and lets others pass', () => {
+    const known = [...TABLE.kinds.keys()].map((name) => (name === 'campaignIds' ? 'campaignIds[]' : name));
+    expect(names(describeQuery(TABLE)).toSorted()).toEqual([...known, ...GATEWAY_PARAMETERS].toSorted());
+    expect((describeQuery(TABLE) as Shown).additionalProperties).toBe(true);
+  });
+
+  it('names the members of a body, and the gateway’s own parameters beside it', () => {
+    expect(names(describeBody(TABLE))).toEqual([...TABLE.kinds.keys()]);
+    expect(names(OWN_QUERY)).toEqual([...GATEWAY_PARAMETERS]);
+  });
+
+  it('gives each kind of parameter its type', () => {
+    const { properties } = describeQuery(TABLE) as Shown;
+    expect(properties).toMatchObject({
+      advertiserId: { type: 'integer' },
+      byDate: { type: 'string', enum: ['1', 'true', '0', 'false'] },
+      dateFrom: { format: 'date' },
+      'campaignIds[]': { type: 'array' },
+      spentBased: { type: 'string' },
+    });
+    expect((describeBody(TABLE) as Shown).properties.byDate).toEqual({ type: 'boolean' });
+  });
+
+  it('names every member that an answer can have, and requires those that it always has', () => {
+    const meta = (ANSWER as Shown).properties.meta as Shown;
+    const paging = { page: 1, pages: 2, perPage: 1, total: 2 };
+    const answer = (full: boolean) =>
+      assemble({
+        report: get('dateFrom=2026-11-09&dateTo=2026-11-10').report,
+        format: 'json',
+        parts: [rowsPart([{ a: 1 }], full ? { paging } : {})],
+        totals: full ? rowsPart([{ a: 1 }]) : null,
+        days: full,
+        bom: false,
+        nowMs: FETCHED_AT,
+        rules: RULES,
+      });
+    const membersOf = (full: boolean) => Object.keys(JSON.parse(answer(full).body().toString()).meta);
+    expect(membersOf(true).toSorted()).toEqual(Object.keys(meta.properties).toSorted());
+    expect(membersOf(false).toSorted()).toEqual([...(meta.required ?? [])].toSorted());
+  });
+});

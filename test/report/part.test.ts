@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { bodyHash, isPartHeader, joinRows, type PartHeader, ROW_SEPARATOR } from '../../src/report/part.js';
+import { bytesPart, refusalPart, rowsPart } from './parts.js';
+
+const HEADERS: readonly PartHeader[] = [
+  rowsPart([{ advertiser_id: 1 }]).header,
+  bytesPart('{}').header,
+  refusalPart('{}').header,
+];
+
+describe('isPartHeader', () => {
+  it.each(HEADERS)('knows a header of form $form, also after it went through JSON', (header) => {
+    expect(isPartHeader(header)).toBe(true);
+    expect(isPartHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
+  });
+
+  // What an answer is made from: anything else in its place would be a fault in the middle of an answer.
+  const needed: Readonly<Record<PartHeader['form'], readonly string[]>> = {
+    rows: ['columns', 'rowCount', 'paging'],
+    bytes: ['status', 'contentType'],
+    refusal: ['status', 'contentType'],
+  };
+  const common = [
+    'fetchedAt',
+    'fetchStartedAt',
+    'fetchedOn',
+    'lastDay',
+    'kind',
+    'emptyTail',
+    'originMs',
+    'seq',
+    'accounts',
+    'hash',
+    'form',
+  ];
+
+  it.each(HEADERS)(
+    'takes a header of form $form for absent when a member is missing or of another type',
+    (header) => {
+      for (const name of [...common, ...needed[header.form]]) {
+        const { [name as keyof typeof header]: _, ...rest } = header;
+        expect(isPartHeader(rest), `without ${name}`).toBe(false);
+        expect(isPartHeader({ ...header, [name]: true }), `${name} true`).toBe(false);
+      }
+      expect(isPartHeader({ ...header, accounts: [1] })).toBe(false);
+    },
+  );
+
+  it.each([null, 1, 'rows', [], {}, { form: 'rows' }, { ...HEADERS[0], form: 'segment' }])(
+    'does not know %j',
+    (value) => {
+      expect(isPartHeader(value)).toBe(false);
+    },
+  );
+});
+
+describe('joinRows and bodyHash', () => {
+  it('joins rows so that every line is one row', () => {
+    const rows = [1, 2, 3].map((id) => ({ json: `{"id":${id}}`, date: null, columns: ['id'] }));
+    expect(joinRows(rows).toString().split(ROW_SEPARATOR)).toEqual(['{"id":1}', '{"id":2}', '{"id":3}']);
+    expect(joinRows([]).length).toBe(0);
+  });
+
+  it('tells bodies apart', () => {
+    expect(bodyHash(Buffer.from('a'))).toBe(bodyHash(Buffer.from('a')));
+    expect(bodyHash(Buffer.from('a'))).not.toBe(bodyHash(Buffer.from('b')));
+    expect(bodyHash(Buffer.from('a'))).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  });
+});
