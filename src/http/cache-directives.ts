@@ -34,7 +34,7 @@ export function readWish(header: string | undefined, mayRefresh: boolean): Wish 
 }
 
 function maxAge(directives: ReadonlyMap<string, string | undefined>): number | null {
-  if (directives.has('no-cache') || directives.has('no-store')) return 0;
+  if (directives.has('no-cache')) return 0;
   return seconds(directives.get('max-age'));
 }
 

@@ -6,18 +6,13 @@ import type { Format } from '../report/gateway-options.js';
 
 export type Coding = 'identity' | 'gzip' | 'br' | 'zstd';
 
-const MEDIA_TYPES: Readonly<Record<string, Format>> = {
-  'application/json': 'json',
-  'text/csv': 'csv',
-  'application/x-ndjson': 'ndjson',
-  'application/vnd.dsp.raw': 'raw',
-};
-const TYPE_OF: Readonly<Record<Format, string>> = {
-  json: 'application/json',
-  csv: 'text/csv',
-  ndjson: 'application/x-ndjson',
-  raw: 'application/vnd.dsp.raw',
-};
+/** With their charset, for some clients ask for it, and a range with a parameter fits no type without it. */
+const TYPES: readonly (readonly [Format, type: string])[] = [
+  ['json', 'application/json; charset=utf-8'],
+  ['csv', 'text/csv; charset=utf-8'],
+  ['ndjson', 'application/x-ndjson; charset=utf-8'],
+  ['raw', 'application/vnd.dsp.raw; charset=utf-8'],
+];
 
 /** What can be given; zstd only where the runtime has it. The caller's order decides among equals. */
 const CODINGS: readonly Coding[] = [
@@ -35,10 +30,11 @@ export function negotiateFormat(asked: Format | null, accept: string | undefined
   if (asked !== null) return asked;
   if (accept === undefined || accept.trim() === '' || accept === '*/*') return fallback;
   // The default comes first, for a range such as */* takes the first.
-  const offered = [TYPE_OF[fallback], ...Object.values(TYPE_OF).filter((type) => type !== TYPE_OF[fallback])];
-  const chosen = new Negotiator({ headers: { accept } }).mediaType(offered);
-  if (chosen === undefined) throw new GatewayError('not_acceptable');
-  return MEDIA_TYPES[chosen] as Format;
+  const offered = TYPES.toSorted(([a], [b]) => Number(b === fallback) - Number(a === fallback));
+  const chosen = new Negotiator({ headers: { accept } }).mediaType(offered.map(([, type]) => type));
+  const found = offered.find(([, type]) => type === chosen);
+  if (found === undefined) throw new GatewayError('not_acceptable');
+  return found[0];
 }
 
 /** Identity when nothing else fits: a body in plain form is better than none (RFC 9110, section 12.5.3). */

@@ -7,6 +7,8 @@ export interface Validators {
   readonly tag: string;
   readonly asOfMs: number;
   readonly freshUntilMs: number;
+  /** False when the platform forbade to keep it: then nobody on the way to the caller may either. */
+  readonly keep: boolean;
 }
 
 export const VARY = 'accept, accept-encoding, authorization, x-api-key';
@@ -16,14 +18,14 @@ export function entityTag(tag: string, coding: Coding): string {
   return coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`;
 }
 
+const ALL_CODINGS: readonly Coding[] = ['identity', 'gzip', 'br', 'zstd'];
+
 /** Whether the caller holds this answer already, in whatever coding. */
 export function isNotModified(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch
-    .split(',')
-    .map((one) => /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(one)?.[1]?.replace(/-(gzip|br|zstd)$/, ''))
-    .includes(tag);
+  const held = ifNoneMatch.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  return ALL_CODINGS.some((coding) => held.includes(entityTag(tag, coding)));
 }
 
 /** Headers that a 200 and a 304 share. */
@@ -39,7 +41,7 @@ export function cacheHeaders(
     etag: entityTag(validators.tag, coding),
     age: String(ageS),
     // Age counts against max-age, so what is left comes on top of it.
-    'cache-control': `private, max-age=${ageS + Math.max(0, leftS)}`,
+    'cache-control': validators.keep ? `private, max-age=${ageS + Math.max(0, leftS)}` : 'private, no-store',
     'cache-status': writeCacheStatus({ ...status, ttlS: leftS }),
     vary: VARY,
   };

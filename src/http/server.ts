@@ -1,6 +1,6 @@
 /** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   type FastifyBaseLogger,
@@ -60,19 +60,37 @@ export function createServer(options: ServerOptions): FastifyInstance {
         keywords: ['env', 'secret'],
       },
     },
-    http: { maxHeaderSize: options.maxHeaderBytes },
+    http: {
+      maxHeaderSize: options.maxHeaderBytes,
+      // Equal, for Node never ends a slow body while the time for headers is the longer one.
+      requestTimeout: options.requestTimeoutMs,
+      headersTimeout: options.requestTimeoutMs,
+      // Node looks for requests that take too long every 30 s; a caller would have that on top.
+      connectionsCheckingInterval: 1000,
+      // Checked below, where the answer is a problem document.
+      requireHostHeader: false,
+    },
     rewriteUrl: (request) => passGate(request.url ?? '', options.gate),
     clientErrorHandler: refuseBrokenRequest,
   });
   app.decorateRequest('trace', null as unknown as Trace);
+  const accounted = new WeakSet<FastifyRequest>();
+  const account = (request: FastifyRequest, status: number, durationMs: number, complete: boolean) => {
+    if (accounted.has(request)) return;
+    accounted.add(request);
+    logRequest(request, status, durationMs, plane, complete);
+    options.onDone(request, status, durationMs);
+  };
   app.addHook('onRequest', async (request, reply) => {
     request.trace = createTrace();
+    reply.raw.once('close', () => {
+      account(request, reply.raw.headersSent ? reply.statusCode : GONE, reply.elapsedTime, false);
+    });
     reply.header('x-request-id', request.id);
     refuseAmbiguous(request.raw);
   });
   app.addHook('onResponse', async (request, reply) => {
-    logRequest(request, reply.statusCode, reply.elapsedTime, plane);
-    options.onDone(request, reply.statusCode, reply.elapsedTime);
+    account(request, reply.statusCode, reply.elapsedTime, true);
   });
   registerProblems(app, options.problems);
   app.all(`${REFUSED_PREFIX}/:code`, (request, reply) => {
@@ -87,13 +105,19 @@ function passGate(target: string, rules: GateRules): string {
   return fault === null ? target : `${REFUSED_PREFIX}/${fault}`;
 }
 
-/** Two hosts or a body where none belongs: what the next reader would make of it cannot be known. */
+/** No host, two of them, or a body where none belongs: what the next reader would make of it cannot be known. */
 function refuseAmbiguous(raw: IncomingMessage): void {
   let hosts = 0;
   for (let index = 0; index < raw.rawHeaders.length; index += 2) {
     if (raw.rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
   }
   if (hosts > 1) throw new GatewayError('invalid_request', { detail: 'The request names two hosts.' });
+  if (hosts === 0 && raw.httpVersion !== '1.0') {
+    throw new GatewayError('invalid_request', {
+      detail: 'The request names no host.',
+      headers: { connection: 'close' },
+    });
+  }
   if (raw.method !== 'GET' && raw.method !== 'HEAD') return;
   const length = raw.headers['content-length'];
   if (raw.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')) {
@@ -106,18 +130,39 @@ function refuseAmbiguous(raw: IncomingMessage): void {
 
 /** Requests that Node's parser refuses never reach a route; they are answered on the socket. */
 function refuseBrokenRequest(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) return void socket.destroy();
   const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request';
   const problem = toProblem(new GatewayError(code), randomUUID());
   const body = JSON.stringify(problem);
   this.log.debug({ err: error }, 'a request could not be parsed');
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${problem.requestId}\r\nconnection: close\r\n\r\n${body}`,
   );
+  // Not only ended: whoever sends nonsense may keep its own half open for ever.
+  socket.destroySoon();
 }
 
-/** One line per request, whatever came of it. */
-function logRequest(request: FastifyRequest, status: number, durationMs: number, plane: string): void {
+/** Whether the answer to an earlier request is under way on this connection: a second one must not stand inside of it. */
+function isAnswering(socket: Socket): boolean {
+  // Where Node's own handler looks, too; there is no public way to know.
+  const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
+  return message?.headersSent ?? false;
+}
+
+/** As nginx has it: the caller was gone before there was an answer. */
+const GONE = 499;
+
+/**
+ * One line per request, whatever came of it.
+ * @param complete false when the connection ended before the answer did
+ */
+function logRequest(
+  request: FastifyRequest,
+  status: number,
+  durationMs: number,
+  plane: string,
+  complete: boolean,
+): void {
   const { trace } = request;
   const line = {
     plane,
@@ -131,6 +176,7 @@ function logRequest(request: FastifyRequest, status: number, durationMs: number,
     platformCalls: trace.platformCalls,
     platformMs: Math.round(trace.platformMs),
     rows: trace.rows,
+    ...(complete ? {} : { complete }),
     ...(trace.code === null ? {} : { code: trace.code }),
     ...(trace.cause === undefined ? {} : { cause: describe(trace.cause) }),
   };

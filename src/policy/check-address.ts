@@ -15,25 +15,33 @@ export function checkAddress({
     throw new GatewayError('ip_forbidden');
 }
 
-/** Whether a text is an address or a CIDR range, IPv4 or IPv6. */
+/** Whether a text is an address or a CIDR range, IPv4 or IPv6, written out in full. */
 export function isAddressRange(text: string): boolean {
-  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text) && isFullAddress(text);
+  return parseRange(text) !== null;
 }
 
-/** ipaddr.js also takes `127.1` and `0x7f000001`; in an allow list they are more likely slips. */
-function isFullAddress(text: string): boolean {
-  return text.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(text);
+type Range = readonly [network: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
+
+/** ipaddr.js also takes `127.1`, `10/8` and `0x7f000001`; in an allow list they are more likely slips. */
+function parseRange(text: string): Range | null {
+  const isRange = text.includes('/');
+  if (text.includes(':')) {
+    if (isRange) return ipaddr.IPv6.isValidCIDR(text) ? unmapped(ipaddr.IPv6.parseCIDR(text)) : null;
+    return ipaddr.IPv6.isValid(text) ? unmapped([ipaddr.IPv6.parse(text), 128]) : null;
+  }
+  if (isRange) return ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ? ipaddr.IPv4.parseCIDR(text) : null;
+  return ipaddr.IPv4.isValidFourPartDecimal(text) ? [ipaddr.IPv4.parse(text), 32] : null;
 }
 
-/** IPv4 addresses mapped into IPv6 (`::ffff:10.0.0.1`) count as IPv4. */
-function isInRange(address: string, range: string): boolean {
-  if (!ipaddr.isValid(address) || !isAddressRange(range)) return false;
+/** IPv4 addresses mapped into IPv6 (`::ffff:10.0.0.1`) count as IPv4, in lists as in callers. */
+function unmapped([network, bits]: readonly [ipaddr.IPv6, number]): Range {
+  return network.isIPv4MappedAddress() && bits >= 96 ? [network.toIPv4Address(), bits - 96] : [network, bits];
+}
+
+function isInRange(address: string, text: string): boolean {
+  const range = parseRange(text);
+  if (range === null || !ipaddr.isValid(address)) return false;
   const caller = ipaddr.process(address);
-  const [network, bits] = range.includes('/')
-    ? ipaddr.parseCIDR(range)
-    : ([ipaddr.process(range), null] as const);
-  if (caller.kind() !== network.kind()) return false;
-  return bits === null
-    ? caller.toNormalizedString() === network.toNormalizedString()
-    : caller.match(network as ipaddr.IPv4, bits);
+  const [network, bits] = range;
+  return caller.kind() === network.kind() && caller.match(network as ipaddr.IPv4, bits);
 }

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createPurges, type PurgeScope, type PurgeSubject } from '../../src/cache/purges.js';
+import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
+
+const AUDIT = '{"action":"cache.purge"}';
+const subject = (changes: Partial<PurgeSubject> = {}): PurgeSubject => ({
+  seq: 0,
+  advertiserId: '1',
+  endpoint: 'campaigns/get',
+  from: '2026-11-10',
+  to: '2026-11-12',
+  ...changes,
+});
+
+async function openPurges() {
+  const { registry, store } = await openReplica(await openEmbedded());
+  return { purges: createPurges(registry), registry, store };
+}
+
+describe('createPurges', () => {
+  it('has nothing purged at first', async () => {
+    const { purges } = await openPurges();
+    expect(purges.seq).toBe(0);
+    expect(purges.isPurged(subject())).toBe(false);
+  });
+
+  it.each<[string, PurgeScope, Partial<PurgeSubject>, boolean]>([
+    ['all', {}, {}, true],
+    ['all, of an entry that knows nothing of itself', {}, { advertiserId: null, from: null, to: null }, true],
+    ['its advertiser', { advertiserId: '1' }, {}, true],
+    ['another advertiser', { advertiserId: '2' }, {}, false],
+    ['an advertiser, of an entry without one', { advertiserId: '2' }, { advertiserId: null }, true],
+    ['its endpoint', { endpoint: 'campaigns/get' }, {}, true],
+    ['another endpoint', { endpoint: 'creatives/get' }, {}, false],
+    ['days before', { to: '2026-11-09' }, {}, false],
+    ['days up to its first', { to: '2026-11-10' }, {}, true],
+    ['days from its last', { from: '2026-11-12' }, {}, true],
+    ['days after', { from: '2026-11-13' }, {}, false],
+    ['days inside', { from: '2026-11-11', to: '2026-11-11' }, {}, true],
+    ['days around', { from: '2026-01-01', to: '2026-12-31' }, {}, true],
+    [
+      'days, of an entry without a period',
+      { from: '2020-01-01', to: '2020-01-02' },
+      { from: null, to: null },
+      true,
+    ],
+    ['days, of an entry without an end', { from: '2027-01-01' }, { to: null }, true],
+    ['days, of an entry without an end that begins later', { to: '2026-11-09' }, { to: null }, false],
+    ['its endpoint and another advertiser', { endpoint: 'campaigns/get', advertiserId: '2' }, {}, false],
+    ['its advertiser on other days', { advertiserId: '1', from: '2026-12-01' }, {}, false],
+  ])('a purge of %s', async (_what, scope, changes, expected) => {
+    const { purges } = await openPurges();
+    await purges.append(scope, AUDIT);
+    expect(purges.isPurged(subject(changes))).toBe(expected);
+    expect(purges.isPurged(subject({ ...changes, seq: purges.seq }))).toBe(false);
+  });
+
+  it('agrees with a list that forgets nothing', async () => {
+    const day = fc.constantFrom('2026-11-09', '2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13');
+    const scope = fc.record(
+      {
+        advertiserId: fc.constantFrom('1', '2'),
+        endpoint: fc.constantFrom('campaigns/get', 'x'),
+        from: day,
+        to: day,
+      },
+      { requiredKeys: [] },
+    );
+    const { purges } = await openPurges();
+    const all: (PurgeScope & { seq: number })[] = [];
+    await fc.assert(
+      fc.asyncProperty(scope, fc.nat(), async (next, seed) => {
+        const seq = purges.seq + 1;
+        await purges.append(next, AUDIT);
+        all.push({ ...next, seq });
+        const asked = subject({
+          seq: seed % (seq + 1),
+          advertiserId: seed % 3 === 0 ? null : String(1 + (seed % 2)),
+        });
+        const expected = all.some(
+          (record) =>
+            record.seq > asked.seq &&
+            (record.advertiserId ?? asked.advertiserId ?? '') ===
+              (asked.advertiserId ?? record.advertiserId ?? '') &&
+            (record.endpoint ?? asked.endpoint) === asked.endpoint &&
+            (record.from ?? '') <= (asked.to as string) &&
+            (record.to ?? '9') >= (asked.from as string),
+        );
+        expect(purges.isPurged(asked)).toBe(expected);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('stays short, and when it forgets a record purges rather too much than too little', async () => {
+    const { purges, registry } = await openPurges();
+    for (let at = 1; at <= 201; at++) await purges.append({ advertiserId: String(1000 + at) }, AUDIT);
+    expect(purges.seq).toBe(201);
+    const records = JSON.parse(registry.get('purges')?.value ?? '') as { seq: number }[];
+    expect(records.length).toBeLessThanOrEqual(200);
+    const other = (seq: number) => purges.isPurged(subject({ seq, advertiserId: '5' }));
+    const [oldest] = records as [{ seq: number }];
+    expect([other(0), other(oldest.seq - 1), other(oldest.seq), other(200)]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    // What is still listed one by one goes on matching alone.
+    expect(purges.isPurged(subject({ seq: 200, advertiserId: '1201' }))).toBe(true);
+    await purges.append({ advertiserId: '7' }, AUDIT);
+    expect(purges.seq).toBe(202);
+  });
+
+  it('writes its audit line in the same commit', async () => {
+    const { purges, store } = await openPurges();
+    await purges.append({ endpoint: 'a' }, AUDIT);
+    expect((await store.registry.readAudit(1)).map(({ text }) => text)).toEqual([AUDIT]);
+  });
+});
+
+describe('createPurges on two replicas', () => {
+  it('tells the other replica by a message', async () => {
+    const store = await openEmbedded();
+    const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
+    const [here, there] = [createPurges(one.registry), createPurges(two.registry)];
+    await here.append({ advertiserId: '1' }, AUDIT);
+    await expect.poll(() => there.isPurged(subject())).toBe(true);
+    expect(there.seq).toBe(here.seq);
+  });
+
+  it('is found by polling when the message is lost', async () => {
+    const store = await openEmbedded();
+    const one = await openReplica(store);
+    const two = await openReplica(withoutBus(store), { pollMs: 20 });
+    const there = createPurges(two.registry);
+    await createPurges(one.registry).append({}, AUDIT);
+    await expect.poll(() => there.isPurged(subject())).toBe(true);
+  });
+
+  it('loses none of the purges that both make at once', async () => {
+    const store = await openEmbedded();
+    const [one, two] = await Promise.all([openReplica(withoutBus(store)), openReplica(withoutBus(store))]);
+    const [here, there] = [createPurges(one.registry), createPurges(two.registry)];
+    await Promise.all([
+      here.append({ advertiserId: '1' }, AUDIT),
+      there.append({ advertiserId: '2' }, AUDIT),
+      here.append({ advertiserId: '3' }, AUDIT),
+      there.append({ advertiserId: '4' }, AUDIT),
+    ]);
+    await Promise.all([one.registry.refresh(), two.registry.refresh()]);
+    for (const purges of [here, there]) {
+      expect(purges.seq).toBe(4);
+      const purged = ['1', '2', '3', '4', '5'].map((advertiserId) =>
+        purges.isPurged(subject({ advertiserId })),
+      );
+      expect(purged).toEqual([true, true, true, true, false]);
+    }
+  });
+
+  it('is there after a restart', async () => {
+    const store = await openEmbedded();
+    await createPurges((await openReplica(store)).registry).append({ advertiserId: '1' }, AUDIT);
+    const again = createPurges((await openReplica(store)).registry);
+    expect(again.isPurged(subject())).toBe(true);
+  });
+});

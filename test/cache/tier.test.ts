@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { createCacheTier } from '../../src/cache/tier.js';
+import { type CacheStore, StoreUnavailable } from '../../src/store/port.js';
+import { createRecordedLog } from '../support/recorded-log.js';
+import { openEmbedded } from '../support/shared-registry.js';
+
+async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => store) {
+  const log = createRecordedLog();
+  const faults: string[] = [];
+  const { cache } = await openEmbedded();
+  const tier = createCacheTier({
+    store: wrap(cache),
+    logger: log.logger,
+    onFault: (fault) => void faults.push(fault),
+  });
+  return { tier, cache, log, faults };
+}
+
+const ENTRY = { header: { form: 'rows' }, body: Buffer.from('{"a":1}'), ttlMs: 60_000 };
+
+describe('createCacheTier', () => {
+  it('keeps entries and gives them back in the order asked for', async () => {
+    const { tier, faults } = await openTier();
+    expect(
+      await tier.write([
+        { key: 'a', ...ENTRY },
+        { key: 'b', ...ENTRY, body: Buffer.alloc(0) },
+      ]),
+    ).toBe(true);
+    const { entries, degraded } = await tier.read(['b', 'x', 'a']);
+    expect(entries.map((entry) => entry?.body.toString() ?? null)).toEqual(['', null, '{"a":1}']);
+    expect(entries[2]?.header).toEqual({ form: 'rows' });
+    expect([degraded, faults]).toEqual([false, []]);
+  });
+
+  it('R8 takes what is damaged or foreign for absent, says so, and counts it', async () => {
+    const { tier, cache, log, faults } = await openTier();
+    await tier.write([{ key: 'whole', ...ENTRY }]);
+    await cache.setMany([{ key: 'foreign', value: Buffer.from('{"data":[]}'), ttlMs: 1000 }]);
+    const { entries, degraded } = await tier.read(['foreign', 'whole']);
+    expect(entries.map((entry) => entry === null)).toEqual([true, false]);
+    expect([degraded, faults]).toEqual([false, ['damaged']]);
+    expect(log.lines).toEqual([{ level: 'warn', key: 'foreign', msg: 'a damaged cache entry was ignored' }]);
+  });
+
+  it.each<[string, CacheStore['getMany'] & CacheStore['setMany']]>([
+    ['fails', async () => Promise.reject(new StoreUnavailable('away'))],
+    [
+      'throws at once',
+      () => {
+        throw new TypeError('a defect');
+      },
+    ],
+  ])('answers as if nothing were cached when the store %s', async (_how, fail) => {
+    const { tier, log, faults } = await openTier((store) => ({ ...store, getMany: fail, setMany: fail }));
+    expect(await tier.read(['a', 'b'])).toEqual({ entries: [null, null], degraded: true });
+    expect(await tier.write([{ key: 'a', ...ENTRY }])).toBe(false);
+    expect(faults).toEqual(['unavailable', 'unavailable']);
+    expect(log.messages('warn')).toEqual([
+      'the cache store failed while reading',
+      'the cache store failed while writing',
+    ]);
+  });
+});
