@@ -18,7 +18,12 @@ import { invalid } from './platform/interpret.js';
 import { admit, authorize, type Claims } from './policy/authorize.js';
 import { maySeeAccounts } from './policy/check-advertiser.js';
 import type { Assembled } from './report/assemble.js';
-import { type CanonicalReport, type CanonicalRules, canonicalize } from './report/canonicalize.js';
+import {
+  type CanonicalReport,
+  type CanonicalRequest,
+  type CanonicalRules,
+  canonicalize,
+} from './report/canonicalize.js';
 import { dayNumber } from './report/days.js';
 import type { FreshnessRules } from './report/freshness.js';
 import { seriesId, unsplit } from './report/platform-call.js';
@@ -72,6 +77,7 @@ interface How {
   readonly tier?: 'l1' | 'store';
   readonly stored?: boolean;
   readonly degraded?: boolean;
+  readonly keep?: boolean;
 }
 
 /** What of an answer its headers need. */
@@ -99,7 +105,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const method = call.method === 'POST' ? 'POST' : 'GET';
     const { endpoint, query } = call;
     const canonical = canonicalize({ endpoint, method, query, body: call.readBody() }, options.canonical);
-    authorize(caller, claimsOf(canonical.report, canonical.options.period, options.canonical.accountFields));
+    authorize(caller, claimsOf(canonical, options.canonical));
     const format = negotiateFormat(canonical.options.format, call.accept, caller.team.defaultFormat);
     return {
       caller,
@@ -176,13 +182,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   function answerHeaders(
     answer: Shown,
     { caller, trace }: Question,
-    { outcome, tier = 'store', stored = false, degraded = false }: How,
+    { outcome, tier = 'store', stored = false, degraded = false, keep = true }: How,
   ): Record<string, string> {
     if (!maySeeAccounts(caller, answer.accounts))
       throw invalid('the answer holds an account the team may not see');
     trace.outcome = outcome;
     trace.rows = answer.rowCount;
-    return cacheHeaders(answer, answer.coding, { outcome, tier, stored, degraded }, now());
+    return cacheHeaders({ ...answer, keep }, answer.coding, { outcome, tier, stored, degraded }, now());
   }
 
   return { report };
@@ -204,17 +210,19 @@ function holds({ ifNoneMatch }: ReportCall, { status, tag }: Pick<Assembled, 'st
   return status === 200 && isNotModified(ifNoneMatch, tag);
 }
 
-function claimsOf(report: CanonicalReport, period: string | null, accountFields: readonly string[]): Claims {
-  const { from, to } = report;
-  const rangeDays =
-    from.iso === null || to.iso === null
-      ? null
-      : (dayNumber(to.iso) as number) - (dayNumber(from.iso) as number) + 1;
+function claimsOf({ report, options }: CanonicalRequest, { accountFields, todayOf }: CanonicalRules): Claims {
   return {
     namesAccount: report.namesAccount,
     accounts: report.accounts,
     accountFields,
-    rangeDays,
-    rangeParam: period === null ? 'dateTo' : '_period',
+    rangeDays: rangeDays(report, todayOf(report.account)),
+    rangeParam: options.period === null ? 'dateTo' : '_period',
   };
+}
+
+/** A period without an end is taken to run to today: it must not be a way around the longest range. */
+function rangeDays({ from, to }: CanonicalReport, today: number): number | null {
+  if (from.iso === null) return null;
+  const last = to.iso === null ? today : (dayNumber(to.iso) as number);
+  return last - (dayNumber(from.iso) as number) + 1;
 }

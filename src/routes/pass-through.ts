@@ -2,20 +2,16 @@
  * Everything under `/api/v1/` that is not a report: streamed to the platform and back by @fastify/http-proxy, with
  * the gateway's client underneath, so that token, budget, pause and retries are the same for all calls.
  */
-import { pipeline, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import httpProxy, { type FastifyHttpProxyOptions } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/authenticate.js';
 import type { RouteRule } from '../config/schema.js';
 import { asGatewayError, GatewayError } from '../errors.js';
-import { parseJsonBody, requireJson } from '../http/json-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-import type { Call, PlatformClient, Response } from '../platform/client.js';
-import { type Headers, single } from '../platform/interpret.js';
-import { decoderOf } from '../platform/read-body.js';
-import { maskStream } from '../platform/scrub.js';
+import type { Call, PlatformClient } from '../platform/client.js';
 import { admit } from '../policy/authorize.js';
-import type { JsonObject } from '../report/json.js';
+import { type CleanAnswer, cleanAnswer, returnedHeaders } from '../stages/clean-answer.js';
 import type { Identify } from '../stages/identify.js';
 import {
   checkAccount,
@@ -26,6 +22,7 @@ import {
   type PassRules,
   scopeOf,
 } from '../stages/pass.js';
+import { takeBody } from '../stages/take-body.js';
 import { addCall } from '../telemetry/trace.js';
 
 export interface PassThroughOptions {
@@ -43,6 +40,8 @@ interface Passage {
   readonly query: string;
   /** The very bytes that were checked; null when the body is streamed. */
   readonly body: Buffer | null;
+  /** Aborted when the caller is gone. */
+  readonly gone: AbortSignal;
 }
 
 declare module 'fastify' {
@@ -67,18 +66,6 @@ const REQUEST_HEADERS = new Set([
   'prefer',
 ]);
 
-/** Of the platform's headers only these come back. */
-const RESPONSE_HEADERS = new Set([
-  'accept-ranges',
-  'content-disposition',
-  'content-language',
-  'content-length',
-  'content-range',
-  'content-type',
-  'etag',
-  'last-modified',
-]);
-
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Rides on the headers object from the route to the client: reply-from copies it, symbols and all. */
@@ -99,13 +86,13 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
       request: (request: ProxiedRequest, done: Done) =>
         void forward(request, options).then((response) => done(null, response), done),
     },
-    preHandler: async (request: FastifyRequest) => {
-      request.passage = await check(request, options);
+    preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
+      request.passage = { ...(await check(request, options)), gone: goneSignal(reply) };
     },
     handler: (request: FastifyRequest, reply: FastifyReply, destination: string, replyOptions: object) => {
       const body = request.passage?.body ?? null;
-      const bytes =
-        body === null ? {} : { body: body.length === 0 ? null : body, contentType: 'application/json' };
+      const contentType = request.headers['content-type'] ?? '';
+      const bytes = body === null ? {} : { body: body.length === 0 ? null : body, contentType };
       return reply.from(destination, { ...replyOptions, ...bytes });
     },
     replyOptions: {
@@ -127,7 +114,7 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
 async function check(
   request: FastifyRequest,
   { identify, rules, maxBodyBytes }: PassThroughOptions,
-): Promise<Passage> {
+): Promise<Omit<Passage, 'gone'>> {
   const [path = '', query = ''] = splitTarget(request.raw.url ?? '');
   request.trace.subject = path;
   request.trace.outcome = 'pass';
@@ -135,50 +122,29 @@ async function check(
   const rule = findRule(request.method, path, rules);
   admit({ caller, address: request.ip, scope: scopeOf(request.method, rule) });
   const checked = checkQuery(query);
-  const { body, parsed } = await readBody(request, mustReadBody(caller, rule), maxBodyBytes);
+  const { body, parsed } = await takeBody(
+    { stream: request.body as Readable | null | undefined, headers: request.headers },
+    mustReadBody(caller, rule),
+    maxBodyBytes,
+  );
   if (parsed !== null) checkBody(parsed);
   checkAccount(caller, rule, checked.pairs, parsed, rules);
   return { caller, rule, query: checked.text, body };
 }
 
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => {
+    // 499 as nginx has it: there is nobody to be told, this is for the log.
+    if (!raw.writableFinished)
+      gone.abort(new GatewayError('invalid_request', { status: 499, detail: 'The caller is gone.' }));
+  });
+  return gone.signal;
+}
+
 function splitTarget(target: string): [string, string] {
   const cut = target.indexOf('?');
   return cut < 0 ? [target, ''] : [target.slice(0, cut), target.slice(cut + 1)];
-}
-
-/** Small JSON is read even where it could be streamed: `_method` in it would change what the call does. */
-async function readBody(
-  request: FastifyRequest,
-  required: boolean,
-  maxBytes: number,
-): Promise<{ body: Buffer | null; parsed: JsonObject | null }> {
-  const stream = request.body as Readable | undefined;
-  if (stream === undefined || stream === null) return { body: null, parsed: null };
-  const { headers } = request;
-  const length = Number(headers['content-length'] ?? Number.NaN);
-  const isJson = /^\s*application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
-  if (!required && !(isJson && length <= maxBytes && headers['content-encoding'] === undefined)) {
-    return { body: null, parsed: null };
-  }
-  requireJson(headers['content-type'], headers['content-encoding']);
-  const body = await collect(stream, maxBytes);
-  return { body, parsed: parseJsonBody(body) };
-}
-
-async function collect(stream: Readable, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      throw new GatewayError('body_too_large', {
-        detail: `The body must be at most ${maxBytes} bytes.`,
-        headers: { connection: 'close' },
-      });
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function carry(request: FastifyRequest, headers: Record<string, unknown>): CarriedHeaders {
@@ -197,20 +163,15 @@ interface ProxiedRequest {
   readonly body: Call['body'];
 }
 
-interface ProxiedResponse {
-  readonly statusCode: number;
-  readonly headers: Headers;
-  readonly body: Readable;
-}
-
-type Done = (error: Error | null, response?: ProxiedResponse) => void;
+type Done = (error: Error | null, response?: CleanAnswer) => void;
 
 async function forward(
   { path, method, headers, body }: ProxiedRequest,
   options: PassThroughOptions,
-): Promise<ProxiedResponse> {
+): Promise<CleanAnswer> {
   const request = headers[REQUEST] as FastifyRequest;
-  const { caller, rule } = request.passage as Passage;
+  const { caller, rule, gone } = request.passage as Passage;
+  const isRead = method === 'GET' || method === 'HEAD';
   const sent: Record<string, string> = { 'accept-encoding': 'identity' };
   for (const [name, value] of Object.entries(headers)) {
     if (REQUEST_HEADERS.has(name) && value !== undefined) sent[name] = value;
@@ -222,43 +183,12 @@ async function forward(
       headers: sent,
       body: body === '' ? null : (body ?? null),
       team: caller.team.id,
-      kind: method === 'GET' || method === 'HEAD' ? 'read' : rule?.read ? 'post-read' : 'write',
+      kind: isRead ? 'read' : rule?.read ? 'post-read' : 'write',
       timeoutMs: options.timeoutMs,
+      // A write goes on: breaking it off would leave open what it did.
+      ...(isRead ? { signal: gone } : {}),
       onTry: (call) => addCall(request.trace, call),
     },
-    async (response) => clean(response, options.timeoutMs),
+    async (response) => cleanAnswer(response, method, options.timeoutMs),
   );
-}
-
-/** The platform's answer without its token, in plain coding, cut off when it falls silent. */
-function clean(response: Response, idleMs: number): ProxiedResponse {
-  const encoding = single(response.headers['content-encoding']);
-  const decoder = decoderOf(encoding, response.body);
-  const mask = maskStream(response.token);
-  const silence = setTimeout(() => response.body.destroy(new GatewayError('upstream_timeout')), idleMs);
-  response.body.on('data', () => silence.refresh());
-  response.body.once('close', () => clearTimeout(silence));
-  const ended = () => {};
-  const body =
-    decoder === null ? pipeline(response.body, mask, ended) : pipeline(response.body, decoder, mask, ended);
-  const { 'content-length': length, ...headers } = withoutToken(response);
-  // A decoded body has another length; a masked one has not.
-  return {
-    statusCode: response.status,
-    headers: decoder === null && length !== undefined ? { ...headers, 'content-length': length } : headers,
-    body,
-  };
-}
-
-function withoutToken({ headers, token }: Response): Headers {
-  return Object.fromEntries(Object.entries(headers).filter(([, value]) => !String(value).includes(token)));
-}
-
-function returnedHeaders(headers: Record<string, unknown>): Record<string, unknown> {
-  const kept = Object.entries(headers).filter(([name]) => RESPONSE_HEADERS.has(name.toLowerCase()));
-  return {
-    ...Object.fromEntries(kept),
-    'cache-control': 'private, no-store',
-    'cache-status': 'dsp-gateway; fwd=bypass',
-  };
 }

@@ -25,7 +25,11 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     const call = readCall(request, body);
     request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
     const { status, headers, body: content } = await report(call);
-    return reply.code(status).headers(headers).send(content);
+    // Not null, which is a JSON text of four bytes.
+    return reply
+      .code(status)
+      .headers(headers)
+      .send(content ?? undefined);
   };
   const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, null);
   for (const endpoint of endpoints) {

@@ -22,6 +22,7 @@ import {
 } from '../report/part.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import { RowsError } from '../report/rows.js';
+import { holdsToken } from './holds-token.js';
 
 export interface FetchAsk {
   readonly report: CanonicalReport;
@@ -104,7 +105,7 @@ function readAnswer(
   startedAt: number,
   options: FetchOptions,
 ): Fetched {
-  const rule = options.endpoints[ask.report.endpoint];
+  const rule = ruleOf(ask.report.endpoint, options);
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
   const caching = originCaching(response.headers, options.now());
   const facts: AnswerFacts = {
@@ -116,9 +117,11 @@ function readAnswer(
     originMs: rule?.freshness === 'origin' ? caching.originMs : null,
     seq: ask.seq,
   };
-  if (response.status !== 200 && response.status !== 203)
-    return refusalOf(response, contentType, body, facts);
-  if (body.includes(response.token)) throw invalid('the answer holds the platform token');
+  if (contentType.includes(response.token)) throw invalid('the content type holds the platform token');
+  if (response.status >= 400) return refusalOf(response, contentType, body, facts, caching.noStore);
+  // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
+  if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
+  if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
   if (isHtml(contentType, body)) throw invalid('the answer is an HTML page');
 
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
@@ -146,7 +149,7 @@ function readAnswer(
   if ('fault' in read) {
     return { kind: 'answer', rows: null, rowsFault: read.fault, bytes: bytes(read.accounts, 'no'), storable };
   }
-  const rows = rowsOf(read.normalized, ask, facts, response.token);
+  const rows = rowsOf(read.normalized, ask, facts);
   return {
     kind: 'answer',
     rows,
@@ -164,9 +167,10 @@ function refusalOf(
   contentType: string,
   body: Buffer,
   facts: AnswerFacts,
+  noStore: boolean,
 ): FetchedRefusal {
   const { status, token } = response;
-  const tainted = body.includes(token);
+  const tainted = holdsToken(body, token);
   const header: RefusalHeader = {
     ...facts,
     form: 'refusal',
@@ -181,14 +185,12 @@ function refusalOf(
   return {
     kind: 'refusal',
     refusal: { header, body: tainted ? Buffer.alloc(0) : body },
-    storable: REMEMBERED.includes(status),
+    storable: REMEMBERED.includes(status) && !noStore,
   };
 }
 
-function rowsOf(normalized: Normalized, ask: FetchAsk, facts: AnswerFacts, token: string): Part<RowsHeader> {
+function rowsOf(normalized: Normalized, ask: FetchAsk, facts: AnswerFacts): Part<RowsHeader> {
   const body = joinRows(normalized.rows);
-  // Escapes in the platform's JSON can spell the token so that its bytes do not show it.
-  if (body.includes(token)) throw invalid('the rows hold the platform token');
   const header: RowsHeader = {
     ...facts,
     form: 'rows',
@@ -200,6 +202,11 @@ function rowsOf(normalized: Normalized, ask: FetchAsk, facts: AnswerFacts, token
     paging: normalized.paging,
   };
   return { header, body };
+}
+
+/** An endpoint is a path of the caller's; `constructor` is not declared. */
+function ruleOf(endpoint: string, { endpoints }: FetchOptions): EndpointRule | undefined {
+  return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
 }
 
 function kindOf({ report, from, to }: FetchAsk, rule: EndpointRule | undefined): Facts['kind'] {

@@ -123,7 +123,7 @@ export function createGather(options: GatherOptions): Gather {
     degraded: boolean,
   ): Promise<Gathered> {
     try {
-      const flight = flights.join(keys.rows, () => fetchAndKeep(ask, keys, found));
+      const flight = flights.join(flightOf(keys), () => fetchAndKeep(ask, keys, found));
       const { fetched, stored } = await flight.result;
       const outcome = flight.leads ? (found === null ? 'miss' : 'refresh') : 'collapsed';
       return { part: choose(fetched, ask.form), outcome, stored, degraded, keep: fetched.storable };
@@ -137,6 +137,11 @@ export function createGather(options: GatherOptions): Gather {
         throw error;
       return { part: found, outcome: 'stale-if-error', stored: false, degraded, keep: true };
     }
+  }
+
+  /** Whoever asks after a purge must not be given what was asked for before it. */
+  function flightOf({ rows }: Keys): string {
+    return `${purges.seq} ${rows}`;
   }
 
   async function fetchAndKeep(ask: GatherAsk, keys: Keys, earlier: Part | null): Promise<Kept> {
@@ -168,11 +173,14 @@ export function createGather(options: GatherOptions): Gather {
 
   function refreshBehind(ask: GatherAsk, keys: Keys, found: Part): void {
     const { onTry: _, ...rest } = ask;
-    const work = flights
-      .join(keys.rows, () => fetchAndKeep({ ...rest, team: 'gateway' }, keys, found))
-      .result.catch((error: unknown) => {
-        logger.warn({ err: error, endpoint: ask.report.endpoint }, 'a refresh behind a stale answer failed');
-      });
+    // In a function of its own, for joining may be refused, and the stale answer is to be given even so.
+    const refresh = async () => {
+      await flights.join(flightOf(keys), () => fetchAndKeep({ ...rest, team: 'gateway' }, keys, found))
+        .result;
+    };
+    const work = refresh().catch((error: unknown) => {
+      logger.warn({ err: error, endpoint: ask.report.endpoint }, 'a refresh behind a stale answer failed');
+    });
     options.background(work);
   }
 }

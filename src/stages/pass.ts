@@ -20,9 +20,11 @@ export interface PassRules {
   readonly accountPattern: RegExp;
 }
 
-/** The declared rule for a route, if there is one. A path's last segment `*` stands for one segment. */
+/** The declared rule for a route, if there is one; a HEAD has that of its GET. A segment `*` stands for any one. */
 export function findRule(method: string, path: string, rules: PassRules): RouteRule | undefined {
-  return rules.routes.find((rule) => rule.method === method && matches(rule.path, path));
+  const forMethod = (wanted: string) =>
+    rules.routes.find((rule) => rule.method === wanted && matches(rule.path, path));
+  return forMethod(method) ?? (method === 'HEAD' ? forMethod('GET') : undefined);
 }
 
 function matches(pattern: string, path: string): boolean {
@@ -64,12 +66,23 @@ function nameFault(name: string): string {
 
 /** @throws GatewayError `invalid_body` for members that would change the method, or that no reader agrees on */
 export function checkBody(body: JsonObject): void {
-  if (body.names.includes('_method')) {
-    throw new GatewayError('invalid_body', {
-      errors: [{ param: '_method', message: 'is not passed through' }],
-    });
-  }
+  if (body.names.includes('_method')) throw methodOverride();
   refuseControlNames(body);
+}
+
+/** What the platform's framework reads as `_method`: it drops spaces in front, and takes dots for underscores. */
+const METHOD_OVERRIDE = /^ *[_.[]method(?:[\0[]|$)/;
+
+/** @throws GatewayError `invalid_body` for a form that would change the method */
+export function checkForm(body: Buffer): void {
+  const names = [...new URLSearchParams(`&${body.toString('latin1')}`).keys()];
+  if (names.some((name) => METHOD_OVERRIDE.test(name))) throw methodOverride();
+}
+
+function methodOverride(): GatewayError {
+  return new GatewayError('invalid_body', {
+    errors: [{ param: '_method', message: 'is not passed through' }],
+  });
 }
 
 function refuseControlNames(json: Json): void {
@@ -98,14 +111,20 @@ export function checkAccount(
   if (caller.team.advertisers === '*') return;
   if (rule === undefined || rule.account.length === 0) throw new GatewayError('route_forbidden');
   const accounts: NamedAccount[] = [
-    ...pairs
-      .filter(({ name }) => isAccountName(name, rules.accountPattern))
-      .map(({ name, value }) => ({ param: name, values: [value] })),
+    ...pairs.map((pair) => namedIn(pair, rules.accountPattern)),
     ...(body === null ? [] : [{ param: 'body', values: [...collectAccounts(body, rules.accountPattern)] }]),
     ...rule.account.flatMap((place) => declaredAccount(place, pairs, body)),
   ];
   const namesAccount = rule.account.some((place) => declaredAccount(place, pairs, body).length > 0);
   checkAdvertiser(caller, { accounts, namesAccount, accountFields: rule.account });
+}
+
+/** `advertisers[0][id]=2` names an account by all of its parts, as the same in a body would. */
+function namedIn({ name, value }: QueryPair, pattern: RegExp): NamedAccount {
+  if (isAccountName(name, pattern)) return { param: name, values: [value] };
+  const parts = name.split(/[[\]]+/).filter((part) => part !== '');
+  const document = parts.reduceRight<Json>((below, part) => new JsonObject([part], [below]), value);
+  return { param: name, values: [...collectAccounts(document, pattern)] };
 }
 
 /** @param place e.g. `query.advertiserId` or `body.userId` */

@@ -4,7 +4,10 @@ import { type DestinationStream, destination, type Logger, pino } from 'pino';
 const REDACTED = '[redacted]';
 /** A team key, whatever message it was pasted into. */
 const KEYS = /dgw_[0-9A-Za-z]{20,}(_[0-9A-Za-z]+)?/g;
-const BEARER = /\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi;
+/** Up to the end of the word; quotes and backslashes belong to the line's own JSON. */
+const BEARER = /\bBearer\s+[^\s"\\]{8,}/gi;
+/** Shorter ones would be found in every line. */
+const MIN_SECRET_LENGTH = 6;
 
 export interface LoggerOptions {
   readonly level: string;
@@ -68,9 +71,18 @@ function flush(sink: DestinationStream): void {
 }
 
 function scrub(line: string, secrets: readonly string[]): string {
-  let clean = line.replace(KEYS, REDACTED).replace(BEARER, `Bearer ${REDACTED}`);
+  let clean = line;
   for (const secret of secrets) {
-    if (secret.length >= 6 && clean.includes(secret)) clean = clean.replaceAll(secret, REDACTED);
+    if (secret.length < MIN_SECRET_LENGTH) continue;
+    for (const spelling of spellings(secret)) clean = clean.replaceAll(spelling, REDACTED);
   }
-  return clean;
+  return clean.replace(KEYS, REDACTED).replace(BEARER, `Bearer ${REDACTED}`);
+}
+
+/** As it stands in a URL, as JSON writes it in a line, and in a text that is JSON itself; longest first. */
+function spellings(secret: string): string[] {
+  const once = JSON.stringify(secret).slice(1, -1);
+  const twice = JSON.stringify(once).slice(1, -1);
+  const all = [secret, once, twice, encodeURIComponent(secret)];
+  return [...new Set(all)].sort((a, b) => b.length - a.length);
 }

@@ -57,33 +57,43 @@ export function createMetrics(gauges: Gauges): Metrics {
     labelNames: ['kind'],
     registers,
   });
-  const gauge = (name: string, help: string, read: () => number | null) =>
+  /** @param of how the values of several workers become one */
+  const gauge = (name: string, help: string, of: 'sum' | 'min' | 'max', read: () => number | null) =>
     new Gauge({
       name,
       help,
       registers,
+      aggregator: of,
       collect() {
         const value = read();
         if (value === null) this.remove();
         else this.set(value);
       },
     });
-  gauge('dsp_gateway_token_expiry_timestamp_seconds', 'When the active platform token expires.', () => {
-    const ms = gauges.tokenExpiresAtMs();
-    return ms === null ? null : ms / 1000;
-  });
-  gauge('dsp_gateway_store_up', 'Whether the store answers.', () => (gauges.storeOk() ? 1 : 0));
-  gauge('dsp_gateway_l1_bytes', 'Finished bodies in this process, bytes.', () => gauges.l1().bytes);
-  gauge('dsp_gateway_l1_entries', 'Finished bodies in this process.', () => gauges.l1().entries);
-  gauge('dsp_gateway_platform_calls_running', 'Platform calls under way.', () => gauges.budget().running);
+  gauge(
+    'dsp_gateway_token_expiry_timestamp_seconds',
+    'When the active platform token expires.',
+    'min',
+    () => {
+      const ms = gauges.tokenExpiresAtMs();
+      return ms === null ? null : ms / 1000;
+    },
+  );
+  gauge('dsp_gateway_store_up', 'Whether the store answers.', 'min', () => (gauges.storeOk() ? 1 : 0));
+  gauge('dsp_gateway_l1_bytes', 'Finished bodies in this process, bytes.', 'sum', () => gauges.l1().bytes);
+  gauge('dsp_gateway_l1_entries', 'Finished bodies in this process.', 'sum', () => gauges.l1().entries);
+  const { budget } = gauges;
+  gauge('dsp_gateway_platform_calls_running', 'Platform calls under way.', 'sum', () => budget().running);
   gauge(
     'dsp_gateway_platform_calls_queued',
     'Platform calls that wait for their turn.',
-    () => gauges.budget().queued,
+    'sum',
+    () => budget().queued,
   );
   gauge(
     'dsp_gateway_platform_pause_seconds',
     'Time left of the pause the platform asked for.',
+    'max',
     () => gauges.pauseMs() / 1000,
   );
 

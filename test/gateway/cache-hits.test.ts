@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import {
+  gatewayAt,
+  outcomeOf,
+  REPORT,
+  reportIn,
+  startGateway,
+  withGateway,
+} from '../support/start-gateway.js';
+import { DAY, SECOND } from '../support/test-clock.js';
+import { CURRENT, cacheOf, FINAL } from './reports.js';
+
+describe('a second call', () => {
+  it('is answered from memory, whoever makes it and however it is spelt', async () => {
+    const gateway = await withGateway();
+    const [one, other] = [await gateway.addTeam(), await gateway.addTeam({ advertisers: [1] })];
+    const first = await gateway.report(one, FINAL);
+    expect([cacheOf(first), first.headers.age]).toEqual(['fwd=miss; stored', '0']);
+    gateway.clock.advance(10 * SECOND);
+    const spelt = FINAL.split('&').reverse().join('&').replace('byCampaign=1', 'byDate=0&by%43ampaign=true');
+    const second = await gateway.report(other, spelt);
+    expect(cacheOf(second)).toBe('hit; ttl=2591990; detail=l1');
+    expect(second.body.equals(first.body)).toBe(true);
+    expect(second.headers).toMatchObject({
+      age: '10',
+      'cache-control': 'private, max-age=2592000',
+      etag: first.headers.etag,
+    });
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('of another form is made from the store', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    await gateway.report(key, FINAL);
+    for (const form of ['_format=csv', '_format=ndjson', '_days=1', '_format=raw', '_format=csv&_bom=1']) {
+      const query = `${FINAL}&${form}`;
+      expect(cacheOf(await gateway.report(key, query)), form).toBe('hit; ttl=2592000; detail=store');
+      expect(cacheOf(await gateway.report(key, query)), form).toBe('hit; ttl=2592000; detail=l1');
+    }
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('on another replica is answered from the store they share', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
+    const first = await gateway.report(key, FINAL);
+    const second = await replica.report(key, FINAL);
+    expect(cacheOf(second)).toBe('hit; ttl=2592000; detail=store');
+    expect(second.body.equals(first.body)).toBe(true);
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('of a replica that asks the platform in another account’s name gets nothing of this one’s', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const config = { platform: { account: 'other' } };
+    const replica = await gatewayAt(gateway.simulator, {
+      sharedStore: gateway.store,
+      clock: gateway.clock,
+      config,
+    });
+    await gateway.report(key, FINAL);
+    expect(cacheOf(await replica.report(key, FINAL))).toBe('fwd=miss; stored');
+  });
+
+  it('is a miss after a restart of memory and store alike', async () => {
+    const first = await startGateway();
+    await first.report(await first.addTeam(), FINAL);
+    await first.close();
+    const second = await withGateway();
+    expect(cacheOf(await second.report(await second.addTeam(), FINAL))).toBe('fwd=miss; stored');
+  });
+});
+
+describe('what is another question', () => {
+  it.each([
+    'advertiserId=2&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-15',
+    'advertiserId=1&byCampaign=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-15',
+    'advertiserId=1&byCampaign=1&dateFrom=2026-11-02&dateTo=2026-11-15',
+    'advertiserId=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-14',
+    `${FINAL}&spentBased=local`,
+    `${FINAL}&campaignIds=101`,
+    `${FINAL}&utm_source=x`,
+  ])('%s', async (query) => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    await gateway.report(key, FINAL);
+    expect(cacheOf(await gateway.report(key, query))).toBe('fwd=miss; stored');
+    expect(gateway.simulator.callCount).toBe(2);
+  });
+
+  it('a POST is another one than a GET, and the same as a POST in other words', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const post = (json: unknown, query = '') =>
+      gateway.call(`${REPORT}${query}`, { method: 'POST', key, json });
+    await gateway.report(key, FINAL);
+    const first = await post({
+      advertiserId: 1,
+      byCampaign: true,
+      dateFrom: '2026-11-01',
+      dateTo: '2026-11-15',
+    });
+    expect(cacheOf(first)).toBe('fwd=miss; stored');
+    const second = await post({
+      dateTo: '2026-11-15',
+      dateFrom: '2026-11-01',
+      byDate: false,
+      byCampaign: 1,
+      advertiserId: '1',
+    });
+    expect(cacheOf(second)).toBe('hit; ttl=2592000; detail=l1');
+    expect(reportIn(second).data).toEqual(reportIn(await gateway.report(key, FINAL)).data);
+    expect(gateway.simulator.calls.map(({ method, body }) => `${method} ${body}`)).toEqual([
+      'GET ',
+      'POST {"advertiserId":1,"byCampaign":true,"dateFrom":"2026-11-01","dateTo":"2026-11-15"}',
+    ]);
+    expect(cacheOf(await post({}, `?${FINAL}&_format=csv`))).toBe('fwd=miss; stored');
+  });
+
+  it('a relative period moves on with the platform’s day', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const today = async () =>
+      reportIn(await gateway.report(key, 'advertiserId=1&_period=today')).meta.period?.from;
+    expect(await today()).toBe('2026-11-21');
+    gateway.clock.set('2026-11-21T23:59:59.999Z');
+    expect(await today()).toBe('2026-11-21');
+    gateway.clock.set('2026-11-22T00:00:00.000Z');
+    expect(await today()).toBe('2026-11-22');
+  });
+
+  it('a relative period follows the time zone of the account', async () => {
+    const gateway = await withGateway({
+      now: '2026-12-31T23:30:00Z',
+      config: { platform: { timezone: 'America/New_York', timezones: { 2: 'Europe/Berlin' } } },
+    });
+    const key = await gateway.addTeam();
+    const month = async (advertiser: number) =>
+      reportIn(await gateway.report(key, `advertiserId=${advertiser}&_period=month_to_date`)).meta.period;
+    expect(await month(1)).toEqual({ from: '2026-12-01', to: '2026-12-31' });
+    expect(await month(2)).toEqual({ from: '2027-01-01', to: '2027-01-01' });
+  });
+});
+
+describe('HEAD', () => {
+  it('has the headers of a GET and no body, and fills the cache', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const head = await gateway.report(key, FINAL, { method: 'HEAD' });
+    expect([head.status, head.text, cacheOf(head)]).toEqual([200, '', 'fwd=miss; stored']);
+    const get = await gateway.report(key, FINAL);
+    expect(cacheOf(get)).toBe('hit; ttl=2592000; detail=l1');
+    for (const name of ['etag', 'content-type', 'content-length', 'cache-control', 'vary', 'age'])
+      expect(head.headers[name], name).toBe(get.headers[name]);
+    expect(gateway.simulator.calls.map(({ method }) => method)).toEqual(['GET']);
+  });
+});
+
+describe('a conditional call', () => {
+  it('is told that nothing changed, without a body, from memory, store and platform alike', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const first = await gateway.report(key, CURRENT);
+    const etag = String(first.headers.etag);
+    const asked = (ifNoneMatch: string, query = CURRENT) =>
+      gateway.report(key, query, { headers: { 'if-none-match': ifNoneMatch } });
+    for (const held of [etag, `W/${etag}`, `"x", ${etag}`, '*', etag.replace(/"$/, '-gzip"')]) {
+      const reply = await asked(held);
+      expect([reply.status, reply.text, reply.headers.etag], held).toEqual([304, '', etag]);
+      expect(reply.headers['content-type']).toBeUndefined();
+      expect(reply.headers['cache-control']).toBe('private, max-age=300');
+      expect(cacheOf(reply)).toBe('hit; ttl=300; detail=l1');
+      expect(reply.headers.vary).toBe(first.headers.vary);
+    }
+    expect((await asked('"x"')).status).toBe(200);
+    const csv = String((await gateway.report(key, `${CURRENT}&_format=csv`)).headers.etag);
+    expect((await asked(etag, `${CURRENT}&_format=csv`)).status).toBe(200);
+    expect((await asked(csv, `${CURRENT}&_format=csv`)).status).toBe(304);
+    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
+    const fromStore = await replica.report(key, CURRENT, { headers: { 'if-none-match': etag } });
+    expect([fromStore.status, cacheOf(fromStore)]).toEqual([304, 'hit; ttl=300; detail=store']);
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('gets the new answer when there is one, also when only its age changed', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const etag = String((await gateway.report(key, CURRENT)).headers.etag);
+    gateway.clock.advance(DAY);
+    const reply = await gateway.report(key, CURRENT, { headers: { 'if-none-match': etag } });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.etag).not.toBe(etag);
+  });
+
+  it('of rows alone, is told that nothing changed though they were asked for anew', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const query = `${FINAL}&_format=csv`;
+    const etag = String((await gateway.report(key, query)).headers.etag);
+    const headers = { 'if-none-match': etag, 'cache-control': 'no-cache' };
+    expect((await gateway.report(key, query, { headers })).status).toBe(304);
+    expect(gateway.simulator.callCount).toBe(2);
+  });
+
+  it('that is refused stays refused', async () => {
+    const gateway = await withGateway();
+    const [key, limited] = [await gateway.addTeam(), await gateway.addTeam({ advertisers: [2] })];
+    const etag = String((await gateway.report(key, FINAL)).headers.etag);
+    const reply = await gateway.report(limited, FINAL, { headers: { 'if-none-match': etag } });
+    expect(outcomeOf(reply)).toBe('403 advertiser_forbidden');
+    expect(reply.headers['cache-status']).toBeUndefined();
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { sends, startRawPlatform } from '../support/raw-platform.js';
+import { gatewayAt, outcomeOf, REPORT, withGateway } from '../support/start-gateway.js';
+import { HOUR, MINUTE } from '../support/test-clock.js';
+import { cacheOf, FINAL, RESTATING } from './reports.js';
+
+const FORMATS = ['json', 'csv', 'ndjson', 'raw', 'json&_days=1'];
+
+describe('a team limited to advertisers', () => {
+  it('A1 is refused another one’s report before the cache is looked at', async () => {
+    const gateway = await withGateway();
+    const [all, limited] = [await gateway.addTeam(), await gateway.addTeam({ advertisers: [2] })];
+    await gateway.report(all, FINAL);
+    for (const format of FORMATS) {
+      const reply = await gateway.report(limited, `${FINAL}&_format=${format}`);
+      expect(outcomeOf(reply)).toBe('403 advertiser_forbidden');
+      for (const name of ['cache-status', 'etag', 'age']) expect(reply.headers[name]).toBeUndefined();
+    }
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('A2, A3 is refused whatever way the other advertiser is named', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ advertisers: [1] });
+    const post = (json: unknown, query = '') =>
+      gateway.call(`${REPORT}${query}`, { method: 'POST', key, json });
+    for (const extra of [
+      'userId=2',
+      'accountId=2',
+      'account_ids[]=2',
+      'clientId=2',
+      'agencyId=x',
+      'parent_id=',
+      'Customer_ID=2',
+    ])
+      expect(outcomeOf(await gateway.report(key, `${FINAL}&${extra}`)), extra).toBe(
+        '403 advertiser_forbidden',
+      );
+    for (const extra of [
+      { accountId: 2 },
+      { filter: { userIds: [1, 2] } },
+      { advertiser: { id: 2 } },
+      { a: [{ b: { ownerId: '2' } }] },
+    ])
+      expect(outcomeOf(await post({ advertiserId: 1, ...extra })), JSON.stringify(extra)).toBe(
+        '403 advertiser_forbidden',
+      );
+    expect(outcomeOf(await post({ accountId: 2 }, '?advertiserId=1'))).toBe('403 advertiser_forbidden');
+    expect(outcomeOf(await post({}))).toBe('403 advertiser_required');
+    expect(gateway.simulator.callCount).toBe(0);
+    expect(outcomeOf(await post({ filter: { userIds: [1] } }, '?advertiserId=1'))).toBe('200');
+  });
+
+  it('A5 is refused at once when its list shrinks, cached or not', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ id: 'growth', advertisers: [1, 2] });
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
+    await gateway.manage('PATCH', '/teams/growth', { advertisers: [2] });
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('403 advertiser_forbidden');
+    await gateway.manage('PATCH', '/teams/growth', { advertisers: [] });
+    expect(outcomeOf(await gateway.report(key, FINAL.replace('advertiserId=1', 'advertiserId=2')))).toBe(
+      '403 advertiser_forbidden',
+    );
+  });
+
+  it('is never shown rows of another advertiser, though its own was asked for', async () => {
+    const gateway = await withGateway({ switches: { foreignRows: true } });
+    const [limited, both, all] = [
+      await gateway.addTeam({ advertisers: [1] }),
+      await gateway.addTeam({ advertisers: [1, 2] }),
+      await gateway.addTeam(),
+    ];
+    for (const format of FORMATS)
+      expect(outcomeOf(await gateway.report(limited, `${FINAL}&_format=${format}`))).toBe(
+        '502 upstream_invalid_response',
+      );
+    expect(outcomeOf(await gateway.report(both, FINAL))).toBe('200');
+    expect(outcomeOf(await gateway.report(all, FINAL))).toBe('200');
+  });
+
+  it('is not shown them either when another team has them cached, in memory or in the store', async () => {
+    const gateway = await withGateway({ switches: { foreignRows: true } });
+    const [limited, all] = [await gateway.addTeam({ advertisers: [1] }), await gateway.addTeam()];
+    for (const format of FORMATS) {
+      const query = `${FINAL}&_format=${format}`;
+      const first = await gateway.report(all, query);
+      expect(first.status).toBe(200);
+      expect(cacheOf(await gateway.report(all, query))).toMatch(/detail=l1$/);
+      expect(outcomeOf(await gateway.report(limited, query))).toBe('502 upstream_invalid_response');
+      const conditional = { headers: { 'if-none-match': String(first.headers.etag) } };
+      expect(outcomeOf(await gateway.report(limited, query, conditional))).toBe(
+        '502 upstream_invalid_response',
+      );
+      expect((await gateway.report(limited, query, { method: 'HEAD' })).status).toBe(502);
+    }
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('A7 is not shown them when they are stale, or when the platform fails', async () => {
+    const gateway = await withGateway({ switches: { foreignRows: true } });
+    const [limited, all] = [await gateway.addTeam({ advertisers: [1] }), await gateway.addTeam()];
+    await gateway.report(all, RESTATING);
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
+    gateway.clock.advance(HOUR);
+    expect(outcomeOf(await gateway.report(limited, RESTATING))).toBe('502 upstream_invalid_response');
+    await gateway.services.settled();
+    gateway.clock.advance(11 * MINUTE);
+    expect(cacheOf(await gateway.report(all, RESTATING))).toMatch(/stale-if-error$/);
+    expect(outcomeOf(await gateway.report(limited, RESTATING))).toBe('502 upstream_invalid_response');
+  });
+
+  it('is not shown totals that hold another advertiser', async () => {
+    const platform = await startRawPlatform((request, response) => {
+      const advertiser = request.url?.includes('byCampaign') ? 1 : 2;
+      sends(`{"data":[{"advertiser_id":${advertiser},"reach":5}]}`)(request, response);
+    });
+    const gateway = await gatewayAt(platform);
+    const limited = await gateway.addTeam({ advertisers: [1] });
+    expect(outcomeOf(await gateway.report(limited, FINAL))).toBe('200');
+    expect(outcomeOf(await gateway.report(limited, `${FINAL}&_totals=1`))).toBe(
+      '502 upstream_invalid_response',
+    );
+  });
+
+  it.each([
+    ['beside the rows', '{"data":[{"advertiser_id":1}],"account":{"id":2}}'],
+    ['as text', '{"data":[{"advertiserId":"2"}]}'],
+    ['nested in a row', '{"data":[{"campaign":{"owner_id":2}}]}'],
+    ['where rows cannot be told', '{"one":[{"advertiser_id":1}],"two":[{"advertiser_id":2}]}'],
+  ])('is not shown an answer that names another advertiser %s', async (_where, body) => {
+    const gateway = await gatewayAt(await startRawPlatform(sends(body)));
+    const [limited, all] = [await gateway.addTeam({ advertisers: [1] }), await gateway.addTeam()];
+    expect(outcomeOf(await gateway.report(all, `${FINAL}&_format=raw`))).toBe('200');
+    expect(outcomeOf(await gateway.report(limited, `${FINAL}&_format=raw`))).toBe(
+      '502 upstream_invalid_response',
+    );
+  });
+
+  it('may use undeclared reports of its own', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ advertisers: [1] });
+    const path = '/api/v1/report/creatives/get';
+    expect(outcomeOf(await gateway.call(`${path}?advertiserId=1`, { key }))).toBe('200');
+    expect(outcomeOf(await gateway.call(`${path}?advertiserId=2`, { key }))).toBe('403 advertiser_forbidden');
+    expect(outcomeOf(await gateway.call(path, { key }))).toBe('403 advertiser_required');
+  });
+});

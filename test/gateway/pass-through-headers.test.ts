@@ -1,0 +1,304 @@
+import type { IncomingMessage } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { listenGateway } from '../support/listen-gateway.js';
+import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
+import { exchange, head, readAnswers } from '../support/raw-socket.js';
+import { type GatewayOptions, gatewayAt, outcomeOf } from '../support/start-gateway.js';
+
+async function open(handler: Handler = sends('{"ok":true}'), options: GatewayOptions = {}) {
+  const platform = await startRawPlatform(handler);
+  const gateway = await gatewayAt(platform, options);
+  return { platform, gateway, key: await gateway.addTeam(), url: await listenGateway(gateway) };
+}
+
+/** Header names and values, in the order in which they came. */
+function pairsOf({ rawHeaders }: IncomingMessage): string[] {
+  return rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 ? [`${name.toLowerCase()}: ${rawHeaders[at + 1]}`] : [],
+  );
+}
+
+describe('what goes to the platform', () => {
+  it('H1, H3, H4 holds the gateway’s own credential, and nothing of the caller’s but what belongs to the content', async () => {
+    const { platform, key, url } = await open();
+    await request(`${url}/api/v1/thing?a=1`, {
+      headers: {
+        authorization: `Bearer ${key}`,
+        'x-api-key': key,
+        cookie: 'session=1',
+        'proxy-authorization': 'Basic x',
+        forwarded: 'for=1.2.3.4',
+        'x-forwarded-for': '1.2.3.4',
+        'x-forwarded-host': 'evil.example',
+        'x-real-ip': '1.2.3.4',
+        'x-request-id': 'mine',
+        'x-http-method-override': 'DELETE',
+        'x-original-url': '/admin',
+        accept: 'text/html',
+        'accept-encoding': 'gzip, br',
+        'user-agent': 'me',
+        via: '1.1 x',
+        te: 'trailers',
+        'x-anything': '1',
+        'accept-language': 'de',
+        'if-none-match': '"abc"',
+        range: 'bytes=0-9',
+        'idempotency-key': 'k',
+      },
+    });
+    const [received] = platform.requests as [IncomingMessage];
+    expect(pairsOf(received).toSorted()).toEqual([
+      'accept-encoding: identity',
+      'accept-language: de',
+      'accept: application/json',
+      `authorization: Bearer ${platform.token}`,
+      'connection: keep-alive',
+      `host: ${new URL(platform.url).host}`,
+      'if-none-match: "abc"',
+      'range: bytes=0-9',
+      expect.stringMatching(/^user-agent: dsp-gateway\//),
+      expect.stringMatching(/^x-request-id: [0-9a-f-]{36}$/),
+    ]);
+  });
+
+  it('H2 has its token though the caller names it in connection', async () => {
+    const { platform, key, url } = await open();
+    const text = await exchange(
+      url,
+      head('GET /api/v1/thing HTTP/1.1', [
+        'host: a',
+        `x-api-key: ${key}`,
+        'connection: close, authorization, x-api-key, accept',
+        'authorization: ',
+      ]),
+    );
+    expect(readAnswers(text)[0]?.status).toBe(401);
+    const again = await exchange(
+      url,
+      head('GET /api/v1/thing HTTP/1.1', [
+        'host: a',
+        `x-api-key: ${key}`,
+        'connection: close, authorization, x-api-key, accept',
+      ]),
+    );
+    expect(readAnswers(again)[0]?.status).toBe(200);
+    const [received] = platform.requests as [IncomingMessage];
+    expect(received.headers.authorization).toBe(`Bearer ${platform.token}`);
+    expect(received.headers.accept).toBe('application/json');
+    expect(pairsOf(received).join('\n')).not.toContain(key);
+  });
+
+  it('is the very path that was asked for, or nothing', async () => {
+    const { platform, key, url } = await open();
+    const piece = fc.constantFrom(
+      '/',
+      '/',
+      'a',
+      'B',
+      '.',
+      '..',
+      '-',
+      '_',
+      '~',
+      '7',
+      '%2e',
+      '%2f',
+      '%41',
+      '\\',
+      ';',
+      '@',
+      ':',
+      '//',
+      '#',
+      '%',
+      '%00',
+      'é',
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 6 }), async (pieces) => {
+        const before = platform.requests.length;
+        const target = `/api/v1/x${pieces.join('')}`;
+        const text = await exchange(
+          url,
+          head(`GET ${target} HTTP/1.1`, ['host: a', `x-api-key: ${key}`, 'connection: close']),
+        );
+        const [answer] = readAnswers(text);
+        if (answer?.status === 200) expect(platform.requests.at(-1)?.url).toBe(target);
+        else {
+          expect(answer?.status).toBe(400);
+          expect(platform.requests).toHaveLength(before);
+        }
+      }),
+      { numRuns: 150 },
+    );
+    expect(platform.requests.length).toBeGreaterThan(10);
+  });
+
+  it('means what the caller’s query means, in one spelling', async () => {
+    const { platform, key, url } = await open();
+    await request(`${url}/api/v1/thing?b=%7e%41+c&a[]=1&a[]=2&k[x]=%C3%BC&empty`, {
+      headers: { 'x-api-key': key },
+    });
+    expect(platform.requests[0]?.url).toBe(
+      '/api/v1/thing?b=~A%20c&a%5B%5D=1&a%5B%5D=2&k%5Bx%5D=%C3%BC&empty=',
+    );
+  });
+
+  it.each(['_method=DELETE', '%5fmethod=DELETE', '.method=PUT', '_totals=1', 'a.b=1', 'a=%zz'])(
+    'Q11 is nothing when the query is %s',
+    async (query) => {
+      const { platform, gateway, key } = await open();
+      for (const method of ['GET', 'POST'] as const)
+        expect(outcomeOf(await gateway.call(`/api/v1/thing?${query}`, { method, key }))).toBe(
+          '400 invalid_query',
+        );
+      expect(platform.requests).toHaveLength(0);
+    },
+  );
+
+  it.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)(
+    'has the method of the caller: %s',
+    async (method) => {
+      const { platform, key, url } = await open();
+      const { statusCode, body } = await request(`${url}/api/v1/thing`, {
+        method,
+        headers: { 'x-api-key': key },
+      });
+      await body.dump();
+      expect([statusCode, platform.requests[0]?.method]).toEqual([200, method]);
+      expect(platform.requests[0]?.headers['x-http-method-override']).toBeUndefined();
+    },
+  );
+});
+
+describe('what comes back', () => {
+  it('has the platform’s status and content, and none of its other headers', async () => {
+    const { key, url } = await open(
+      sends(
+        '{"id":7}',
+        {
+          server: 'nginx',
+          'x-powered-by': 'PHP/8',
+          'set-cookie': ['a=b', 'c=d'],
+          'www-authenticate': 'Bearer',
+          'x-ratelimit-remaining': '3',
+          connection: 'x-secret',
+          'x-secret': '1',
+          'access-control-allow-origin': '*',
+          'strict-transport-security': 'max-age=1',
+          'cache-control': 'public, max-age=60',
+          location: 'https://platform.internal/7',
+          etag: '"v1"',
+          'last-modified': 'Sat, 21 Nov 2026 12:00:00 GMT',
+          'content-disposition': 'attachment',
+          'content-language': 'en',
+        },
+        201,
+      ),
+    );
+    const { statusCode, headers, body } = await request(`${url}/api/v1/thing`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+    });
+    const { date: _, 'x-request-id': id, 'keep-alive': _k, connection: _c, ...rest } = headers;
+    expect([statusCode, await body.text()]).toEqual([201, '{"id":7}']);
+    expect(rest).toEqual({
+      'content-type': 'application/json',
+      'content-length': '8',
+      'content-disposition': 'attachment',
+      'content-language': 'en',
+      etag: '"v1"',
+      'last-modified': 'Sat, 21 Nov 2026 12:00:00 GMT',
+      'cache-control': 'private, no-store',
+      'cache-status': 'dsp-gateway; fwd=bypass',
+    });
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('never holds the token: not in a header, not in the body, in one piece or in many', async () => {
+    const body = (token: string) =>
+      `{"debug":"Bearer ${token}","json":${JSON.stringify(token)},"url":"?t=${encodeURIComponent(token)}"}`;
+    const { platform, key, url } = await open((_request, response) => {
+      const text = body(platform.token);
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        etag: `"${platform.token.replaceAll('"', '')}"`,
+        'content-disposition': platform.token,
+        'content-length': String(Buffer.byteLength(text)),
+      });
+      let at = 0;
+      const step = () => {
+        if (at >= text.length) return void response.end();
+        response.write(text.slice(at, at + 3));
+        at += 3;
+        setImmediate(step);
+      };
+      step();
+    });
+    const reply = await request(`${url}/api/v1/thing`, { headers: { 'x-api-key': key } });
+    const text = await reply.body.text();
+    expect(text).toHaveLength(body(platform.token).length);
+    for (const spelling of [
+      platform.token,
+      JSON.stringify(platform.token).slice(1, -1),
+      encodeURIComponent(platform.token),
+    ])
+      expect(text + JSON.stringify(reply.headers)).not.toContain(spelling);
+    expect(reply.headers['content-disposition']).toBeUndefined();
+    expect(text).toMatch(/^\{"debug":"Bearer \*+/);
+  });
+
+  it('is in plain coding, whatever the platform made of it', async () => {
+    const zipped = gzipSync('{"ok":true}');
+    const { platform, key, url } = await open(
+      sends(zipped, { 'content-encoding': 'gzip', 'content-length': String(zipped.length) }),
+    );
+    const ask = (method: 'GET' | 'HEAD') =>
+      request(`${url}/api/v1/thing`, { method, headers: { 'x-api-key': key, 'accept-encoding': 'gzip' } });
+    const get = await ask('GET');
+    expect([await get.body.text(), get.headers['content-encoding'], get.headers['content-length']]).toEqual([
+      '{"ok":true}',
+      undefined,
+      undefined,
+    ]);
+    const headed = await ask('HEAD');
+    await headed.body.dump();
+    expect([headed.statusCode, headed.headers['content-encoding'], headed.headers['content-length']]).toEqual(
+      [200, undefined, undefined],
+    );
+    platform.answer(sends('x', { 'content-encoding': 'gzip, gzip' }));
+    const chain = await ask('GET');
+    expect([chain.statusCode, ((await chain.body.json()) as { code: string }).code]).toEqual([
+      502,
+      'upstream_invalid_response',
+    ]);
+  });
+
+  it.each([204, 304])('may be without a body: %s', async (status) => {
+    const { key, url } = await open(sends('', { 'content-encoding': 'gzip', etag: '"v1"' }, status));
+    const reply = await request(`${url}/api/v1/thing`, {
+      headers: { 'x-api-key': key, 'if-none-match': '"v1"' },
+    });
+    expect([reply.statusCode, await reply.body.text(), reply.headers.etag]).toEqual([status, '', '"v1"']);
+  });
+
+  it('may be a part, and nothing of it is kept', async () => {
+    const { platform, key, url } = await open(
+      sends('01234', { 'content-range': 'bytes 0-4/10', 'accept-ranges': 'bytes' }, 206),
+    );
+    for (let at = 0; at < 2; at++) {
+      const reply = await request(`${url}/api/v1/thing`, {
+        headers: { 'x-api-key': key, range: 'bytes=0-4' },
+      });
+      expect([reply.statusCode, await reply.body.text(), reply.headers['content-range']]).toEqual([
+        206,
+        '01234',
+        'bytes 0-4/10',
+      ]);
+    }
+    expect(platform.requests).toHaveLength(2);
+  });
+});

@@ -1,0 +1,314 @@
+/** A whole gateway in this process, on an embedded store in a folder of its own, with a clock that a test moves. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { InjectOptions } from 'light-my-request';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { buildAdminPlane, buildDataPlane } from '../../src/app.js';
+import { type Config, loadConfig } from '../../src/config/load.js';
+import { fixedSecret } from '../../src/config/secret.js';
+import type { Problem } from '../../src/errors.js';
+import { createServices, type Services } from '../../src/services.js';
+import { startSimulator } from '../../src/simulator/simulator.js';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator-api.js';
+import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
+import type { Store } from '../../src/store/port.js';
+import { createLog } from '../../src/telemetry/logger.js';
+import { createTestClock, type TestClock } from './test-clock.js';
+
+export const REPORT = '/api/v1/report/campaigns/get';
+export const ADMIN_TOKEN = 'admin-token-of-the-tests';
+
+export interface GatewayOptions {
+  /** ISO time at which the clock starts; noon of 2026-11-21. */
+  readonly now?: string;
+  /** Settings as they would stand in the YAML file. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Laid between the gateway and its store, to break it. */
+  readonly wrapStore?: (store: Store) => Store;
+  /** The store of another gateway, to be its replica. */
+  readonly sharedStore?: Store;
+  readonly clock?: TestClock;
+}
+
+/** A log line as JSON. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  readonly text: string;
+  json<T = Record<string, unknown>>(): T;
+}
+
+/** The JSON form of a report. */
+export interface ReportBody {
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  readonly meta: {
+    readonly endpoint: string;
+    readonly advertiserId: number | string | null;
+    readonly period: { readonly from: string | null; readonly to: string | null } | null;
+    readonly split: readonly string[];
+    readonly spentBased: string | null;
+    readonly rowCount: number;
+    readonly asOf: string;
+    readonly final: boolean;
+    readonly stale: boolean;
+    readonly reach: { readonly summable: boolean };
+    readonly paging?: Readonly<Record<string, unknown>>;
+    readonly days?: readonly {
+      readonly date: string;
+      readonly asOf: string;
+      readonly final: boolean;
+      readonly stale: boolean;
+    }[];
+    readonly totals?: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** @returns the report in an answer. @throws when it is none */
+export function reportIn(reply: Reply): ReportBody {
+  if (reply.status !== 200) throw new Error(`answered ${reply.status}: ${reply.text}`);
+  return reply.json<ReportBody>();
+}
+
+/** Status and code of a problem, e.g. `403 advertiser_forbidden`; of anything else the status alone. */
+export function outcomeOf(reply: Reply): string {
+  const isProblem = reply.headers['content-type']?.startsWith('application/problem+json') ?? false;
+  return isProblem ? `${reply.status} ${reply.json<Problem>().code}` : String(reply.status);
+}
+
+export interface Call {
+  readonly method?: InjectOptions['method'];
+  /** Sent as `x-api-key`. */
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly body?: string | Buffer;
+  /** The caller's address. */
+  readonly from?: string;
+}
+
+export interface TestGateway {
+  readonly services: Services;
+  readonly clock: TestClock;
+  readonly data: FastifyInstance;
+  readonly admin: FastifyInstance;
+  readonly store: Store;
+  /** Asks the data plane, without a socket. */
+  call(target: string, call?: Call): Promise<Reply>;
+  /** Asks for the campaign report. @param query without `?` */
+  report(key: string, query: string, call?: Call): Promise<Reply>;
+  /** Asks the admin plane with its token. @throws when the answer is no 2xx */
+  manage(
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    json?: unknown,
+  ): Promise<Record<string, unknown>>;
+  /** Makes a team that may do everything, unless told otherwise. @returns a key of it */
+  addTeam(team?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** Every log line so far. */
+  readonly log: readonly LogLine[];
+  /** The same, as written. */
+  readonly logText: string;
+  close(): Promise<void>;
+}
+
+/** @param platform where the platform is, and a token for it */
+export async function startGatewayAt(
+  platform: { readonly url: string; readonly token: string },
+  options: GatewayOptions = {},
+): Promise<TestGateway> {
+  const clock = options.clock ?? createTestClock(options.now);
+  const folder = await mkdtemp(join(tmpdir(), 'dgw-gateway-'));
+  const config = await settings(folder, platform, options.config ?? {});
+  const lines: string[] = [];
+  const log = createLog({
+    level: 'debug',
+    stream: { write: (line) => void lines.push(line) },
+    secrets: () => [platform.token, ADMIN_TOKEN],
+  });
+  const own =
+    options.sharedStore ??
+    (await createEmbeddedStore({
+      dataDir: join(folder, 'data'),
+      cacheMaxBytes: config.cache.embeddedMaxBytes,
+      clock,
+      logger: log.logger,
+    }));
+  const store = options.wrapStore?.(own) ?? own;
+  const services = await createServices({
+    config,
+    store,
+    clock,
+    log,
+    masterKey: fixedSecret('GATEWAY_MASTER_KEY', MASTER_KEY),
+    proxy: {},
+  });
+  const app = {
+    services,
+    adminToken: fixedSecret('ADMIN_TOKEN', ADMIN_TOKEN),
+    stopping: () => false,
+    metricsText: () => services.metrics.registry.metrics(),
+  };
+  const data = await buildDataPlane(app);
+  const admin = await buildAdminPlane(app);
+  const { call, report } = callsOf(data);
+  const { manage, addTeam } = managementOf(admin);
+  return {
+    services,
+    clock,
+    data,
+    admin,
+    store: own,
+    call,
+    report,
+    manage,
+    addTeam,
+    get log() {
+      return lines.map((line) => JSON.parse(line) as LogLine);
+    },
+    get logText() {
+      return lines.join('');
+    },
+    async close() {
+      await data.close();
+      await admin.close();
+      await services.close();
+      if (options.sharedStore === undefined) await own.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ended with the test. */
+export async function gatewayAt(
+  platform: { readonly url: string; readonly token: string },
+  options: GatewayOptions = {},
+): Promise<TestGateway> {
+  const gateway = await startGatewayAt(platform, options);
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+export interface SimulatedGateway extends TestGateway {
+  readonly simulator: Simulator;
+}
+
+/** A gateway in front of a simulated platform that has the same clock and no rate limit. */
+export async function startGateway(
+  options: GatewayOptions & Pick<SimulatorOptions, 'switches' | 'basePath'> = {},
+): Promise<SimulatedGateway> {
+  const clock = options.clock ?? createTestClock(options.now);
+  const simulator = await startSimulator({
+    clock,
+    switches: { rateLimitPerMinute: 0, ...options.switches },
+    ...(options.basePath === undefined ? {} : { basePath: options.basePath }),
+  });
+  const gateway = await startGatewayAt(simulator, { ...options, clock });
+  // Defined on the same object, so that its getters stay live.
+  return Object.assign(gateway, {
+    simulator,
+    close: bothOf(gateway.close, () => simulator.close()),
+  });
+}
+
+/** Ended with the test. */
+export async function withGateway(
+  options: GatewayOptions & Pick<SimulatorOptions, 'switches' | 'basePath'> = {},
+): Promise<SimulatedGateway> {
+  const gateway = await startGateway(options);
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+const MASTER_KEY = randomBytes(32).toString('base64');
+
+function bothOf(first: () => Promise<void>, second: () => Promise<void>): () => Promise<void> {
+  return async () => {
+    await first();
+    await second();
+  };
+}
+
+async function settings(
+  folder: string,
+  platform: { readonly url: string; readonly token: string },
+  tree: Readonly<Record<string, unknown>>,
+): Promise<Config> {
+  const path = join(folder, 'config.yaml');
+  await writeFile(path, stringify(tree));
+  return loadConfig({
+    GATEWAY_CONFIG: path,
+    GATEWAY_DATA_DIR: join(folder, 'data'),
+    PLATFORM_BASE_URL: platform.url,
+    PLATFORM_TOKEN: platform.token,
+  });
+}
+
+function callsOf(data: FastifyInstance): Pick<TestGateway, 'call' | 'report'> {
+  async function call(target: string, options: Call = {}): Promise<Reply> {
+    const { method = 'GET', key, headers = {}, json, from } = options;
+    const payload = json === undefined ? options.body : JSON.stringify(json);
+    const response = await data.inject({
+      method,
+      url: target,
+      headers: {
+        ...(key === undefined ? {} : { 'x-api-key': key }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(payload === undefined ? {} : { payload }),
+      ...(from === undefined ? {} : { remoteAddress: from }),
+    });
+    return {
+      status: response.statusCode,
+      headers: response.headers as Record<string, string | undefined>,
+      body: response.rawPayload,
+      text: response.payload,
+      json: <T>() => JSON.parse(response.payload) as T,
+    };
+  }
+  return {
+    call,
+    report: (key, query, options = {}) =>
+      call(query === '' ? REPORT : `${REPORT}?${query}`, { key, ...options }),
+  };
+}
+
+function managementOf(admin: FastifyInstance): Pick<TestGateway, 'manage' | 'addTeam'> {
+  let teams = 0;
+  const manage: TestGateway['manage'] = async (method, path, json) => {
+    const response = await admin.inject({
+      method,
+      url: `/admin/v1${path}`,
+      headers: {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(json === undefined ? {} : { payload: JSON.stringify(json) }),
+    });
+    if (response.statusCode >= 300)
+      throw new Error(`${method} ${path} answered ${response.statusCode}: ${response.payload}`);
+    return response.payload === '' ? {} : (JSON.parse(response.payload) as Record<string, unknown>);
+  };
+  return {
+    manage,
+    async addTeam(team = {}) {
+      teams += 1;
+      const { id } = await manage('POST', '/teams', {
+        id: `team-${teams}`,
+        scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh'],
+        advertisers: '*',
+        ...team,
+      });
+      const { key } = await manage('POST', `/teams/${id}/keys`, {});
+      return String(key);
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { generateApiKey } from '../../src/auth/api-key.js';
+import { createLog } from '../../src/telemetry/logger.js';
+
+function open(secrets: readonly string[] = [], level = 'debug') {
+  const lines: string[] = [];
+  const log = createLog({
+    level,
+    stream: { write: (line) => void lines.push(line) },
+    secrets: () => secrets,
+  });
+  return { ...log, lines };
+}
+
+/** Every name and text in a line's JSON. */
+function texts(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => [name, ...texts(member)]);
+}
+
+/** Printable ASCII without blanks, as secrets are; beginning so that no escape in a line runs into it. */
+const secret = fc
+  .string({ unit: fc.constantFrom(...'AZ09|"\\/+=%{}:,.-_$&'.split('')), minLength: 7, maxLength: 40 })
+  .map((text) => `S${text}Z`);
+
+/** Everywhere a secret has been seen to turn up. */
+const PLACES: readonly ((secret: string) => [object, string])[] = [
+  (s) => [{}, `the token ${s} was refused`],
+  (s) => [{ err: new Error(`cannot use ${s}`) }, 'failed'],
+  (s) => [{ err: new Error('outer', { cause: new Error(s) }) }, 'failed'],
+  (s) => [{ deep: [{ deeper: { text: s } }] }, 'x'],
+  (s) => [{ [s]: 1 }, 'x'],
+  (s) => [{ body: JSON.stringify({ password: s }) }, 'a text that is JSON'],
+  (s) => [{ url: `/x?token=${encodeURIComponent(s)}` }, 'x'],
+  (s) => [{ token: s, password: s, authorization: s }, 'x'],
+  (s) => [{ req: { headers: { authorization: `Bearer ${s}`, cookie: s, 'x-api-key': s } } }, 'x'],
+  (s) => [{}, `${s}\n${s}\t"${s}"`],
+];
+
+describe('createLog', () => {
+  it('writes one JSON line, with time, level, process and message', () => {
+    const { logger, lines } = open();
+    logger.info({ team: 'a' }, 'hello');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/\n$/);
+    const line = JSON.parse(lines[0] as string);
+    expect(line).toEqual({ level: 'info', time: line.time, pid: process.pid, team: 'a', msg: 'hello' });
+    expect(new Date(line.time).toISOString()).toBe(line.time);
+  });
+
+  it('leaves out what is less severe than its level', () => {
+    const { logger, lines } = open([], 'warn');
+    logger.info('no');
+    logger.warn('yes');
+    expect(lines).toHaveLength(1);
+  });
+
+  it('never writes a secret it knows of, wherever it stands and however it is spelt', () => {
+    fc.assert(
+      fc.property(secret, fc.constantFrom(...PLACES), (known, place) => {
+        const { logger, lines } = open([known]);
+        logger.info(...place(known));
+        expect(lines[0]).not.toContain(known);
+        expect(lines[0]).not.toContain(encodeURIComponent(known));
+        for (const text of texts(JSON.parse(lines[0] as string))) {
+          expect(text).not.toContain(known);
+          expect(text).not.toContain(JSON.stringify(known).slice(1, -1));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('learns of secrets while it runs', () => {
+    const secrets: string[] = [];
+    const { logger, lines } = open(secrets);
+    secrets.push('a-new-platform-token');
+    logger.info('rotated to a-new-platform-token');
+    expect(lines[0]).not.toContain('a-new-platform-token');
+  });
+
+  it('never writes a team key, though it knows none', () => {
+    const { logger, lines } = open();
+    for (const place of PLACES) {
+      const key = generateApiKey();
+      logger.info(...place(key));
+      expect(lines.at(-1)).not.toContain(key);
+      expect(lines.at(-1)).not.toContain(key.slice(10, 30));
+      expect(() => JSON.parse(lines.at(-1) as string)).not.toThrow();
+    }
+  });
+
+  it.each([
+    'Bearer 12|abcdefGHIJ',
+    'bearer $0me-$ecret',
+    'BEARER  a.b-c_d~e+f/g=',
+    'say "Bearer quoted-token" twice',
+  ])('never writes the bearer of %s', (text) => {
+    const { logger, lines } = open();
+    logger.info({ text }, text);
+    const bearer = /bearer +([^\s"]+)/i.exec(text)?.[1] as string;
+    const line = JSON.parse(lines[0] as string);
+    expect([line.text, line.msg].join(' ')).not.toContain(bearer);
+    expect(line.msg).toBe(text.replace(/bearer +[^\s"]+/i, 'Bearer [redacted]'));
+  });
+
+  it('hides members named like secrets, though nobody knows their values', () => {
+    const { logger, lines } = open();
+    logger.info(
+      {
+        authorization: 'aaa',
+        password: 'bbb',
+        token: 'ccc',
+        account: { secret: 'ddd', password: 'eee', authorization: 'fff' },
+        req: { headers: { authorization: 'ggg', 'x-api-key': 'hhh', cookie: 'iii' } },
+      },
+      'x',
+    );
+    expect(lines[0]).not.toMatch(/([a-i])\1\1/);
+  });
+
+  it('leaves alone what is too short to be a secret', () => {
+    const { logger, lines } = open(['a', '', '12345']);
+    logger.info('a 12345');
+    expect(JSON.parse(lines[0] as string).msg).toBe('a 12345');
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics, type Gauges } from '../../src/telemetry/metrics.js';
+
+function open(changes: Partial<Gauges> = {}) {
+  return createMetrics({
+    tokenExpiresAtMs: () => Date.parse('2027-11-21T12:00:00Z'),
+    storeOk: () => true,
+    l1: () => ({ bytes: 12, entries: 3 }),
+    budget: () => ({ running: 2, queued: 5 }),
+    pauseMs: () => 1500,
+    ...changes,
+  });
+}
+
+/** The samples of the exposition text, by name with labels. */
+async function samples(metrics: ReturnType<typeof createMetrics>): Promise<Map<string, number>> {
+  const text = await metrics.registry.metrics();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  );
+}
+
+describe('createMetrics', () => {
+  it('counts requests by plane, status, outcome and team, and times them', async () => {
+    const metrics = open();
+    metrics.request('data', 200, 'hit', 'growth', 2);
+    metrics.request('data', 200, 'hit', 'growth', 30);
+    metrics.request('admin', 404, 'error', null, 1);
+    const read = await samples(metrics);
+    expect(
+      read.get('dsp_gateway_requests_total{plane="data",status="200",outcome="hit",team="growth"}'),
+    ).toBe(2);
+    expect(read.get('dsp_gateway_requests_total{plane="admin",status="404",outcome="error",team=""}')).toBe(
+      1,
+    );
+    const seconds = 'dsp_gateway_request_duration_seconds';
+    expect(read.get(`${seconds}_count{plane="data",outcome="hit"}`)).toBe(2);
+    expect(read.get(`${seconds}_sum{plane="data",outcome="hit"}`)).toBeCloseTo(0.032);
+    expect(read.get(`${seconds}_bucket{le="0.0025",plane="data",outcome="hit"}`)).toBe(1);
+  });
+
+  it('counts every try of a platform call, by outcome and by who pays', async () => {
+    const metrics = open();
+    const call = { team: 'growth', method: 'GET', status: 200, durationMs: 100 };
+    metrics.platformCall({ ...call, outcome: 'answer' });
+    metrics.platformCall({ ...call, outcome: 'failed', status: 500 });
+    metrics.platformCall({ ...call, outcome: 'failed', status: 502 });
+    const read = await samples(metrics);
+    expect(read.get('dsp_gateway_platform_calls_total{outcome="answer",team="growth"}')).toBe(1);
+    expect(read.get('dsp_gateway_platform_calls_total{outcome="failed",team="growth"}')).toBe(2);
+    expect(read.get('dsp_gateway_platform_call_duration_seconds_sum{outcome="failed"}')).toBeCloseTo(0.2);
+  });
+
+  it('counts faults of the store by kind', async () => {
+    const metrics = open();
+    metrics.storeFault('damaged');
+    expect((await samples(metrics)).get('dsp_gateway_store_faults_total{kind="damaged"}')).toBe(1);
+  });
+
+  it('shows the present state when it is asked', async () => {
+    const read = await samples(open());
+    expect(
+      Object.fromEntries(
+        [...read].filter(([name]) =>
+          /_(token|store_up|l1|platform_(calls_(running|queued)|pause))/.test(name),
+        ),
+      ),
+    ).toEqual({
+      dsp_gateway_token_expiry_timestamp_seconds: Date.parse('2027-11-21T12:00:00Z') / 1000,
+      dsp_gateway_store_up: 1,
+      dsp_gateway_l1_bytes: 12,
+      dsp_gateway_l1_entries: 3,
+      dsp_gateway_platform_calls_running: 2,
+      dsp_gateway_platform_calls_queued: 5,
+      dsp_gateway_platform_pause_seconds: 1.5,
+    });
+  });
+
+  it('follows the state, and shows no expiry where there is no token', async () => {
+    let expiresAt: number | null = 5000;
+    let up = true;
+    const metrics = open({ tokenExpiresAtMs: () => expiresAt, storeOk: () => up });
+    expect((await samples(metrics)).get('dsp_gateway_token_expiry_timestamp_seconds')).toBe(5);
+    expiresAt = null;
+    up = false;
+    const read = await samples(metrics);
+    expect(read.has('dsp_gateway_token_expiry_timestamp_seconds')).toBe(false);
+    expect(read.get('dsp_gateway_store_up')).toBe(0);
+  });
+
+  it('has the metrics of the process, under its own name', async () => {
+    const names = [...(await samples(open())).keys()];
+    expect(names.some((name) => name.startsWith('dsp_gateway_process_resident_memory_bytes'))).toBe(true);
+    expect(names.every((name) => name.startsWith('dsp_gateway_'))).toBe(true);
+  });
+});
