@@ -1,6 +1,6 @@
 /** The planes: which server has which routes. Built here, never listening; `serve.ts` gives them ports. */
 import cors from '@fastify/cors';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { registerAudit } from './admin/audit.js';
 import { registerCache } from './admin/cache.js';
 import { registerKeys } from './admin/keys.js';
@@ -34,8 +34,10 @@ export interface AppOptions {
 export async function buildDataPlane({ services, stopping }: AppOptions): Promise<FastifyInstance> {
   const { config, gateway, identify, platform } = services;
   const app = newServer('data', services);
-  if (config.server.corsOrigins.length > 0)
+  if (config.server.corsOrigins.length > 0) {
     await app.register(cors, { origin: [...config.server.corsOrigins] });
+    app.addHook('onSend', varyByOrigin);
+  }
   await registerDocs(app, {
     title: 'dsp-gateway',
     description: 'Reports of the advertising platform: fast, uniform, honest about freshness.',
@@ -107,6 +109,12 @@ export async function buildMetricsPlane({
   registerHealth(app, () => readiness(services, stopping()));
   registerMetrics(app, metricsText);
   return app;
+}
+
+/** Answers say themselves what they vary by, in place of what the CORS plugin said. */
+async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const vary = String(reply.getHeader('vary') ?? '');
+  if (!/\borigin\b/i.test(vary)) reply.header('vary', vary === '' ? 'origin' : `${vary}, origin`);
 }
 
 function newServer(plane: 'data' | 'admin' | 'metrics', { config, log, metrics }: Services): FastifyInstance {

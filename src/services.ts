@@ -65,7 +65,9 @@ export interface Services {
   readonly canonical: CanonicalRules;
   readonly accountPattern: RegExp;
   readonly l1: L1<Finished>;
-  /** Waits for work that outlives its request, then lets go of everything but the store. */
+  /** Waits for work that outlives its request. */
+  settled(): Promise<void>;
+  /** Breaks off what is still under way to the platform, and lets go of everything but the store. */
   close(): Promise<void>;
 }
 
@@ -188,10 +190,10 @@ export async function createServices(options: ServicesOptions): Promise<Services
     canonical,
     accountPattern,
     l1,
+    settled: background.settled,
     async close() {
-      await background.settled();
       registry.stop();
-      await agent.close();
+      await agent.destroy();
     },
   };
 }

@@ -45,12 +45,12 @@ interface IdParams {
 export function registerKeys(app: FastifyInstance, { registry, directory, clock }: KeysOptions): void {
   const team = (id: string): string => {
     if (directory.team(id) === undefined)
-      throw new GatewayError('not_found', { detail: `There is no team ${id}.` });
+      throw new GatewayError('not_found', { detail: 'There is no team of this id.' });
     return id;
   };
   const live = (id: string): KeyRecord => {
     const key = directory.key(id);
-    if (key === undefined) throw new GatewayError('not_found', { detail: `There is no key ${id}.` });
+    if (key === undefined) throw new GatewayError('not_found', { detail: 'There is no key of this id.' });
     return key;
   };
   const save = async (action: string, key: KeyRecord, actor: Actor): Promise<void> => {

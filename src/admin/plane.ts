@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { GatewayError } from '../errors.js';
+import { StoreUnavailable } from '../store/port.js';
 import { type Actor, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
 
@@ -28,7 +29,19 @@ export async function registerAdminPlane(
     scope.addHook('preValidation', async (request) => {
       request.body ??= {};
     });
+    scope.setErrorHandler((error) => {
+      throw error instanceof StoreUnavailable ? storeAway(error) : error;
+    });
     routes(scope);
+  });
+}
+
+/** Nothing of the change is promised: it is to be read again, and made again if need be. */
+function storeAway(cause: StoreUnavailable): GatewayError {
+  return new GatewayError('not_ready', {
+    detail: 'The store cannot be reached; whether a change was made is not known. Try again, and look first.',
+    retryAfterS: 5,
+    cause,
   });
 }
 

@@ -24,7 +24,7 @@ export function registerTeams(app: FastifyInstance, { registry, directory, clock
     const team = directory.team(id);
     const revision = registry.get(TEAM_PREFIX + id)?.revision;
     if (team === undefined || revision === undefined) {
-      throw new GatewayError('not_found', { detail: `There is no team ${id}.` });
+      throw new GatewayError('not_found', { detail: 'There is no team of this id.' });
     }
     return { team, revision };
   };

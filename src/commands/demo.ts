@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Demo, startDemo, TEAM } from '../demo/start-demo.js';
 import { tour } from '../demo/tour.js';
+import { stopSignal } from '../serve/stop-signal.js';
 
 export function addDemoCommand(program: Command): void {
   program
@@ -41,10 +42,7 @@ async function showTour(demo: Demo): Promise<void> {
 
 async function untilStopped(demo: Demo): Promise<void> {
   process.stdout.write(curlLines(demo));
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve);
-    process.once('SIGTERM', resolve);
-  });
+  await stopSignal();
   process.stdout.write('\nstopping\n');
   await demo.stop();
 }

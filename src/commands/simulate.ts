@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { stopSignal } from '../serve/stop-signal.js';
 import { startSimulator } from '../simulator/simulator.js';
 import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
 
@@ -48,10 +49,7 @@ switches, faults and recorded calls:
 
 Ctrl-C stops it.
 `);
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve);
-    process.once('SIGTERM', resolve);
-  });
+  await stopSignal();
   await simulator.close();
 }
 

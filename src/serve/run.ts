@@ -80,7 +80,7 @@ export async function run(options: RunOptions): Promise<Running> {
       stopping = true;
       logger.info({ requests: drain.underWay() }, 'stopping');
       await Promise.race([
-        finish(servers, drain),
+        finish(servers, drain).then(services.settled),
         sleep(config.server.drainSeconds * 1000, undefined, { ref: false }),
       ]);
       for (const server of servers) server.server.closeAllConnections();

@@ -5,6 +5,7 @@ import { AggregatorRegistry } from 'prom-client';
 import type { Config, ProxySettings } from '../config/load.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { type Running, run } from './run.js';
+import { stopSignal } from './stop-signal.js';
 
 /** Pause before a worker that died is replaced, so that a broken one does not spin. */
 const RESTART_MS = 1000;
@@ -17,31 +18,39 @@ export async function serve(config: Config, proxy: ProxySettings): Promise<void>
   if (cluster.isPrimary) return supervise(config, proxy, workers);
   return runUntilSignal(async () => {
     const running = await run({ config, proxy, planes: ['data'] });
+    // Only one that was made answers its supervisor's questions.
+    new AggregatorRegistry();
     AggregatorRegistry.setRegistries([running.services.metrics.registry]);
     return running;
   });
 }
 
 async function runUntilSignal(start: () => Promise<Running>): Promise<void> {
-  const running = await start();
+  const stop = stopSignal();
+  const running = await startUnless(stop, start());
   announceAdminToken(running);
   crashOnSurprise(running.services.log);
-  await stopSignal();
+  await stop;
   await running.stop();
   if (cluster.isWorker) cluster.worker?.disconnect();
   process.exit(0);
+}
+
+/** A start may take long, while Redis is away; a stop that comes meanwhile finds nothing to finish. */
+async function startUnless(stop: Promise<void>, start: Promise<Running>): Promise<Running> {
+  const running = await Promise.race([start, stop]);
+  return running ?? process.exit(0);
 }
 
 /** The admin plane lives in the supervisor, the data plane in the workers. */
 async function supervise(config: Config, proxy: ProxySettings, count: number): Promise<void> {
   const aggregate = new AggregatorRegistry();
   const log = createLog({ level: config.logLevel, secrets: () => [] });
-  const running = await run({
-    config,
-    proxy,
-    planes: ['admin', 'metrics'],
-    metricsText: () => aggregate.clusterMetrics(),
-  });
+  const stop = stopSignal();
+  const running = await startUnless(
+    stop,
+    run({ config, proxy, planes: ['admin', 'metrics'], metricsText: () => aggregate.clusterMetrics() }),
+  );
   crashOnSurprise(running.services.log);
   let stopping = false;
   const start = (): Worker =>
@@ -51,7 +60,7 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
       setTimeout(() => !stopping && start(), RESTART_MS);
     });
   for (let index = 0; index < count; index++) start();
-  await stopSignal();
+  await stop;
   stopping = true;
   const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
   const ended = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
@@ -60,20 +69,6 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
   await running.stop();
   log.flush();
   process.exit(0);
-}
-
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false;
-    const stop = () => {
-      if (asked) process.exit(1);
-      asked = true;
-      resolve();
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
 }
 
 /** What nobody expected is logged, and the process ends: going on in an unknown state would be worse. */
