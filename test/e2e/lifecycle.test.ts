@@ -1,0 +1,155 @@
+/** Contract, section 1: starting, stopping, and who may hold a data folder. */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import {
+  launch,
+  launchGateway,
+  logLines,
+  type Platform,
+  planeOf,
+  startGateway,
+  startPlatform,
+  tempFolder,
+  waitFor,
+} from '../support/processes.js';
+
+const YESTERDAY = `${REPORT}?advertiserId=1&byDate=1&_period=yesterday`;
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+
+describe.concurrent('a start', () => {
+  it('is ready with a free data port, a free admin port and a port for metrics alone', async () => {
+    const gateway = await startGateway({ ...platform.env, METRICS_PORT: '0' });
+    const metrics = planeOf(gateway, 'metrics');
+    for (const url of [gateway.data, gateway.admin, metrics]) {
+      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+      expect((await ask(`${url}/healthz`)).status).toBe(200);
+      const ready = await ask(`${url}/readyz`);
+      expect(ready.status).toBe(200);
+      expect(ready.json()).toEqual({ ready: true, store: 'ok', credential: 'ok', platform: 'ok' });
+    }
+    // The scraped port shows metrics, and nothing of the admin plane.
+    const text = await ask(`${metrics}/metrics`);
+    expect(text.status).toBe(200);
+    expect(text.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(text.text).toContain('dsp_gateway_requests_total');
+    expect((await ask(`${gateway.admin}/metrics`)).text).toContain('dsp_gateway_requests_total');
+    expect((await ask(`${gateway.data}/metrics`)).status).toBe(404);
+    for (const path of ['/admin/v1/status', '/admin/v1/teams', '/openapi.json', '/docs', '/']) {
+      expect((await ask(metrics + path, { bearer: gateway.adminToken })).status).toBe(404);
+    }
+  });
+
+  it('keeps its own secrets in files only their owner reads, and shows no admin token in a log', async () => {
+    const gateway = await startGateway(platform.env);
+    for (const name of ['master.key', 'admin.token']) {
+      const path = join(gateway.dataDir, name);
+      expect({ name, mode: (await stat(path)).mode & 0o777 }).toEqual({ name, mode: 0o600 });
+      const secret = (await readFile(path, 'utf8')).trim();
+      expect(secret.length).toBeGreaterThan(20);
+      expect(gateway.stdout + gateway.stderr).not.toContain(secret);
+    }
+    expect(gateway.stderr).toContain(join(gateway.dataDir, 'admin.token'));
+    expect((await stat(gateway.dataDir)).mode & 0o077).toBe(0);
+  });
+
+  it('can be made by `npm start`, whose exit code is the gateway’s', async () => {
+    const refused = launch('npm', ['start'], { PORT: '0' });
+    expect((await refused.exited).code).toBe(78);
+    expect(refused.stderr).toContain('PLATFORM_BASE_URL: was not set; allowed is ');
+
+    const dataDir = join(await tempFolder(), 'data');
+    const started = launch('npm', ['start'], {
+      ...platform.env,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ADMIN_PORT: '0',
+      GATEWAY_DATA_DIR: dataDir,
+    });
+    const url = await waitFor('the data plane', () => planeOf(started, 'data'), started);
+    expect((await ask(`${url}/readyz`)).status).toBe(200);
+    expect(await started.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(logLines(started).at(-1)?.msg).toBe('stopped');
+  });
+});
+
+describe.concurrent('a stop', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s turns readiness to 503, finishes what is under way, and ends with 0',
+    async (signal) => {
+      const slow = await startPlatform(['--switch', 'latencyMs=1500']);
+      const gateway = await startGateway(slow.env);
+      const { key } = await newTeam(gateway, { id: 'draining' });
+      const sim = simulatorOf(slow.url);
+      const answers = [
+        ask(gateway.data + YESTERDAY, { key }),
+        ask(`${gateway.data}/api/v1/campaign/1`, { key }),
+      ];
+      await waitFor('both platform calls', async () => (await sim.calls()).length === 2);
+      gateway.signal(signal);
+      const ready = await waitFor('a readiness that says no', async () => {
+        const answer = await ask(`${gateway.data}/readyz`);
+        return answer.status === 503 && answer;
+      });
+      expect(ready.json()).toMatchObject({ ready: false });
+      // Alive still: it must not be killed while it finishes.
+      expect((await ask(`${gateway.data}/healthz`)).status).toBe(200);
+      const [report, passed] = await Promise.all(answers);
+      expect(report?.status).toBe(200);
+      expect(report?.json<{ data: unknown[] }>().data).toHaveLength(1);
+      expect(passed?.status).toBe(404);
+      expect(passed?.json()).toEqual({ message: expect.stringContaining('Campaign') });
+      expect(await gateway.exited).toEqual({ code: 0, signal: null });
+      await expect(ask(`${gateway.data}/healthz`)).rejects.toThrow('ECONNREFUSED');
+      // Every request has its line: nothing of the log is lost on the way out.
+      const paths = logLines(gateway)
+        .filter(({ msg }) => msg === 'request')
+        .map(({ path }) => path);
+      expect(paths).toEqual(expect.arrayContaining([REPORT, '/api/v1/campaign/1', '/readyz', '/healthz']));
+    },
+  );
+});
+
+describe.concurrent('a data folder', () => {
+  it('belongs to one process, and the second is told who has it', async () => {
+    const first = await startGateway(platform.env);
+    const second = await launchGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir });
+    expect((await second.exited).code).toBe(78);
+    expect(second.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(second.stderr).toContain(first.dataDir);
+    expect(second.stderr).toContain(String(first.pid));
+    // The first is not disturbed.
+    expect((await ask(`${first.data}/readyz`)).status).toBe(200);
+    await newTeam(first, { id: 'undisturbed' });
+  });
+
+  it('is free again when its process was killed', async () => {
+    const first = await startGateway(platform.env);
+    await first.end('SIGKILL');
+    const next = await startGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir });
+    expect(next.adminToken).toBe(first.adminToken);
+    await newTeam(next, { id: 'after-the-crash' });
+  });
+
+  it('is free again for many that start at once after a crash, and one of them has it', async () => {
+    const first = await startGateway(platform.env);
+    await first.end('SIGKILL');
+    const starts = await Promise.all(
+      [1, 2, 3].map(() => launchGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir })),
+    );
+    const refused = await waitFor('two refusals', async () => {
+      const ends = await Promise.all(
+        starts.map((start) => Promise.race([start.exited, Promise.resolve(null)])),
+      );
+      const codes = ends.flatMap((end) => (end === null ? [] : [end.code]));
+      return codes.length >= 2 && codes;
+    });
+    expect(refused).toEqual([78, 78]);
+    await waitFor('the one that listens', () => starts.some((start) => planeOf(start, 'data') !== undefined));
+  });
+});

@@ -1,0 +1,95 @@
+/** Contract: WORKERS=2 on Redis. Both serve one port, the admin plane is there once, a lost worker is replaced. */
+import { randomBytes } from 'node:crypto';
+import { expect, it, onTestFinished } from 'vitest';
+import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import { logLines, planeOf, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { startRedis } from '../support/redis.js';
+
+const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
+
+it('serves from two processes, counts both, and replaces the one that dies', async () => {
+  const [platform, redis] = await Promise.all([startPlatform(), startRedis()]);
+  onTestFinished(() => redis.close());
+  const gateway = await startGateway({
+    ...platform.env,
+    REDIS_URL: redis.url,
+    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
+    ADMIN_TOKEN: 'an-admin-token',
+    WORKERS: '2',
+    METRICS_PORT: '0',
+  });
+  const listening = () => logLines(gateway).filter(({ msg }) => msg === 'listening');
+  const dataPids = () =>
+    listening()
+      .filter(({ urls }) => 'data' in (urls as object))
+      .map(({ pid }) => pid as number);
+  await waitFor('two workers', () => dataPids().length === 2, gateway);
+  expect(new Set(dataPids()).size).toBe(2);
+  expect(listening().filter(({ urls }) => 'admin' in (urls as object))).toHaveLength(1);
+
+  const { key } = await newTeam(gateway, { id: 'many' });
+  /** One connection each, so that the supervisor deals them out. */
+  const call = () => ask(gateway.data + QUERY, { key, headers: { connection: 'close' } });
+  await waitFor('the key on one', async () => (await call()).status === 200);
+  await waitFor('the key on both', async () => {
+    const answers = await Promise.all([call(), call(), call(), call()]);
+    return answers.every(({ status }) => status === 200);
+  });
+  const served = () =>
+    new Set(
+      logLines(gateway)
+        .filter(({ msg, path }) => msg === 'request' && path === REPORT)
+        .map(({ pid }) => pid as number),
+    );
+  await waitFor('both to serve', async () => {
+    await call();
+    return served().size === 2;
+  });
+  expect([...served()].sort()).toEqual([...dataPids()].sort());
+
+  // Metrics are those of both workers.
+  await waitFor('every request in the log', () => reports(logLines(gateway)) > 0);
+  for (const url of [gateway.admin, planeOf(gateway, 'metrics')]) {
+    const metrics = await waitFor('metrics of all', async () => {
+      const { text } = await ask(`${url}/metrics`);
+      return counted(text) === reports(logLines(gateway)) && text;
+    });
+    expect(metrics).toContain('dsp_gateway_platform_calls_total{outcome="answer",team="many"} 1\n');
+    // What is one and the same in all workers is not added up.
+    expect(metrics).toContain('dsp_gateway_store_up 1\n');
+    const expiry = /^dsp_gateway_token_expiry_timestamp_seconds (\S+)$/m.exec(metrics)?.[1];
+    expect(Number(expiry) * 1000).toBeLessThan(Date.now() + 366 * 86_400_000);
+  }
+
+  // The worker that was asked second found the report in the store.
+  expect(await simulatorOf(platform.url).calls()).toHaveLength(1);
+
+  const [victim] = dataPids();
+  process.kill(victim as number, 'SIGKILL');
+  await waitFor('another worker', () => dataPids().length === 3, gateway);
+  expect(logLines(gateway).map(({ msg }) => msg)).toContain('a worker ended; starting another');
+  for (let n = 0; n < 8; n++) expect((await call()).status).toBe(200);
+  const fresh = dataPids()[2] as number;
+  await waitFor('the new worker to serve', async () => {
+    await call();
+    return served().has(fresh);
+  });
+
+  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  await expect(call()).rejects.toThrow('ECONNREFUSED');
+  for (const pid of dataPids()) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+});
+
+function reports(lines: readonly Record<string, unknown>[]): number {
+  return lines.filter(({ msg, path, status }) => msg === 'request' && path === REPORT && status === 200)
+    .length;
+}
+
+/** Reports that the metrics count as answered with 200. */
+function counted(metrics: string): number {
+  return [
+    ...metrics.matchAll(/^dsp_gateway_requests_total\{plane="data",status="200",.*team="many".*\} (\d+)$/gm),
+  ]
+    .map(([, count]) => Number(count))
+    .reduce((sum, count) => sum + count, 0);
+}

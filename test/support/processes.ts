@@ -1,0 +1,224 @@
+/**
+ * Real processes of the built command line, as an operator starts them. Whatever a test file starts here is ended,
+ * and its folders are removed, when the file is through.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CLI = join(ROOT, 'dist', 'cli.js');
+
+/** Long, because a loaded machine is slow; nothing waits for it to pass. */
+const PATIENCE_MS = 20_000;
+
+export type Env = Readonly<Record<string, string>>;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Process {
+  readonly pid: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exited: Promise<Exit>;
+  signal(name: NodeJS.Signals): void;
+  /** Sends a signal and waits for the end. */
+  end(name: NodeJS.Signals): Promise<Exit>;
+}
+
+const running = new Set<ChildProcess>();
+const folders = new Set<string>();
+
+afterAll(async () => {
+  for (const child of running) killGroup(child);
+  await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
+});
+
+/** With a group of its own, for npm starts a shell that starts the command. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** A folder that is removed when the test file is through. */
+export async function tempFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'dgw-e2e-'));
+  folders.add(folder);
+  return folder;
+}
+
+/** Starts a command with exactly this environment, beside PATH and HOME. */
+export function launch(command: string, args: readonly string[], env: Env = {}): Process {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  running.add(child);
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  // `close` comes when the pipes are read to their end, so that nothing of the output is missing.
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      running.delete(child);
+      resolve({ code, signal });
+    });
+  });
+  return {
+    pid: child.pid ?? 0,
+    get stdout() {
+      return stdout;
+    },
+    get stderr() {
+      return stderr;
+    },
+    exited,
+    signal: (name) => void child.kill(name),
+    end(name) {
+      child.kill(name);
+      return exited;
+    },
+  };
+}
+
+/** Runs `dsp-gateway` as it is built. */
+export function launchCli(args: readonly string[], env: Env = {}): Process {
+  return launch(process.execPath, [CLI, ...args], env);
+}
+
+/**
+ * Waits until `look` gives something.
+ * @param process whose output is told, and whose end ends the waiting
+ * @throws with everything it said, when it ends before or time is up
+ */
+export async function waitFor<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  process?: Process,
+): Promise<T> {
+  const deadline = Date.now() + PATIENCE_MS;
+  let ended = false;
+  void process?.exited.then(() => {
+    ended = true;
+  });
+  for (;;) {
+    const last = ended || Date.now() > deadline;
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (last) throw new Error(`no sign of ${what}\n${process?.stdout ?? ''}\n${process?.stderr ?? ''}`);
+    await pause(15);
+  }
+}
+
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
+
+/** The JSON lines of a log; what is no JSON is left out. */
+export function logLines({ stdout }: Process): LogLine[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as LogLine);
+}
+
+export interface Gateway extends Process {
+  /** Base addresses of the planes. */
+  readonly data: string;
+  readonly admin: string;
+  readonly adminToken: string;
+  readonly dataDir: string;
+}
+
+/** Settings every gateway of a test has: the loopback, free ports. */
+const LOOPBACK: Env = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0' };
+
+/** `dsp-gateway serve` without waiting for anything. */
+export async function launchGateway(env: Env): Promise<Process & { readonly dataDir: string }> {
+  const dataDir = env.GATEWAY_DATA_DIR ?? join(await tempFolder(), 'data');
+  const started = launchCli(['serve'], { ...LOOPBACK, GATEWAY_DATA_DIR: dataDir, ...env });
+  return Object.assign(started, { dataDir });
+}
+
+/** Starts a gateway and waits until its data and admin planes listen. */
+export async function startGateway(env: Env): Promise<Gateway> {
+  const started = await launchGateway(env);
+  const [data, admin] = await waitFor('listening planes', () => planesOf(started), started);
+  const tokenFile = env.ADMIN_TOKEN_FILE ?? join(started.dataDir, 'admin.token');
+  const adminToken = env.ADMIN_TOKEN ?? (await readFile(tokenFile, 'utf8')).trim();
+  return Object.assign(started, { data, admin, adminToken });
+}
+
+/** Workers say where the data plane is, their supervisor where the admin plane is. */
+function planesOf(started: Process): [string, string] | undefined {
+  const data = planeOf(started, 'data');
+  const admin = planeOf(started, 'admin');
+  return data === undefined || admin === undefined ? undefined : [data, admin];
+}
+
+/** Where a plane listens, by the log. */
+export function planeOf(started: Process, plane: 'data' | 'admin' | 'metrics'): string | undefined {
+  return logLines(started)
+    .filter(({ msg }) => msg === 'listening')
+    .map(({ urls }) => (urls as Record<string, string>)[plane])
+    .find((url) => url !== undefined);
+}
+
+export interface Platform extends Process {
+  readonly url: string;
+  readonly token: string;
+  readonly username: string;
+  readonly password: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Settings of a gateway in front of it, by way 1. */
+  readonly env: Env;
+  /** The same by way 2, the token request. */
+  readonly mintEnv: Env;
+}
+
+/** `dsp-gateway simulate`, without a rate limit unless a switch says otherwise. */
+export async function startPlatform(args: readonly string[] = []): Promise<Platform> {
+  const started = launchCli(['simulate', '--port', '0', '--switch', 'rateLimitPerMinute=0', ...args]);
+  await waitFor('the simulator', () => started.stdout.includes('Ctrl-C stops it.'), started);
+  const read = (name: string): string => {
+    const value = new RegExp(`${name}=(\\S+)`).exec(started.stdout)?.[1];
+    if (value === undefined) throw new Error(`the simulator does not say its ${name}:\n${started.stdout}`);
+    return value;
+  };
+  const url = read('PLATFORM_BASE_URL');
+  const secrets = {
+    PLATFORM_USERNAME: read('PLATFORM_USERNAME'),
+    PLATFORM_PASSWORD: read('PLATFORM_PASSWORD'),
+    PLATFORM_CLIENT_ID: read('PLATFORM_CLIENT_ID'),
+    PLATFORM_CLIENT_SECRET: read('PLATFORM_CLIENT_SECRET'),
+  };
+  const token = read('PLATFORM_TOKEN');
+  return Object.assign(started, {
+    url,
+    token,
+    username: secrets.PLATFORM_USERNAME,
+    password: secrets.PLATFORM_PASSWORD,
+    clientId: secrets.PLATFORM_CLIENT_ID,
+    clientSecret: secrets.PLATFORM_CLIENT_SECRET,
+    env: { PLATFORM_BASE_URL: url, PLATFORM_TOKEN: token },
+    mintEnv: { PLATFORM_BASE_URL: url, ...secrets },
+  });
+}
