@@ -3,12 +3,11 @@
  * tier and for every kind of stale use. Nothing has to be found and deleted, so nothing can be missed.
  */
 import type { Registry } from '../registry/mirror.js';
-import { RegistryConflict } from '../store/port.js';
+import { updateRecord } from '../registry/update-record.js';
 
 const RECORD = 'purges';
 /** Beyond it the oldest records become one that matches everything older. */
 const MAX_RECORDS = 200;
-const MAX_TRIES = 10;
 
 /** What is purged; a member that is absent matches everything. */
 export interface PurgeScope {
@@ -57,23 +56,11 @@ export function createPurges(registry: Registry): Purges {
       return seq;
     },
     isPurged: (subject) => subject.seq < seq && records.some((record) => matches(record, subject)),
-    async append(scope, audit) {
-      for (let tries = 1; ; tries++) {
-        const revision = registry.get(RECORD)?.revision ?? 0;
-        const next = bounded([...records, { seq: seq + 1, ...scope }]);
-        try {
-          await registry.commit({
-            writes: new Map([[RECORD, JSON.stringify(next)]]),
-            expect: new Map([[RECORD, revision]]),
-            audit: [audit],
-          });
-          return;
-        } catch (error) {
-          if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
-          await registry.refresh();
-        }
-      }
-    },
+    append: (scope, audit) =>
+      updateRecord(registry, RECORD, () => ({
+        text: JSON.stringify(bounded([...records, { seq: seq + 1, ...scope }])),
+        audit: [audit],
+      })),
   };
 }
 

@@ -2,11 +2,11 @@
  * Keeps the vault in the registry: reads it, moves it from state to state, and never lets two replicas move it at
  * once. Every move is audited in the same transaction.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import type { Registry } from '../registry/mirror.js';
+import { updateRecord } from '../registry/update-record.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import type { Sealer } from './seal.js';
@@ -14,8 +14,6 @@ import { dropExpired, EMPTY_VAULT, isExpired, showToken, type Token, type Vault 
 import { readVault, writeVault } from './vault-text.js';
 
 const RECORD = 'vault';
-const MAX_TRIES = 10;
-const CONFLICT_WAIT_MS = 10;
 
 export interface VaultKeeper {
   /** The vault as known now, without a previous token whose time is over. @throws SealError */
@@ -53,33 +51,19 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
   }
 
   async function move(action: string, actor: Actor, step: (vault: Vault) => Vault): Promise<Vault> {
-    for (let tries = 1; ; tries++) {
+    let [after, moved] = [vault(), false];
+    await updateRecord(registry, RECORD, () => {
       const before = vault();
-      const revision = registry.get(RECORD)?.revision ?? 0;
-      const after = step(before);
-      if (after === before) return before;
+      after = step(before);
+      moved = after !== before;
+      if (!moved) return null;
       const event = { action, subject: subjectOf(before, after), before: shown(before), after: shown(after) };
-      try {
-        await registry.commit({
-          writes: new Map([[RECORD, writeVault(after, sealer)]]),
-          expect: new Map([[RECORD, revision]]),
-          audit: [auditLine(event, actor, clock.now())],
-        });
-        logger.info({ action, actor: actor.name, ...shownIds(after) }, 'the token vault changed');
-        return after;
-      } catch (error) {
-        if (!(error instanceof RegistryConflict)) throw error;
-        if (tries === MAX_TRIES) {
-          throw new GatewayError('conflict', {
-            detail: 'The token was changed by others again and again; try again.',
-            cause: error,
-          });
-        }
-        // Replicas that keep the same step would lose to the same one each time.
-        await sleep(Math.random() * tries * CONFLICT_WAIT_MS);
-        await registry.refresh();
-      }
-    }
+      return { text: writeVault(after, sealer), audit: [auditLine(event, actor, clock.now())] };
+    }).catch((error: unknown) => {
+      throw error instanceof RegistryConflict ? busy(error) : error;
+    });
+    if (moved) logger.info({ action, actor: actor.name, ...shownIds(after) }, 'the token vault changed');
+    return after;
   }
 
   return {
@@ -94,6 +78,11 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
     refresh: registry.refresh,
     onChange: (listener) => registry.onChange(RECORD, listener),
   };
+}
+
+function busy(cause: RegistryConflict): GatewayError {
+  const detail = 'The token was changed by others again and again; try again.';
+  return new GatewayError('conflict', { detail, cause });
 }
 
 function unavailable(internal: string): GatewayError {

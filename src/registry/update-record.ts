@@ -1,0 +1,44 @@
+/** Read, change, write a record, and start over when another replica changed it in between. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RegistryConflict } from '../store/port.js';
+import type { Registry } from './mirror.js';
+
+const MAX_TRIES = 10;
+const CONFLICT_WAIT_MS = 10;
+
+export interface RecordChange {
+  readonly text: string;
+  /** Other records that are written with it, unconditionally; null deletes. */
+  readonly also?: readonly (readonly [id: string, text: string | null])[];
+  readonly audit?: readonly string[];
+}
+
+/**
+ * @param step from the record's text (null: there is none) to the change, or null to leave it as it is. It may be
+ *   called more than once.
+ * @throws RegistryConflict after ten tries, StoreUnavailable, and whatever `step` throws
+ */
+export async function updateRecord(
+  registry: Registry,
+  id: string,
+  step: (text: string | null) => RecordChange | null,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const before = registry.get(id);
+    const change = step(before?.value ?? null);
+    if (change === null) return;
+    try {
+      await registry.commit({
+        writes: new Map<string, string | null>([[id, change.text], ...(change.also ?? [])]),
+        expect: new Map([[id, before?.revision ?? 0]]),
+        ...(change.audit === undefined ? {} : { audit: change.audit }),
+      });
+      return;
+    } catch (error) {
+      if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+      // Replicas that keep the same step would lose to the same one each time.
+      await sleep(Math.random() * tries * CONFLICT_WAIT_MS);
+      await registry.refresh();
+    }
+  }
+}
