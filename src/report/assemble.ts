@@ -3,11 +3,9 @@
  * body at all.
  */
 import type { CanonicalReport } from './canonicalize.js';
-import { toCsv } from './csv.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
 import type { Format } from './gateway-options.js';
-import { toNdjson } from './ndjson.js';
 import { type BytesHeader, type Part, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './part.js';
 import { digest } from './platform-call.js';
 
@@ -23,6 +21,16 @@ export interface AssembleAsk {
   readonly nowMs: number;
   readonly rules: FreshnessRules;
 }
+
+/** A body, or the rows that a body of another format is made from. */
+export type Body =
+  | { readonly ready: readonly Buffer[] }
+  | {
+      readonly rows: readonly Buffer[];
+      readonly format: 'csv' | 'ndjson';
+      readonly columns: readonly string[];
+      readonly bom: boolean;
+    };
 
 export interface Assembled {
   readonly status: number;
@@ -41,7 +49,8 @@ export interface Assembled {
   readonly accounts: readonly string[];
   /** The oldest purge state among the parts. */
   readonly seq: number;
-  readonly body: () => Buffer;
+  /** The body in pieces, in order: large ones are never copied into one. */
+  readonly body: () => Body;
 }
 
 const CONTENT_TYPES = {
@@ -93,22 +102,21 @@ export function assembleBytes(
     weight: body.length,
     accounts: header.accounts,
     seq: header.seq,
-    body: () => body,
+    body: () => ({ ready: [body] }),
   };
 }
 
-function writeBody({ format, parts, bom }: AssembleAsk, meta: string): Buffer {
-  const bodies = parts.filter(({ header }) => header.rowCount > 0).map(({ body }) => body);
-  if (format === 'json') return concat('{"data":[', bodies, `],"meta":${meta}}`);
-  const rows = concat('', bodies, '').toString();
-  if (format === 'ndjson') return Buffer.from(toNdjson(rows));
-  return Buffer.from(toCsv(rows, unionColumns(parts), { bom }));
+function writeBody({ format, parts, bom }: AssembleAsk, meta: string): Body {
+  const rows = separate(parts.filter(({ header }) => header.rowCount > 0).map(({ body }) => body));
+  if (format === 'json')
+    return { ready: [Buffer.from('{"data":['), ...rows, Buffer.from(`],"meta":${meta}}`)] };
+  return { rows, format, columns: unionColumns(parts), bom };
 }
 
-function concat(head: string, bodies: readonly Buffer[], tail: string): Buffer {
-  const separator = Buffer.from(ROW_SEPARATOR);
-  const pieces = bodies.flatMap((body, index) => (index === 0 ? [body] : [separator, body]));
-  return Buffer.concat([Buffer.from(head), ...pieces, Buffer.from(tail)]);
+const SEPARATOR = Buffer.from(ROW_SEPARATOR);
+
+function separate(bodies: readonly Buffer[]): Buffer[] {
+  return bodies.flatMap((body, index) => (index === 0 ? [body] : [SEPARATOR, body]));
 }
 
 function unionColumns(parts: readonly Part<RowsHeader>[]): string[] {

@@ -15,3 +15,8 @@ export function rowsKey(series: string, from: string | null, to: string | null):
 export function bytesKey(series: string, from: string | null, to: string | null): string {
   return `${FORM}:{${series}}:b:${from ?? ''}:${to ?? ''}`;
 }
+
+/** The rows of one day. */
+export function dayKey(series: string, date: string): string {
+  return `${FORM}:{${series}}:d:${date}`;
+}

@@ -23,6 +23,18 @@ export interface RowsHeader extends Common {
   readonly columns: readonly string[];
   readonly rowCount: number;
   readonly paging: Paging | null;
+  /** Set for one day cut out of an answer; null for an answer as a whole. */
+  readonly cut: Cut | null;
+}
+
+export interface Cut {
+  /** Period of the answer it was cut from. */
+  readonly from: string;
+  readonly to: string;
+  /** Digest of the rows without regard to their order. */
+  readonly sortedHash: string;
+  /** Generation of the kind's divisibility; another one makes the segment void. */
+  readonly generation: string;
 }
 
 /** Body: the platform's bytes. */
@@ -88,8 +100,15 @@ function hasFacts(header: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-function hasRows({ columns, rowCount, paging }: Readonly<Record<string, unknown>>): boolean {
-  return areTexts(columns) && typeof rowCount === 'number' && typeof paging === 'object';
+function hasRows({ columns, rowCount, paging, cut }: Readonly<Record<string, unknown>>): boolean {
+  return areTexts(columns) && typeof rowCount === 'number' && typeof paging === 'object' && isCut(cut);
+}
+
+function isCut(cut: unknown): boolean {
+  if (typeof cut !== 'object') return false;
+  if (cut === null) return true;
+  const { from, to, sortedHash, generation } = cut as Readonly<Record<string, unknown>>;
+  return [from, to, sortedHash, generation].every((one) => typeof one === 'string');
 }
 
 function hasBytes({ form, status, contentType }: Readonly<Record<string, unknown>>): boolean {
@@ -99,4 +118,29 @@ function hasBytes({ form, status, contentType }: Readonly<Record<string, unknown
 
 function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+/** Days joined to one answer for their whole range, as old as the oldest of them. */
+export function joinParts(parts: readonly Part<RowsHeader>[]): Part<RowsHeader> {
+  const filled = parts.filter(({ header }) => header.rowCount > 0);
+  const separator = Buffer.from(ROW_SEPARATOR);
+  const body = Buffer.concat(
+    filled.flatMap((part, index) => (index === 0 ? [part.body] : [separator, part.body])),
+  );
+  const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Part<RowsHeader>];
+  const last = parts.at(-1) as Part<RowsHeader>;
+  return {
+    body,
+    header: {
+      ...oldest.header,
+      lastDay: last.header.lastDay,
+      emptyTail: last.header.emptyTail,
+      seq: Math.min(...parts.map(({ header }) => header.seq)),
+      accounts: [...new Set(parts.flatMap(({ header }) => header.accounts))].sort(),
+      columns: [...new Set(filled.flatMap(({ header }) => header.columns))],
+      rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
+      hash: bodyHash(body),
+      cut: null,
+    },
+  };
 }

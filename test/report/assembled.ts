@@ -1,5 +1,8 @@
 /** Assembled answers in few words, for tests. */
+
 import type { AssembleAsk, Assembled } from '../../src/report/assemble.js';
+import { toCsv } from '../../src/report/csv.js';
+import { toNdjson } from '../../src/report/ndjson.js';
 import { get } from './canonical-request.js';
 import { FETCHED_AT, RULES, rowsPart } from './parts.js';
 
@@ -24,4 +27,10 @@ export function ask(changes: Partial<AssembleAsk> = {}, query = QUERY): Assemble
   };
 }
 
-export const bodyOf = (answer: Assembled): Buffer => answer.body();
+/** The body as its reader gets it. */
+export function bodyOf(answer: Assembled): Buffer {
+  const body = answer.body();
+  if ('ready' in body) return Buffer.concat(body.ready);
+  const rows = Buffer.concat(body.rows).toString();
+  return Buffer.from(body.format === 'csv' ? toCsv(rows, body.columns, body) : toNdjson(rows));
+}

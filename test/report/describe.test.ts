@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { assemble } from '../../src/report/assemble.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../src/report/describe.js';
 import { GATEWAY_PARAMETERS, parameterTable } from '../../src/report/parameters.js';
+import { bodyOf } from './assembled.js';
 import { get } from './canonical-request.js';
 import { FETCHED_AT, RULES, rowsPart } from './parts.js';
 
@@ -52,7 +53,7 @@ describe('the description of a report call', () => {
         nowMs: FETCHED_AT,
         rules: RULES,
       });
-    const membersOf = (full: boolean) => Object.keys(JSON.parse(answer(full).body().toString()).meta);
+    const membersOf = (full: boolean) => Object.keys(JSON.parse(bodyOf(answer(full)).toString()).meta);
     expect(membersOf(true).toSorted()).toEqual(Object.keys(meta.properties).toSorted());
     expect(membersOf(false).toSorted()).toEqual([...(meta.required ?? [])].toSorted());
   });

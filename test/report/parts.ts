@@ -63,6 +63,7 @@ export function rowsPart(
       columns: normalized.columns,
       rowCount: rows.length,
       paging: null,
+      cut: null,
       hash: bodyHash(body),
       ...header,
     },

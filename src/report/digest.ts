@@ -1,0 +1,134 @@
+/**
+ * The heavy part of reading an answer: parse, normalise, cut by day, hash. One function, so that it can run on a
+ * worker thread for large answers and in place for small ones.
+ */
+import { hash } from 'node:crypto';
+import { collectAccounts } from './accounts.js';
+import { daysBetween } from './days.js';
+import { parseJson } from './json.js';
+import { JsonError } from './json-error.js';
+import { type NormalizeAsk, type NormalizedRow, normalizeAnswer } from './normalize.js';
+import type { Paging } from './paging.js';
+import { bodyHash, joinRows, ROW_SEPARATOR } from './part.js';
+import { type Cuttable, RowsError } from './rows.js';
+
+export interface DigestAsk extends NormalizeAsk {
+  /** Rows in their own order, all together; needed for whole entries. */
+  readonly whole: boolean;
+}
+
+/** Rows as the cache holds them. */
+export interface RowBlock {
+  readonly body: Buffer;
+  readonly columns: readonly string[];
+  readonly rowCount: number;
+  /** Digest of the body. */
+  readonly hash: string;
+}
+
+export interface DayBlock extends RowBlock {
+  readonly date: string;
+  /** Digest of the rows without regard to their order, for telling whether two answers agree on a day. */
+  readonly sortedHash: string;
+}
+
+export interface Digest {
+  readonly whole: RowBlock | null;
+  /** Every day of the period, those without rows too; null when the answer may not be cut. */
+  readonly days: readonly DayBlock[] | null;
+  readonly cuttable: Cuttable;
+  readonly rowCount: number;
+  /** Date of the last row of an answer split by date; null when it has none. */
+  readonly lastDate: string | null;
+  readonly accounts: readonly string[];
+  readonly paging: Paging | null;
+}
+
+/** @throws JsonError, RowsError */
+export function digestAnswer(text: string, ask: DigestAsk): Digest {
+  const { rows, columns, accounts, cuttable, paging } = normalizeAnswer(text, ask);
+  const cut = ask.byDate && ask.period !== null && cuttable.ok;
+  const days =
+    cut && ask.period !== null ? cutByDay(rows, daysBetween(ask.period.from, ask.period.to)) : null;
+  return {
+    days,
+    whole: ask.whole ? wholeOf(rows, columns, days) : null,
+    cuttable,
+    rowCount: rows.length,
+    lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,
+    accounts,
+    paging,
+  };
+}
+
+/** Where the days are cut already, the whole is their join, byte for byte. */
+function wholeOf(
+  rows: readonly NormalizedRow[],
+  columns: readonly string[],
+  days: readonly DayBlock[] | null,
+): RowBlock {
+  const body = days === null ? joinRows(rows) : joinBlocks(days);
+  return { body, columns, rowCount: rows.length, hash: bodyHash(body) };
+}
+
+function joinBlocks(blocks: readonly RowBlock[]): Buffer {
+  const separator = Buffer.from(ROW_SEPARATOR);
+  const filled = blocks.filter(({ rowCount }) => rowCount > 0);
+  return Buffer.concat(filled.flatMap(({ body }, index) => (index === 0 ? [body] : [separator, body])));
+}
+
+/** Rows come in date order; a day without rows is a block too, for its emptiness is an answer. */
+function cutByDay(rows: readonly NormalizedRow[], dates: readonly string[]): DayBlock[] {
+  let at = 0;
+  return dates.map((date) => {
+    const start = at;
+    while (at < rows.length && rows[at]?.date === date) at += 1;
+    return dayBlock(date, rows.slice(start, at));
+  });
+}
+
+function dayBlock(date: string, rows: readonly NormalizedRow[]): DayBlock {
+  const body = joinRows(rows);
+  const sorted = rows.map(({ json }) => json).sort();
+  return {
+    date,
+    body,
+    columns: unionOf(rows),
+    rowCount: rows.length,
+    hash: bodyHash(body),
+    sortedHash: hash('sha256', sorted.join('\n'), 'base64url').slice(0, 22),
+  };
+}
+
+/** Neighbouring rows share one list of columns, so most need no look at their names. */
+function unionOf(rows: readonly NormalizedRow[]): string[] {
+  const union = new Set<string>();
+  let last: readonly string[] | null = null;
+  for (const { columns } of rows) {
+    if (columns === last) continue;
+    for (const column of columns) union.add(column);
+    last = columns;
+  }
+  return [...union];
+}
+
+/** What came of an answer's bytes. Plain values, so that it can come from another thread. */
+export type DigestOutcome =
+  | { readonly kind: 'digest'; readonly digest: Digest }
+  /** JSON, but its rows cannot be told; the accounts it names are known all the same. */
+  | { readonly kind: 'no-rows'; readonly reason: string; readonly accounts: readonly string[] }
+  /** Not JSON as read here, or it holds the token. */
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+/** Reads an answer's bytes. */
+export function digestBytes(bytes: Uint8Array, ask: DigestAsk): DigestOutcome {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  try {
+    return { kind: 'digest', digest: digestAnswer(text, ask) };
+  } catch (error) {
+    if (error instanceof JsonError) return { kind: 'invalid', reason: error.message };
+    if (!(error instanceof RowsError)) throw error;
+    const accounts = [...collectAccounts(parseJson(text, { allowBom: true }), ask.accountPattern)];
+    return { kind: 'no-rows', reason: error.message, accounts };
+  }
+}
