@@ -32,13 +32,21 @@ export interface ActiveToken {
   readonly token: string;
 }
 
-export interface Call {
-  readonly method: string;
+export interface Asked {
   /** Path and query below the base URL, starting with `/`. */
   readonly target: string;
+  readonly body?: string | Buffer | Readable | null;
+}
+
+export interface Call {
+  readonly method: string;
+  /**
+   * What to ask. A function is called once, when it is the call's turn; when it gives null, nothing is left to be
+   * asked and the call ends without having been made.
+   */
+  readonly request: Asked | (() => Promise<Asked | null>);
   /** Sent beside the gateway's own, which they cannot replace. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer | Readable | null;
   /** Who the call is charged to. */
   readonly team: string;
   /** A GET or HEAD may be tried again, a POST that reads only after its token was refused, a write never. */
@@ -70,12 +78,14 @@ export interface CallReport {
 }
 
 export interface PlatformClient {
+  send<T>(call: Call & { readonly request: Asked }, consume: (response: Response) => Promise<T>): Promise<T>;
   /**
    * Makes the call; `consume` takes an answer (200) or a refusal (other 4xx) and reads its body. The turn in the
    * budget is held until the body is closed. A failure inside of `consume` counts as a failed try.
+   * @returns null when the call's `request` gave null
    * @throws GatewayError for everything that is not an answer or a refusal
    */
-  send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T>;
+  send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T | null>;
 }
 
 export interface PlatformClientOptions {
@@ -105,12 +115,13 @@ type Again = 'never' | 'network' | 'token';
 export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
   const { pause, budget, tokens, clock, logger, retry } = options;
 
-  async function send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T> {
+  async function send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T | null> {
     const deadline = startDeadline(call.timeoutMs, call.signal);
+    const asked = onceAsked(call.request);
     let [retries, newTokens] = [0, 0];
     try {
       for (;;) {
-        const outcome = await tryOnce(call, consume, deadline.signal);
+        const outcome = await tryOnce(call, asked, consume, deadline.signal);
         if ('value' in outcome) return outcome.value;
         const { error, again } = outcome;
         if (again === 'token' && newTokens === 0 && mayRepeat(call, ['read', 'post-read'])) newTokens += 1;
@@ -131,10 +142,12 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
 
   async function tryOnce<T>(
     call: Call,
+    asked: () => Promise<Asked | null>,
     consume: (response: Response) => Promise<T>,
     signal: AbortSignal,
-  ): Promise<Try<T>> {
-    const { release, active } = await takeTurn(call, signal);
+  ): Promise<Try<T | null>> {
+    const { release, active, what } = await takeTurn(call, asked, signal);
+    if (what === null) return { value: null };
     const startedMs = clock.monotonicMs();
     const report = (outcome: CallReport['outcome'], status: number | null) => {
       const durationMs = clock.monotonicMs() - startedMs;
@@ -145,7 +158,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     let response: Dispatcher.ResponseData | null = null;
     let verdict: Verdict;
     try {
-      response = await request(call, active.token, signal);
+      response = await request(call, what, active.token, signal);
       response.body.once('close', release);
       const { statusCode: status, headers, body } = response;
       verdict = interpret(status, headers, options.rules, clock.now());
@@ -166,26 +179,41 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     return judge(verdict, active, signal);
   }
 
-  /** A turn in the budget, and the token to use it with. Whoever waited looks again whether there is a pause. */
-  async function takeTurn(call: Call, signal: AbortSignal): Promise<Turn> {
+  /**
+   * A turn in the budget, the token to use it with, and the question. Whoever waited looks again whether there is a
+   * pause. Without token or question the turn goes to the next in line.
+   */
+  async function takeTurn(
+    call: Call,
+    asked: () => Promise<Asked | null>,
+    signal: AbortSignal,
+  ): Promise<Turn> {
     pause.check();
     const release = await budget.acquire(call.team, signal).catch((error: unknown) => {
       throw asFailure(error, signal);
     });
     try {
       pause.check();
-      return { release, active: await within(signal, async () => tokens.current()) };
+      const active = await within(signal, async () => tokens.current());
+      const what = await within(signal, asked);
+      if (what === null) release();
+      return { release, active, what };
     } catch (error) {
       release();
       throw asGatewayError(error);
     }
   }
 
-  function request(call: Call, token: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  function request(
+    call: Call,
+    { target, body }: Asked,
+    token: string,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
     const prefix = options.rules.baseUrl.pathname.replace(/\/$/, '');
     return options.agent.request({
       origin: options.rules.baseUrl.origin,
-      path: prefix + call.target,
+      path: prefix + target,
       method: call.method as Dispatcher.HttpMethod,
       headers: {
         'user-agent': options.userAgent,
@@ -195,7 +223,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         authorization: `Bearer ${token}`,
         'x-request-id': randomUUID(),
       },
-      body: call.body ?? null,
+      body: body ?? null,
       signal,
     });
   }
@@ -227,16 +255,29 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     }
   }
 
-  return { send };
+  return { send: send as PlatformClient['send'] };
+}
+
+/** A second try asks the same again: what was claimed for the first stays claimed. */
+function onceAsked(request: Call['request']): () => Promise<Asked | null> {
+  if (typeof request !== 'function') return () => Promise.resolve(request);
+  let first: Promise<Asked | null> | null = null;
+  return () => {
+    first ??= request();
+    return first;
+  };
 }
 
 interface Turn {
   readonly release: () => void;
   readonly active: ActiveToken;
+  /** Null when nothing is left to be asked. */
+  readonly what: Asked | null;
 }
 
 /** A body that streams is gone after the first try. */
-function mayRepeat({ kind, body }: Call, kinds: readonly Call['kind'][]): boolean {
+function mayRepeat({ kind, request }: Call, kinds: readonly Call['kind'][]): boolean {
+  const body = typeof request === 'function' ? null : request.body;
   const isStream = typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
   return kinds.includes(kind) && !isStream;
 }

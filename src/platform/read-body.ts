@@ -4,9 +4,14 @@ import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../errors.js';
 
+/** Above it, the pieces of an answer lie in shared memory, so that another thread can read them without a copy. */
+const SHARED_FROM_BYTES = 1_048_576;
+const BLOCK_BYTES = 1_048_576;
+
 /**
  * @param encoding the `content-encoding` header, lower case, or undefined
  * @param maxBytes limit of the decoded size: a small compressed body may be a large one
+ * @returns the body in pieces, in order; one piece when it is small
  * @throws GatewayError `upstream_too_large`, or `upstream_invalid_response` for an encoding that cannot be read;
  *   stream errors (reset, truncation, abort) pass through for the caller to judge
  */
@@ -14,15 +19,15 @@ export async function readBody(
   stream: Readable,
   encoding: string | undefined,
   maxBytes: number,
-): Promise<Buffer> {
+): Promise<Buffer[]> {
   const decoder = decoderOf(encoding, stream);
-  const chunks: Buffer[] = [];
+  const pile = createPile();
   let size = 0;
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) {
       size += chunk.length;
       if (size > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
+      pile.add(chunk);
     }
   };
   try {
@@ -38,7 +43,53 @@ export async function readBody(
     }
     throw error;
   }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
+  return pile.pieces();
+}
+
+interface Pile {
+  add(chunk: Buffer): void;
+  pieces(): Buffer[];
+}
+
+/** Small bodies end as one buffer; large ones are moved, piece by piece as they come, into shared blocks. */
+function createPile(): Pile {
+  let chunks: Buffer[] = [];
+  const blocks: Buffer[] = [];
+  let free: Buffer = Buffer.alloc(0);
+  let size = 0;
+
+  function share(chunk: Buffer): void {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (free.length === 0) {
+        free = Buffer.from(new SharedArrayBuffer(BLOCK_BYTES));
+        blocks.push(free);
+      }
+      const taken = rest.copy(free);
+      free = free.subarray(taken);
+      rest = rest.subarray(taken);
+    }
+  }
+
+  return {
+    add(chunk) {
+      size += chunk.length;
+      if (size <= SHARED_FROM_BYTES) {
+        chunks.push(chunk);
+        return;
+      }
+      for (const one of chunks) share(one);
+      chunks = [];
+      share(chunk);
+    },
+    pieces() {
+      if (blocks.length === 0) return [Buffer.concat(chunks)];
+      const last = blocks.length - 1;
+      return blocks.map((block, index) =>
+        index === last ? block.subarray(0, block.length - free.length) : block,
+      );
+    },
+  };
 }
 
 function tooLarge(maxBytes: number): GatewayError {

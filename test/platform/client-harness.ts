@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { createClock } from '../../src/clock.js';
 import { type Budget, createBudget } from '../../src/platform/budget.js';
 import {
+  type Asked,
   type Call,
   type CallReport,
   createPlatformClient,
@@ -27,7 +28,7 @@ export interface Harness {
   /** Ids of tokens that were told to be refused. */
   readonly refused: readonly string[];
   /** Sends a call and reads the answer. */
-  ask(call?: Partial<Call>): Promise<{ status: number; text: string }>;
+  ask(call?: Partial<Omit<Call, 'request'> & Asked>): Promise<{ status: number; text: string }>;
 }
 
 export interface HarnessOptions {
@@ -75,13 +76,14 @@ export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harne
     log,
     reports,
     refused,
-    ask: (call = {}) => client.send({ ...READ, ...call }, readText),
+    ask: ({ target = '/thing', body = null, ...call } = {}) =>
+      client.send({ ...READ, ...call, request: { target, body } }, readText),
   };
 }
 
-export const READ: Call = {
+export const READ: Call & { readonly request: Asked } = {
   method: 'GET',
-  target: '/thing',
+  request: { target: '/thing' },
   team: 'growth',
   kind: 'read',
   timeoutMs: 20_000,
@@ -89,5 +91,5 @@ export const READ: Call = {
 
 export async function readText(response: Response): Promise<{ status: number; text: string }> {
   const body = await readBody(response.body, undefined, 1_000_000);
-  return { status: response.status, text: body.toString() };
+  return { status: response.status, text: Buffer.concat(body).toString() };
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Agent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
-import { readBody } from '../../src/platform/read-body.js';
+import { readBody as readPieces } from '../../src/platform/read-body.js';
 import { startHttpPlatform, startTcpPlatform } from '../support/broken-platform.js';
 
 const ENCODERS = {
@@ -16,6 +16,8 @@ const ENCODERS = {
 type Encoding = keyof typeof ENCODERS;
 const encoding = fc.constantFrom(...(Object.keys(ENCODERS) as Encoding[]));
 const bytes = fc.uint8Array({ maxLength: 5000 }).map((array) => Buffer.from(array));
+
+const readBody = async (...args: Parameters<typeof readPieces>) => Buffer.concat(await readPieces(...args));
 
 function inPieces(body: Buffer, size: number): Readable {
   const pieces: Buffer[] = [];

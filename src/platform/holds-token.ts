@@ -1,5 +1,5 @@
 /** Whether bytes of the platform hold its token, in whatever spelling JSON has for it. */
-import { holdsSecret } from '../platform/scrub.js';
+import { holdsSecret } from './scrub.js';
 
 /** A printable ASCII character written as an escape: no honest writer does that, so the long look is rare. */
 const ESCAPED_ASCII = /\\u00[2-7]/i;

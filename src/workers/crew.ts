@@ -1,0 +1,86 @@
+/** Worker threads for large answers, so that a cached hit never waits for somebody's big miss. */
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { encodeEntry } from '../cache/entry.js';
+import { toCsv } from '../report/csv.js';
+import type { DigestAsk, DigestOutcome } from '../report/digest.js';
+import { toNdjson } from '../report/ndjson.js';
+import { bodyHash } from '../report/part.js';
+import { asBuffer, type DigestedAnswer, type FormatTask, readAnswer, type Task } from './tasks.js';
+
+/** Above it, work goes to another thread; below, the way there costs more than the work. */
+export const LARGE_BYTES = 1_048_576;
+
+export interface Digested {
+  readonly outcome: DigestOutcome;
+  /** The answer's bytes in one piece. */
+  readonly bytes: Buffer;
+  /** Their digest; empty when only days were wanted. */
+  readonly hash: string;
+}
+
+export interface Crew {
+  /** @param chunks the answer in pieces, in order */
+  digest(chunks: readonly Buffer[], ask: DigestAsk, token: string): Promise<Digested>;
+  encode(header: object, body: Buffer): Promise<Buffer>;
+  format(task: Omit<FormatTask, 'task'>): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+/** Sources run as they are in tests; a thread needs the build, which the test command makes first. */
+const BUILT = import.meta.url.endsWith('.ts') ? '../../dist/workers/worker.js' : './worker.js';
+
+export function createCrew(): Crew {
+  let threads: Piscina | null = null;
+  /** Threads start with the first large answer: many gateways never see one. */
+  const run = (task: Task): Promise<unknown> => {
+    threads ??= new Piscina({
+      filename: fileURLToPath(new URL(BUILT, import.meta.url)),
+      minThreads: 0,
+      // One core stays with the requests.
+      maxThreads: Math.max(1, availableParallelism() - 1),
+      idleTimeout: 30_000,
+    });
+    return threads.run(task);
+  };
+  const sizeOf = (chunks: readonly Uint8Array[]) => chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+
+  return {
+    async digest(chunks, ask, token) {
+      if (sizeOf(chunks) < LARGE_BYTES) {
+        const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+        return { bytes, outcome: readAnswer(bytes, ask, token), hash: ask.whole ? bodyHash(bytes) : '' };
+      }
+      const { outcome, bytes, hash } = (await run({ task: 'digest', chunks, ask, token })) as DigestedAnswer;
+      return { outcome: withBuffers(outcome), bytes: asBuffer(bytes), hash };
+    },
+    async encode(header, body) {
+      if (body.length < LARGE_BYTES) return encodeEntry(header, body);
+      return asBuffer((await run({ task: 'encode', header, body })) as Uint8Array);
+    },
+    async format(task) {
+      if (sizeOf(task.chunks) >= LARGE_BYTES)
+        return asBuffer((await run({ task: 'format', ...task })) as Uint8Array);
+      const rows = Buffer.concat(task.chunks).toString('utf8');
+      return Buffer.from(task.format === 'csv' ? toCsv(rows, task.columns, task) : toNdjson(rows));
+    },
+    async close() {
+      await threads?.close();
+    },
+  };
+}
+
+/** Buffers come from another thread as plain byte arrays. */
+function withBuffers(outcome: DigestOutcome): DigestOutcome {
+  if (outcome.kind !== 'digest') return outcome;
+  const { digest } = outcome;
+  return {
+    kind: 'digest',
+    digest: {
+      ...digest,
+      whole: digest.whole === null ? null : { ...digest.whole, body: asBuffer(digest.whole.body) },
+      days: digest.days?.map((day) => ({ ...day, body: asBuffer(day.body) })) ?? null,
+    },
+  };
+}

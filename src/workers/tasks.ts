@@ -1,0 +1,121 @@
+/**
+ * What is done on other threads: plain functions over bytes. Everything large travels in shared memory, so that
+ * neither side copies it.
+ */
+import { encodeEntry } from '../cache/entry.js';
+import { holdsToken } from '../platform/holds-token.js';
+import { toCsv } from '../report/csv.js';
+import {
+  type DayBlock,
+  type DigestAsk,
+  type DigestOutcome,
+  digestBytes,
+  type RowBlock,
+} from '../report/digest.js';
+import { toNdjson } from '../report/ndjson.js';
+import { bodyHash } from '../report/part.js';
+
+export interface DigestTask {
+  readonly task: 'digest';
+  /** The answer in pieces, in order. */
+  readonly chunks: readonly Uint8Array[];
+  readonly ask: DigestAsk;
+  readonly token: string;
+}
+
+export interface EncodeTask {
+  readonly task: 'encode';
+  readonly header: object;
+  readonly body: Uint8Array;
+}
+
+export interface FormatTask {
+  readonly task: 'format';
+  readonly format: 'csv' | 'ndjson';
+  /** The joined rows, in pieces. */
+  readonly chunks: readonly Uint8Array[];
+  readonly columns: readonly string[];
+  readonly bom: boolean;
+}
+
+export type Task = DigestTask | EncodeTask | FormatTask;
+
+/** An outcome with the answer's own bytes and their digest beside it. */
+export interface DigestedAnswer {
+  readonly outcome: DigestOutcome;
+  readonly bytes: Uint8Array;
+  readonly hash: string;
+}
+
+export function runTask(task: Task): DigestedAnswer | Uint8Array {
+  switch (task.task) {
+    case 'digest':
+      return digest(task);
+    case 'encode':
+      return shared([encodeEntry(task.header, asBuffer(task.body))]);
+    case 'format': {
+      const rows = Buffer.concat(task.chunks).toString('utf8');
+      const text = task.format === 'csv' ? toCsv(rows, task.columns, { bom: task.bom }) : toNdjson(rows);
+      return shared([Buffer.from(text)]);
+    }
+  }
+}
+
+/**
+ * Reads an answer's bytes.
+ * @param token must be nowhere in it, spelt plainly or by JSON escapes
+ */
+export function readAnswer(bytes: Uint8Array, ask: DigestAsk, token: string): DigestOutcome {
+  if (holdsToken(asBuffer(bytes), token))
+    return { kind: 'invalid', reason: 'the answer holds the platform token' };
+  return digestBytes(bytes, ask);
+}
+
+function digest({ chunks, ask, token }: DigestTask): DigestedAnswer {
+  const bytes = shared(chunks);
+  const outcome = readAnswer(bytes, ask, token);
+  const hash = ask.whole ? bodyHash(asBuffer(bytes)) : '';
+  return {
+    bytes,
+    hash,
+    outcome: outcome.kind === 'digest' ? { kind: 'digest', digest: shareBlocks(outcome.digest) } : outcome,
+  };
+}
+
+/** All blocks of rows in one piece of shared memory. */
+function shareBlocks<
+  T extends { readonly whole: RowBlock | null; readonly days: readonly DayBlock[] | null },
+>(digest: T): T {
+  const days = digest.days ?? [];
+  const memory = shared([
+    ...(digest.whole === null ? [] : [digest.whole.body]),
+    ...days.map(({ body }) => body),
+  ]);
+  let at = 0;
+  const take = (length: number): Buffer => {
+    const slice = Buffer.from(memory.buffer, memory.byteOffset + at, length);
+    at += length;
+    return slice;
+  };
+  return {
+    ...digest,
+    whole: digest.whole === null ? null : { ...digest.whole, body: take(digest.whole.body.length) },
+    days: digest.days === null ? null : days.map((day) => ({ ...day, body: take(day.body.length) })),
+  };
+}
+
+/** The pieces, one behind the other, in memory that both threads see. */
+function shared(pieces: readonly Uint8Array[]): Uint8Array {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const memory = new Uint8Array(new SharedArrayBuffer(length));
+  let at = 0;
+  for (const piece of pieces) {
+    memory.set(piece, at);
+    at += piece.length;
+  }
+  return memory;
+}
+
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
