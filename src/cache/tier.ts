@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { CacheStore } from '../store/port.js';
-import { decodeEntry, encodeEntry, type RawEntry } from './entry.js';
+import { decodeEntry, type RawEntry } from './entry.js';
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
@@ -16,6 +16,8 @@ export interface TierWrite {
   readonly key: string;
   readonly header: object;
   readonly body: Buffer;
+  /** When its content began to be fetched, epoch milliseconds: the newer entry wins. */
+  readonly version: number;
   readonly ttlMs: number;
 }
 
@@ -30,11 +32,13 @@ export type TierFault = 'unavailable' | 'damaged';
 
 export interface CacheTierOptions {
   readonly store: CacheStore;
+  /** Header and body as bytes; of large bodies on another thread. */
+  readonly encode: (header: object, body: Buffer) => Promise<Buffer>;
   readonly logger: Logger;
   readonly onFault: (fault: TierFault) => void;
 }
 
-export function createCacheTier({ store, logger, onFault }: CacheTierOptions): CacheTier {
+export function createCacheTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
   function fail(error: unknown, doing: string): void {
     onFault('unavailable');
     logger.warn({ err: error }, `the cache store failed while ${doing}`);
@@ -61,9 +65,13 @@ export function createCacheTier({ store, logger, onFault }: CacheTierOptions): C
     },
     async write(entries) {
       try {
-        await store.setMany(
-          entries.map(({ key, header, body, ttlMs }) => ({ key, value: encodeEntry(header, body), ttlMs })),
-        );
+        const writes = entries.map(async ({ key, header, body, version, ttlMs }) => ({
+          key,
+          version,
+          value: await encode(header, body),
+          ttlMs,
+        }));
+        await store.setMany(await Promise.all(writes));
         return true;
       } catch (error) {
         fail(error, 'writing');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { encodeEntry } from '../../src/cache/entry.js';
 import { createCacheTier } from '../../src/cache/tier.js';
 import { type CacheStore, StoreUnavailable } from '../../src/store/port.js';
 import { createRecordedLog } from '../support/recorded-log.js';
@@ -10,13 +11,14 @@ async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => sto
   const { cache } = await openEmbedded();
   const tier = createCacheTier({
     store: wrap(cache),
+    encode: async (header, body) => encodeEntry(header, body),
     logger: log.logger,
     onFault: (fault) => void faults.push(fault),
   });
   return { tier, cache, log, faults };
 }
 
-const ENTRY = { header: { form: 'rows' }, body: Buffer.from('{"a":1}'), ttlMs: 60_000 };
+const ENTRY = { header: { form: 'rows' }, body: Buffer.from('{"a":1}'), version: 1, ttlMs: 60_000 };
 
 describe('createCacheTier', () => {
   it('keeps entries and gives them back in the order asked for', async () => {
@@ -36,7 +38,7 @@ describe('createCacheTier', () => {
   it('R8 takes what is damaged or foreign for absent, says so, and counts it', async () => {
     const { tier, cache, log, faults } = await openTier();
     await tier.write([{ key: 'whole', ...ENTRY }]);
-    await cache.setMany([{ key: 'foreign', value: Buffer.from('{"data":[]}'), ttlMs: 1000 }]);
+    await cache.setMany([{ key: 'foreign', value: Buffer.from('{"data":[]}'), version: 2, ttlMs: 1000 }]);
     const { entries, degraded } = await tier.read(['foreign', 'whole']);
     expect(entries.map((entry) => entry === null)).toEqual([true, false]);
     expect([degraded, faults]).toEqual([false, ['damaged']]);

@@ -1,0 +1,207 @@
+/**
+ * Who fetches what: within this process by promises, between replicas by leases on single keys. A key is claimed
+ * only for the time of one platform call; whoever wants it meanwhile waits for that call and no other.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { GatewayError } from '../errors.js';
+import type { Bus, Leases } from '../store/port.js';
+
+const LEASE_MS = 4000;
+const RENEW_MS = 1000;
+/** How often a key that another replica holds is looked at, when its message is lost. */
+const POLL_MS = 200;
+const CHANNEL = 'released';
+
+export interface Claim<T> {
+  /** Keys this caller is to fetch. */
+  readonly mine: readonly string[];
+  readonly epoch: number;
+  /** Keys somebody else has under way. */
+  readonly others: readonly string[];
+  /** Gives some of `mine` back unfetched. */
+  drop(keys: readonly string[]): Promise<void>;
+  /** Ends the claim: those who wait in this process get what was brought, others are told to look. */
+  succeed(brought: T): Promise<void>;
+  fail(error: unknown): Promise<void>;
+}
+
+export interface Claims<T> {
+  /** @param epoch the newest purge known: whoever asks after one does not wait for what was asked for before it */
+  take(keys: readonly string[], epoch: number): Promise<Claim<T>>;
+  /**
+   * Waits until some of `others` were brought, or may be free again.
+   * @returns what a call in this process brought; null when another replica had it: look into the store
+   * @throws the error of the call in this process that was to bring a key; GatewayError `overloaded`
+   */
+  wait(claim: Claim<T>, signal: AbortSignal): Promise<T | null>;
+  readonly waiting: number;
+  stop(): void;
+}
+
+export interface ClaimsOptions {
+  readonly leases: Leases;
+  readonly bus: Bus;
+  readonly logger: Logger;
+  /** Askers that may wait at once in this process. */
+  readonly maxWaiting: number;
+}
+
+export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptions): Claims<T> {
+  const owner = randomUUID();
+  const underWay = new Map<string, Pending<T>>();
+  const wakers = new Map<string, Set<() => void>>();
+  let waiting = 0;
+
+  const unsubscribe = bus.subscribe(CHANNEL, (message) => {
+    for (const key of message.split(' ')) for (const wake of wakers.get(key) ?? []) wake();
+  });
+
+  async function take(keys: readonly string[], epoch: number): Promise<Claim<T>> {
+    const nameOf = (key: string) => claimName(key, epoch);
+    const local = keys.filter((key) => underWay.has(nameOf(key)));
+    const free = keys.filter((key) => !underWay.has(nameOf(key)));
+    // Entered before the leases are asked for: a second asker in this process must not ask for them too.
+    for (const key of free) underWay.set(nameOf(key), createPending());
+    const held = await claimAll(free.map(nameOf));
+    const foreign = free.filter((_, index) => !held[index]);
+    const mine = new Set(free.filter((_, index) => held[index]));
+    settle(foreign.map(nameOf), (pending) => pending.resolve(null));
+    const renewal = mine.size > 0 ? setInterval(() => void renew([...mine].map(nameOf)), RENEW_MS) : null;
+    renewal?.unref();
+
+    async function end(keysOver: readonly string[], tell: (pending: Pending<T>) => void): Promise<void> {
+      for (const key of keysOver) mine.delete(key);
+      if (mine.size === 0 && renewal !== null) clearInterval(renewal);
+      const names = keysOver.map(nameOf);
+      settle(names, tell);
+      await letGo(names);
+    }
+    return {
+      epoch,
+      mine: [...mine],
+      others: [...local, ...foreign],
+      drop: (dropped) => end(dropped, (pending) => pending.resolve(null)),
+      succeed: (brought) => end([...mine], (pending) => pending.resolve(brought)),
+      fail: (error) => end([...mine], (pending) => pending.reject(error)),
+    };
+  }
+
+  function settle(keys: readonly string[], tell: (pending: Pending<T>) => void): void {
+    for (const key of keys) {
+      const pending = underWay.get(key);
+      underWay.delete(key);
+      if (pending !== undefined) tell(pending);
+    }
+  }
+
+  /** A store that is away claims nothing: every replica then fetches for itself. */
+  async function claimAll(keys: readonly string[]): Promise<readonly boolean[]> {
+    if (keys.length === 0) return [];
+    try {
+      return await leases.claim(keys.map(leaseOf), owner, LEASE_MS);
+    } catch (error) {
+      logger.debug({ err: error }, 'days could not be claimed between replicas');
+      return keys.map(() => true);
+    }
+  }
+
+  async function renew(keys: readonly string[]): Promise<void> {
+    await leases.renew(keys.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
+      logger.debug({ err: error }, 'a claim could not be renewed');
+    });
+  }
+
+  async function letGo(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return;
+    try {
+      await leases.release(keys.map(leaseOf), owner);
+      await bus.publish(CHANNEL, keys.join(' '));
+    } catch (error) {
+      logger.debug({ err: error }, 'a claim could not be released; it lapses by itself');
+    }
+  }
+
+  async function wait({ others, epoch }: Claim<T>, signal: AbortSignal): Promise<T | null> {
+    if (waiting >= maxWaiting) throw new GatewayError('overloaded', { retryAfterS: 1 });
+    waiting += 1;
+    const giveUp = rejectOnAbort(signal);
+    try {
+      const names = others.map((key) => claimName(key, epoch));
+      const local = names.flatMap((name) => underWay.get(name)?.promise ?? []);
+      const foreign = names.filter((name) => !underWay.has(name));
+      return await Promise.race([...local, giveUp.promise, ...(foreign.length > 0 ? [woken(foreign)] : [])]);
+    } finally {
+      giveUp.stop();
+      waiting -= 1;
+    }
+  }
+
+  /** Resolves, with nothing in hand, when one of the keys was released elsewhere, or when it is time to look. */
+  function woken(keys: readonly string[]): Promise<null> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        for (const key of keys) {
+          const set = wakers.get(key);
+          set?.delete(wake);
+          if (set?.size === 0) wakers.delete(key);
+        }
+        resolve(null);
+      };
+      const timer = setTimeout(wake, POLL_MS);
+      for (const key of keys) {
+        const set = wakers.get(key) ?? new Set();
+        set.add(wake);
+        wakers.set(key, set);
+      }
+    });
+  }
+
+  return {
+    take,
+    wait,
+    get waiting() {
+      return waiting;
+    },
+    stop: unsubscribe,
+  };
+}
+
+function claimName(key: string, epoch: number): string {
+  return `${key}@${epoch}`;
+}
+
+/** Beside the entry, in its slot. */
+function leaseOf(name: string): string {
+  return `${name}:lease`;
+}
+
+interface Pending<T> {
+  readonly promise: Promise<T | null>;
+  resolve(brought: T | null): void;
+  reject(error: unknown): void;
+}
+
+function createPending<T>(): Pending<T> {
+  let resolve: Pending<T>['resolve'] = () => {};
+  let reject: Pending<T>['reject'] = () => {};
+  const promise = new Promise<T | null>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  // Nobody may be waiting; whoever made the call is told of its failure anyway.
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; stop(): void } {
+  let stop = () => {};
+  const promise = new Promise<never>((_, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    stop = () => signal.removeEventListener('abort', abort);
+  });
+  return { promise, stop };
+}
