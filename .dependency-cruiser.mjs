@@ -14,7 +14,9 @@ const KNOWS = {
   policy: ['auth', 'report', 'errors'],
   telemetry: ['platform', 'outcome', 'errors', 'clock'],
   http: ['auth', 'report', 'telemetry', 'outcome', 'errors'],
+  workers: ['cache', 'platform', 'report'],
   stages: [
+    'workers',
     'auth',
     'cache',
     'config',
@@ -44,10 +46,11 @@ const KNOWS = {
     'errors',
     'clock',
     'version',
+    'stages',
   ],
   serve: ['app', 'services', 'config', 'credential', 'routes', 'store', 'telemetry', 'errors', 'clock'],
   demo: ['config', 'serve', 'simulator'],
-  commands: ['config', 'credential', 'demo', 'serve', 'simulator', 'store'],
+  commands: ['errors', 'stages', 'config', 'credential', 'demo', 'serve', 'simulator', 'store'],
 };
 
 const rooms = Object.keys(KNOWS);
@@ -85,8 +88,8 @@ export default {
     {
       name: 'gateway-is-composed-once',
       severity: 'error',
-      from: { pathNot: '^src/services\\.ts$' },
-      to: { path: '^src/gateway\\.ts$' },
+      from: { pathNot: '^src/(engine|services)\\.ts$' },
+      to: { path: '^src/(gateway|engine)\\.ts$' },
     },
     {
       name: 'services-are-composed-once',

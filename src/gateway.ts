@@ -12,7 +12,7 @@ import { readWish, type Wish } from './http/cache-directives.js';
 import { type Coding, negotiateCoding, negotiateFormat } from './http/negotiate.js';
 import type { ReportCall, ReportReply } from './http/report-call.js';
 import { cacheHeaders, isNotModified } from './http/respond.js';
-import { dearest, type Outcome } from './outcome.js';
+import { type CacheStatus, dearest, type Outcome } from './outcome.js';
 import type { CallReport } from './platform/client.js';
 import { invalid } from './platform/interpret.js';
 import { admit, authorize, type Claims } from './policy/authorize.js';
@@ -39,6 +39,7 @@ import {
 import type { Gather, Gathered } from './stages/gather.js';
 import type { Identify } from './stages/identify.js';
 import { addCall, type Trace } from './telemetry/trace.js';
+import type { Crew } from './workers/crew.js';
 
 export interface Gateway {
   /** @throws GatewayError for everything that is not an answer */
@@ -49,6 +50,7 @@ export interface GatewayOptions {
   readonly identify: Identify;
   readonly canonical: CanonicalRules;
   readonly gather: Gather;
+  readonly crew: Crew;
   readonly l1: L1<Finished>;
   readonly purges: Purges;
   readonly rules: FreshnessRules;
@@ -78,6 +80,7 @@ interface How {
   readonly stored?: boolean;
   readonly degraded?: boolean;
   readonly keep?: boolean;
+  readonly days?: CacheStatus['days'];
 }
 
 /** What of an answer its headers need. */
@@ -93,7 +96,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { answer, gathered } = await ask(question);
     const coding = answer.weight < options.compressMinBytes ? 'identity' : question.coding;
     if (holds(call, answer)) return notModified({ ...answer, coding }, question, gathered);
-    const finished = await finish(answer, coding);
+    const finished = await finish(answer, coding, options.crew);
     if (gathered.keep) keepInL1(finished, question);
     return reply(finished, question, call, gathered);
   }
@@ -152,8 +155,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     const answer = shapeAnswer({
       report,
       shape,
-      main: main.part,
-      totals: totals?.part ?? null,
+      parts: main.parts,
+      totals: totals?.parts[0] ?? null,
       rules,
       negativeMs: options.negativeMs,
       nowMs: now(),
@@ -182,13 +185,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   function answerHeaders(
     answer: Shown,
     { caller, trace }: Question,
-    { outcome, tier = 'store', stored = false, degraded = false, keep = true }: How,
+    { outcome, tier = 'store', stored = false, degraded = false, keep = true, days = null }: How,
   ): Record<string, string> {
     if (!maySeeAccounts(caller, answer.accounts))
       throw invalid('the answer holds an account the team may not see');
     trace.outcome = outcome;
     trace.rows = answer.rowCount;
-    return cacheHeaders({ ...answer, keep }, answer.coding, { outcome, tier, stored, degraded }, now());
+    return cacheHeaders({ ...answer, keep }, answer.coding, { outcome, tier, stored, degraded, days }, now());
   }
 
   return { report };

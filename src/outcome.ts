@@ -45,6 +45,8 @@ export interface CacheStatus {
   readonly stored: boolean;
   /** The store is away: nothing was looked up in it. */
   readonly degraded: boolean;
+  /** For a report cut by day: how many of its days the platform was asked for. */
+  readonly days: { readonly fetched: number; readonly total: number } | null;
 }
 
 /** The `cache-status` header (RFC 9211). */
@@ -56,12 +58,14 @@ export function writeCacheStatus(status: CacheStatus): string {
 type Step = (status: CacheStatus) => string[];
 
 const forwarded =
-  (reason: string): Step =>
-  ({ stored, degraded }) => [
-    `fwd=${reason}`,
-    ...(stored ? ['stored'] : []),
-    ...(degraded ? ['detail=degraded'] : []),
-  ];
+  (reason: string, ...flags: string[]): Step =>
+  (status) => [`fwd=${reason}`, ...flags, ...(status.stored ? ['stored'] : []), ...detailOf(status)];
+
+/** One detail at most (RFC 9211, section 2.8); that the store is away matters more than the count of days. */
+function detailOf({ degraded, days }: CacheStatus): string[] {
+  if (degraded) return ['detail=degraded'];
+  return days === null ? [] : [`detail="days=${days.fetched}/${days.total}"`];
+}
 
 const STEPS: Readonly<Record<Outcome, Step>> = {
   hit: ({ ttlS, tier }) => ['hit', `ttl=${ttlS}`, `detail=${tier ?? 'store'}`],
@@ -69,12 +73,7 @@ const STEPS: Readonly<Record<Outcome, Step>> = {
   'stale-if-error': ({ ttlS }) => ['hit', `ttl=${ttlS}`, 'detail=stale-if-error'],
   miss: forwarded('miss'),
   refresh: forwarded('stale'),
-  collapsed: ({ stored, degraded }) => [
-    'fwd=miss',
-    'collapsed',
-    ...(stored ? ['stored'] : []),
-    ...(degraded ? ['detail=degraded'] : []),
-  ],
+  collapsed: forwarded('miss', 'collapsed'),
   pass: () => ['fwd=bypass'],
   error: () => ['fwd=miss'],
 };

@@ -3,11 +3,9 @@
  */
 import { createDirectory, type Directory } from './auth/directory.js';
 import { openPepper } from './auth/pepper.js';
-import { createFlights } from './cache/flights.js';
 import { createL1, type L1 } from './cache/l1.js';
 import { createPurges, type Purges } from './cache/purges.js';
-import { createCacheTier } from './cache/tier.js';
-import type { Clock } from './clock.js';
+import type { MovableClock } from './clock.js';
 import type { Config, ProxySettings } from './config/load.js';
 import type { Secret } from './config/secret.js';
 import { createHealer, type Healer } from './credential/heal.js';
@@ -17,19 +15,16 @@ import { probeToken } from './credential/probe.js';
 import { createRotation, type Rotation } from './credential/rotation.js';
 import { createSealer } from './credential/seal.js';
 import { plantSeed } from './credential/seed.js';
-import { createGateway, type Gateway } from './gateway.js';
+import { createEngine, type Engine } from './engine.js';
+import type { Gateway } from './gateway.js';
 import { createAgent } from './platform/agent.js';
 import { type Budget, createBudget } from './platform/budget.js';
 import { createPlatformClient, type PlatformClient } from './platform/client.js';
 import { createPause, type Pause } from './platform/pause.js';
 import { openRegistry, type Registry } from './registry/mirror.js';
+import { followSharedClock, type SharedClock } from './registry/shared-clock.js';
 import type { CanonicalRules } from './report/canonicalize.js';
-import { dayAt } from './report/days.js';
-import type { FreshnessRules } from './report/freshness.js';
-import { parameterTable } from './report/parameters.js';
-import { createFetchReport } from './stages/fetch-report.js';
 import type { Finished } from './stages/finish.js';
-import { createGather } from './stages/gather.js';
 import { createIdentify, type Identify } from './stages/identify.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
@@ -39,7 +34,7 @@ import { VERSION } from './version.js';
 export interface ServicesOptions {
   readonly config: Config;
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: MovableClock;
   readonly log: Log;
   readonly masterKey: Secret;
   readonly proxy: ProxySettings;
@@ -48,7 +43,7 @@ export interface ServicesOptions {
 export interface Services {
   readonly config: Config;
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: MovableClock;
   readonly log: Log;
   readonly registry: Registry;
   readonly directory: Directory;
@@ -60,6 +55,9 @@ export interface Services {
   readonly budget: Budget;
   readonly pause: Pause;
   readonly metrics: Metrics;
+  readonly engine: Engine;
+  /** Set where GATEWAY_TEST_CLOCK allows to move the clock. */
+  readonly sharedClock: SharedClock | null;
   readonly gateway: Gateway;
   readonly identify: Identify;
   readonly canonical: CanonicalRules;
@@ -76,6 +74,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const { config, store, clock, log, masterKey } = options;
   const { logger } = log;
   const registry = await openRegistry({ store, clock, logger });
+  const sharedClock = config.testClock ? followSharedClock(registry, clock) : null;
   const sealer = createSealer(masterKey);
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
@@ -126,47 +125,23 @@ export async function createServices(options: ServicesOptions): Promise<Services
     userAgent: `dsp-gateway/${VERSION}`,
     onCall: (call) => metrics.platformCall(call),
   });
-  const background = createBackground();
-  const accountPattern = new RegExp(config.report.accountPattern);
-  const canonical = canonicalRules(config, clock, accountPattern);
   const identify = createIdentify({
     directory,
     registry,
     clock,
     maxStaleMs: config.auth.maxStaleSeconds * 1000,
   });
-  const freshness = freshnessRules(config);
-  const gateway = createGateway({
-    identify,
-    canonical,
-    l1,
+  const engine = createEngine({
+    config,
+    store,
+    clock,
+    log,
+    registry,
     purges,
-    rules: freshness,
-    negativeMs: config.report.freshness.negativeSeconds * 1000,
-    compressMinBytes: config.cache.compressMinBytes,
-    account: config.platform.account,
-    baseUrl: rules.baseUrl.href,
-    now: clock.now,
-    gather: createGather({
-      tier: createCacheTier({ store: store.cache, logger, onFault: metrics.storeFault }),
-      flights: createFlights(config.platform.maxQueued),
-      purges,
-      rules: freshness,
-      negativeMs: config.report.freshness.negativeSeconds * 1000,
-      now: clock.now,
-      logger,
-      background: background.add,
-      fetchReport: createFetchReport({
-        platform,
-        now: clock.now,
-        timezoneOf: (account) => timezoneOf(config, account),
-        endpoints: config.report.endpoints,
-        accountPattern,
-        timeoutMs: config.platform.timeoutMs,
-        maxAnswerBytes: config.platform.maxAnswerBytes,
-        maxRows: config.report.maxRows,
-      }),
-    }),
+    platform,
+    identify,
+    l1,
+    metrics,
   });
   await startCredential(config, { keeper, rotation, healer, pepper, log });
 
@@ -185,13 +160,16 @@ export async function createServices(options: ServicesOptions): Promise<Services
     budget,
     pause,
     metrics,
-    gateway,
+    engine,
+    sharedClock,
+    gateway: engine.gateway,
     identify,
-    canonical,
-    accountPattern,
+    canonical: engine.canonical,
+    accountPattern: engine.canonical.accountPattern,
     l1,
-    settled: background.settled,
+    settled: engine.settled,
     async close() {
+      await engine.close();
       registry.stop();
       await agent.destroy();
     },
@@ -229,35 +207,6 @@ function expiryOf(keeper: VaultKeeper): number | null {
   return active === null ? null : Date.parse(active.expiresAt);
 }
 
-function canonicalRules(config: Config, clock: Clock, accountPattern: RegExp): CanonicalRules {
-  const { accountFields } = config.report;
-  return {
-    table: parameterTable(accountFields),
-    accountFields,
-    accountPattern,
-    todayOf: (account) => dayAt(clock.now(), timezoneOf(config, account)),
-  };
-}
-
-function timezoneOf({ platform }: Config, account: string | null): string {
-  return (account === null ? undefined : platform.timezones[account]) ?? platform.timezone;
-}
-
-function freshnessRules({ report }: Config): FreshnessRules {
-  const { freshness } = report;
-  return {
-    restatementDays: report.restatementDays,
-    currentMs: freshness.currentSeconds * 1000,
-    restatingMs: freshness.restatingSeconds * 1000,
-    finalMs: freshness.finalSeconds * 1000,
-    emptyMs: freshness.emptySeconds * 1000,
-    emptyFinalMs: freshness.emptyFinalSeconds * 1000,
-    undeclaredMs: freshness.undeclaredSeconds * 1000,
-    staleWhileRevalidateMs: freshness.staleWhileRevalidateSeconds * 1000,
-    staleIfErrorMs: freshness.staleIfErrorSeconds * 1000,
-  };
-}
-
 interface CredentialParts {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
@@ -286,22 +235,4 @@ async function startCredential(
       'there is no platform token; set PLATFORM_TOKEN or the token request, or stage one by POST /admin/v1/token/rotate',
     );
   }
-}
-
-interface Background {
-  readonly add: (work: Promise<unknown>) => void;
-  settled(): Promise<void>;
-}
-
-function createBackground(): Background {
-  const running = new Set<Promise<unknown>>();
-  return {
-    add(work) {
-      running.add(work);
-      void work.finally(() => running.delete(work));
-    },
-    async settled() {
-      await Promise.allSettled(running);
-    },
-  };
 }

@@ -225,6 +225,18 @@ const endpoint = Type.Object(
       Type.String({ description: 'Dotted path of the row array, e.g. result.rows; unset: found by rule.' }),
     ),
     dateField: Type.Optional(Type.String({ minLength: 1, description: 'The member that holds the day.' })),
+    rowCap: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000_000,
+        description:
+          'Rows at which the platform silently stops; an answer with so many is asked again in halves.',
+      }),
+    ),
+    divisible: Type.Enum(['auto', 'always', 'never'], {
+      default: 'auto',
+      description: 'Whether by-date answers may be cut by day: learned, or pinned.',
+    }),
     freshness: Type.Enum(['own', 'origin'], {
       default: 'own',
       description: '`origin`: RFC 9111 decides by the answer headers.',
@@ -244,9 +256,27 @@ const report = group(
     freshness,
     endpoints: Type.Record(Type.String({ pattern: '^[a-z0-9._~-]+(/[a-z0-9._~-]+)*$' }), endpoint, {
       default: {
-        'campaigns/get': { readByPost: true, freshness: 'own' },
+        'campaigns/get': { readByPost: true, divisible: 'auto', freshness: 'own' },
       },
       description: 'Declared report endpoints, by their path below /api/v1/report/.',
+    }),
+    mergeGapDays: Type.Integer({
+      minimum: 0,
+      maximum: 400,
+      default: 7,
+      description: 'Missing days with at most so many cached days between them are fetched by one call.',
+    }),
+    maxDaysPerCall: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 92,
+      description: 'Longest range of one platform call for by-date reports; more go in parallel.',
+    }),
+    auditEvery: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      default: 200,
+      description: 'One assembled answer in so many has its final days checked behind; 0: none.',
     }),
     accountFields: Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]*$' }), {
       minItems: 1,

@@ -26,6 +26,6 @@ export interface ReportCall {
 export interface ReportReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null for a 304. */
-  readonly body: Buffer | null;
+  /** In pieces, in order; null for a 304. */
+  readonly body: readonly Buffer[] | null;
 }

@@ -9,7 +9,7 @@ import type { Caller } from '../auth/authenticate.js';
 import type { RouteRule } from '../config/schema.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-import type { Call, PlatformClient } from '../platform/client.js';
+import type { Asked, PlatformClient } from '../platform/client.js';
 import { admit } from '../policy/authorize.js';
 import { type CleanAnswer, cleanAnswer, returnedHeaders } from '../stages/clean-answer.js';
 import type { Identify } from '../stages/identify.js';
@@ -160,7 +160,7 @@ interface ProxiedRequest {
   readonly path: string;
   readonly method: string;
   readonly headers: CarriedHeaders;
-  readonly body: Call['body'];
+  readonly body: Asked['body'];
 }
 
 type Done = (error: Error | null, response?: CleanAnswer) => void;
@@ -179,9 +179,8 @@ async function forward(
   return options.platform.send(
     {
       method,
-      target: path,
+      request: { target: path, body: body === '' ? null : (body ?? null) },
       headers: sent,
-      body: body === '' ? null : (body ?? null),
       team: caller.team.id,
       kind: isRead ? 'read' : rule?.read ? 'post-read' : 'write',
       timeoutMs: options.timeoutMs,

@@ -1,4 +1,5 @@
 /** Reports on the wire: from a Fastify request to a `ReportCall`, and its answer back. */
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseJsonBody, requireJson } from '../http/json-body.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
@@ -25,11 +26,15 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     const call = readCall(request, body);
     request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
     const { status, headers, body: content } = await report(call);
+    reply.code(status).headers(headers);
     // Not null, which is a JSON text of four bytes.
-    return reply
-      .code(status)
-      .headers(headers)
-      .send(content ?? undefined);
+    if (content === null) return reply.send(undefined);
+    if (content.length === 1) return reply.send(content[0]);
+    reply.header(
+      'content-length',
+      content.reduce((sum, piece) => sum + piece.length, 0),
+    );
+    return reply.send(Readable.from(content));
   };
   const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, null);
   for (const endpoint of endpoints) {

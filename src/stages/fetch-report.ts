@@ -2,53 +2,70 @@
 import type { EndpointRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
 import type { CallReport, PlatformClient, Response } from '../platform/client.js';
+import { holdsToken } from '../platform/holds-token.js';
 import { invalid, originCaching, single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
 import { readRefusal } from '../platform/read-refusal.js';
-import { collectAccounts } from '../report/accounts.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt } from '../report/days.js';
+import type { DayBlock, Digest, DigestAsk, RowBlock } from '../report/digest.js';
 import { emptyTailOf, type Facts } from '../report/freshness.js';
-import { parseJson } from '../report/json.js';
-import { JsonError } from '../report/json-error.js';
-import { type Normalized, normalizeAnswer } from '../report/normalize.js';
 import {
   type BytesHeader,
   bodyHash,
-  joinRows,
   type Part,
   type RefusalHeader,
   type RowsHeader,
 } from '../report/part.js';
 import { buildPlatformCall } from '../report/platform-call.js';
-import { RowsError } from '../report/rows.js';
-import { holdsToken } from './holds-token.js';
+import type { Cuttable } from '../report/rows.js';
+import type { Crew } from '../workers/crew.js';
+
+/** The period of one call; null leaves an end to the platform. */
+export interface Range {
+  readonly from: string | null;
+  readonly to: string | null;
+}
 
 export interface FetchAsk {
   readonly report: CanonicalReport;
-  readonly from: string | null;
-  readonly to: string | null;
+  /** Rows all together, and the platform's bytes, beside the days. */
+  readonly whole: boolean;
   /** Who pays for the call. */
   readonly team: string;
-  /** The newest purge known now. */
-  readonly seq: number;
-  /** What is cached already, to tell an empty day that stays empty. */
-  readonly earlier: Facts | null;
+  /**
+   * Called when it is this call's turn: what to ask for, or null when nothing is left to be asked.
+   * Whoever waited in line may find that somebody else brought it meanwhile.
+   */
+  readonly choose: () => Promise<Range | null>;
+  /** The newest purge known when the platform is asked. */
+  readonly seq: () => number;
+  /** Generation of the kind's divisibility; cut days carry it. */
+  readonly generation: string;
+  /** What is known already of the part that ends on a day, to tell an empty day that stays empty. */
+  readonly earlier: (lastDay: string | null) => Facts | null;
   readonly onTry?: (report: CallReport) => void;
 }
 
 export interface FetchedAnswer {
   readonly kind: 'answer';
-  /** Null when the answer is not JSON (its bytes are `opaque`), or its rows cannot be told (`rowsFault` says why). */
+  readonly range: Range;
+  /** Null when only days were wanted, when the answer is not JSON, or when its rows cannot be told (`rowsFault`). */
   readonly rows: Part<RowsHeader> | null;
   readonly rowsFault: GatewayError | null;
-  readonly bytes: Part<BytesHeader>;
+  /** Null when only days were wanted. */
+  readonly bytes: Part<BytesHeader> | null;
+  /** One part a day, empty days too; null when the answer may not be cut. */
+  readonly days: readonly Part<RowsHeader>[] | null;
+  readonly cuttable: Cuttable;
+  readonly rowCount: number;
   /** False when the platform said `no-store`, or RFC 9111 forbids it where that decides. */
   readonly storable: boolean;
 }
 
 export interface FetchedRefusal {
   readonly kind: 'refusal';
+  readonly range: Range;
   readonly refusal: Part<RefusalHeader>;
   readonly storable: boolean;
 }
@@ -57,6 +74,8 @@ export type Fetched = FetchedAnswer | FetchedRefusal;
 
 export interface FetchOptions {
   readonly platform: PlatformClient;
+  /** Parses, normalises and cuts; large answers on another thread. */
+  readonly crew: Pick<Crew, 'digest'>;
   readonly now: () => number;
   readonly timezoneOf: (account: string | null) => string;
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
@@ -69,20 +88,27 @@ export interface FetchOptions {
 /** Statuses that are remembered for a short time. */
 const REMEMBERED = [400, 404, 422];
 
-export type FetchReport = (ask: FetchAsk) => Promise<Fetched>;
+/** @returns null when `choose` found nothing left to ask */
+export type FetchReport = (ask: FetchAsk) => Promise<Fetched | null>;
 
 export function createFetchReport(options: FetchOptions): FetchReport {
   return async function fetchReport(ask) {
-    const { method, target, body } = buildPlatformCall(ask.report, ask.from, ask.to);
-    const startedAt = options.now();
+    let range: Range = { from: null, to: null };
+    let asked = { startedAt: 0, seq: 0 };
+    const { method } = buildPlatformCall(ask.report, null, null);
     return options.platform.send<Fetched>(
       {
         method,
-        target,
-        body,
         headers: {
           'accept-encoding': 'gzip',
-          ...(body === null ? {} : { 'content-type': 'application/json' }),
+          ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+        },
+        request: async () => {
+          const chosen = await ask.choose();
+          if (chosen === null) return null;
+          range = chosen;
+          asked = { startedAt: options.now(), seq: ask.seq() };
+          return buildPlatformCall(ask.report, range.from, range.to);
         },
         team: ask.team,
         kind: method === 'GET' ? 'read' : 'post-read',
@@ -91,89 +117,110 @@ export function createFetchReport(options: FetchOptions): FetchReport {
       },
       async (response) => {
         const encoding = single(response.headers['content-encoding']);
-        const body = await readBody(response.body, encoding, options.maxAnswerBytes);
-        return readAnswer(ask, response, body, startedAt, options);
+        const chunks = await readBody(response.body, encoding, options.maxAnswerBytes);
+        return readAnswer({ ...ask, ...asked, range }, response, chunks, options);
       },
     );
   };
 }
 
-function readAnswer(
-  ask: FetchAsk,
+/** A call under way: what it asked for, and when. */
+interface Asked extends Omit<FetchAsk, 'seq'> {
+  readonly range: Range;
+  readonly startedAt: number;
+  readonly seq: number;
+}
+
+async function readAnswer(
+  asked: Asked,
   response: Response,
-  body: Buffer,
-  startedAt: number,
+  chunks: readonly Buffer[],
   options: FetchOptions,
-): Fetched {
-  const rule = ruleOf(ask.report.endpoint, options);
+): Promise<Fetched> {
+  const rule = ruleOf(asked.report.endpoint, options);
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
   const caching = originCaching(response.headers, options.now());
   const facts: AnswerFacts = {
-    fetchStartedAt: startedAt,
+    fetchStartedAt: asked.startedAt,
     fetchedAt: options.now(),
-    lastDay: ask.to,
-    fetchedOn: dayAt(startedAt, options.timezoneOf(ask.report.account)),
-    kind: kindOf(ask, rule),
+    fetchedOn: dayAt(asked.startedAt, options.timezoneOf(asked.report.account)),
+    kind: kindOf(asked, rule),
     originMs: rule?.freshness === 'origin' ? caching.originMs : null,
-    seq: ask.seq,
+    seq: asked.seq,
   };
   if (contentType.includes(response.token)) throw invalid('the content type holds the platform token');
-  if (response.status >= 400) return refusalOf(response, contentType, body, facts, caching.noStore);
+  if (response.status >= 400) {
+    const refusal = refusalOf(asked, response, contentType, Buffer.concat(chunks), facts);
+    return { ...refusal, storable: refusal.storable && !caching.noStore };
+  }
   // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
-  if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
-  if (isHtml(contentType, body)) throw invalid('the answer is an HTML page');
-
+  if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
-  const bytes = (
-    accounts: readonly string[],
-    emptyTail: Facts['emptyTail'],
-    opaque = false,
-  ): Part<BytesHeader> => ({
-    header: {
-      ...facts,
-      form: 'bytes',
-      opaque,
-      status: response.status,
-      contentType,
-      accounts,
-      emptyTail,
-      hash: bodyHash(body),
-    },
-    body,
-  });
+  const context = { asked, facts, contentType, storable, status: response.status };
   if (rule === undefined && !isJson(contentType)) {
-    return { kind: 'answer', rows: null, rowsFault: null, bytes: bytes([], 'no', true), storable };
+    const body = Buffer.concat(chunks);
+    if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
+    return unreadable({ ...context, body, hash: bodyHash(body) }, null, [], true);
   }
-  const read = normalize(ask, body.toString('utf8'), rule, options);
-  if ('fault' in read) {
-    return { kind: 'answer', rows: null, rowsFault: read.fault, bytes: bytes(read.accounts, 'no'), storable };
+  const { outcome, bytes, hash } = await options.crew.digest(
+    chunks,
+    digestAsk(asked, rule, options),
+    response.token,
+  );
+  const read: Context = { ...context, body: bytes, hash };
+  if (outcome.kind === 'invalid') throw invalid(outcome.reason);
+  if (outcome.kind === 'no-rows') return unreadable(read, invalid(outcome.reason), outcome.accounts, false);
+  if (outcome.digest.rowCount > options.maxRows) {
+    throw new GatewayError('upstream_too_large', {
+      detail: `The platform's answer has more than ${options.maxRows} rows.`,
+    });
   }
-  const rows = rowsOf(read.normalized, ask, facts);
-  return {
-    kind: 'answer',
-    rows,
-    rowsFault: null,
-    bytes: bytes(rows.header.accounts, rows.header.emptyTail),
-    storable,
-  };
+  return answerOf(read, outcome.digest);
 }
 
 /** What is known of an answer before it is read. */
-type AnswerFacts = Omit<Facts, 'emptyTail'> & { readonly seq: number };
+type AnswerFacts = Omit<Facts, 'emptyTail' | 'lastDay'> & { readonly seq: number };
+
+interface Context {
+  readonly asked: Asked;
+  readonly facts: AnswerFacts;
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** Digest of the body; empty when only days are wanted. */
+  readonly hash: string;
+  readonly storable: boolean;
+}
+
+function digestAsk(
+  { report, range, whole }: Asked,
+  rule: EndpointRule | undefined,
+  options: FetchOptions,
+): DigestAsk {
+  const { from, to } = range;
+  return {
+    rule: { rowsPath: rule?.rows, dateField: rule?.dateField },
+    period: from === null || to === null ? null : { from, to },
+    byDate: report.split.includes('date'),
+    splits: report.split.length > 0,
+    accountPattern: options.accountPattern,
+    whole,
+  };
+}
 
 function refusalOf(
-  response: Response,
+  { range }: Asked,
+  { status, token }: Response,
   contentType: string,
   body: Buffer,
   facts: AnswerFacts,
-  noStore: boolean,
 ): FetchedRefusal {
-  const { status, token } = response;
   const tainted = holdsToken(body, token);
   const header: RefusalHeader = {
     ...facts,
     form: 'refusal',
+    lastDay: range.to,
     status,
     contentType,
     upstream: readRefusal(status, contentType, body, token),
@@ -182,26 +229,105 @@ function refusalOf(
     hash: bodyHash(body),
     tainted,
   };
+  const refusal = { header, body: tainted ? Buffer.alloc(0) : body };
+  return { kind: 'refusal', range, refusal, storable: REMEMBERED.includes(status) };
+}
+
+/** An answer without rows: not JSON at all, or JSON in which they cannot be told. */
+function unreadable(
+  context: Context,
+  rowsFault: GatewayError | null,
+  accounts: readonly string[],
+  opaque: boolean,
+): FetchedAnswer {
   return {
-    kind: 'refusal',
-    refusal: { header, body: tainted ? Buffer.alloc(0) : body },
-    storable: REMEMBERED.includes(status) && !noStore,
+    kind: 'answer',
+    range: context.asked.range,
+    rows: null,
+    rowsFault,
+    bytes: bytesOf(context, accounts, 'no', opaque),
+    days: null,
+    cuttable: { ok: false, reason: 'the answer has no rows that can be told' },
+    rowCount: 0,
+    storable: context.storable,
   };
 }
 
-function rowsOf(normalized: Normalized, ask: FetchAsk, facts: AnswerFacts): Part<RowsHeader> {
-  const body = joinRows(normalized.rows);
-  const header: RowsHeader = {
-    ...facts,
-    form: 'rows',
-    emptyTail: emptyTailOf(isEmptyAtEnd(normalized, ask), facts.fetchedAt, ask.earlier),
-    hash: bodyHash(body),
-    accounts: normalized.accounts,
-    columns: normalized.columns,
-    rowCount: normalized.rows.length,
-    paging: normalized.paging,
+function answerOf(context: Context, digest: Digest): FetchedAnswer {
+  const { asked, facts, storable } = context;
+  const { accounts } = digest;
+  const emptyTail = emptyTailOf(isEmptyAtEnd(digest, asked), facts.fetchedAt, asked.earlier(asked.range.to));
+  const whole: Part<RowsHeader> | null =
+    digest.whole === null
+      ? null
+      : {
+          header: {
+            ...rowsHeader(facts, digest.whole, accounts),
+            lastDay: asked.range.to,
+            emptyTail,
+            paging: digest.paging,
+            cut: null,
+          },
+          body: digest.whole.body,
+        };
+  return {
+    kind: 'answer',
+    range: asked.range,
+    rows: whole,
+    rowsFault: null,
+    bytes: asked.whole ? bytesOf(context, accounts, emptyTail, false) : null,
+    days: digest.days?.map((block) => dayPart(block, digest, context)) ?? null,
+    cuttable: digest.cuttable,
+    rowCount: digest.rowCount,
+    storable,
   };
-  return { header, body };
+}
+
+function rowsHeader(facts: AnswerFacts, block: RowBlock, accounts: readonly string[]) {
+  const { columns, rowCount, hash } = block;
+  return { ...facts, form: 'rows' as const, accounts, columns, rowCount, hash };
+}
+
+function dayPart(
+  block: DayBlock,
+  { lastDate, accounts }: Digest,
+  { asked, facts }: Context,
+): Part<RowsHeader> {
+  const { range, generation } = asked;
+  const empty = block.rowCount === 0 && (lastDate === null || block.date > lastDate);
+  return {
+    header: {
+      ...rowsHeader(facts, block, accounts),
+      lastDay: block.date,
+      emptyTail: emptyTailOf(empty, facts.fetchedAt, asked.earlier(block.date)),
+      paging: null,
+      cut: { from: range.from as string, to: range.to as string, sortedHash: block.sortedHash, generation },
+    },
+    body: block.body,
+  };
+}
+
+function bytesOf(
+  { facts, asked, status, contentType, body, hash }: Context,
+  accounts: readonly string[],
+  emptyTail: Facts['emptyTail'],
+  opaque: boolean,
+): Part<BytesHeader> {
+  const lastDay = asked.range.to;
+  return {
+    header: {
+      ...facts,
+      form: 'bytes',
+      lastDay,
+      opaque,
+      status,
+      contentType,
+      accounts,
+      emptyTail,
+      hash,
+    },
+    body,
+  };
 }
 
 /** An endpoint is a path of the caller's; `constructor` is not declared. */
@@ -209,43 +335,15 @@ function ruleOf(endpoint: string, { endpoints }: FetchOptions): EndpointRule | u
   return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
 }
 
-function kindOf({ report, from, to }: FetchAsk, rule: EndpointRule | undefined): Facts['kind'] {
+function kindOf({ report, range: { from, to } }: Asked, rule: EndpointRule | undefined): Facts['kind'] {
   if (rule === undefined) return 'undeclared';
   return report.account === null || from === null || to === null ? 'open' : 'bounded';
 }
 
-type Read =
-  | { readonly normalized: Normalized }
-  | { readonly fault: GatewayError; readonly accounts: readonly string[] };
-
-function normalize(ask: FetchAsk, text: string, rule: EndpointRule | undefined, options: FetchOptions): Read {
-  const { report, from, to } = ask;
-  try {
-    const normalized = normalizeAnswer(text, {
-      rule: { rowsPath: rule?.rows, dateField: rule?.dateField },
-      period: from === null || to === null ? null : { from, to },
-      byDate: report.split.includes('date'),
-      splits: report.split.length > 0,
-      accountPattern: options.accountPattern,
-    });
-    if (normalized.rows.length > options.maxRows) {
-      throw new GatewayError('upstream_too_large', {
-        detail: `The platform's answer has more than ${options.maxRows} rows.`,
-      });
-    }
-    return { normalized };
-  } catch (error) {
-    if (error instanceof JsonError) throw invalid(error.message, error);
-    if (!(error instanceof RowsError)) throw error;
-    const accounts = [...collectAccounts(parseJson(text, { allowBom: true }), options.accountPattern)];
-    return { fault: invalid(error.message, error), accounts };
-  }
-}
-
 /** Whether the last day of the answer has no rows. Without a split by date only an empty answer tells. */
-function isEmptyAtEnd({ rows }: Normalized, { report, to }: FetchAsk): boolean {
-  if (!report.split.includes('date')) return rows.length === 0;
-  return to !== null && rows.at(-1)?.date !== to;
+function isEmptyAtEnd({ rowCount, lastDate }: Digest, { report, range: { to } }: Asked): boolean {
+  if (!report.split.includes('date')) return rowCount === 0;
+  return to !== null && lastDate !== to;
 }
 
 function isJson(contentType: string): boolean {

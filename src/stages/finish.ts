@@ -4,11 +4,12 @@ import { GatewayError } from '../errors.js';
 import { compress } from '../http/compress.js';
 import type { Coding } from '../http/negotiate.js';
 import { invalid } from '../platform/interpret.js';
-import { type Assembled, assemble, assembleBytes } from '../report/assemble.js';
+import { type Assembled, assemble, assembleBytes, type Body } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import type { Format, GatewayOptions } from '../report/gateway-options.js';
 import type { BytesHeader, Part, RefusalHeader, RowsHeader } from '../report/part.js';
+import { type Crew, LARGE_BYTES } from '../workers/crew.js';
 
 /** What decides about a body, beside the report itself. */
 export interface Shape {
@@ -21,7 +22,8 @@ export interface Shape {
 /** A body that can be sent as it is. */
 export interface Finished extends Omit<Assembled, 'body'> {
   readonly coding: Coding;
-  readonly body: Buffer;
+  /** In pieces, in order; one piece unless it is large. */
+  readonly body: readonly Buffer[];
   /** For the memory bound. */
   readonly bytes: number;
 }
@@ -50,7 +52,8 @@ export function shapeOf(format: Format, options: GatewayOptions): Shape {
 export interface FinishAsk {
   readonly report: CanonicalReport;
   readonly shape: Shape;
-  readonly main: Part;
+  /** In date order; one when the report is not cut, or when it is bytes or a refusal. */
+  readonly parts: readonly Part[];
   readonly totals: Part | null;
   readonly rules: FreshnessRules;
   readonly negativeMs: number;
@@ -62,14 +65,15 @@ export interface FinishAsk {
  * @throws GatewayError `upstream_rejected` with the platform's status, unless the platform's own bytes were asked for
  */
 export function shapeAnswer(ask: FinishAsk): Assembled {
-  const { shape, main, totals, rules, nowMs } = ask;
+  const { shape, parts, totals, rules, nowMs } = ask;
+  const main = parts[0] as Part;
   if (main.header.form === 'refusal') return refusalAnswer(main as Part<RefusalHeader>, ask);
   if (main.header.form === 'bytes') return assembleBytes(main as Part<BytesHeader>, rules, nowMs);
   if (totals?.header.form === 'refusal') throw rejected(totals as Part<RefusalHeader>);
   return assemble({
     report: ask.report,
     format: shape.format as Exclude<Format, 'raw'>,
-    parts: [main as Part<RowsHeader>],
+    parts: parts as readonly Part<RowsHeader>[],
     totals: totals as Part<RowsHeader> | null,
     days: shape.days,
     bom: shape.bom,
@@ -89,9 +93,33 @@ function rejected({ header }: Part<RefusalHeader>): GatewayError {
   return new GatewayError('upstream_rejected', { status: header.status, upstream: header.upstream });
 }
 
-export async function finish(answer: Assembled, coding: Coding): Promise<Finished> {
-  const body = await compress(answer.body(), coding);
-  return { ...answer, coding, body, bytes: body.length };
+/** Makes the body; what is large is made on another thread, and stays in pieces. */
+export async function finish(
+  answer: Assembled,
+  coding: Coding,
+  crew: Pick<Crew, 'format'>,
+): Promise<Finished> {
+  const made = answer.body();
+  const plain = 'ready' in made ? made.ready : [await format(made, crew)];
+  const body = await compress(joinSmall(plain), coding);
+  return { ...answer, coding, body, bytes: body.reduce((sum, piece) => sum + piece.length, 0) };
+}
+
+async function format(made: Exclude<Body, { ready: unknown }>, crew: Pick<Crew, 'format'>): Promise<Buffer> {
+  try {
+    return await crew.format({ ...made, chunks: made.rows });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new GatewayError('upstream_too_large', {
+      detail: 'The report is too large for CSV; ask for JSON or NDJSON.',
+      cause: error,
+    });
+  }
+}
+
+function joinSmall(pieces: readonly Buffer[]): readonly Buffer[] {
+  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return pieces.length > 1 && size < LARGE_BYTES ? [Buffer.concat(pieces, size)] : pieces;
 }
 
 /** Whether a finished body may still be sent as it is. */

@@ -1,21 +1,25 @@
 /**
- * Stage: look up → (use | refresh behind | ask the platform) → keep.
+ * Stage: look up → plan → obtain → (again, until nothing is open).
  *
- * Gives one part of a report, from the cache where its freshness allows, and says how it came by it.
+ * Gives the parts of a report, from the cache where their freshness allows, and says how it came by them.
  */
 import type { Logger } from 'pino';
-import type { Flights } from '../cache/flights.js';
-import type { Purges } from '../cache/purges.js';
-import type { CacheTier, TierWrite } from '../cache/tier.js';
+import type { EndpointRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
-import type { Wish } from '../http/cache-directives.js';
+import { NO_WISH, type Wish } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
 import type { CallReport } from '../platform/client.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import { ageMs, type FreshnessRules, freshForMs, type State, stateAt } from '../report/freshness.js';
+import { daysBetween } from '../report/days.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import { bytesKey, rowsKey } from '../report/keys.js';
-import { isPartHeader, type Part } from '../report/part.js';
-import type { Fetched, FetchReport } from './fetch-report.js';
+import type { Part, RowsHeader } from '../report/part.js';
+import type { PlanRules } from '../report/plan.js';
+import type { Learner } from './learn.js';
+import { dayUnit, type LookUp, type Unit } from './look-up.js';
+import { BACKGROUND_TEAM, type Errand, type Haul, NotCuttable, type Obtain } from './obtain.js';
+import { planTrips } from './plan-trips.js';
+import { createSearch, type Search } from './search.js';
 
 export interface GatherAsk {
   readonly report: CanonicalReport;
@@ -29,8 +33,11 @@ export interface GatherAsk {
 }
 
 export interface Gathered {
-  readonly part: Part;
+  /** In date order; one part when the report is not cut, or when it is a refusal or bytes. */
+  readonly parts: readonly Part[];
   readonly outcome: Outcome;
+  /** For a report that is cut by day: how many of its days were asked for. */
+  readonly days: { readonly fetched: number; readonly total: number } | null;
   readonly stored: boolean;
   readonly degraded: boolean;
   /** Whether it may be kept at all: not what the platform said no-store to. */
@@ -38,15 +45,18 @@ export interface Gathered {
 }
 
 export interface GatherOptions {
-  readonly tier: CacheTier;
-  readonly flights: Flights;
-  readonly purges: Purges;
-  readonly fetchReport: FetchReport;
+  readonly lookUp: LookUp;
+  readonly obtain: Obtain;
+  readonly learner: Learner;
+  readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly rules: FreshnessRules;
-  readonly negativeMs: number;
+  readonly plan: PlanRules;
   readonly now: () => number;
+  /** Longest time a request waits for its parts. */
+  readonly timeoutMs: number;
   readonly logger: Logger;
-  /** Keeps work that outlives its request, so that a graceful stop can wait for it. */
+  /** Told of every answer that was joined from days, for the occasional audit. */
+  readonly onAssembled: (ask: GatherAsk, parts: readonly Part<RowsHeader>[]) => void;
   readonly background: (work: Promise<unknown>) => void;
 }
 
@@ -66,145 +76,168 @@ const EXCUSES: readonly string[] = [
 export type Gather = (ask: GatherAsk) => Promise<Gathered>;
 
 export function createGather(options: GatherOptions): Gather {
-  const { tier, flights, purges, rules, now, logger } = options;
+  const { lookUp, obtain, learner, endpoints, rules, now, logger } = options;
 
   return async function gather(ask) {
-    const keys = keysOf(ask);
-    const { found, degraded } = await lookUp(ask, keys);
-    const use = found === null ? null : judge(found, ask.wish);
-    if (found !== null && use !== null) {
-      if (use === 'stale') refreshBehind(ask, keys, found);
-      return { part: found, outcome: use, stored: false, degraded, keep: true };
+    if (modeOf(ask, endpoints, learner).mode === 'whole') return collect(ask, 'whole');
+    try {
+      return await collect(ask, 'days');
+    } catch (error) {
+      if (!(error instanceof NotCuttable)) throw error;
+      logger.warn(
+        { endpoint: ask.report.endpoint, reason: error.message },
+        'an answer could not be cut by day',
+      );
+      return collect(ask, 'whole');
     }
-    if (ask.wish.onlyIfCached) throw new GatewayError('not_cached');
-    return askPlatform(ask, keys, found, degraded);
   };
 
-  /** Rows fall back to bytes: of an answer that is not JSON only those are kept. */
-  async function lookUp(
-    { report, form }: GatherAsk,
-    keys: Keys,
-  ): Promise<{ found: Part | null; degraded: boolean }> {
-    const { entries, degraded } = await tier.read(form === 'rows' ? [keys.rows, keys.bytes] : [keys.bytes]);
-    for (const entry of entries) {
-      if (entry === null || !isPartHeader(entry.header)) continue;
-      const part: Part = { header: entry.header, body: entry.body };
-      const serves = part.header.form !== 'bytes' || form === 'bytes' || part.header.opaque;
-      if (serves && !isPurged(part, report)) return { found: part, degraded };
+  async function collect(ask: GatherAsk, mode: Errand['mode']): Promise<Gathered> {
+    const { report, wish } = ask;
+    const whole = wholeUnit(ask);
+    const units = mode === 'whole' ? [whole] : dayUnits(ask);
+    const arrivedAt = now();
+    const generation = mode === 'whole' ? null : learner.standing(report).generation;
+    const refusalAt = mode === 'whole' ? null : whole;
+    const search = createSearch({ report, units, refusalAt, wish, arrivedAt, generation }, lookUp);
+    const journey: Journey = { ask, mode, units, search, hauls: [], degraded: await search.look(units) };
+    const missing = search.open();
+    if (search.refusal() === null && missing.length > 0) return fetchMissing(journey, missing);
+    const stale = search.stale();
+    if (stale.length > 0) refreshBehind(journey, stale);
+    return arrive(journey, stale.length > 0 ? 'stale' : 'hit', 0);
+  }
+
+  async function fetchMissing(journey: Journey, missing: readonly Unit[]): Promise<Gathered> {
+    const { ask, mode, search, hauls } = journey;
+    if (ask.wish.onlyIfCached) throw new GatewayError('not_cached');
+    const outcome = missing.every(({ key }) => search.known.has(key)) ? 'refresh' : 'miss';
+    const signal = AbortSignal.timeout(options.timeoutMs);
+    const errand: Errand = { ...ask, mode, signal, known: search.known, satisfies: search.satisfies };
+    for (let open = missing; open.length > 0 && search.refusal() === null; open = search.open()) {
+      if (signal.aborted) throw new GatewayError('upstream_timeout');
+      const failure = await sendOut(journey, errand, [...open, ...search.stale()]);
+      if (failure !== null && search.open().length > 0) {
+        if (!isExcuse(failure) || !search.settleForOld()) throw failure;
+        return arrive(journey, 'stale-if-error', missing.length);
+      }
+      // What another replica brought is in the store, not in our hands.
+      if (search.open().length > 0) journey.degraded = await search.look(search.open());
     }
-    return { found: null, degraded };
+    return arrive(journey, hauls.some(({ by }) => by === 'own') ? outcome : 'collapsed', missing.length);
   }
 
-  function isPurged({ header }: Part, { account, endpoint, from, to }: CanonicalReport): boolean {
-    return purges.isPurged({ seq: header.seq, advertiserId: account, endpoint, from: from.iso, to: to.iso });
-  }
-
-  /** What a cached part may be used as, by the freshness rules and the caller's own wish; null: not at all. */
-  function judge(part: Part, wish: Wish): 'hit' | 'stale' | null {
-    const age = ageMs(part.header.fetchedAt, now());
-    if (wish.maxAgeMs !== null && age > wish.maxAgeMs) return null;
-    if (wish.maxAgeMs === 0) return null;
-    const state = stateOf(part);
-    if (state === 'fresh') return 'hit';
-    if (state === 'revalidate') return 'stale';
-    const staleMs = age - freshForMs(part.header, rules);
-    return state === 'error-only' && wish.maxStaleMs !== null && staleMs <= wish.maxStaleMs ? 'stale' : null;
-  }
-
-  function stateOf({ header }: Part): State {
-    if (header.form !== 'refusal') return stateAt(header, rules, now());
-    return ageMs(header.fetchedAt, now()) < options.negativeMs ? 'fresh' : 'absent';
-  }
-
-  async function askPlatform(
-    ask: GatherAsk,
-    keys: Keys,
-    found: Part | null,
-    degraded: boolean,
-  ): Promise<Gathered> {
-    try {
-      const flight = flights.join(flightOf(keys), () => fetchAndKeep(ask, keys, found));
-      const { fetched, stored } = await flight.result;
-      const outcome = flight.leads ? (found === null ? 'miss' : 'refresh') : 'collapsed';
-      return { part: choose(fetched, ask.form), outcome, stored, degraded, keep: fetched.storable };
-    } catch (error) {
-      if (
-        found === null ||
-        found.header.form === 'refusal' ||
-        !isExcuse(error) ||
-        stateOf(found) === 'absent'
-      )
-        throw error;
-      return { part: found, outcome: 'stale-if-error', stored: false, degraded, keep: true };
-    }
-  }
-
-  /** Whoever asks after a purge must not be given what was asked for before it. */
-  function flightOf({ rows }: Keys): string {
-    return `${purges.seq} ${rows}`;
-  }
-
-  async function fetchAndKeep(ask: GatherAsk, keys: Keys, earlier: Part | null): Promise<Kept> {
-    const { report } = ask;
-    const fetched = await options.fetchReport({
-      report,
-      from: report.from.iso,
-      to: report.to.iso,
-      team: ask.team,
-      seq: purges.seq,
-      earlier: earlier?.header ?? null,
-      ...(ask.onTry === undefined ? {} : { onTry: ask.onTry }),
+  /** Sends out all calls that would bring these units. @returns the first failure; what succeeded is taken all the same */
+  async function sendOut(journey: Journey, errand: Errand, wanted: readonly Unit[]): Promise<unknown> {
+    const { mode, units, search } = journey;
+    const trips = planTrips({
+      mode,
+      units,
+      wanted,
+      known: search.known,
+      nowMs: now(),
+      plan: options.plan,
+      rules,
     });
-    const stored = fetched.storable && (await tier.write(entriesOf(fetched, keys)));
-    return { fetched, stored };
-  }
-
-  function entriesOf(fetched: Fetched, keys: Keys): TierWrite[] {
-    const ttlMs = (part: Part) => freshForMs(part.header, rules) + rules.staleIfErrorMs;
-    if (fetched.kind === 'refusal') {
-      return [keys.rows, keys.bytes].map((key) => ({ key, ...fetched.refusal, ttlMs: options.negativeMs }));
+    const results = await Promise.allSettled(trips.map(({ units, range }) => obtain(errand, units, range)));
+    let failure: unknown = null;
+    for (const result of results) {
+      if (result.status === 'rejected') failure ??= result.reason;
+      else {
+        journey.hauls.push(result.value);
+        journey.search.take(result.value.pieces);
+      }
     }
-    const { rows, bytes } = fetched;
-    return [
-      { key: keys.bytes, ...bytes, ttlMs: ttlMs(bytes) },
-      ...(rows === null ? [] : [{ key: keys.rows, ...rows, ttlMs: ttlMs(rows) }]),
-    ];
+    if (failure instanceof NotCuttable) throw failure;
+    return failure;
   }
 
-  function refreshBehind(ask: GatherAsk, keys: Keys, found: Part): void {
-    const { onTry: _, ...rest } = ask;
-    // In a function of its own, for joining may be refused, and the stale answer is to be given even so.
-    const refresh = async () => {
-      await flights.join(flightOf(keys), () => fetchAndKeep({ ...rest, team: 'gateway' }, keys, found))
-        .result;
+  function refreshBehind(journey: Journey, stale: readonly Unit[]): void {
+    const { onTry: _, ...ask } = journey.ask;
+    const errand: Errand = {
+      ...ask,
+      mode: journey.mode,
+      team: BACKGROUND_TEAM,
+      signal: AbortSignal.timeout(options.timeoutMs),
+      known: journey.search.known,
+      satisfies: (part) => lookUp.use(part, NO_WISH, now()) === 'fresh',
     };
-    const work = refresh().catch((error: unknown) => {
-      logger.warn({ err: error, endpoint: ask.report.endpoint }, 'a refresh behind a stale answer failed');
+    const work = sendOut({ ...journey, hauls: [] }, errand, stale).then((failure) => {
+      if (failure !== null) throw failure;
     });
-    options.background(work);
+    options.background(
+      work.catch((error: unknown) => {
+        logger.warn({ err: error, endpoint: ask.report.endpoint }, 'a refresh behind a stale answer failed');
+      }),
+    );
+  }
+
+  function arrive(
+    { mode, units, search, hauls, degraded, ask }: Journey,
+    outcome: Outcome,
+    fetched: number,
+  ): Gathered {
+    const refusal = search.refusal();
+    const parts = refusal === null ? search.parts() : [refusal];
+    if (mode === 'days' && refusal === null) options.onAssembled(ask, parts as Part<RowsHeader>[]);
+    return {
+      parts,
+      outcome,
+      days: mode === 'days' && refusal === null ? { fetched, total: units.length } : null,
+      stored: hauls.some(({ stored }) => stored),
+      degraded,
+      keep: hauls.every(({ keep }) => keep),
+    };
   }
 }
 
-interface Keys {
-  readonly rows: string;
-  readonly bytes: string;
+/** How a report is looked up and fetched, and why so, for people. */
+export interface Mode {
+  readonly mode: Errand['mode'];
+  readonly because: string;
 }
 
-function keysOf({ series, report: { from, to } }: GatherAsk): Keys {
-  return { rows: rowsKey(series, from.iso, to.iso), bytes: bytesKey(series, from.iso, to.iso) };
+/** Cut by day only where it was proven that this changes nothing. */
+export function modeOf(
+  { report, form }: Pick<GatherAsk, 'report' | 'form'>,
+  endpoints: GatherOptions['endpoints'],
+  learner: Learner,
+): Mode {
+  const { from, to, split, endpoint } = report;
+  const rule = endpoints[endpoint];
+  const whole = (because: string): Mode => ({ mode: 'whole', because });
+  if (rule === undefined) return whole('the endpoint is not declared');
+  if (rule.freshness === 'origin') return whole("the endpoint's freshness is the platform's to decide");
+  if (!split.includes('date')) return whole('the report is not split by date');
+  if (from.iso === null || to.iso === null) return whole('the period is left to the platform');
+  if (form === 'bytes') return whole("the platform's own bytes are asked for");
+  const { state, pinned } = learner.standing(report);
+  if (state === 'proven')
+    return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven to be divisible' };
+  if (pinned) return whole('pinned by configuration');
+  return whole(state === 'refuted' ? 'refuted to be divisible' : 'not yet proven to be divisible');
 }
 
-interface Kept {
-  readonly fetched: Fetched;
-  readonly stored: boolean;
+/** One request on its way. */
+interface Journey {
+  readonly ask: GatherAsk;
+  readonly mode: Errand['mode'];
+  readonly units: readonly Unit[];
+  readonly search: Search;
+  readonly hauls: Haul[];
+  degraded: boolean;
 }
 
-function choose(fetched: Fetched, form: 'rows' | 'bytes'): Part {
-  if (fetched.kind === 'refusal') return fetched.refusal;
-  if (form === 'bytes') return fetched.bytes;
-  if (fetched.rows !== null) return fetched.rows;
-  if (fetched.bytes.header.opaque) return fetched.bytes;
-  throw fetched.rowsFault;
+/** The entry that holds the report as a whole. */
+export function wholeUnit({ report, series, form }: Pick<GatherAsk, 'report' | 'series' | 'form'>): Unit {
+  const [from, to] = [report.from.iso, report.to.iso];
+  const rows = rowsKey(series, from, to);
+  return { key: form === 'bytes' ? bytesKey(series, from, to) : rows, claim: rows, from, to };
+}
+
+/** The entries of its days, for a report with a period. */
+export function dayUnits({ report, series }: Pick<GatherAsk, 'report' | 'series'>): Unit[] {
+  return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayUnit(series, date));
 }
 
 function isExcuse(error: unknown): boolean {

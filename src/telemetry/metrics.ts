@@ -7,6 +7,8 @@ export interface Metrics {
   request(plane: string, status: number, outcome: string, team: string | null, durationMs: number): void;
   platformCall(call: CallReport): void;
   storeFault(kind: string): void;
+  divisibility(event: string): void;
+  audit(): void;
 }
 
 /** Read when the metrics are scraped. */
@@ -55,6 +57,17 @@ export function createMetrics(gauges: Gauges): Metrics {
     name: 'dsp_gateway_store_faults_total',
     help: 'Cache look-ups and writes that failed, and entries that were damaged.',
     labelNames: ['kind'],
+    registers,
+  });
+  const divisibility = new Counter({
+    name: 'dsp_gateway_divisibility_events_total',
+    help: 'Kinds of reports proven or refuted to be divisible by day, and final days the platform restated.',
+    labelNames: ['event'],
+    registers,
+  });
+  const audits = new Counter({
+    name: 'dsp_gateway_audits_total',
+    help: 'Answers joined from days that were held against a whole answer of the platform.',
     registers,
   });
   /** @param of how the values of several workers become one */
@@ -108,5 +121,7 @@ export function createMetrics(gauges: Gauges): Metrics {
       callDurations.observe({ outcome }, durationMs / 1000);
     },
     storeFault: (kind) => storeFaults.inc({ kind }),
+    divisibility: (event) => divisibility.inc({ event }),
+    audit: () => audits.inc(),
   };
 }

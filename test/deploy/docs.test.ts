@@ -196,7 +196,14 @@ describe('tables', () => {
     expect([...shown.keys()]).toEqual(Object.keys(TTL));
     for (const [outcome, ttlS] of Object.entries(TTL) as [Outcome, number][]) {
       if (outcome === 'error') continue;
-      const header = writeCacheStatus({ outcome, ttlS, tier: 'l1', stored: true, degraded: false });
+      const header = writeCacheStatus({
+        outcome,
+        ttlS,
+        tier: 'l1',
+        stored: true,
+        degraded: false,
+        days: null,
+      });
       expect(`dsp-gateway; ${shown.get(outcome)}`).toBe(header);
     }
   });

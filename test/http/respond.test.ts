@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cacheHeaders, entityTag, isNotModified, type Validators } from '../../src/http/respond.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
-const STATUS = { outcome: 'hit', tier: 'l1', stored: false, degraded: false } as const;
+const STATUS = { outcome: 'hit', tier: 'l1', stored: false, degraded: false, days: null } as const;
 
 function headers(validators: Partial<Validators> = {}, status: object = {}) {
   const all: Validators = {

@@ -1,0 +1,212 @@
+/** The report engine, wired: look-up, claims, fetching, learning, the gateway on top. Composed once, by services. */
+import { createClaims } from './cache/claims.js';
+import type { L1 } from './cache/l1.js';
+import type { Purges } from './cache/purges.js';
+import { createCacheTier } from './cache/tier.js';
+import type { Clock } from './clock.js';
+import type { Config } from './config/load.js';
+import { createGateway, type Gateway } from './gateway.js';
+import type { PlatformClient } from './platform/client.js';
+import type { Registry } from './registry/mirror.js';
+import type { CanonicalRules } from './report/canonicalize.js';
+import { dayAt } from './report/days.js';
+import type { FreshnessRules } from './report/freshness.js';
+import { parameterTable } from './report/parameters.js';
+import { createAuditor } from './stages/audit.js';
+import { createCaps } from './stages/caps.js';
+import { createExplain, type Explain } from './stages/explain.js';
+import { createFetchReport } from './stages/fetch-report.js';
+import type { Finished } from './stages/finish.js';
+import { createGather } from './stages/gather.js';
+import type { Identify } from './stages/identify.js';
+import { createLearner } from './stages/learn.js';
+import { createLookUp } from './stages/look-up.js';
+import { createObtain, type Haul } from './stages/obtain.js';
+import type { Store } from './store/port.js';
+import type { Log } from './telemetry/logger.js';
+import type { Metrics } from './telemetry/metrics.js';
+import { createCrew } from './workers/crew.js';
+
+export interface EngineOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly registry: Registry;
+  readonly purges: Purges;
+  readonly platform: PlatformClient;
+  readonly identify: Identify;
+  readonly l1: L1<Finished>;
+  readonly metrics: Metrics;
+}
+
+export interface Engine {
+  readonly gateway: Gateway;
+  readonly canonical: CanonicalRules;
+  readonly explain: Explain;
+  /** Waits for work that outlives its request. */
+  settled(): Promise<void>;
+  /** Lets go of what it holds. */
+  close(): Promise<void>;
+}
+
+export function createEngine(options: EngineOptions): Engine {
+  const { config, store, clock, log, registry, purges, platform, metrics, l1 } = options;
+  const { logger } = log;
+  const { endpoints, accountFields, mergeGapDays, maxDaysPerCall, auditEvery } = config.report;
+  const { timeoutMs } = config.platform;
+  const accountPattern = new RegExp(config.report.accountPattern);
+  const rules = freshnessRules(config);
+  const plan = { mergeGapDays, maxDaysPerCall };
+  const negativeMs = config.report.freshness.negativeSeconds * 1000;
+  const background = createBackground(log);
+
+  const crew = createCrew();
+  const tier = createCacheTier({
+    store: store.cache,
+    encode: crew.encode,
+    logger,
+    onFault: metrics.storeFault,
+  });
+  const lookUp = createLookUp({ tier, purges, rules, negativeMs, now: clock.now });
+  const claims = createClaims<Haul>({
+    leases: store.leases,
+    bus: store.bus,
+    logger,
+    maxWaiting: MAX_WAITING,
+  });
+  const learner = createLearner({
+    registry,
+    rules,
+    endpoints,
+    accountFields,
+    now: clock.now,
+    logger,
+    onEvent: metrics.divisibility,
+  });
+  const fetchReport = createFetchReport({
+    platform,
+    crew,
+    now: clock.now,
+    timezoneOf: (account) => timezoneOf(config, account),
+    endpoints,
+    accountPattern,
+    timeoutMs,
+    maxAnswerBytes: config.platform.maxAnswerBytes,
+    maxRows: config.report.maxRows,
+  });
+  const caps = createCaps(endpoints);
+  const obtain = createObtain({
+    claims,
+    lookUp,
+    tier,
+    purges,
+    fetchReport,
+    learner,
+    caps,
+    rules,
+    plan,
+    negativeMs,
+    background: background.add,
+  });
+  const audit = createAuditor({ every: auditEvery, fetchReport, learner, purges, onAudit: metrics.audit });
+  const gather = createGather({
+    lookUp,
+    obtain,
+    learner,
+    endpoints,
+    rules,
+    plan,
+    timeoutMs,
+    now: clock.now,
+    logger,
+    onAssembled: (ask, parts) => background.add(audit(ask, parts)),
+    background: background.add,
+  });
+  const identity = { account: config.platform.account, baseUrl: new URL(config.platform.baseUrl).href };
+  const canonical: CanonicalRules = {
+    table: parameterTable(accountFields),
+    accountFields,
+    accountPattern,
+    todayOf: (account) => dayAt(clock.now(), timezoneOf(config, account)),
+  };
+  const gateway = createGateway({
+    identify: options.identify,
+    canonical,
+    crew,
+    gather,
+    l1,
+    purges,
+    rules,
+    negativeMs,
+    compressMinBytes: config.cache.compressMinBytes,
+    ...identity,
+    now: clock.now,
+  });
+  const explain = createExplain({
+    canonical,
+    lookUp,
+    learner,
+    endpoints,
+    rules,
+    plan,
+    ...identity,
+    now: clock.now,
+  });
+  return {
+    gateway,
+    canonical,
+    explain,
+    settled: background.settled,
+    async close() {
+      claims.stop();
+      await crew.close();
+    },
+  };
+}
+
+/** Requests of one process that may wait for others' calls at once. */
+const MAX_WAITING = 10_000;
+
+export function timezoneOf({ platform }: Config, account: string | null): string {
+  return (account === null ? undefined : platform.timezones[account]) ?? platform.timezone;
+}
+
+function freshnessRules({ report }: Config): FreshnessRules {
+  const { freshness } = report;
+  return {
+    restatementDays: report.restatementDays,
+    currentMs: freshness.currentSeconds * 1000,
+    restatingMs: freshness.restatingSeconds * 1000,
+    finalMs: freshness.finalSeconds * 1000,
+    emptyMs: freshness.emptySeconds * 1000,
+    emptyFinalMs: freshness.emptyFinalSeconds * 1000,
+    undeclaredMs: freshness.undeclaredSeconds * 1000,
+    staleWhileRevalidateMs: freshness.staleWhileRevalidateSeconds * 1000,
+    staleIfErrorMs: freshness.staleIfErrorSeconds * 1000,
+  };
+}
+
+interface Background {
+  /** Failures are logged, not thrown: nobody waits for this work. */
+  readonly add: (work: Promise<unknown>) => void;
+  settled(): Promise<void>;
+}
+
+function createBackground({ logger }: Log): Background {
+  const running = new Set<Promise<void>>();
+  return {
+    add(work) {
+      const tracked: Promise<void> = work
+        .then(
+          () => {},
+          (error: unknown) => logger.warn({ err: error }, 'work behind an answer failed'),
+        )
+        .finally(() => running.delete(tracked));
+      running.add(tracked);
+    },
+    async settled() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}

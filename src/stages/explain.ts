@@ -1,0 +1,134 @@
+/** What the cache holds of a report and what answering it would cost, without asking the platform. For operators. */
+import type { EndpointRule } from '../config/schema.js';
+import { NO_WISH } from '../http/cache-directives.js';
+import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
+import type { Divisibility } from '../report/divisibility.js';
+import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
+import type { Part } from '../report/part.js';
+import type { PlanRules } from '../report/plan.js';
+import { buildPlatformCall, seriesId } from '../report/platform-call.js';
+import { dayUnits, modeOf, wholeUnit } from './gather.js';
+import type { Learner } from './learn.js';
+import type { LookUp, Unit } from './look-up.js';
+import { planTrips } from './plan-trips.js';
+import { createSearch } from './search.js';
+
+/** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
+export type PieceState = 'fresh' | 'final' | 'stale' | 'missing';
+
+export interface ExplainedPiece {
+  readonly state: PieceState;
+  readonly final: boolean;
+  readonly asOf: string | null;
+  readonly ageSeconds: number | null;
+  /** Freshness left; negative when it is over. */
+  readonly ttlSeconds: number | null;
+  readonly rows: number | null;
+}
+
+export interface Explanation {
+  readonly canonical: { readonly method: string; readonly target: string; readonly body: string | null };
+  readonly series: string;
+  readonly key: string;
+  readonly policy: {
+    readonly mode: 'days' | 'whole';
+    readonly because: string;
+    readonly divisibility: Divisibility | null;
+    readonly restatementDays: number;
+    readonly staleWhileRevalidateSeconds: number;
+    readonly staleIfErrorSeconds: number;
+  };
+  /** Every day of a report split by date, also while it is kept as one entry; null for other reports. */
+  readonly days: readonly (ExplainedPiece & { readonly date: string })[] | null;
+  /** The one entry of a report that is not cut by day. */
+  readonly whole: ExplainedPiece | null;
+  /** The platform calls that answering now would make before the answer. */
+  readonly calls: readonly { readonly from: string | null; readonly to: string | null }[];
+  readonly storeAway: boolean;
+}
+
+export interface ExplainOptions {
+  readonly canonical: CanonicalRules;
+  readonly lookUp: LookUp;
+  readonly learner: Learner;
+  readonly endpoints: Readonly<Record<string, EndpointRule>>;
+  readonly rules: FreshnessRules;
+  readonly plan: PlanRules;
+  readonly account: string;
+  readonly baseUrl: string;
+  readonly now: () => number;
+}
+
+/** @throws GatewayError `invalid_query` as the report call itself would */
+export type Explain = (endpoint: string, query: string) => Promise<Explanation>;
+
+export function createExplain(options: ExplainOptions): Explain {
+  const { lookUp, learner, rules, plan, now } = options;
+
+  return async function explain(endpoint, query) {
+    const { report } = canonicalize({ endpoint, method: 'GET', query, body: null }, options.canonical);
+    const series = seriesId(report, options.account, options.baseUrl);
+    const { mode, because } = modeOf({ report, form: 'rows' }, options.endpoints, learner);
+    const whole = wholeUnit({ report, series, form: 'rows' });
+    const units = mode === 'days' ? dayUnits({ report, series }) : [whole];
+    const generation = mode === 'days' ? learner.standing(report).generation : null;
+    const search = createSearch(
+      { report, units, refusalAt: null, wish: NO_WISH, arrivedAt: now(), generation },
+      lookUp,
+    );
+    const storeAway = await search.look(units);
+    const { known } = search;
+    const trips = planTrips({ mode, units, wanted: search.open(), known, nowMs: now(), plan, rules });
+    return {
+      canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
+      series,
+      key: whole.key,
+      policy: {
+        mode,
+        because,
+        divisibility: learner.show(report),
+        restatementDays: rules.restatementDays,
+        staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
+        staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
+      },
+      days: isByDate(report)
+        ? explainDays(dayUnits({ report, series }), mode === 'days' ? null : whole, known)
+        : null,
+      whole: mode === 'days' ? null : explainPiece(known.get(whole.key), whole.to),
+      calls: trips.map(({ range: { from, to } }) => ({ from, to })),
+      storeAway,
+    };
+  };
+
+  /** @param whole the entry that holds all days, when they are not kept one by one */
+  function explainDays(units: readonly Unit[], whole: Unit | null, known: ReadonlyMap<string, Part>) {
+    return units.map((unit) => {
+      const date = unit.from as string;
+      const piece = explainPiece(known.get((whole ?? unit).key), date);
+      return { date, ...piece, ...(whole === null ? {} : { rows: null }) };
+    });
+  }
+
+  /** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
+  function explainPiece(part: Part | undefined, lastDay: string | null): ExplainedPiece {
+    if (part === undefined) {
+      return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
+    }
+    const { header } = part;
+    const final = isFinal({ ...header, lastDay }, rules);
+    const ageMs = Math.max(0, now() - header.fetchedAt);
+    const fresh = lookUp.use(part, NO_WISH, now()) === 'fresh';
+    return {
+      state: fresh ? (final ? 'final' : 'fresh') : 'stale',
+      final,
+      asOf: new Date(header.fetchedAt).toISOString(),
+      ageSeconds: Math.floor(ageMs / 1000),
+      ttlSeconds: Math.floor((freshForMs(header, rules) - ageMs) / 1000),
+      rows: header.form === 'rows' ? header.rowCount : null,
+    };
+  }
+}
+
+function isByDate({ split, from, to }: CanonicalReport): boolean {
+  return split.includes('date') && from.iso !== null && to.iso !== null;
+}

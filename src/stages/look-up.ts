@@ -1,0 +1,91 @@
+/** Stage: what the store holds of a report, and what each piece may be used for now. */
+import type { Purges } from '../cache/purges.js';
+import type { CacheTier } from '../cache/tier.js';
+import type { Wish } from '../http/cache-directives.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { ageMs, type FreshnessRules, freshForMs, type State, stateAt } from '../report/freshness.js';
+import { dayKey } from '../report/keys.js';
+import { isPartHeader, type Part } from '../report/part.js';
+
+/** One entry that is looked for: a whole period, or a day of it. */
+export interface Unit {
+  readonly key: string;
+  /** What is claimed while it is fetched: rows and bytes of one answer come together. */
+  readonly claim: string;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export function dayUnit(series: string, date: string): Unit {
+  const key = dayKey(series, date);
+  return { key, claim: key, from: date, to: date };
+}
+
+/** What a piece may be used for. stale: at once, with a refresh behind · error-only: when the platform fails */
+export type Use = 'fresh' | 'stale' | 'error-only' | 'absent';
+
+export interface LookUpOptions {
+  readonly tier: CacheTier;
+  readonly purges: Purges;
+  readonly rules: FreshnessRules;
+  readonly negativeMs: number;
+  readonly now: () => number;
+}
+
+export interface LookUp {
+  /** Reads entries of one series in one round trip. Those that were purged, or are of another form, are absent. */
+  read(
+    report: CanonicalReport,
+    units: readonly Unit[],
+  ): Promise<{ readonly found: Map<string, Part>; readonly degraded: boolean }>;
+  isPurged(part: Part, report: CanonicalReport, unit: Unit): boolean;
+  /** @param arrivedAt when the request came: `no-cache` asks for a fetch that began after it */
+  use(part: Part, wish: Wish, arrivedAt: number): Use;
+}
+
+/** Longest list of keys in one command: 400 days of 5 KB are 2 MiB. */
+const KEYS_PER_READ = 400;
+
+export function createLookUp({ tier, purges, rules, negativeMs, now }: LookUpOptions): LookUp {
+  function isPurged({ header }: Part, { account, endpoint }: CanonicalReport, { from, to }: Unit): boolean {
+    return purges.isPurged({ seq: header.seq, advertiserId: account, endpoint, from, to });
+  }
+
+  function stateOf({ header }: Part): State {
+    if (header.form !== 'refusal') return stateAt(header, rules, now());
+    return ageMs(header.fetchedAt, now()) < negativeMs ? 'fresh' : 'absent';
+  }
+
+  return {
+    isPurged,
+    async read(report, units) {
+      const found = new Map<string, Part>();
+      let degraded = false;
+      for (let start = 0; start < units.length; start += KEYS_PER_READ) {
+        const chunk = units.slice(start, start + KEYS_PER_READ);
+        const read = await tier.read(chunk.map(({ key }) => key));
+        degraded ||= read.degraded;
+        for (const [index, unit] of chunk.entries()) {
+          const entry = read.entries[index];
+          if (entry === null || entry === undefined || !isPartHeader(entry.header)) continue;
+          const part: Part = { header: entry.header, body: entry.body };
+          if (!isPurged(part, report, unit)) found.set(unit.key, part);
+        }
+      }
+      return { found, degraded };
+    },
+    use(part, wish, arrivedAt) {
+      const { header } = part;
+      const age = ageMs(header.fetchedAt, now());
+      const state = stateOf(part);
+      if (state === 'absent') return 'absent';
+      const fallback = header.form === 'refusal' ? 'absent' : 'error-only';
+      if (wish.maxAgeMs === 0) return header.fetchStartedAt >= arrivedAt ? 'fresh' : fallback;
+      if (wish.maxAgeMs !== null && age > wish.maxAgeMs) return fallback;
+      if (state === 'fresh') return 'fresh';
+      if (state === 'revalidate') return 'stale';
+      const staleMs = age - freshForMs(header, rules);
+      return wish.maxStaleMs !== null && staleMs <= wish.maxStaleMs ? 'stale' : 'error-only';
+    },
+  };
+}

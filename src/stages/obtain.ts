@@ -1,0 +1,321 @@
+/**
+ * Stage: brings pieces from the platform. Pieces are claimed when it is their call's turn, asked for, kept, and let
+ * go of; whoever wants a piece that somebody else has under way waits for that one call and no other.
+ */
+import type { Claim, Claims } from '../cache/claims.js';
+import type { Purges } from '../cache/purges.js';
+import type { CacheTier, TierWrite } from '../cache/tier.js';
+import { GatewayError } from '../errors.js';
+import type { CallReport } from '../platform/client.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { dayNumber, daysBetween, isoDay } from '../report/days.js';
+import { type FreshnessRules, freshForMs } from '../report/freshness.js';
+import { bytesKey, dayKey, rowsKey } from '../report/keys.js';
+import { joinParts, type Part, type RowsHeader } from '../report/part.js';
+import { type PlanRules, planCalls } from '../report/plan.js';
+import type { Caps } from './caps.js';
+import type { Fetched, FetchedAnswer, FetchReport, Range } from './fetch-report.js';
+import type { Learner } from './learn.js';
+import { dayUnit, type LookUp, type Unit } from './look-up.js';
+
+/** What one request is after, as far as fetching is concerned. */
+export interface Errand {
+  readonly report: CanonicalReport;
+  readonly series: string;
+  /** days: cut by day · whole: one answer for the period */
+  readonly mode: 'days' | 'whole';
+  readonly team: string;
+  readonly signal: AbortSignal;
+  /** Whether a piece that somebody else brought will do. */
+  readonly satisfies: (part: Part, unit: Unit) => boolean;
+  /** What was known of a piece before, by key. */
+  readonly known: ReadonlyMap<string, Part>;
+  readonly onTry?: (report: CallReport) => void;
+}
+
+/** A piece, or why there is none although the platform answered. */
+export type Piece = Part | GatewayError;
+
+/** What came of an errand for some pieces. */
+export interface Haul {
+  readonly pieces: ReadonlyMap<string, Piece>;
+  /** own: this errand asked the platform · other: somebody else had it under way, or had just brought it */
+  readonly by: 'own' | 'other';
+  readonly stored: boolean;
+  /** Whether the pieces may be kept at all: not when the platform said no-store. */
+  readonly keep: boolean;
+}
+
+export interface ObtainOptions {
+  readonly claims: Claims<Haul>;
+  readonly lookUp: LookUp;
+  readonly tier: CacheTier;
+  readonly purges: Purges;
+  readonly fetchReport: FetchReport;
+  readonly learner: Learner;
+  readonly caps: Caps;
+  readonly rules: FreshnessRules;
+  readonly plan: PlanRules;
+  readonly negativeMs: number;
+  /** Keeps work that outlives its request, so that a graceful stop can wait for it. */
+  readonly background: (work: Promise<unknown>) => void;
+}
+
+/** An answer may not be cut although its kind was thought to allow it: the report has to be asked for as a whole. */
+export class NotCuttable extends Error {
+  override readonly name = 'NotCuttable';
+}
+
+/** Brings `units`, all of which lie in `range`. What it leaves undone is seen by who looks again. */
+export type Obtain = (errand: Errand, units: readonly Unit[], range: Range) => Promise<Haul>;
+
+export function createObtain(options: ObtainOptions): Obtain {
+  const { claims, lookUp, tier, purges, fetchReport, learner, caps, rules } = options;
+
+  return async function obtain(errand, units, range) {
+    const turn: Turn = { claim: null, brought: new Map() };
+    try {
+      const fetched = await fetchOnce(errand, () => choose(turn, errand, units, range));
+      if (fetched === null) return await settleForOthers(turn, errand);
+      const answer = await fetchUncapped(errand, fetched);
+      return await keep(turn, errand, answer);
+    } catch (error) {
+      await turn.claim?.fail(error);
+      throw error;
+    }
+  };
+
+  /** It is this call's turn: claim, look again, and say what is left to be asked for. */
+  async function choose(
+    turn: Turn,
+    errand: Errand,
+    units: readonly Unit[],
+    range: Range,
+  ): Promise<Range | null> {
+    const claim = await claims.take(
+      units.map((unit) => unit.claim),
+      purges.seq,
+    );
+    turn.claim = claim;
+    const held = new Set(claim.mine);
+    const mine = units.filter((unit) => held.has(unit.claim));
+    // Between the first look and the claim somebody may have brought some of it.
+    const { found } =
+      mine.length === 0 ? { found: new Map<string, Part>() } : await lookUp.read(errand.report, mine);
+    const left = mine.filter((unit) => {
+      const part = found.get(unit.key);
+      if (part === undefined || !errand.satisfies(part, unit)) return true;
+      turn.brought.set(unit.key, part);
+      return false;
+    });
+    const chosen = left.length === units.length ? range : firstRange(left, errand.mode, options.plan);
+    const dropped = mine.filter((unit) => chosen === null || !left.includes(unit) || !isWithin(unit, chosen));
+    await claim.drop(dropped.map((unit) => unit.claim));
+    return chosen;
+  }
+
+  /** Nothing was left to ask for: take what others brought, or wait for what they have under way. */
+  async function settleForOthers({ claim, brought }: Turn, errand: Errand): Promise<Haul> {
+    if (brought.size > 0 || claim === null || claim.others.length === 0) {
+      return { pieces: brought, by: 'other', stored: false, keep: true };
+    }
+    const haul = await claims.wait(claim, errand.signal);
+    return { pieces: new Map(), stored: false, keep: true, ...haul, by: 'other' };
+  }
+
+  function fetchOnce(errand: Errand, chooseRange: () => Promise<Range | null>): Promise<Fetched | null> {
+    const { report, series, known, team, mode } = errand;
+    return fetchReport({
+      report,
+      team,
+      whole: mode === 'whole',
+      choose: chooseRange,
+      seq: () => purges.seq,
+      generation: learner.standing(report).generation,
+      earlier: (lastDay) => {
+        const day = lastDay === null ? undefined : known.get(dayKey(series, lastDay));
+        const whole = known.get(rowsKey(series, report.from.iso, report.to.iso));
+        return (mode === 'days' ? day : whole)?.header ?? null;
+      },
+      ...(errand.onTry === undefined ? {} : { onTry: errand.onTry }),
+    });
+  }
+
+  /**
+   * An answer whose row count may be a cap is asked for again in halves, until the halves are not capped. If they
+   * add up the count was a coincidence; if they hold more, they are the answer. A day that is capped by itself is
+   * served as the platform gave it, and never cut.
+   */
+  async function fetchUncapped(errand: Errand, fetched: Fetched): Promise<Fetched> {
+    if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
+    const { range, rowCount } = fetched;
+    const { series, report } = errand;
+    if (!caps.suspects(series, report.endpoint, `${range.from}/${range.to}`, rowCount)) return fetched;
+    const halves = halvesOf(range);
+    if (halves === null) return uncut(fetched, CAPPED);
+    const answers: FetchedAnswer[] = [];
+    for (const half of halves) {
+      const part = await fetchOnce(errand, async () => half);
+      const whole = part === null ? null : await fetchUncapped(errand, part);
+      if (whole === null || whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
+      answers.push(whole);
+    }
+    const sum = answers.reduce((total, answer) => total + answer.rowCount, 0);
+    if (sum === rowCount) {
+      caps.clear(series, rowCount);
+      return fetched;
+    }
+    return together(fetched, answers, sum);
+  }
+
+  async function keep(turn: Turn, errand: Errand, fetched: Fetched): Promise<Haul> {
+    if (errand.mode === 'days' && fetched.kind === 'answer' && fetched.days === null) {
+      throw new NotCuttable(fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason);
+    }
+    const claimed = turn.claim?.mine ?? [];
+    const pieces = new Map<string, Piece>([...turn.brought, ...piecesOf(errand, fetched, claimed)]);
+    const stored = fetched.storable && (await store(errand, fetched));
+    const haul: Haul = { pieces, by: 'own', stored, keep: fetched.storable };
+    await turn.claim?.succeed(haul);
+    return haul;
+  }
+
+  async function store(errand: Errand, fetched: Fetched): Promise<boolean> {
+    const { report, series } = errand;
+    const entries = entriesOf(errand, fetched);
+    const cut =
+      fetched.kind === 'answer' && learner.standing(report).state !== 'refuted' ? fetched.days : null;
+    if (cut === null) return tier.write(entries);
+    const known = await knownDays(errand, cut);
+    const written = await tier.write([
+      ...entries,
+      ...cut.map((part) => entryOf(dayKeyOf(series, part), part)),
+    ]);
+    options.background(
+      learner.compare({ report, series, fresh: cut, known }, (date) => fetchAlone(errand, date)),
+    );
+    return written;
+  }
+
+  /** What was known of these days before they are written over. Days of a whole answer were not looked at yet. */
+  async function knownDays(
+    errand: Errand,
+    days: readonly Part<RowsHeader>[],
+  ): Promise<Map<string, Part<RowsHeader>>> {
+    const { report, series, mode } = errand;
+    const units = days.map((part) => dayUnit(series, part.header.lastDay as string));
+    const found = mode === 'days' ? errand.known : (await lookUp.read(report, units)).found;
+    return new Map(
+      units.flatMap(({ key, from }): [string, Part<RowsHeader>][] => {
+        const part = found.get(key);
+        return part?.header.form === 'rows' ? [[from as string, part as Part<RowsHeader>]] : [];
+      }),
+    );
+  }
+
+  /** One day asked for by itself: the witness when two answers disagree on it. */
+  async function fetchAlone(errand: Errand, date: string): Promise<Part<RowsHeader> | null> {
+    const { onTry: _, ...rest } = errand;
+    const alone: Errand = { ...rest, mode: 'days', team: BACKGROUND_TEAM };
+    const fetched = await fetchOnce(alone, async () => ({ from: date, to: date }));
+    const part = fetched?.kind === 'answer' ? fetched.days?.[0] : undefined;
+    if (part === undefined) return null;
+    if (fetched?.storable) await tier.write([entryOf(dayKeyOf(errand.series, part), part)]);
+    return part;
+  }
+
+  function entriesOf(errand: Errand, fetched: Fetched): TierWrite[] {
+    if (fetched.kind === 'refusal') {
+      const { rows, bytes } = wholeKeys(errand);
+      const version = fetched.refusal.header.fetchStartedAt;
+      return [rows, bytes].map((key) => ({ key, ...fetched.refusal, version, ttlMs: options.negativeMs }));
+    }
+    if (errand.mode === 'days') return [];
+    return [...piecesOf(errand, fetched, [])].flatMap(([key, piece]) =>
+      piece instanceof GatewayError ? [] : [entryOf(key, piece)],
+    );
+  }
+
+  function entryOf(key: string, part: Part): TierWrite {
+    const version = part.header.fetchStartedAt;
+    return { key, ...part, version, ttlMs: freshForMs(part.header, rules) + rules.staleIfErrorMs };
+  }
+}
+
+/** Calls nobody asked for are charged to this name. */
+export const BACKGROUND_TEAM = 'gateway';
+
+const CAPPED = 'its row count may be a cap';
+
+interface Turn {
+  claim: Claim<Haul> | null;
+  /** Found in the store after the claim. */
+  readonly brought: Map<string, Piece>;
+}
+
+function dayKeyOf(series: string, { header }: Part<RowsHeader>): string {
+  return dayKey(series, header.lastDay as string);
+}
+
+function wholeKeys({ series, report }: Errand): { rows: string; bytes: string } {
+  const { from, to } = report;
+  return { rows: rowsKey(series, from.iso, to.iso), bytes: bytesKey(series, from.iso, to.iso) };
+}
+
+/** @param claimed keys whose waiters are to hear of a refusal */
+function piecesOf(errand: Errand, fetched: Fetched, claimed: readonly string[]): [string, Piece][] {
+  const { rows, bytes } = wholeKeys(errand);
+  if (fetched.kind === 'refusal') return [rows, bytes, ...claimed].map((key) => [key, fetched.refusal]);
+  if (errand.mode === 'days')
+    return (fetched.days ?? []).map((part) => [dayKeyOf(errand.series, part), part]);
+  const body = fetched.bytes as Part;
+  // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.
+  return [
+    [bytes, body],
+    [rows, fetched.rows ?? fetched.rowsFault ?? body],
+  ];
+}
+
+function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
+  return { ...fetched, days: null, cuttable: { ok: false, reason } };
+}
+
+/** The halves hold more than the answer they were halved from: they are the answer. */
+function together(capped: FetchedAnswer, halves: readonly FetchedAnswer[], rowCount: number): FetchedAnswer {
+  const days = halves.flatMap((half) => half.days ?? []);
+  return {
+    ...capped,
+    days,
+    rows: capped.rows === null ? null : joinParts(days),
+    rowCount,
+    storable: halves.every(({ storable }) => storable),
+  };
+}
+
+/** @returns null for a single day */
+function halvesOf({ from, to }: Range): [Range, Range] | null {
+  if (from === null || to === null || from === to) return null;
+  const dates = daysBetween(from, to);
+  const middle = dates[Math.ceil(dates.length / 2) - 1] as string;
+  const next = isoDay((dayNumber(middle) as number) + 1);
+  return [
+    { from, to: middle },
+    { from: next, to },
+  ];
+}
+
+function firstRange(left: readonly Unit[], mode: Errand['mode'], plan: PlanRules): Range | null {
+  const [unit] = left;
+  if (unit === undefined) return null;
+  if (mode === 'whole') return { from: unit.from, to: unit.to };
+  const [first] = planCalls(
+    left.map(({ from }) => dayNumber(from as string) as number).sort((a, b) => a - b),
+    plan,
+  );
+  return first === undefined ? null : { from: isoDay(first.from), to: isoDay(first.to) };
+}
+
+function isWithin(unit: Unit, range: Range): boolean {
+  if (unit.from === null || range.from === null || unit.to === null || range.to === null) return true;
+  return unit.from >= range.from && unit.to <= range.to;
+}

@@ -1,0 +1,121 @@
+/** What one request has found so far of the pieces it needs: found, acceptable, still open. */
+import { GatewayError } from '../errors.js';
+import type { Wish } from '../http/cache-directives.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Part } from '../report/part.js';
+import type { LookUp, Unit, Use } from './look-up.js';
+import type { Piece } from './obtain.js';
+
+export interface Search {
+  /** The last known piece of each key, acceptable or not. */
+  readonly known: ReadonlyMap<string, Part>;
+  /** Looks into the store. @returns whether the store was away */
+  look(units: readonly Unit[]): Promise<boolean>;
+  /** Takes what a call brought. @throws GatewayError when a piece cannot be read */
+  take(pieces: ReadonlyMap<string, Piece>): void;
+  /** Whether a piece that somebody else brought will do. */
+  satisfies(part: Part, unit: Unit): boolean;
+  /** Pieces that have to be brought before there is an answer. */
+  open(): readonly Unit[];
+  /** Pieces past freshness that may be given all the same, while a refresh runs behind. */
+  stale(): readonly Unit[];
+  /** The platform's refusal, when it refused. */
+  refusal(): Part | null;
+  /** Accepts old pieces for those still open. @returns whether there is one for each */
+  settleForOld(): boolean;
+  /** All pieces, in the order of the units. */
+  parts(): Part[];
+}
+
+export interface SearchAsk {
+  readonly report: CanonicalReport;
+  readonly units: readonly Unit[];
+  /** Where a refusal of the whole report would be remembered, when it is none of the units. */
+  readonly refusalAt: Unit | null;
+  readonly wish: Wish;
+  readonly arrivedAt: number;
+  /** Segments cut under another generation are void; null when the pieces are no segments. */
+  readonly generation: string | null;
+}
+
+export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
+  const { report, units, wish, arrivedAt } = ask;
+  const known = new Map<string, Part>();
+  const accepted = new Map<string, Part>();
+  const stale = new Set<string>();
+  const before = new Map<string, number>();
+  let looked = false;
+  let refusal: Part | null = null;
+
+  function isVoid({ header }: Part): boolean {
+    return ask.generation !== null && header.form === 'rows' && header.cut?.generation !== ask.generation;
+  }
+
+  /** What the first look finds was there before the request, though both may be of the same millisecond. */
+  function useOf(part: Part, { key }: Unit): Use {
+    const { form, fetchStartedAt } = part.header;
+    const use = lookUp.use(part, wish, arrivedAt);
+    if (wish.maxAgeMs !== 0 || use !== 'fresh') return use;
+    if (!looked) before.set(key, fetchStartedAt);
+    if (before.get(key) !== fetchStartedAt) return use;
+    return form === 'refusal' ? 'absent' : 'error-only';
+  }
+
+  function note(part: Part, unit: Unit): void {
+    if (isVoid(part)) return;
+    const use = useOf(part, unit);
+    if (use === 'absent') return;
+    if (part.header.form === 'refusal') refusal = part;
+    else if (unit !== ask.refusalAt) {
+      known.set(unit.key, part);
+      if (use === 'error-only') return;
+      accepted.set(unit.key, part);
+      if (use === 'stale') stale.add(unit.key);
+      else stale.delete(unit.key);
+    }
+  }
+
+  return {
+    known,
+    async look(wanted) {
+      const all = ask.refusalAt === null ? wanted : [...wanted, ask.refusalAt];
+      const { found, degraded } = await lookUp.read(report, all);
+      for (const unit of all) {
+        const part = found.get(unit.key);
+        if (part !== undefined) note(part, unit);
+      }
+      looked = true;
+      return degraded;
+    },
+    take(pieces) {
+      for (const unit of units) {
+        const piece = pieces.get(unit.key);
+        if (piece === undefined) continue;
+        if (piece instanceof GatewayError) throw piece;
+        if (lookUp.isPurged(piece, report, unit)) continue;
+        // What a call brings is taken even if its freshness is nil; only `no-cache` insists on a later fetch.
+        if (wish.maxAgeMs === 0 && piece.header.fetchStartedAt < arrivedAt) continue;
+        if (piece.header.form === 'refusal') refusal = piece;
+        else {
+          known.set(unit.key, piece);
+          accepted.set(unit.key, piece);
+          stale.delete(unit.key);
+        }
+      }
+    },
+    satisfies: (part, unit) => !isVoid(part) && useOf(part, unit) === 'fresh',
+    open: () => units.filter(({ key }) => !accepted.has(key)),
+    stale: () => units.filter(({ key }) => stale.has(key)),
+    refusal: () => refusal,
+    settleForOld() {
+      for (const { key } of units) {
+        const part = known.get(key);
+        if (accepted.has(key)) continue;
+        if (part === undefined || lookUp.use(part, wish, arrivedAt) === 'absent') return false;
+        accepted.set(key, part);
+      }
+      return true;
+    },
+    parts: () => units.map(({ key }) => accepted.get(key) as Part),
+  };
+}
