@@ -3,6 +3,7 @@ import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { registerAudit } from './admin/audit.js';
 import { registerCache } from './admin/cache.js';
+import { registerClock } from './admin/clock.js';
 import { registerKeys } from './admin/keys.js';
 import { registerAdminPlane } from './admin/plane.js';
 import { registerStatus } from './admin/status.js';
@@ -94,6 +95,7 @@ export async function buildAdminPlane({
     registerKeys(scope, services);
     registerToken(scope, services);
     registerCache(scope, services);
+    if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerAudit(scope, services.store.registry);
   });
   return app;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `dsp-gateway`: the command line. Every command says by `--help` what it takes. */
 import { Command } from 'commander';
+import { addCacheCommands } from './commands/cache.js';
 import { addConfigCommands } from './commands/config.js';
 import { addDemoCommand } from './commands/demo.js';
 import { exitOnFault } from './commands/exit.js';
@@ -17,6 +18,7 @@ const program = new Command('dsp-gateway')
 addServeCommand(program);
 addDemoCommand(program);
 addSimulateCommand(program);
+addCacheCommands(program);
 addConfigCommands(program);
 
 await program.parseAsync().catch(exitOnFault);

@@ -1,16 +1,20 @@
-/** The cache: purge. */
+/** The cache: purge, explain. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { PurgeScope, Purges } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { dayNumber } from '../report/days.js';
+import type { Explain } from '../stages/explain.js';
 import { auditLine } from '../telemetry/audit.js';
 
 export interface CacheOptions {
   readonly purges: Purges;
   readonly clock: Clock;
+  readonly engine: { readonly explain: Explain };
 }
+
+const ENDPOINT = /^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/;
 
 const Purge = Type.Object(
   {
@@ -25,7 +29,7 @@ const Purge = Type.Object(
   { additionalProperties: false },
 );
 
-export function registerCache(app: FastifyInstance, { purges, clock }: CacheOptions): void {
+export function registerCache(app: FastifyInstance, { purges, clock, engine }: CacheOptions): void {
   app.post(
     '/admin/v1/cache/purge',
     { schema: { tags: ['cache'], summary: 'Forget cached reports', body: Purge } },
@@ -39,6 +43,22 @@ export function registerCache(app: FastifyInstance, { purges, clock }: CacheOpti
       return { purged };
     },
   );
+
+  const summary = 'What the cache holds of a report: ?endpoint=campaigns/get&query=<urlencoded query>';
+  app.get('/admin/v1/cache/explain', { schema: { tags: ['cache'], summary } }, async (request) => {
+    const { endpoint, query } = request.query as { endpoint?: string; query?: string };
+    if (typeof endpoint !== 'string' || !ENDPOINT.test(endpoint)) {
+      throw new GatewayError('invalid_query', {
+        errors: [{ param: 'endpoint', message: 'must be the path of a report, e.g. campaigns/get' }],
+      });
+    }
+    if (typeof query !== 'string') {
+      throw new GatewayError('invalid_query', {
+        errors: [{ param: 'query', message: 'must be the URL-encoded query of a report' }],
+      });
+    }
+    return engine.explain(endpoint, query);
+  });
 }
 
 function readScope({ all, advertiserId, endpoint, from, to }: Static<typeof Purge>): PurgeScope {

@@ -2,6 +2,7 @@
 import { ConfigError } from '../config/load.js';
 import { SealError } from '../credential/seal.js';
 import { StoreRefused } from '../store/refused.js';
+import { CommandError } from './admin-client.js';
 
 const EX_CONFIG = 78;
 
@@ -14,6 +15,10 @@ export function exitOnFault(error: unknown): never {
   if (error instanceof StoreRefused || error instanceof SealError) {
     process.stderr.write(`${error.message}\n`);
     process.exit(EX_CONFIG);
+  }
+  if (error instanceof CommandError) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(error.exitCode);
   }
   const { code, message, stack } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE' || code === 'EACCES') {

@@ -1,0 +1,37 @@
+/** The test clock: moves "now" on all replicas, so that days can be replayed. */
+import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
+import type { Clock } from '../clock.js';
+import type { SharedClock } from '../registry/shared-clock.js';
+import { auditLine } from '../telemetry/audit.js';
+
+/** A hundred years either way; beyond it dates leave the range that is accepted anywhere. */
+const MAX_OFFSET_MS = 100 * 366 * 86_400_000;
+
+const Move = Type.Object(
+  {
+    offsetMs: Type.Integer({
+      minimum: -MAX_OFFSET_MS,
+      maximum: MAX_OFFSET_MS,
+      description: 'Milliseconds added to the machine clock.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export function registerClock(app: FastifyInstance, clock: Clock, shared: SharedClock): void {
+  app.put(
+    '/admin/v1/clock',
+    { schema: { tags: ['test'], summary: 'Move "now" on all replicas', body: Move } },
+    async (request) => {
+      const { offsetMs } = request.body as Static<typeof Move>;
+      const line = auditLine(
+        { action: 'clock.move', subject: 'clock', after: { offsetMs } },
+        request.actor,
+        clock.now(),
+      );
+      await shared.moveTo(offsetMs, line);
+      return { offsetMs, now: new Date(clock.now()).toISOString() };
+    },
+  );
+}
