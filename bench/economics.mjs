@@ -1,0 +1,158 @@
+/**
+ * What the platform is asked: 60 virtual days of 12 teams' dashboards, replayed through the real gateway and the
+ * simulator on a virtual clock, against other policies and the offline optimum.
+ *
+ * Usage: npm run build && node bench/economics.mjs [--seed 1] [--days 60]
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Agent, request } from 'undici';
+import { loadConfig } from '../dist/config/load.js';
+import { run } from '../dist/serve/run.js';
+import { startSimulator } from '../dist/simulator/simulator.js';
+import {
+  canonicalAgeAware,
+  exactAgeAware,
+  exactFixed,
+  fewestCalls,
+  fewestDayRows,
+  noCache,
+} from './policies.mjs';
+import { createTrace } from './trace.mjs';
+
+const { values } = parseArgs({
+  options: { seed: { type: 'string', default: '1' }, days: { type: 'string', default: '60' } },
+});
+const trace = createTrace({ seed: Number(values.seed), days: Number(values.days) });
+
+const DAY_MS = 86_400_000;
+/** A Monday, and the first of a month: day 0 of the trace. */
+const ORIGIN_MS = Date.parse('2026-06-01T00:00:00Z');
+const iso = (day) => new Date(ORIGIN_MS + day * DAY_MS).toISOString().slice(0, 10);
+
+/** One question, four ways to write it. */
+function spell({ advertiser, byDate, byCampaign, from, to, spelling }) {
+  const pairs = [
+    ['advertiserId', advertiser],
+    ['dateFrom', iso(from)],
+    ['dateTo', iso(to)],
+    ...(byDate ? [['byDate', spelling % 2 === 0 ? '1' : 'true']] : []),
+    ...(byCampaign
+      ? [['byCampaign', spelling < 2 ? '1' : 'true']]
+      : spelling === 3
+        ? [['byCampaign', '0']]
+        : []),
+  ];
+  if (spelling % 2 === 1) pairs.reverse();
+  return pairs
+    .map(([name, value]) => `${name}=${spelling === 2 ? String(value).replaceAll('-', '%2D') : value}`)
+    .join('&');
+}
+
+/** @param settings further settings of the gateway, as YAML */
+async function replay(settings) {
+  const simulator = await startSimulator({ switches: { rateLimitPerMinute: 0 } });
+  const folder = mkdtempSync(join(tmpdir(), 'dsp-gateway-bench-'));
+  const settingsFile = join(folder, 'settings.yaml');
+  writeFileSync(settingsFile, settings);
+  const config = loadConfig({
+    GATEWAY_CONFIG: settingsFile,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    LOG_LEVEL: 'error',
+    PLATFORM_BASE_URL: simulator.url,
+    PLATFORM_TOKEN: simulator.token,
+    GATEWAY_DATA_DIR: join(folder, 'data'),
+    GATEWAY_TEST_CLOCK: '1',
+  });
+  const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'] });
+  const { services } = gateway;
+  const key = await createKey(gateway.urls.get('admin'), gateway.adminToken);
+  const agent = new Agent({ connections: 1, pipelining: 1 });
+  let dayRows = 0;
+  let failed = 0;
+  let done = 0;
+  const countRows = () => {
+    for (const call of simulator.calls) {
+      const query = new URLSearchParams(call.path.split('?')[1] ?? call.url?.split('?')[1] ?? '');
+      dayRows += (Date.parse(query.get('dateTo')) - Date.parse(query.get('dateFrom'))) / DAY_MS + 1;
+    }
+    simulator.clearCalls();
+  };
+  for (const one of trace) {
+    const offsetMs = ORIGIN_MS + one.at * 1000 - Date.now();
+    services.clock.moveTo(offsetMs);
+    simulator.setOffset(offsetMs);
+    const { statusCode, body } = await request(
+      `${gateway.urls.get('data')}/api/v1/report/campaigns/get?${spell(one)}`,
+      {
+        dispatcher: agent,
+        headers: { 'x-api-key': key },
+      },
+    );
+    await body.dump();
+    if (statusCode !== 200) failed += 1;
+    // A refresh behind a stale answer belongs to the moment of its question.
+    while (services.budget.running > 0) await new Promise((resolve) => setImmediate(resolve));
+    done += 1;
+    if (simulator.calls.length > 500) countRows();
+    if (done % 20_000 === 0)
+      process.stderr.write(
+        `${done} of ${trace.length} requests replayed, ${simulator.callCount} platform calls\n`,
+      );
+  }
+  countRows();
+  const calls = simulator.callCount;
+  await agent.close();
+  await gateway.stop();
+  await simulator.close();
+  rmSync(folder, { recursive: true });
+  if (failed > 0) throw new Error(`${failed} requests failed`);
+  return { calls, dayRows };
+}
+
+async function createKey(adminUrl, adminToken) {
+  const post = async (path, body) =>
+    (
+      await fetch(adminUrl + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    ).json();
+  const limits = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 100_000_000, maxConcurrent: 10_000 };
+  await post('/admin/v1/teams', { id: 'bench', advertisers: '*', limits });
+  return (await post('/admin/v1/teams/bench/keys', {})).key;
+}
+
+/** The other policies know no empty days: an advertiser without delivery is as fresh for them as any other. */
+const PLAIN_FRESHNESS = `
+report:
+  freshness: { emptySeconds: 3600, emptyFinalSeconds: 2592000 }
+`;
+
+const optimum = { calls: fewestCalls(trace), dayRows: fewestDayRows(trace) };
+const exactAware = exactAgeAware(trace);
+const rows = [
+  ['no cache', noCache(trace)],
+  ['exact URL, 5 minutes', exactFixed(trace)],
+  ['exact URL, age-aware', exactAware],
+  ['canonical whole entries, age-aware', canonicalAgeAware(trace)],
+  ['dsp-gateway', await replay(PLAIN_FRESHNESS)],
+  ['dsp-gateway as shipped: empty days are looked at again sooner', await replay('')],
+  ['offline bounds (fewest calls; fewest day-rows)', optimum],
+];
+const number = (value) => value.toLocaleString('en');
+const lines = rows.map(
+  ([name, { calls, dayRows }]) =>
+    `| ${name} | ${number(calls)} | ${number(dayRows)} | ${(calls / optimum.calls).toFixed(3)} | ${(calls / exactAware.calls).toFixed(3)} |`,
+);
+process.stdout.write(`${number(trace.length)} requests, seed ${values.seed}, ${values.days} days
+
+| Policy | Platform calls | Day-rows | Calls / optimum | Calls / exact URL age-aware |
+|---|--:|--:|--:|--:|
+${lines.join('\n')}
+`);
