@@ -15,9 +15,14 @@ export interface RawEntry {
   readonly body: Buffer;
 }
 
-export function encodeEntry(header: object, body: Buffer): Buffer {
+/** @param allocate gives memory for the entry, of exactly this length */
+export function encodeEntry(
+  header: object,
+  body: Buffer,
+  allocate: (length: number) => Buffer = Buffer.allocUnsafe,
+): Buffer {
   const head = Buffer.from(JSON.stringify(header));
-  const bytes = Buffer.allocUnsafe(PREAMBLE + head.length + body.length);
+  const bytes = allocate(PREAMBLE + head.length + body.length);
   MAGIC.copy(bytes);
   bytes.writeUInt32BE(head.length, LENGTHS_AT);
   bytes.writeUInt32BE(body.length, LENGTHS_AT + 4);

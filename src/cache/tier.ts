@@ -2,8 +2,9 @@
  * The store as a cache: entries in, entries out, and never an error. A store that is away, or an entry that is
  * damaged, foreign or of another form, is a miss, a log line and a count.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { CacheStore } from '../store/port.js';
+import type { CacheStore, CacheWrite } from '../store/port.js';
 import { decodeEntry, type RawEntry } from './entry.js';
 
 export interface TierRead {
@@ -12,10 +13,14 @@ export interface TierRead {
   readonly degraded: boolean;
 }
 
-export interface TierWrite {
-  readonly key: string;
+/** What is kept under a key. */
+export interface RawWrite {
   readonly header: object;
   readonly body: Buffer;
+}
+
+export interface TierWrite extends RawWrite {
+  readonly key: string;
   /** When its content began to be fetched, epoch milliseconds: the newer entry wins. */
   readonly version: number;
   readonly ttlMs: number;
@@ -32,8 +37,8 @@ export type TierFault = 'unavailable' | 'damaged';
 
 export interface CacheTierOptions {
   readonly store: CacheStore;
-  /** Header and body as bytes; of large bodies on another thread. */
-  readonly encode: (header: object, body: Buffer) => Promise<Buffer>;
+  /** Headers and bodies as bytes, in the same order; of large bodies on another thread. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly Buffer[]>;
   readonly logger: Logger;
   readonly onFault: (fault: TierFault) => void;
 }
@@ -65,13 +70,18 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
     },
     async write(entries) {
       try {
-        const writes = entries.map(async ({ key, header, body, version, ttlMs }) => ({
+        const values = await encode(entries.map(({ header, body }) => ({ header, body })));
+        const writes = entries.map(({ key, version, ttlMs }, index) => ({
           key,
           version,
-          value: await encode(header, body),
           ttlMs,
+          value: values[index] as Buffer,
         }));
-        await store.setMany(await Promise.all(writes));
+        for (const batch of batches(writes)) {
+          await store.setMany(batch);
+          // A hit that came meanwhile goes first.
+          if (batch.length < writes.length) await setImmediate();
+        }
         return true;
       } catch (error) {
         fail(error, 'writing');
@@ -79,4 +89,22 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
       }
     },
   };
+}
+
+/** Beyond it, one write would hold up everybody else's reads. */
+const BATCH_BYTES = 1_048_576;
+
+/** In order; most answers are one batch. */
+function batches(writes: readonly CacheWrite[]): CacheWrite[][] {
+  const all: CacheWrite[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const write of writes) {
+    if (size + write.value.length > BATCH_BYTES) {
+      all.push([]);
+      size = 0;
+    }
+    all.at(-1)?.push(write);
+    size += write.value.length;
+  }
+  return all;
 }

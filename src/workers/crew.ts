@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { encodeEntry } from '../cache/entry.js';
+import type { RawWrite } from '../cache/tier.js';
 import { toCsv } from '../report/csv.js';
 import type { DigestAsk, DigestOutcome } from '../report/digest.js';
 import { toNdjson } from '../report/ndjson.js';
@@ -23,7 +24,8 @@ export interface Digested {
 export interface Crew {
   /** @param chunks the answer in pieces, in order */
   digest(chunks: readonly Buffer[], ask: DigestAsk, token: string): Promise<Digested>;
-  encode(header: object, body: Buffer): Promise<Buffer>;
+  /** @returns cache entries, in the same order */
+  encode(entries: readonly RawWrite[]): Promise<Buffer[]>;
   format(task: Omit<FormatTask, 'task'>): Promise<Buffer>;
   close(): Promise<void>;
 }
@@ -55,9 +57,10 @@ export function createCrew(): Crew {
       const { outcome, bytes, hash } = (await run({ task: 'digest', chunks, ask, token })) as DigestedAnswer;
       return { outcome: withBuffers(outcome), bytes: asBuffer(bytes), hash };
     },
-    async encode(header, body) {
-      if (body.length < LARGE_BYTES) return encodeEntry(header, body);
-      return asBuffer((await run({ task: 'encode', header, body })) as Uint8Array);
+    async encode(entries) {
+      if (sizeOf(entries.map(({ body }) => body)) < LARGE_BYTES)
+        return entries.map(({ header, body }) => encodeEntry(header, body));
+      return ((await run({ task: 'encode', entries })) as Uint8Array[]).map(asBuffer);
     },
     async format(task) {
       if (sizeOf(task.chunks) >= LARGE_BYTES)

@@ -25,8 +25,7 @@ export interface DigestTask {
 
 export interface EncodeTask {
   readonly task: 'encode';
-  readonly header: object;
-  readonly body: Uint8Array;
+  readonly entries: readonly { readonly header: object; readonly body: Uint8Array }[];
 }
 
 export interface FormatTask {
@@ -47,12 +46,12 @@ export interface DigestedAnswer {
   readonly hash: string;
 }
 
-export function runTask(task: Task): DigestedAnswer | Uint8Array {
+export function runTask(task: Task): DigestedAnswer | Uint8Array | Uint8Array[] {
   switch (task.task) {
     case 'digest':
       return digest(task);
     case 'encode':
-      return shared([encodeEntry(task.header, asBuffer(task.body))]);
+      return task.entries.map(({ header, body }) => encodeEntry(header, asBuffer(body), allocateShared));
     case 'format': {
       const rows = Buffer.concat(task.chunks).toString('utf8');
       const text = task.format === 'csv' ? toCsv(rows, task.columns, { bom: task.bom }) : toNdjson(rows);
@@ -114,6 +113,10 @@ function shared(pieces: readonly Uint8Array[]): Uint8Array {
     at += piece.length;
   }
   return memory;
+}
+
+function allocateShared(length: number): Buffer {
+  return Buffer.from(new SharedArrayBuffer(length));
 }
 
 export function asBuffer(bytes: Uint8Array): Buffer {

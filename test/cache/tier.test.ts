@@ -11,7 +11,7 @@ async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => sto
   const { cache } = await openEmbedded();
   const tier = createCacheTier({
     store: wrap(cache),
-    encode: async (header, body) => encodeEntry(header, body),
+    encode: async (entries) => entries.map(({ header, body }) => encodeEntry(header, body)),
     logger: log.logger,
     onFault: (fault) => void faults.push(fault),
   });
