@@ -9,12 +9,16 @@ export type Outcome =
   | 'stale-if-error'
   /** Asked the platform: nothing usable was cached. */
   | 'miss'
-  /** Asked the platform although something was cached: it was past its use, or the caller wanted it fresher. */
+  /** Asked the platform although something was cached: it was past its use. */
   | 'refresh'
+  /** Asked the platform although what was cached was fresh: the caller wanted it fresher. */
+  | 'forced'
   /** Waited for a call that another request had under way. */
   | 'collapsed'
   /** Passed through to the platform. */
   | 'pass'
+  /** The first answer to an idempotency key, given again. */
+  | 'replay'
   /** Answered with a problem document. */
   | 'error';
 
@@ -25,7 +29,9 @@ const BY_COST: readonly Outcome[] = [
   'stale-if-error',
   'collapsed',
   'refresh',
+  'forced',
   'miss',
+  'replay',
   'pass',
   'error',
 ];
@@ -73,7 +79,9 @@ const STEPS: Readonly<Record<Outcome, Step>> = {
   'stale-if-error': ({ ttlS }) => ['hit', `ttl=${ttlS}`, 'detail=stale-if-error'],
   miss: forwarded('miss'),
   refresh: forwarded('stale'),
+  forced: forwarded('request'),
   collapsed: forwarded('miss', 'collapsed'),
   pass: () => ['fwd=bypass'],
+  replay: () => ['hit', 'detail=idempotency'],
   error: () => ['fwd=miss'],
 };

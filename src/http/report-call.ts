@@ -21,6 +21,8 @@ export interface ReportCall {
   readonly cacheControl: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly trace: Trace;
+  /** Told what to call when the answer is through, or the caller gone; perhaps more than once. */
+  readonly whenOver: (leave: () => void) => void;
 }
 
 export interface ReportReply {

@@ -33,6 +33,8 @@ export interface ServerOptions {
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
   readonly trustedProxies: readonly string[];
+  /** Told about every request that could not even be parsed, for metrics. */
+  readonly onBroken: (status: number) => void;
   /** Told about every finished request, for metrics. */
   readonly onDone: (request: FastifyRequest, status: number, durationMs: number) => void;
 }
@@ -71,7 +73,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
       requireHostHeader: false,
     },
     rewriteUrl: (request) => passGate(request.url ?? '', options.gate),
-    clientErrorHandler: refuseBrokenRequest,
+    clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
+      const refused = refuseBrokenRequest(error, socket);
+      if (refused === null) return;
+      logger.info({ plane, method: null, path: null, ...refused, cause: error.code }, 'request');
+      options.onBroken(refused.status);
+    },
   });
   app.decorateRequest('trace', null as unknown as Trace);
   const accounted = new WeakSet<FastifyRequest>();
@@ -128,18 +135,29 @@ function refuseAmbiguous(raw: IncomingMessage): void {
   }
 }
 
-/** Requests that Node's parser refuses never reach a route; they are answered on the socket. */
-function refuseBrokenRequest(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) return void socket.destroy();
+/**
+ * Requests that Node's parser refuses never reach a route; they are answered on the socket.
+ * @returns the status, or null when there was nobody to answer
+ */
+function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): Refused | null {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+    socket.destroy();
+    return null;
+  }
   const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request';
   const problem = toProblem(new GatewayError(code), randomUUID());
   const body = JSON.stringify(problem);
-  this.log.debug({ err: error }, 'a request could not be parsed');
   socket.write(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${problem.requestId}\r\nconnection: close\r\n\r\n${body}`,
   );
   // Not only ended: whoever sends nonsense may keep its own half open for ever.
   socket.destroySoon();
+  return { status: problem.status, code };
+}
+
+interface Refused {
+  readonly status: number;
+  readonly code: ErrorCode;
 }
 
 /** Whether the answer to an earlier request is under way on this connection: a second one must not stand inside of it. */
@@ -167,7 +185,7 @@ function logRequest(
   const line = {
     plane,
     method: request.method,
-    path: trace.subject ?? request.routeOptions.url ?? null,
+    path: trace.subject ?? pathOf(request.originalUrl),
     status,
     ms: Math.round(durationMs * 10) / 10,
     team: trace.team,
@@ -183,6 +201,13 @@ function logRequest(
   if (status >= 500) request.log.warn(line, 'request');
   else request.log.info(line, 'request');
 }
+
+/** As it was sent, without its query, and no longer than a line wants. */
+function pathOf(target: string): string {
+  return (target.split('?', 1)[0] as string).slice(0, LOGGED_PATH_CHARS);
+}
+
+const LOGGED_PATH_CHARS = 256;
 
 function describe(cause: unknown): unknown {
   return cause instanceof Error ? { type: cause.name, message: cause.message, stack: cause.stack } : cause;

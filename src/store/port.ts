@@ -8,10 +8,15 @@
 /** One cache entry to be written. The TTL only collects garbage; freshness is decided by the reader. */
 export interface CacheWrite {
   readonly key: string;
-  /** Copied or sent before the call resolves. */
+  /** Must not be written to from then on: a store in memory may keep it. */
   readonly value: Buffer;
   /** A finite number, else a RangeError; an entry of less than 1 ms is gone at once. */
   readonly ttlMs: number;
+  /**
+   * When the content began to be fetched: milliseconds since the Unix epoch, rounded down; from 0 to 2^48 - 1, else a
+   * RangeError.
+   */
+  readonly version: number;
 }
 
 /**
@@ -25,10 +30,19 @@ export interface CacheStore {
    * may be shared: they must not be written to.
    */
   getMany(keys: readonly string[]): Promise<(Buffer | null)[]>;
-  /** Writes all entries in one round trip. Entries always expire. */
+  /**
+   * Writes all entries, of different keys, in one round trip. Entries always expire.
+   *
+   * The newer content wins: an entry stays, with the lifetime it has, when its version is higher than that of the
+   * write. One that is more than {@link VERSION_LEAD_MAX_MS} higher is replaced all the same: it was made by a clock
+   * that was wrong, which must not block a key for as long as the entry lives.
+   */
   setMany(entries: readonly CacheWrite[]): Promise<void>;
   remove(keys: readonly string[]): Promise<void>;
 }
+
+/** How much newer than a write an entry may claim to be. */
+export const VERSION_LEAD_MAX_MS = 5 * 60_000;
 
 /** Short leases on names, in real time, of at least 1 ms. A lease ends by itself; nothing is fenced by it. */
 export interface Leases {
@@ -98,6 +112,114 @@ export interface RegistryStore {
   readAudit(limit: number, before?: string): Promise<AuditLine[]>;
 }
 
+export interface TallyAdd {
+  readonly book: string;
+  readonly field: string;
+  /** A safe integer, else a RangeError. */
+  readonly by: number;
+}
+
+export interface TallyRaise {
+  readonly book: string;
+  readonly field: string;
+  /** A safe integer, else a RangeError. */
+  readonly to: number;
+}
+
+/**
+ * Durable counters, in books of fields. A resolved `add` survives what a resolved {@link RegistryStore.commit}
+ * survives.
+ */
+export interface Tallies {
+  /**
+   * All or nothing: first adds to fields, of which an absent one is 0, then raises fields to the greater of what they
+   * are and `to`; an absent one becomes `to`. A field stops at ±(2^53 - 1).
+   *
+   * A `batchId` is applied at most once: who got {@link StoreUnavailable} may repeat the call, with the same batch,
+   * within 10 minutes of real time.
+   *
+   * @param ttlMs A book is gone so long, in real time, after the last batch that touched it; of at least 1 ms, else a
+   * RangeError. It only collects garbage.
+   */
+  add(
+    batchId: string,
+    adds: readonly TallyAdd[],
+    raises: readonly TallyRaise[],
+    ttlMs: number,
+  ): Promise<void>;
+  /** @returns the fields of each book in the order of `books`; none for one that is absent. */
+  read(books: readonly string[]): Promise<ReadonlyMap<string, number>[]>;
+}
+
+/** The longest text of a note, in bytes of UTF-8. */
+export const NOTE_MAX_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Durable small documents with an end, as durable as the registry but no part of it. A text of more than
+ * {@link NOTE_MAX_BYTES} is a RangeError, and so is a lifetime of less than 1 ms. Lifetimes are in real time and only
+ * collect garbage; readers decide by their own clock.
+ *
+ * After {@link StoreUnavailable} the change may have been made all the same: `get` before trying again.
+ */
+export interface Notes {
+  /** Where there is none, makes the note. @returns null when made, else the text that is there. */
+  create(key: string, text: string, ttlMs: number): Promise<string | null>;
+  get(key: string): Promise<string | null>;
+  /**
+   * Where the text is `before`, makes it `after`, with a lifetime of its own; null deletes the note, and `ttlMs` is
+   * not looked at.
+   * @returns whether it was `before`
+   */
+  replace(key: string, before: string, after: string | null, ttlMs: number): Promise<boolean>;
+}
+
+export interface QuotaTake {
+  /** Whole permits asked for, 0 or more; 0 only looks, and changes nothing. */
+  readonly want: number;
+  /** What a full bucket holds, 0 or more. A bucket whose capacity is changed keeps what was used of it. */
+  readonly capacity: number;
+  /** Permits that come back, 0 or more, fractions allowed; 0: none ever, as in a daily share. */
+  readonly refillPerMs: number;
+  /** The caller's time. It never goes back in a bucket: with an older one than a call before had, nothing refills. */
+  readonly nowMs: number;
+  /** A bucket is full again so long after the last call that wanted any, in real time; at least 1 ms. */
+  readonly ttlMs: number;
+}
+
+export interface QuotaGrant {
+  /** As many of `want` as were there. */
+  readonly granted: number;
+  /** Whole permits that are there now. */
+  readonly left: number;
+  /** Milliseconds from `nowMs` until there is one more than `left`; Infinity when there never will be. */
+  readonly nextInMs: number;
+}
+
+/** Token buckets: lossy and quick. A new bucket is full. A number that is not as said here is a RangeError. */
+export interface Quotas {
+  take(key: string, take: QuotaTake): Promise<QuotaGrant>;
+  /**
+   * Gives permits that were not used back; a bucket never holds more than its capacity.
+   * @param count whole permits, 0 or more
+   * @returns the whole permits there are then, as of the last `take`
+   */
+  give(key: string, count: number, capacity: number): Promise<number>;
+}
+
+export interface Present {
+  readonly id: string;
+  readonly info: string;
+}
+
+/** Who is there, in real time; lossy. */
+export interface Presence {
+  /** Is there, with this `info`, for another `ttlMs` of at least 1 ms. */
+  beat(id: string, info: string, ttlMs: number): Promise<void>;
+  leave(id: string): Promise<void>;
+  /** @returns those not lapsed, sorted by id (by UTF-16 code units). */
+  list(): Promise<Present[]>;
+}
+
 /** Messages between replicas: fast, and allowed to be lost. Everything said here is also found by polling. */
 export interface Bus {
   publish(channel: string, message: string): Promise<void>;
@@ -116,6 +238,10 @@ export interface Store {
   readonly cache: CacheStore;
   readonly leases: Leases;
   readonly registry: RegistryStore;
+  readonly tallies: Tallies;
+  readonly notes: Notes;
+  readonly quotas: Quotas;
+  readonly presence: Presence;
   readonly bus: Bus;
   /** The latest known state, without a round trip. */
   health(): StoreHealth;

@@ -3,8 +3,13 @@ import { describeAudit } from './conformance-audit.js';
 import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
 import { describeLeases } from './conformance-leases.js';
+import { describeNotes } from './conformance-notes.js';
+import { describePresence } from './conformance-presence.js';
+import { describeQuotas } from './conformance-quotas.js';
 import { describeRegistry } from './conformance-registry.js';
 import { describeRegistryModel } from './conformance-registry-model.js';
+import { describeTallies } from './conformance-tallies.js';
+import { describeVersions } from './conformance-versions.js';
 import { type OpenHarness, withStore } from './harness.js';
 
 /** What `src/store/port.ts` promises, held against an adapter. */
@@ -17,10 +22,15 @@ export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): vo
       }));
 
     describeCache(open);
+    describeVersions(open);
     describeLeases(open);
     describeRegistry(open);
     describeAudit(open);
     describeRegistryModel(open);
+    describeTallies(open);
+    describeNotes(open);
+    describeQuotas(open);
+    describePresence(open);
     describeBus(open);
   });
 }

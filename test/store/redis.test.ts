@@ -50,12 +50,20 @@ async function openRedis(options: HarnessOptions = {}): Promise<StoreHarness> {
   };
 }
 
-/** Redis has a clock of its own, which nobody can move; so what would have expired by then is brought nearer. */
+/**
+ * Redis has a clock of its own, which nobody can move; so what would have ended by then is brought nearer: what
+ * expires, and what the ends of durable keys say.
+ */
 const SHORTEN = `
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
   local left = redis.call('PTTL', key)
   if left > tonumber(ARGV[2]) then redis.call('PEXPIRE', key, left - ARGV[2])
-  elseif left >= 0 then redis.call('DEL', key) end
+  elseif left >= 0 then redis.call('DEL', key)
+  elseif string.find(key, '}:ends$') or string.find(key, '}:batches$') then
+    for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+      redis.call('ZINCRBY', key, -ARGV[2], member)
+    end
+  end
 end`;
 
 async function shortenLifetimes(prefix: string, ms: number): Promise<void> {

@@ -172,7 +172,7 @@ async function discardDraft(path: string, draft: FileHandle): Promise<void> {
 }
 
 /** Writes all of it: the disk may take a part and refuse the rest at the next try. */
-async function writeAt(file: FileHandle, bytes: Buffer, start: number): Promise<void> {
+export async function writeAt(file: FileHandle, bytes: Buffer, start: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, start + done);
     done += bytesWritten;

@@ -2,6 +2,8 @@ import type { AuditLine, RegistryCommit, RegistryDelta, RegistryRecord, Registry
 import { RegistryConflict } from '../port.js';
 import type { RegistryLimits } from '../registry-limits.js';
 import { type AuditTail, createAuditTail } from './audit-tail.js';
+import { chunks } from './chunks.js';
+import type { JournalledState } from './journalled-state.js';
 
 /** A commit as it stands in the journal. */
 export interface CommitEntry {
@@ -26,11 +28,10 @@ export type StatePart =
   | { readonly audit: readonly string[] };
 
 /** The registry in memory. Nothing here touches a file or waits. */
-export interface RegistryState {
+export interface RegistryState extends JournalledState<RegistryCommit, CommitEntry> {
   readonly version: number;
   header(): StateHeader;
-  /** The state in pieces that are quick to encode. */
-  parts(): Generator<StatePart>;
+  parts(): readonly (() => StatePart)[];
   restore(part: StatePart): void;
   /**
    * Numbers commits as if made one after the other, without making them: each is checked against those before it.
@@ -49,8 +50,6 @@ interface Tables {
   readonly tombstones: Map<string, number>;
   readonly audit: AuditTail;
 }
-
-const PART_SIZE = 256;
 
 export function createRegistryState(header: StateHeader, limits: RegistryLimits): RegistryState {
   const { epoch } = header;
@@ -99,16 +98,13 @@ export function createRegistryState(header: StateHeader, limits: RegistryLimits)
   };
 }
 
-function* stateParts({ records, tombstones, audit }: Tables): Generator<StatePart> {
-  for (const chunk of chunks([...records])) {
-    yield { records: chunk.map(([id, { value, revision }]) => [id, value, revision] as const) };
-  }
-  for (const chunk of chunks([...tombstones])) yield { tombstones: chunk };
-  for (const chunk of chunks(audit.lines())) yield { audit: chunk };
-}
-
-function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < items.length; at += PART_SIZE) yield items.slice(at, at + PART_SIZE);
+function stateParts({ records, tombstones, audit }: Tables): (() => StatePart)[] {
+  const write = ([id, { value, revision }]: [string, RegistryRecord]) => [id, value, revision] as const;
+  return [
+    ...chunks([...records], (chunk) => ({ records: chunk.map(write) })),
+    ...chunks([...tombstones], (chunk) => ({ tombstones: chunk })),
+    ...chunks(audit.lines(), (chunk) => ({ audit: chunk })),
+  ];
 }
 
 function restorePart({ records, tombstones, audit }: Tables, part: StatePart): void {

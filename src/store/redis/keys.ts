@@ -1,12 +1,21 @@
 import { StoreRefused } from '../refused.js';
 
-/** The version of the key layout: changed when values of an older release must not be read. */
+/** The versions of the key layout: changed when values of an older release must not be read. */
 const LAYOUT = 1;
+/** Of cache entries alone; from 2 on they start with their version. */
+const CACHE_LAYOUT = 2;
 
 export interface Keys {
   /** The caller's own `{hash tag}` decides the slot. */
   cache(key: string): string;
   lease(key: string): string;
+  quota(key: string): string;
+  /** All in one slot, so that one script may touch many. */
+  readonly tallies: { readonly ends: string; readonly batches: string; book(name: string): string };
+  /** All in one slot, with the index of their ends. */
+  readonly notes: { readonly ends: string; note(key: string): string };
+  /** The set of ids; what is known of each lies at this key, a colon and the id. */
+  readonly presence: string;
   channel(name: string): string;
   /** All in one slot, so that one script may touch them all. */
   readonly registry: readonly [
@@ -26,8 +35,16 @@ export function createKeys(prefix: string): Keys {
   const base = `${prefix}:${LAYOUT}`;
   const registry = `${base}:{registry}`;
   return {
-    cache: (key) => `${base}:cache:${key}`,
+    cache: (key) => `${prefix}:${CACHE_LAYOUT}:cache:${key}`,
     lease: (key) => `${base}:lease:${key}`,
+    quota: (key) => `${base}:quota:${key}`,
+    tallies: {
+      ends: `${base}:{tallies}:ends`,
+      batches: `${base}:{tallies}:batches`,
+      book: (name) => `${base}:{tallies}:book:${name}`,
+    },
+    notes: { ends: `${base}:{notes}:ends`, note: (key) => `${base}:{notes}:note:${key}` },
+    presence: `${base}:{presence}`,
     channel: (name) => `${base}:bus:${name}`,
     registry: [
       `${registry}:meta`,

@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { StoreLog } from '../log.js';
 import { type RegistryCommit, RegistryConflict, type RegistryRecord, type RegistryStore } from '../port.js';
 import type { RegistryLimits } from '../registry-limits.js';
-import { describeFailure, unwrap } from './failure.js';
+import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
 import type { Keys } from './keys.js';
-import type { Link } from './link.js';
-import type { CommitDone } from './scripts.js';
 
-export interface RedisRegistryOptions {
-  readonly link: Link;
+export interface RedisRegistryOptions extends ReplicaWait {
   readonly keys: Keys;
   readonly limits: RegistryLimits;
-  /** Longest wait for replicas to confirm a commit. */
-  readonly replicaWaitMs: number;
-  readonly logger: StoreLog;
 }
 
 /** The registry in Redis; how it is laid out there is said in scripts.ts. */
@@ -51,8 +44,9 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
         client.dgwCommit(...registry, commitArguments(change, limits)),
       );
       if (reply[0] === 'conflict') throw new RegistryConflict(reply[1]);
-      const [, version, connected] = reply;
-      if (connected > 0) await awaitReplicas(reply, options);
+      const [, version, ...replicas] = reply;
+      // Any of its keys leads to the server.
+      await awaitReplicas(registry[0], replicas, { version }, options);
       return { version };
     },
 
@@ -63,32 +57,6 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
       return entries.map(([id, [, text]]) => ({ id, text: text ?? '' }));
     },
   };
-}
-
-/**
- * Waits until the replicas have the commit. It is made already: when they do not confirm, that is said, for a
- * failover now could lose it. Those not heard from for seconds are not waited for: each would cost the full time.
- */
-async function awaitReplicas(
-  [, version, connected, attentive]: CommitDone,
-  { link, keys, replicaWaitMs, logger }: RedisRegistryOptions,
-): Promise<void> {
-  let confirmed = 0;
-  let fault = 'no answer in time';
-  try {
-    const [, count] = await link.call(async (client) =>
-      // The key leads WAIT to the server of the commit, in a cluster too.
-      unwrap(await client.pipeline().exists(keys.registry[0]).wait(attentive, replicaWaitMs).exec()),
-    );
-    confirmed = Number(count);
-  } catch (error) {
-    fault = describeFailure(error);
-  }
-  if (confirmed >= connected) return;
-  logger.warn(
-    { version, replicas: connected, confirmed, fault },
-    'a registry change was made, but not every replica of Redis has confirmed it',
-  );
 }
 
 function commitArguments(change: RegistryCommit, limits: RegistryLimits): (string | number)[] {

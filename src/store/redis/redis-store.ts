@@ -11,17 +11,21 @@ import { createLink } from './link.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisLeases } from './redis-leases.js';
+import { createRedisNotes } from './redis-notes.js';
+import { createRedisPresence } from './redis-presence.js';
+import { createRedisQuotas } from './redis-quotas.js';
 import { createRedisRegistry } from './redis-registry.js';
+import { createRedisTallies } from './redis-tallies.js';
 
 export interface RedisStoreOptions {
   readonly connection: RedisConnection;
-  /** Where the registry lives, when not on the same Redis; needed where that one may evict any key. */
+  /** Where registry, tallies and notes live, when not on the same Redis; needed where that one may evict any key. */
   readonly registryConnection?: RedisConnection;
   /** First part of every key and channel. */
   readonly prefix?: string;
-  /** Longest time a call of cache, leases or bus takes. */
+  /** Longest time a call of cache, leases, quotas, presence or bus takes. */
   readonly timeoutMs?: number;
-  /** Longest time a call of the registry takes: its loads may be large, and no request waits for them. */
+  /** Longest time a call of registry, tallies or notes takes: loads may be large. */
   readonly registryTimeoutMs?: number;
   /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
   readonly connectTimeoutMs?: number;
@@ -73,6 +77,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   });
   const bus = createRedisBus({ link: data, subscriber: clients.subscriber, keys, logger });
 
+  const durable = { link: registry, keys, replicaWaitMs, logger };
   let closed = false;
 
   async function move(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void> {
@@ -94,7 +99,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     kind: 'redis',
     cache: createRedisCache(data, keys),
     leases: createRedisLeases(data, keys),
-    registry: createRedisRegistry({ link: registry, keys, limits, replicaWaitMs, logger }),
+    registry: createRedisRegistry({ ...durable, limits }),
+    tallies: createRedisTallies(durable),
+    notes: createRedisNotes(durable),
+    quotas: createRedisQuotas(data, keys),
+    presence: createRedisPresence(data, keys),
     bus,
     health: () => worst(data.health(), registry.health()),
     reconnect: oneAtATime(move),

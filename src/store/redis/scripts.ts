@@ -1,4 +1,7 @@
 import type { Result } from 'ioredis';
+import { DATA_SCRIPTS } from './data-scripts.js';
+import { DURABLE_SCRIPTS } from './durable-scripts.js';
+import { SERVER } from './server-lua.js';
 
 /**
  * The scripts that make several steps one. ioredis sends them by their hash, and whole when the server has lost
@@ -44,27 +47,6 @@ for _, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
 end
 return 1`;
-
-/**
- * Which server this is, new at each of its starts; and how many replicas it has, and how many of them were heard
- * from in the last seconds (`lag` is -1 at times). INFO may be forbidden to this user: then '' and no replicas.
- */
-const SERVER = `
-local function info(section)
-  local text = redis.pcall('INFO', section)
-  return type(text) == 'string' and text or ''
-end
-local function server()
-  return string.match(info('server'), 'run_id:(%w+)') or ''
-end
-local function replicas()
-  local text = info('replication')
-  local connected, attentive = tonumber(string.match(text, 'connected_slaves:(%d+)') or 0), 0
-  for state, lag in string.gmatch(text, 'slave%d+:[^\\r\\n]*state=(%a+)[^\\r\\n]*lag=(%-?%d+)') do
-    if state == 'online' and tonumber(lag) <= 2 then attentive = attentive + 1 end
-  end
-  return connected, attentive
-end`;
 
 /** ARGV: an epoch, should there be none. */
 const LOAD = `${SERVER}
@@ -136,6 +118,8 @@ end
 return {'done', version, replicas()}`;
 
 export const SCRIPTS = {
+  ...DATA_SCRIPTS,
+  ...DURABLE_SCRIPTS,
   dgwClaim: { lua: CLAIM },
   dgwRenew: { lua: RENEW },
   dgwRelease: { lua: RELEASE },

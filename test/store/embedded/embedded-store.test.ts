@@ -19,12 +19,20 @@ describe('the embedded store', () => {
       const dataDir = join(folder, 'some', 'where');
       const store = await open(dataDir);
       await store.registry.commit(change({ a: '1' }));
+      await store.notes.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
       const files = await readdir(dataDir);
-      expect(files.sort()).toEqual(['lock', 'registry.journal']);
-      expect(await Promise.all(files.map((file) => modeOf(join(dataDir, file))))).toEqual(['600', '600']);
+      expect(files.sort()).toEqual(['lock', 'notes', 'registry.journal', 'tallies.journal']);
+      expect(await Promise.all(files.map((file) => modeOf(join(dataDir, file))))).toEqual([
+        '600',
+        '700',
+        '600',
+        '600',
+      ]);
+      const [note = ''] = await readdir(join(dataDir, 'notes'));
+      expect(await modeOf(join(dataDir, 'notes', note))).toBe('600');
       await store.close();
-      expect(await readdir(dataDir)).toEqual(['registry.journal']);
+      expect((await readdir(dataDir)).sort()).toEqual(['notes', 'registry.journal', 'tallies.journal']);
     }));
 
   it('leaves the mode of a folder that was there, and warns when others may look into it', () =>
@@ -42,7 +50,7 @@ describe('the embedded store', () => {
     inFolder(async (folder) => {
       const first = await open(folder);
       await first.registry.commit(change({ a: '1' }, undefined, ['line']));
-      await first.cache.setMany([{ key: 'k', value: Buffer.from('v'), ttlMs: 60_000 }]);
+      await first.cache.setMany([{ key: 'k', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]);
       const { epoch } = await first.registry.load();
       await first.close();
 

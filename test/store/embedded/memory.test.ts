@@ -3,6 +3,7 @@ import type { Clock } from '../../../src/clock.js';
 import { createLocalBus } from '../../../src/store/embedded/local-bus.js';
 import { createMemoryCache } from '../../../src/store/embedded/memory-cache.js';
 import { createMemoryLeases } from '../../../src/store/embedded/memory-leases.js';
+import { createMemoryQuotas } from '../../../src/store/embedded/memory-quotas.js';
 import { createTestLog } from '../test-log.js';
 
 function movable(): Clock & { wallMs: number; steadyMs: number } {
@@ -19,7 +20,12 @@ function movable(): Clock & { wallMs: number; steadyMs: number } {
 }
 
 describe('the cache in memory', () => {
-  const entry = (key: string, bytes: number) => ({ key, value: Buffer.alloc(bytes), ttlMs: 1_000 });
+  const entry = (key: string, bytes: number) => ({
+    key,
+    value: Buffer.alloc(bytes),
+    ttlMs: 1_000,
+    version: 1,
+  });
 
   it('holds no more bytes than it may; what was not used for longest goes first', async () => {
     const cache = createMemoryCache(10_000, movable());
@@ -44,6 +50,15 @@ describe('the cache in memory', () => {
     await cache.setMany([entry('a', 10), entry('b', 10)]);
     await cache.setMany([entry('a', 20_000)]);
     expect(await cache.getMany(['a', 'b'])).toEqual([null, Buffer.alloc(10)]);
+  });
+
+  it('does not keep alive the memory that a value was cut from', async () => {
+    const cache = createMemoryCache(10_000, movable());
+    const whole = Buffer.from(new ArrayBuffer(5_000)).subarray(100, 110).fill('x');
+    await cache.setMany([{ ...entry('a', 0), value: whole }]);
+    const [kept] = await cache.getMany(['a']);
+    expect(kept).toEqual(Buffer.from('xxxxxxxxxx'));
+    expect(kept?.buffer).not.toBe(whole.buffer);
   });
 
   it('goes by the clock that an operator may move, also back', async () => {
@@ -79,6 +94,19 @@ describe('leases in memory', () => {
       await leases.claim([`short ${at}`], 'ann', 1);
     }
     expect(await leases.claim(['kept', 'short 4000'], 'bob', 1)).toEqual([false, true]);
+  });
+});
+
+describe('quotas in memory', () => {
+  it('live by time that nobody can move', async () => {
+    const clock = movable();
+    const quotas = createMemoryQuotas(clock);
+    const take = { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 1_000 };
+    await quotas.take('a', take);
+    clock.wallMs = 3_600_000;
+    expect(await quotas.take('a', { ...take, want: 0 })).toMatchObject({ left: 0 });
+    clock.steadyMs = 1_000;
+    expect(await quotas.take('a', { ...take, want: 0 })).toMatchObject({ left: 1 });
   });
 });
 

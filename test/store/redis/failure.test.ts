@@ -22,6 +22,16 @@ describe('failures in words', () => {
       ]),
       'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
     ],
+    [
+      Object.assign(reply('EXECABORT Transaction discarded'), {
+        previousErrors: [reply('OOM no memory'), reply('another')],
+      }),
+      'OOM no memory',
+    ],
+    [
+      Object.assign(reply('EXECABORT Transaction discarded'), { previousErrors: [] }),
+      'EXECABORT Transaction discarded',
+    ],
     ['not an error', 'an unknown failure'],
   ])('%s', (error, words) => {
     expect(describeFailure(error)).toBe(words);

@@ -30,7 +30,7 @@ afterEach(async () => {
   await server.close();
 });
 
-const entry = (key: string, text: string) => ({ key, value: Buffer.from(text), ttlMs: 60_000 });
+const entry = (key: string, text: string) => ({ key, value: Buffer.from(text), ttlMs: 60_000, version: 1 });
 
 describe('a Redis that stands still', () => {
   it('holds no call for longer than the timeout, and is used again when it goes on', async () => {
@@ -177,21 +177,45 @@ describe('a Redis that refuses', () => {
 });
 
 describe('what others put under our keys', () => {
-  it('is null when it is no plain value, and does not spoil its neighbours', async () => {
+  it('is null when it is no entry, can be replaced, and does not spoil its neighbours', async () => {
     await store.cache.setMany([entry('{k}1', 'mine')]);
     await withControl(server.url, async (control) => {
-      await control.lpush('dgw:1:cache:{k}2', 'a', 'b');
-      await control.hset('dgw:1:cache:{k}3', 'a', 'b');
-      await control.set('dgw:1:cache:{k}4', Buffer.from([0xff, 0x00]));
+      await control.lpush('dgw:2:cache:{k}2', 'a', 'b');
+      await control.hset('dgw:2:cache:{k}3', 'a', 'b');
+      await control.set('dgw:2:cache:{k}4', '');
+      await control.set('dgw:2:cache:{k}5', 'text of somebody else');
+      // As if of a version that is a little higher, but without the mark.
+      await control.set('dgw:2:cache:{k}6', Buffer.from([1, 2, 0, 0, 0, 0, 0, 99, 65]));
     });
-    expect(await store.cache.getMany(['{k}2', '{k}1', '{k}3', '{k}4'])).toEqual([
-      null,
-      Buffer.from('mine'),
-      null,
-      Buffer.from([0xff, 0x00]),
-    ]);
-    await store.cache.setMany([entry('{k}2', 'mine again')]);
-    expect(await store.cache.getMany(['{k}2'])).toEqual([Buffer.from('mine again')]);
+    const keys = ['{k}2', '{k}1', '{k}3', '{k}4', '{k}5', '{k}6'];
+    expect(await store.cache.getMany(keys)).toEqual([null, Buffer.from('mine'), null, null, null, null]);
+    await store.cache.setMany(keys.map((key) => entry(key, 'mine again')));
+    expect(await store.cache.getMany(keys)).toEqual(keys.map(() => Buffer.from('mine again')));
+  });
+});
+
+describe('cache entries that are being replaced', () => {
+  it('are there at every moment, the old ones or the new ones', async () => {
+    const { store: writer } = await openStore(server.url, { timeoutMs: 10_000 });
+    const { store: reader } = await openStore(server.url, { timeoutMs: 10_000 });
+    const keys = Array.from({ length: 20 }, (_, at) => `{k}${at}`);
+    const write = (version: number) =>
+      writer.cache.setMany(
+        keys.map((key) => ({ key, value: Buffer.alloc(50_000, version), ttlMs: 60_000, version })),
+      );
+    await write(0);
+    let writing = true;
+    const versions = async () => (await reader.cache.getMany(keys)).map((value) => value?.[0] ?? 'absent');
+    const reads = Promise.all(
+      [1, 2, 3].map(async () => {
+        while (writing) expect(new Set(await versions()).size).toBe(1);
+      }),
+    );
+    for (let version = 1; version <= 40; version += 1) await write(version);
+    writing = false;
+    await reads;
+    expect(await versions()).toEqual(keys.map(() => 40));
+    await Promise.all([writer.close(), reader.close()]);
   });
 });
 
@@ -219,15 +243,16 @@ describe('the keys in Redis', () => {
       const keys = (await control.keys('*')).sort();
       const lifetimes = await Promise.all(keys.map((key) => control.pttl(key)));
       expect(keys).toEqual([
-        'dgw:1:cache:{series}:2026-11-01',
         'dgw:1:lease:{series}:2026-11-01',
         'dgw:1:{registry}:audit',
         'dgw:1:{registry}:meta',
         'dgw:1:{registry}:records',
         'dgw:1:{registry}:revisions',
         'dgw:1:{registry}:tombstones',
+        'dgw:2:cache:{series}:2026-11-01',
       ]);
-      const [cache = 0, lease = 0, ...registry] = lifetimes;
+      const [lease = 0, ...registry] = lifetimes;
+      const cache = registry.pop() ?? 0;
       for (const left of [cache, lease]) expect(left > 0 && left <= 60_000).toBe(true);
       expect(registry).toEqual([-1, -1, -1, -1, -1]);
     });

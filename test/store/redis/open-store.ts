@@ -42,10 +42,10 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, leases, registry, bus } = store;
+  const { cache, leases, registry, tallies, notes, quotas, presence, bus } = store;
   return [
     cache.getMany(['{k}1']),
-    cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000 }]),
+    cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
     cache.remove(['{k}1']),
     leases.claim(['{k}1'], 'ann', 60_000),
     leases.renew(['{k}1'], 'ann', 60_000),
@@ -54,6 +54,16 @@ export function everyCall(store: RedisStore): Promise<unknown>[] {
     registry.changes('epoch', 0),
     registry.commit({ writes: new Map([['a', '1']]) }),
     registry.readAudit(1),
+    tallies.add('batch', [{ book: 'a', field: 'b', by: 1 }], [], 60_000),
+    tallies.read(['a']),
+    notes.create('a', 'one', 60_000),
+    notes.get('a'),
+    notes.replace('a', 'one', 'two', 60_000),
+    quotas.take('a', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 60_000 }),
+    quotas.give('a', 1, 1),
+    presence.beat('a', '', 60_000),
+    presence.leave('a'),
+    presence.list(),
     bus.publish('news', 'hello'),
   ];
 }

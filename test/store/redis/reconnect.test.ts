@@ -5,7 +5,7 @@ import { change } from '../conformance-registry.js';
 import { countConnections, openStore, startServer, untilItWorks, withControl } from './open-store.js';
 
 describe('reconnect', () => {
-  const put = (text: string) => [{ key: '{k}1', value: Buffer.from(text), ttlMs: 60_000 }];
+  const put = (text: string) => [{ key: '{k}1', value: Buffer.from(text), ttlMs: 60_000, version: 1 }];
 
   it('moves cache, leases, registry and bus to another server, and lets go of the first', async () => {
     const [first, second] = [await startServer(), await startServer()];

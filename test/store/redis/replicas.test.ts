@@ -37,7 +37,7 @@ const unconfirmed = ({ lines }: TestLog) =>
   lines.filter(({ message }) => message.includes('not every replica'));
 
 /** The WAIT commands that the primary gets meanwhile. */
-async function watchWaits(use: () => Promise<void>): Promise<string[][]> {
+async function watchWaits(use: () => Promise<unknown>): Promise<string[][]> {
   return await withControl(primary.url, async (control) => {
     const waits: string[][] = [];
     const monitor = await control.monitor();
@@ -65,6 +65,56 @@ describe('a registry with a replica', () => {
       expect(there).toBe(`${at}`);
     }
     expect(unconfirmed(log).map(({ fields }) => JSON.stringify(fields))).toEqual([]);
+  });
+
+  it('has every note and batch of tallies there too when it is acknowledged', async () => {
+    await withControl(replica.url, async (there) => {
+      for (let at = 1; at <= 10; at += 1) {
+        await store.notes.create(`${at}`, 'made', 60_000);
+        expect(await there.get(`dgw:1:{notes}:note:${at}`)).toBe('made');
+        await store.notes.replace(`${at}`, 'made', 'changed', 60_000);
+        expect(await there.get(`dgw:1:{notes}:note:${at}`)).toBe('changed');
+        await store.notes.replace(`${at}`, 'changed', null, 60_000);
+        expect(await there.exists(`dgw:1:{notes}:note:${at}`)).toBe(0);
+        await store.tallies.add(`${at}`, [{ book: 'a', field: 'calls', by: 1 }], [], 60_000);
+        expect(await there.hget('dgw:1:{tallies}:book:a', 'calls')).toBe(`${at}`);
+      }
+    });
+    expect(unconfirmed(log)).toEqual([]);
+  });
+
+  it('is waited for once for every change of a note, and not for what changes nothing', async () => {
+    const { notes } = store;
+    const waits = await watchWaits(async () => {
+      await notes.create('n', 'one', 60_000);
+      await notes.create('n', 'two', 60_000);
+      await notes.replace('n', 'two', 'three', 60_000);
+      await notes.get('n');
+    });
+    expect(waits).toEqual([['wait', '1', '10000']]);
+    expect(await watchWaits(() => notes.replace('n', 'one', 'two', 60_000))).toEqual(waits);
+    expect(await watchWaits(() => notes.replace('n', 'two', null, 0))).toEqual(waits);
+  });
+
+  it('is waited for again when a batch is repeated whose answer was lost', async () => {
+    const batch = ['1', [{ book: 'a', field: 'calls', by: 1 }], [], 60_000] as const;
+    await store.tallies.add(...batch);
+    const waits = await watchWaits(() => store.tallies.add(...batch));
+    expect(waits).toEqual([['wait', '1', '10000']]);
+  });
+
+  it('is told of when it does not confirm a note or a batch, which are made all the same', async () => {
+    const impatient = await openStore(primary.url, { timeoutMs: 100, registryTimeoutMs: 20_000 });
+    const { notes, tallies } = impatient.store;
+    replica.pause();
+    expect(await notes.create('n', 'made', 60_000)).toBeNull();
+    await tallies.add('batch', [{ book: 'a', field: 'calls', by: 1 }], [], 60_000);
+    expect(unconfirmed(impatient.log)).toMatchObject([
+      { level: 'warn', fields: { note: 'n', replicas: 1, confirmed: 0 } },
+      { level: 'warn', fields: { batchId: 'batch', replicas: 1, confirmed: 0 } },
+    ]);
+    expect(await notes.get('n')).toBe('made');
+    await impatient.store.close();
   });
 
   it('makes commits that a replica does not confirm, says so, and does not wait for it for ever', async () => {

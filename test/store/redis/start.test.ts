@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { change } from '../conformance-registry.js';
-import { countConnections, openStore, startServer, withControl } from './open-store.js';
+import { countConnections, everyCall, openStore, startServer, withControl } from './open-store.js';
 
 describe('the eviction policy at the start', () => {
   it.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])(
@@ -50,7 +50,7 @@ describe('the eviction policy at the start', () => {
     const { epoch } = await store.registry.load();
     expect(await store.registry.commit(change({ a: '1' }, { a: 0 }, ['line']))).toEqual({ version: 1 });
     expect((await store.registry.changes(epoch, 0))?.changed.size).toBe(1);
-    expect(await store.leases.claim(['{k}1'], 'ann', 60_000)).toEqual([true]);
+    await Promise.all(everyCall(store));
     await store.close();
   });
 
@@ -58,14 +58,28 @@ describe('the eviction policy at the start', () => {
     const cache = await startServer('--maxmemory-policy', 'allkeys-lru');
     const registry = await startServer();
     const { store } = await openStore(cache.url, { registryConnection: { url: registry.url } });
-    await store.cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000 }]);
+    await store.cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]);
     await store.registry.commit(change({ a: '1' }));
+    await store.quotas.take('q', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 60_000 });
+    await store.presence.beat('me', '', 60_000);
+    await store.notes.create('n', '', 60_000);
+    await store.tallies.add('batch', [{ book: 'b', field: 'f', by: 1 }], [], 60_000);
     const keysOf = (url: string) => withControl(url, async (control) => (await control.keys('*')).sort());
-    expect(await keysOf(cache.url)).toEqual(['dgw:1:cache:{k}1']);
+    expect(await keysOf(cache.url)).toEqual([
+      'dgw:1:quota:q',
+      'dgw:1:{presence}',
+      'dgw:1:{presence}:me',
+      'dgw:2:cache:{k}1',
+    ]);
     expect(await keysOf(registry.url)).toEqual([
+      'dgw:1:{notes}:ends',
+      'dgw:1:{notes}:note:n',
       'dgw:1:{registry}:meta',
       'dgw:1:{registry}:records',
       'dgw:1:{registry}:revisions',
+      'dgw:1:{tallies}:batches',
+      'dgw:1:{tallies}:book:b',
+      'dgw:1:{tallies}:ends',
     ]);
     // Each fails alone.
     await cache.kill();

@@ -14,7 +14,7 @@ describe('Redis by sentinels', () => {
     onTestFinished(close);
     const connection = { sentinels: [{ host: '127.0.0.1', port: sentinelPort }], name };
     const { store, log } = await openStore('', { connection, registryTimeoutMs: 4_000, timeoutMs: 2_000 });
-    await store.cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 600_000 }]);
+    await store.cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 600_000, version: 1 }]);
     await store.registry.commit(change({ a: '1' }));
     const { epoch, version } = await store.registry.load();
     const heard: string[] = [];
@@ -58,7 +58,12 @@ describe('a Redis cluster', () => {
 
     const tags = Array.from({ length: 30 }, (_, at) => `{series ${at}}`);
     const entries = (tag: string) =>
-      ['1', '2'].map((day) => ({ key: tag + day, value: Buffer.from(tag + day), ttlMs: 600_000 }));
+      ['1', '2'].map((day) => ({
+        key: tag + day,
+        value: Buffer.from(tag + day),
+        ttlMs: 600_000,
+        version: 1,
+      }));
     await Promise.all(tags.map((tag) => store.cache.setMany(entries(tag))));
     for (const tag of tags) {
       expect(await other.cache.getMany([`${tag}2`, `${tag}3`, `${tag}1`])).toEqual([
@@ -74,6 +79,19 @@ describe('a Redis cluster', () => {
     const { epoch, version } = await other.registry.load();
     await store.registry.commit(change({ a: null }, { a: 1 }));
     expect((await other.registry.changes(epoch, version))?.changed).toEqual(new Map([['a', null]]));
+    await Promise.all(tags.map(() => Promise.all(everyCall(store))));
+    const adds = tags.map((book) => ({ book, field: 'calls', by: 1 }));
+    await store.tallies.add('all', adds, [], 600_000);
+    expect(await other.tallies.read(tags)).toEqual(tags.map(() => new Map([['calls', 1]])));
+    for (const tag of tags) {
+      await store.notes.create(tag, tag, 600_000);
+      expect(await other.notes.get(tag)).toBe(tag);
+      const share = { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 600_000 };
+      expect(await store.quotas.take(tag, share)).toMatchObject({ granted: 1 });
+      expect(await other.quotas.take(tag, share)).toMatchObject({ granted: 0 });
+      await store.presence.beat(tag, tag, 600_000);
+    }
+    expect(await other.presence.list()).toHaveLength(tags.length);
     await hears(store, other);
     expect(store.health()).toEqual({ ok: true });
 

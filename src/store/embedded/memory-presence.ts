@@ -1,0 +1,24 @@
+import type { Clock } from '../../clock.js';
+import type { Presence } from '../port.js';
+import { byId } from '../present.js';
+import { wholeMs } from '../whole-ms.js';
+import { createLapsingMap } from './lapsing-map.js';
+
+/** This process alone, as a rule. */
+export function createMemoryPresence(clock: Clock): Presence {
+  const present = createLapsingMap<string>(clock);
+  return {
+    async beat(id, info, ttlMs) {
+      present.set(id, info, wholeMs(ttlMs, 1));
+    },
+    async leave(id) {
+      present.delete(id);
+    },
+    async list() {
+      return present
+        .entries()
+        .map(([id, info]) => ({ id, info }))
+        .sort(byId);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../../clock.js';
+import type { Quotas } from '../port.js';
+import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../quota-bucket.js';
+import { wholeMs } from '../whole-ms.js';
+import { createLapsingMap } from './lapsing-map.js';
+
+/** Token buckets within this process. */
+export function createMemoryQuotas(clock: Clock): Quotas {
+  const buckets = createLapsingMap<QuotaBucket>(clock);
+
+  return {
+    async take(key, take) {
+      checkTake(take);
+      const ttlMs = wholeMs(take.ttlMs, 1);
+      const bucket = refilled(buckets.get(key) ?? null, take);
+      const granted = Math.min(take.want, leftIn(bucket, take.capacity));
+      const next = { ...bucket, used: bucket.used + granted };
+      if (take.want > 0) buckets.set(key, next, ttlMs);
+      return describeGrant(next, granted, take);
+    },
+    async give(key, count, capacity) {
+      checkGive(count, capacity);
+      const bucket = buckets.get(key);
+      if (bucket === undefined) return leftIn({ used: 0 }, capacity);
+      const next = { ...bucket, used: Math.max(0, bucket.used - count) };
+      buckets.replace(key, next);
+      return leftIn(next, capacity);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { QuotaGrant, QuotaTake } from './port.js';
+
+/** What is kept of a bucket. What was used, not what is left: so the capacity may change. */
+export interface QuotaBucket {
+  /** Permits not back yet, fractions among them. */
+  readonly used: number;
+  /** The latest time it has seen. */
+  readonly atMs: number;
+}
+
+/** @throws RangeError when a number is not as the port says */
+export function checkTake({ want, capacity, refillPerMs, nowMs }: QuotaTake): void {
+  checkCount(want);
+  checkAmount(capacity);
+  checkAmount(refillPerMs);
+  if (!Number.isFinite(nowMs)) throw new RangeError(`not a time: ${nowMs}`);
+}
+
+/** @throws RangeError */
+export function checkGive(count: number, capacity: number): void {
+  checkCount(count);
+  checkAmount(capacity);
+}
+
+function checkCount(count: number): void {
+  if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`not a number of permits: ${count}`);
+}
+
+function checkAmount(amount: number): void {
+  if (!Number.isFinite(amount) || amount < 0) throw new RangeError(`not a capacity or a rate: ${amount}`);
+}
+
+/** The bucket as it is at the time of the call; null: a new one. */
+export function refilled(bucket: QuotaBucket | null, { refillPerMs, nowMs }: QuotaTake): QuotaBucket {
+  if (bucket === null) return { used: 0, atMs: nowMs };
+  if (nowMs <= bucket.atMs) return bucket;
+  return { used: Math.max(0, bucket.used - (nowMs - bucket.atMs) * refillPerMs), atMs: nowMs };
+}
+
+export function leftIn({ used }: Pick<QuotaBucket, 'used'>, capacity: number): number {
+  return Math.max(0, Math.floor(capacity - used));
+}
+
+/** The answer to a call that was granted so much and left the bucket like this. */
+export function describeGrant(bucket: QuotaBucket, granted: number, take: QuotaTake): QuotaGrant {
+  const { capacity, refillPerMs, nowMs } = take;
+  const left = leftIn(bucket, capacity);
+  const missing = left + 1 - (capacity - bucket.used);
+  const comes = left + 1 <= capacity && refillPerMs > 0;
+  const nextInMs = comes ? bucket.atMs - nowMs + Math.ceil(missing / refillPerMs) : Number.POSITIVE_INFINITY;
+  return { granted, left, nextInMs };
+}

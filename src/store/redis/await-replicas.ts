@@ -1,0 +1,45 @@
+import type { StoreLog } from '../log.js';
+import { describeFailure, unwrap } from './failure.js';
+import type { Link } from './link.js';
+
+export interface ReplicaWait {
+  readonly link: Link;
+  /** Longest wait for replicas to confirm a change. */
+  readonly replicaWaitMs: number;
+  readonly logger: StoreLog;
+}
+
+/** How many replicas a server has, and how many of them were heard from lately, as `replicas()` in Lua says. */
+export type Replicas = readonly [connected: number, attentive: number];
+
+/**
+ * Waits until the replicas have the change made last. It is made already: when they do not confirm, that is said,
+ * for a failover now could lose it. Those not heard from for seconds are not waited for: each would cost the full
+ * time.
+ *
+ * @param key leads to the server of the change, in a cluster too
+ * @param what says in the log which change it was
+ */
+export async function awaitReplicas(
+  key: string,
+  [connected, attentive]: Replicas,
+  what: object,
+  { link, replicaWaitMs, logger }: ReplicaWait,
+): Promise<void> {
+  if (connected === 0) return;
+  let confirmed = 0;
+  let fault = 'no answer in time';
+  try {
+    const [, count] = await link.call(async (client) =>
+      unwrap(await client.pipeline().exists(key).wait(attentive, replicaWaitMs).exec()),
+    );
+    confirmed = Number(count);
+  } catch (error) {
+    fault = describeFailure(error);
+  }
+  if (confirmed >= connected) return;
+  logger.warn(
+    { ...what, replicas: connected, confirmed, fault },
+    'a change was made, but not every replica of Redis has confirmed it',
+  );
+}

@@ -1,0 +1,233 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { QuotaTake, Store } from '../../src/store/port.js';
+import { type OpenHarness, withStore } from './harness.js';
+
+const MINUTE = 60_000;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Ten permits, of which one comes back every 100 ms. */
+const take = (want: number, nowMs: number, others: Partial<QuotaTake> = {}): QuotaTake => ({
+  want,
+  capacity: 10,
+  refillPerMs: 0.01,
+  nowMs,
+  ttlMs: MINUTE,
+  ...others,
+});
+
+export function describeQuotas(open: OpenHarness): void {
+  describe('quotas', () => {
+    it('start full, and grant as many as there are', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        expect(await quotas.take('a', take(4, 1_000))).toEqual({ granted: 4, left: 6, nextInMs: 100 });
+        expect(await quotas.take('a', take(9, 1_000))).toEqual({ granted: 6, left: 0, nextInMs: 100 });
+        expect(await quotas.take('a', take(1, 1_000))).toEqual({ granted: 0, left: 0, nextInMs: 100 });
+        expect(await quotas.take('b', take(1, 1_000))).toEqual({ granted: 1, left: 9, nextInMs: 100 });
+      }));
+
+    it('refill with time, by fractions, and never above the capacity', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        await quotas.take('a', take(10, 0));
+        expect(await quotas.take('a', take(1, 50))).toEqual({ granted: 0, left: 0, nextInMs: 50 });
+        expect(await quotas.take('a', take(1, 99))).toEqual({ granted: 0, left: 0, nextInMs: 1 });
+        expect(await quotas.take('a', take(1, 150))).toEqual({ granted: 1, left: 0, nextInMs: 50 });
+        expect(await quotas.take('a', take(0, 10_000))).toEqual({ granted: 0, left: 10, nextInMs: NEVER });
+      }));
+
+    it('only look when nothing is wanted', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        expect(await quotas.take('a', take(0, 9_000))).toEqual({ granted: 0, left: 10, nextInMs: NEVER });
+        await quotas.take('a', take(10, 0)); // the look has not moved its time on
+        expect(await quotas.take('a', take(0, 200))).toEqual({ granted: 0, left: 2, nextInMs: 100 });
+        expect(await quotas.take('a', take(0, 0))).toEqual({ granted: 0, left: 0, nextInMs: 100 });
+      }));
+
+    it('give nothing to, and take nothing from, a caller whose clock is behind', () =>
+      withStore(open, async ({ store, another }) => {
+        const other = await another();
+        await store.quotas.take('a', take(10, 1_000));
+        expect(await other.quotas.take('a', take(1, 400))).toEqual({ granted: 0, left: 0, nextInMs: 700 });
+        expect(await store.quotas.take('a', take(1, 1_100))).toEqual({ granted: 1, left: 0, nextInMs: 100 });
+        expect(await other.quotas.take('a', take(1, 1_099))).toEqual({ granted: 0, left: 0, nextInMs: 101 });
+        expect(await store.quotas.take('a', take(1, 1_200))).toEqual({ granted: 1, left: 0, nextInMs: 100 });
+      }));
+
+    it('never refill at a rate of 0', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        const share = (want: number, nowMs: number) => take(want, nowMs, { refillPerMs: 0 });
+        expect(await quotas.take('a', share(7, 0))).toEqual({ granted: 7, left: 3, nextInMs: NEVER });
+        expect(await quotas.take('a', share(7, 1e12))).toEqual({ granted: 3, left: 0, nextInMs: NEVER });
+      }));
+
+    it('take permits back, up to the capacity', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        await quotas.take('a', take(8, 0));
+        expect(await quotas.give('a', 3, 10)).toBe(5);
+        expect(await quotas.take('a', take(9, 0))).toMatchObject({ granted: 5, left: 0 });
+        expect(await quotas.give('a', 99, 10)).toBe(10);
+        expect(await quotas.take('a', take(99, 0))).toMatchObject({ granted: 10, left: 0 });
+        expect(await quotas.give('new', 3, 10)).toBe(10);
+        expect(await quotas.take('new', take(99, 0))).toMatchObject({ granted: 10, left: 0 });
+      }));
+
+    it('keep what was used when the capacity changes', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        const share = (capacity: number, want: number) => take(want, 0, { capacity, refillPerMs: 0 });
+        await quotas.take('a', share(10, 10));
+        expect(await quotas.take('a', share(15, 9))).toMatchObject({ granted: 5, left: 0 });
+        expect(await quotas.take('a', share(12, 1))).toMatchObject({ granted: 0, left: 0 });
+        expect(await quotas.give('a', 2, 12)).toBe(0);
+        expect(await quotas.give('a', 2, 12)).toBe(1);
+        expect(await quotas.take('a', take(0, 0, { capacity: 4 }))).toEqual({
+          granted: 0,
+          left: 0,
+          nextInMs: 800,
+        });
+      }));
+
+    it('are full again when nobody wanted any for their lifetime, and not before', () =>
+      withStore(open, async ({ store: { quotas }, elapse }) => {
+        const share = (want: number) => take(want, 0, { refillPerMs: 0, ttlMs: 3 * MINUTE });
+        await quotas.take('a', share(4));
+        await elapse(2 * MINUTE);
+        await quotas.take('a', share(4));
+        await elapse(2 * MINUTE);
+        expect(await quotas.take('a', share(0))).toMatchObject({ left: 2 });
+        expect(await quotas.give('a', 1, 10)).toBe(3);
+        await elapse(2 * MINUTE);
+        expect(await quotas.take('a', share(0))).toMatchObject({ left: 10 });
+      }));
+
+    it.each<Partial<QuotaTake>>([
+      { want: -1 },
+      { want: 0.5 },
+      { want: NEVER },
+      { capacity: -1 },
+      { capacity: Number.NaN },
+      { refillPerMs: -1 },
+      { refillPerMs: NEVER },
+      { nowMs: Number.NaN },
+      { ttlMs: 0.5 },
+    ])('refuse %o', (fault) =>
+      withStore(open, async ({ store: { quotas } }) => {
+        await expect(quotas.take('a', take(1, 0, fault))).rejects.toThrow(RangeError);
+        expect(await quotas.take('a', take(0, 0))).toMatchObject({ left: 10 });
+      }),
+    );
+
+    it.each([
+      [-1, 10],
+      [0.5, 10],
+      [1, Number.NaN],
+    ])('refuse to be given %d of %d', (count, capacity) =>
+      withStore(open, async ({ store: { quotas } }) => {
+        await expect(quotas.give('a', count, capacity)).rejects.toThrow(RangeError);
+      }),
+    );
+
+    it('grant no more than there are to many who want them at once', () =>
+      withStore(open, async ({ store, another }) => {
+        const stores = [store, await another()];
+        const grants = await Promise.all(
+          Array.from({ length: 40 }, (_, at) => stores[at % 2]?.quotas.take('a', take(1 + (at % 3), 0))),
+        );
+        expect(grants.reduce((sum, grant) => sum + (grant?.granted ?? 0), 0)).toBe(10);
+      }));
+
+    it('are what the calls make them, through two handles', () =>
+      withStore(open, async ({ store, another }) => {
+        const stores = [store, await another()];
+        let round = 0;
+        const property = fc.asyncProperty(history, async (steps) => {
+          round += 1;
+          await playExactly(stores, `bucket ${round}`, steps);
+        });
+        await fc.assert(property, { numRuns: 60 });
+      }));
+
+    it('never grant more than their capacity and what came back, whatever the rate', () =>
+      withStore(open, async ({ store, another }) => {
+        const stores = [store, await another()];
+        let round = 0;
+        const rate = fc.double({ min: 0, max: 2, noNaN: true });
+        const property = fc.asyncProperty(history, rate, async (steps, refillPerMs) => {
+          round += 1;
+          await playWithin(stores, `rate ${round}`, steps, refillPerMs);
+        });
+        await fc.assert(property, { numRuns: 60 });
+      }));
+  });
+}
+
+const CAPACITY = 12;
+
+const history = fc.array(
+  fc.record({
+    handle: fc.nat({ max: 1 }),
+    /** Callers' clocks differ. */
+    nowMs: fc.integer({ min: 0, max: 300 }),
+    want: fc.nat({ max: 8 }),
+    give: fc.option(fc.nat({ max: 4 }), { freq: 3 }),
+  }),
+  { maxLength: 14 },
+);
+
+type Step = typeof history extends fc.Arbitrary<(infer T)[]> ? T : never;
+
+/** In sixty-fourths of a permit, so that every sum is exact. */
+async function playExactly(stores: readonly Store[], key: string, steps: readonly Step[]): Promise<void> {
+  const rate = 3; // sixty-fourths per millisecond
+  let there = CAPACITY * 64;
+  let seenMs = -1;
+  for (const { handle, nowMs, want, give } of steps) {
+    const { quotas } = stores[handle] as Store;
+    if (give !== null) {
+      there = Math.min(CAPACITY * 64, there + give * 64);
+      expect(await quotas.give(key, give, CAPACITY)).toBe(there >> 6);
+      continue;
+    }
+    const call = { want, capacity: CAPACITY, refillPerMs: rate / 64, nowMs, ttlMs: MINUTE };
+    const passedMs = seenMs < 0 ? 0 : Math.max(0, nowMs - seenMs);
+    const refilled = Math.min(CAPACITY * 64, there + passedMs * rate);
+    const granted = Math.min(want, refilled >> 6);
+    const rest = refilled - granted * 64;
+    const latestMs = seenMs < 0 ? nowMs : Math.max(seenMs, nowMs);
+    const missing = ((rest >> 6) + 1) * 64 - rest;
+    expect(await quotas.take(key, call)).toEqual({
+      granted,
+      left: rest >> 6,
+      nextInMs: rest >> 6 === CAPACITY ? NEVER : latestMs - nowMs + Math.ceil(missing / rate),
+    });
+    if (want === 0) continue;
+    there = rest;
+    seenMs = latestMs;
+  }
+}
+
+async function playWithin(
+  stores: readonly Store[],
+  key: string,
+  steps: readonly Step[],
+  refillPerMs: number,
+): Promise<void> {
+  let net = 0;
+  const times: number[] = [];
+  for (const { handle, nowMs, want, give } of steps) {
+    const { quotas } = stores[handle] as Store;
+    if (give !== null) {
+      const back = Math.min(give, net);
+      await quotas.give(key, back, CAPACITY);
+      net -= back;
+    } else {
+      const call = { want, capacity: CAPACITY, refillPerMs, nowMs, ttlMs: MINUTE };
+      const { granted, left, nextInMs } = await quotas.take(key, call);
+      net += granted;
+      times.push(nowMs);
+      const cameBack = (Math.max(...times) - Math.min(...times)) * refillPerMs;
+      expect(net).toBeLessThanOrEqual(CAPACITY + cameBack + 1e-6);
+      expect(granted === want || left === 0).toBe(true);
+      expect(nextInMs).toBeGreaterThan(0);
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import type { RedisStore } from '../../../src/store/redis/redis-store.js';
+import { type RedisServer, startRedis } from '../../support/redis.js';
+import { openStore, withControl } from './open-store.js';
+
+const MINUTE = 60_000;
+const ENDS = { tallies: 'dgw:1:{tallies}:ends', notes: 'dgw:1:{notes}:ends' };
+
+let server: RedisServer;
+let store: RedisStore;
+
+beforeEach(async () => {
+  server = await startRedis();
+  ({ store } = await openStore(server.url, { timeoutMs: 10_000, registryTimeoutMs: 10_000 }));
+});
+
+afterEach(async () => {
+  await store.close();
+  await server.close();
+});
+
+const count = (id: string, book: string) =>
+  store.tallies.add(id, [{ book, field: 'calls', by: 1 }], [], MINUTE);
+
+/** As if the time of everything there were over. */
+const endAll = (ends: string) =>
+  withControl(server.url, async (control) => {
+    for (const member of await control.zrange(ends, '0', '-1')) await control.zadd(ends, '1', member);
+  });
+
+const keysLike = (pattern: string) => withControl(server.url, (control) => control.keys(pattern));
+
+describe('notes and tallies in Redis', () => {
+  it('do not expire by themselves, for what expires is evicted when a cache beside them fills the server', async () => {
+    await count('1', 'a');
+    await store.notes.create('n', 'text', MINUTE);
+    await store.notes.replace('n', 'text', 'changed', MINUTE);
+    await withControl(server.url, async (control) => {
+      const keys = await control.keys('*');
+      expect(await Promise.all(keys.map((key) => control.pttl(key)))).toEqual(keys.map(() => -1));
+      await control.config('SET', 'maxmemory-policy', 'volatile-lru');
+      await control.config('SET', 'maxmemory', '4mb');
+    });
+    for (let at = 0; at < 100; at += 1) {
+      const value = Buffer.alloc(100_000);
+      await store.cache.setMany([{ key: `{k}${at}`, value, ttlMs: MINUTE, version: 1 }]);
+    }
+    expect((await keysLike('dgw:2:cache:*')).length).toBeLessThan(100);
+    expect(await store.notes.get('n')).toBe('changed');
+    expect(await store.tallies.read(['a'])).toEqual([new Map([['calls', 1]])]);
+  });
+
+  it('are deleted by later writes once they have ended, and nothing of them stays', async () => {
+    for (let at = 0; at < 5; at += 1) {
+      await count(`${at}`, `book ${at}`);
+      await store.notes.create(`note ${at}`, 'text', MINUTE);
+    }
+    await Promise.all([...Object.values(ENDS), 'dgw:1:{tallies}:batches'].map(endAll));
+    await count('later', 'book');
+    await store.notes.create('note', 'text', MINUTE);
+    expect((await keysLike('*')).sort()).toEqual([
+      ENDS.notes,
+      'dgw:1:{notes}:note:note',
+      'dgw:1:{tallies}:batches',
+      'dgw:1:{tallies}:book:book',
+      ENDS.tallies,
+    ]);
+    await withControl(server.url, async (control) => {
+      expect(await control.zrange('dgw:1:{tallies}:batches', '0', '-1')).toEqual(['later']);
+      expect(await control.zcard(ENDS.tallies)).toBe(1);
+      expect(await control.zcard(ENDS.notes)).toBe(1);
+    });
+  });
+
+  it('leave no trace of a note that is deleted', async () => {
+    await store.notes.create('n', 'text', MINUTE);
+    await store.notes.replace('n', 'text', null, MINUTE);
+    expect(await keysLike('*')).toEqual([]);
+  });
+
+  it('remember a batch for ten minutes', async () => {
+    await count('1', 'a');
+    await withControl(server.url, async (control) => {
+      const [seconds] = await control.time();
+      const leftMs = Number(await control.zscore('dgw:1:{tallies}:batches', '1')) - Number(seconds) * 1_000;
+      expect(leftMs).toBeGreaterThan(9 * MINUTE);
+      expect(leftMs).toBeLessThanOrEqual(10 * MINUTE + 1_000);
+    });
+  });
+
+  it('take nothing of a batch of which a part cannot be taken, and all of it when it can', async () => {
+    const both = ['good', 'foreign'].map((book) => ({ book, field: 'calls', by: 1 }));
+    await store.tallies.add('1', both, [], MINUTE);
+    await withControl(server.url, (control) => control.set('dgw:1:{tallies}:book:foreign', 'not a book'));
+    await expect(store.tallies.add('2', both, [], MINUTE)).rejects.toThrow(StoreUnavailable);
+    expect(await store.tallies.read(['good'])).toEqual([new Map([['calls', 1]])]);
+    await withControl(server.url, (control) => control.del('dgw:1:{tallies}:book:foreign'));
+    await store.tallies.add('2', both, [], MINUTE);
+    expect(await store.tallies.read(['good', 'foreign'])).toEqual([
+      new Map([['calls', 2]]),
+      new Map([['calls', 1]]),
+    ]);
+  });
+
+  it('are refused whole when there is no memory left', async () => {
+    await count('1', 'a');
+    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
+    await expect(count('2', 'a')).rejects.toThrow('OOM');
+    await expect(store.notes.create('n', 'text', MINUTE)).rejects.toThrow('OOM');
+    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '0'));
+    expect(await store.notes.get('n')).toBeNull();
+    await count('2', 'a');
+    expect(await store.tallies.read(['a'])).toEqual([new Map([['calls', 2]])]);
+  });
+
+  it('begin anew where something ended lies, of whatever type', async () => {
+    await withControl(server.url, async (control) => {
+      await control.set('dgw:1:{tallies}:book:a', 'left over');
+      await control.lpush('dgw:1:{notes}:note:n', 'left over');
+    });
+    await count('1', 'a');
+    expect(await store.tallies.read(['a'])).toEqual([new Map([['calls', 1]])]);
+    expect(await store.notes.create('n', 'text', MINUTE)).toBeNull();
+    expect(await store.notes.get('n')).toBe('text');
+  });
+});
+
+describe('quotas and presence in Redis', () => {
+  it('expire, and the list of ids keeps no one who has lapsed', async () => {
+    await store.quotas.take('q', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: MINUTE });
+    await store.presence.beat('a', '', 9 * MINUTE);
+    await store.presence.beat('b', '', MINUTE);
+    await withControl(server.url, async (control) => {
+      const lifetime = async (key: string) => Math.ceil((await control.pttl(key)) / MINUTE);
+      expect(await lifetime('dgw:1:quota:q')).toBe(1);
+      expect(await lifetime('dgw:1:{presence}')).toBe(9);
+      expect(await lifetime('dgw:1:{presence}:a')).toBe(9);
+      expect(await lifetime('dgw:1:{presence}:b')).toBe(1);
+      await control.del('dgw:1:{presence}:b');
+      expect(await store.presence.list()).toEqual([{ id: 'a', info: '' }]);
+      expect(await control.smembers('dgw:1:{presence}')).toEqual(['a']);
+    });
+  });
+
+  it('keep the sums of a bucket to the last digit', async () => {
+    const take = { want: 1, capacity: 1e9, refillPerMs: 0.1, nowMs: 1.7e12 + 0.3, ttlMs: MINUTE };
+    await store.quotas.take('q', { ...take, want: 123_456_789 });
+    await store.quotas.take('q', { ...take, nowMs: take.nowMs + 1 / 3 });
+    const passedMs = take.nowMs + 1 / 3 - take.nowMs;
+    await withControl(server.url, async (control) => {
+      const [used, at] = await control.hmget('dgw:1:quota:q', 'used', 'at');
+      expect(Number(used)).toBe(123_456_789 - passedMs * 0.1 + 1);
+      expect(Number(at)).toBe(take.nowMs + 1 / 3);
+    });
+  });
+});
