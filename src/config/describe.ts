@@ -11,10 +11,27 @@ export function settingsTable(): string {
   return [
     '| Environment | In the YAML | Default | Meaning | Allowed |',
     '|---|---|---|---|---|',
+    ...OUTSIDE.map(
+      ([env, shown, meaning, kind]) => `| \`${env}\` | – | ${shown} | ${cell(meaning)} | ${kind} |`,
+    ),
     ...rows,
     '',
   ].join('\n');
 }
+
+/** What is read from the environment alone, before or beside the settings. */
+const OUTSIDE = [
+  [
+    'GATEWAY_CONFIG',
+    '`config/default.yaml`, if it is there',
+    'The YAML file of settings.',
+    'a readable file',
+  ],
+  ['HTTPS_PROXY', '–', 'Proxy for https:// platforms; https_proxy wins.', 'an http:// or https:// address'],
+  ['HTTP_PROXY', '–', 'Proxy for http:// platforms; http_proxy wins.', 'an http:// or https:// address'],
+  ['NO_PROXY', '–', 'Hosts that are asked without the proxy; no_proxy wins.', 'names, separated by commas'],
+  ['NODE_EXTRA_CA_CERTS', '–', 'Further certificate authorities, for the platform and Redis.', 'a PEM file'],
+] as const;
 
 function shownDefault(setting: Setting): string {
   if (setting.shownDefault !== undefined) return setting.shownDefault;

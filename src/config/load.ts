@@ -4,11 +4,13 @@
  * Nothing else in the gateway reads the environment; every fault is collected, so that one failed start tells all.
  */
 import Value from 'typebox/value';
+import { type NamedAdmin, takeAdminTokens } from './admin-tokens.js';
+import { kindOf, rulesBeside, schemaFaults, withoutFaults } from './faults.js';
 import { readYaml } from './read-yaml.js';
-import { checkRules, type Environment } from './rules.js';
+import type { Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
 import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
-import { allowed, listSettings, type SchemaNode, type Setting, schemaAt } from './settings.js';
+import { allowed, listSettings, type SchemaNode, type Setting } from './settings.js';
 import { dropEmpty, put, type Tree, take } from './tree.js';
 
 export interface Config extends ConfigValues {
@@ -16,6 +18,8 @@ export interface Config extends ConfigValues {
   readonly secrets: ReadonlyMap<string, Secret>;
   /** Those that come from files, to be re-read. */
   readonly fileSecrets: readonly FileSecret[];
+  /** Named admin tokens, beside ADMIN_TOKEN. */
+  readonly admins: readonly NamedAdmin[];
   /** The YAML that was read, or null for none. */
   readonly source: string | null;
 }
@@ -79,10 +83,14 @@ export function loadConfig(env: Environment): Config {
   }
   // Twice: defaults inside of defaulted records are only reached the second time.
   const values = Value.Default(ConfigSchema, Value.Default(ConfigSchema, tree)) as ConfigValues;
-  faults.push(...schemaFaults(values));
-  if (faults.length === 0) faults.push(...checkRules(values, secrets, env));
+  const wrong = schemaFaults(values);
+  faults.push(...wrong.values());
+  const usable = wrong.size === 0 ? values : withoutFaults(tree, [...wrong.keys()]);
+  if (usable !== null) faults.push(...rulesBeside(faults, usable, secrets, env));
+  const owner = secrets.get('ADMIN_TOKEN');
+  const admins = takeAdminTokens(usable?.auth.adminTokens ?? [], { env, owner, fileSecrets, faults });
   if (faults.length > 0) throw new ConfigError(faults);
-  return deepFreeze({ ...values, secrets, fileSecrets, source });
+  return deepFreeze({ ...values, secrets, fileSecrets, admins, source });
 }
 
 function takeValue(setting: Setting, env: Environment, tree: Tree, faults: string[]): void {
@@ -139,46 +147,6 @@ function takeSecret(
   else if (inYaml !== undefined) {
     faults.push(`${name}: was ${kindOf(inYaml)} in the file; allowed is non-empty text`);
   }
-}
-
-function schemaFaults(values: ConfigValues): string[] {
-  const byPlace = new Map<string, string>();
-  for (const error of Value.Errors(ConfigSchema, values)) {
-    if (error.keyword === 'additionalProperties') continue; // each one is also reported at its own place
-    const missing = error.keyword === 'required' ? requiredNames(error.params) : [''];
-    for (const name of missing) {
-      const pointer = name === '' ? error.instancePath : `${error.instancePath}/${name}`;
-      if (!byPlace.has(pointer)) byPlace.set(pointer, describeFault(pointer, values));
-    }
-  }
-  return [...byPlace.values()];
-}
-
-function requiredNames(params: unknown): string[] {
-  return (params as { requiredProperties?: string[] }).requiredProperties ?? [''];
-}
-
-function describeFault(pointer: string, values: ConfigValues): string {
-  const path = pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
-  const schema = schemaAt(pointer);
-  const name = schema?.env ?? path;
-  const was = Value.Pointer.Get(values, pointer);
-  if (schema === undefined) return `${path}: was set; allowed is no setting of this name`;
-  return `${name}: was ${shown(was, schema)}; allowed is ${allowed(schema)}`;
-}
-
-/** Only a plain value in the place of a plain value is shown: what was put in a wrong place may hold a secret. */
-function shown(was: unknown, schema: SchemaNode): string {
-  if (was === undefined) return 'not set';
-  const plain = typeof was !== 'object' && schema.type !== 'object' && schema.type !== 'array';
-  return plain ? JSON.stringify(was) : kindOf(was);
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'nothing';
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
-  if (typeof value === 'object') return 'a mapping';
-  return value === '' ? 'empty text' : typeof value === 'string' ? 'text' : `a ${typeof value}`;
 }
 
 function deepFreeze<T>(value: T): T {

@@ -13,6 +13,8 @@ type Secrets = ReadonlyMap<string, Secret>;
 export function checkRules(values: ConfigValues, secrets: Secrets, env: Environment): string[] {
   return [
     ...nameFaults(values),
+    ...portFaults(values.server),
+    ...hostFaults(values.server),
     ...baseUrlFaults(values.platform.baseUrl),
     ...timezoneFaults(values),
     ...proxyFaults(values.server.trustedProxies),
@@ -48,6 +50,31 @@ function baseUrlFaults(text: string): string[] {
   const url = new URL(text);
   const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   return plain && (url.protocol === 'http:' || url.protocol === 'https:') ? [] : [fault];
+}
+
+/** Two planes cannot listen on one port; 0 is any free one. */
+function portFaults({ port, adminPort, metricsPort }: ConfigValues['server']): string[] {
+  const named: [string, number | undefined][] = [
+    ['PORT', port],
+    ['ADMIN_PORT', adminPort],
+    ['METRICS_PORT', metricsPort],
+  ];
+  return named.flatMap(([name, value], index) => {
+    const same = named.slice(0, index).find(([, other]) => other === value);
+    return value === undefined || value === 0 || same === undefined
+      ? []
+      : [`${name}: was ${value}, as ${same[0]}; allowed is a port of its own, or 0 for any free one`];
+  });
+}
+
+/** What looks like an IPv4 address has to be one; whether it is of this machine shows when listening. */
+function hostFaults({ host, adminHost }: ConfigValues['server']): string[] {
+  return Object.entries({ HOST: host, ADMIN_HOST: adminHost })
+    .filter(([, address]) => !isAddress(address) && !/^(?=.*[a-z])[a-z0-9.-]+$/i.test(address))
+    .map(
+      ([name, address]) =>
+        `${name}: was ${JSON.stringify(address)}; allowed is an address or name of this machine, e.g. 0.0.0.0`,
+    );
 }
 
 function timezoneFaults(values: ConfigValues): string[] {

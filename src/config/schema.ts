@@ -116,6 +116,25 @@ const retry = group(
   'The one retry policy. Writes are never retried.',
 );
 
+const circuit = group(
+  {
+    failures: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 10,
+      description:
+        'Tries that fail in a row (5xx, 408, network, time-out) before the platform is left alone.',
+    }),
+    openSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 3600,
+      default: 10,
+      description: 'Time it is left alone, before one call tries whether it is back.',
+    }),
+  },
+  'When calls to a platform that keeps failing are suspended; each replica judges for itself.',
+);
+
 const platform = group(
   {
     baseUrl: text('The platform, e.g. https://platform.example; a path prefix is allowed.', {
@@ -146,6 +165,12 @@ const platform = group(
       env: 'PLATFORM_TOKEN_PATH',
       default: '/oauth/token',
       pattern: '^/',
+    }),
+    renewBeforeDays: Type.Integer({
+      minimum: 0,
+      maximum: 300,
+      default: 30,
+      description: 'Way 2: days before its expiry at which a token is renewed; 0: when it has expired.',
     }),
     probe: Type.Optional(
       Type.String({
@@ -187,6 +212,16 @@ const platform = group(
       default: 1000,
       description: 'Platform calls that may wait for their turn; beyond it 503 overloaded.',
     }),
+    weights: Type.Record(
+      Type.String({ pattern: '^[a-z0-9-]{1,40}$' }),
+      Type.Integer({ minimum: 1, maximum: 100 }),
+      {
+        default: {},
+        description:
+          'Team id to weight, where calls wait for their turn: 2 gets two turns for one; others have 1.',
+      },
+    ),
+    circuit,
     maxPauseSeconds: seconds(900, 'Longest retry-after of the platform that is believed.'),
     loginPaths: Type.Array(Type.String({ pattern: '^/' }), {
       default: ['/login'],
@@ -327,7 +362,8 @@ const route = Type.Object(
   {
     method: Type.Enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], { description: 'Method.' }),
     path: Type.String({
-      pattern: '^/api/v1/',
+      // As the path gate has it: another one could never match.
+      pattern: '^/api/v1(/[A-Za-z0-9._~-]+)*(/\\*)?$',
       description: 'Path; a last segment * stands for one segment.',
     }),
     read: Type.Boolean({ default: false, description: 'A POST that only reads: scope platform:read.' }),
@@ -362,7 +398,8 @@ const routes = Type.Array(route, {
       pathChars: '',
     },
   ],
-  description: 'Pass-through routes that limited teams may use, and POSTs that are reads.',
+  description:
+    'Pass-through routes that limited teams may use, and POSTs that are reads. A list replaces the shipped one.',
 });
 
 const redis = group(
@@ -410,12 +447,39 @@ const store = group(
   'The embedded store and the key that seals secrets at rest.',
 );
 
+const adminToken = Type.Object(
+  {
+    name: Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,59}$',
+      description: 'Shown in the audit; not admin or gateway.',
+    }),
+    role: Type.Enum(['viewer', 'operator', 'owner'], {
+      description: 'A viewer looks; an operator changes teams, keys and the cache; an owner everything.',
+    }),
+    tokenFile: Type.Optional(
+      Type.String({ minLength: 1, description: 'The file that holds the token; re-read when it changes.' }),
+    ),
+    tokenEnv: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+        description: 'The environment variable that holds the token, where there is no file.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 const auth = group(
   {
     adminToken: secret(
       'ADMIN_TOKEN',
       'First admin credential. Required with Redis; generated into a file of the data folder when embedded.',
     ),
+    adminTokens: Type.Array(adminToken, {
+      default: [],
+      description:
+        'Further admin tokens with a name and a role: {name, role, tokenFile or tokenEnv}. ADMIN_TOKEN is the owner admin.',
+    }),
     maxStaleSeconds: seconds(
       900,
       'Time that teams and keys known in memory go on being accepted while the store is away.',
@@ -434,6 +498,14 @@ export const ConfigSchema = Type.Object(
     redis,
     store,
     auth,
+    teamsFile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        env: 'GATEWAY_TEAMS_FILE',
+        description:
+          'YAML file of teams that is applied at each start (config/teams.example.yaml). Off when unset.',
+      }),
+    ),
     logLevel: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       default: 'info',
       env: 'LOG_LEVEL',
@@ -451,3 +523,4 @@ export const ConfigSchema = Type.Object(
 export type ConfigValues = Static<typeof ConfigSchema>;
 export type EndpointRule = Static<typeof endpoint>;
 export type RouteRule = Static<typeof route>;
+export type AdminRole = Static<typeof adminToken>['role'];

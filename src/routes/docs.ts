@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { CATALOGUE, type ErrorCode, GatewayError } from '../errors.js';
+import { type Additions, complete } from './openapi.js';
 
 export interface DocsOptions {
   readonly title: string;
@@ -10,6 +11,7 @@ export interface DocsOptions {
   readonly version: string;
   /** Any one of them opens every route. */
   readonly securitySchemes: Readonly<Record<string, object>>;
+  readonly additions: Additions;
 }
 
 /** Swagger UI styles elements one by one, and draws its icons as data. */
@@ -20,10 +22,12 @@ const PAGE_POLICY =
 
 /** To be registered before the routes it describes. */
 export async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
-  const { title, description, version, securitySchemes } = options;
+  const { title, description, version, securitySchemes, additions } = options;
   await app.register(swagger, {
     // What is not tagged is no interface: the wildcards behind which pass-through routes lie.
     hideUntagged: true,
+    transformObject: (generated) =>
+      complete('openapiObject' in generated ? generated.openapiObject : generated.swaggerObject, additions),
     openapi: {
       openapi: '3.1.0',
       info: { title, description, version },

@@ -11,12 +11,21 @@ export interface Readiness {
 
 /** @param readiness read at each question */
 export function registerHealth(app: FastifyInstance, readiness: () => Readiness): void {
-  app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
-  app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
-    const state = readiness();
-    return reply
-      .code(state.ready ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send(state);
-  });
+  app.get('/healthz', { schema: { ...OPEN, summary: 'Whether the process lives' } }, async () => ({
+    status: 'ok',
+  }));
+  app.get(
+    '/readyz',
+    { schema: { ...OPEN, summary: 'Whether it can answer; 503 when not' } },
+    async (_request, reply) => {
+      const state = readiness();
+      return reply
+        .code(state.ready ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send(state);
+    },
+  );
 }
+
+/** For anybody, without a key. */
+const OPEN = { tags: ['health'], security: [] };

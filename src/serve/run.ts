@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
 import { type AppOptions, buildAdminPlane, buildDataPlane, buildMetricsPlane } from '../app.js';
 import { createClock } from '../clock.js';
 import type { Config, ProxySettings } from '../config/load.js';
@@ -11,6 +12,7 @@ import { createLog, type Log } from '../telemetry/logger.js';
 import { holdPort } from './hold.js';
 import { type LocalSecrets, localSecrets } from './local-secrets.js';
 import { openStore } from './open-store.js';
+import { declareTeams, readTeamsFile } from './teams-file.js';
 
 export type Plane = 'data' | 'admin' | 'metrics';
 
@@ -18,8 +20,10 @@ export interface RunOptions {
   readonly config: Config;
   readonly proxy: ProxySettings;
   readonly planes: readonly Plane[];
-  /** Metrics of all workers, in the process that supervises them. */
-  readonly metricsText?: () => Promise<string>;
+  /** The text of /metrics, in the process that supervises workers: theirs and its own. */
+  readonly metricsText?: (own: Registry) => Promise<string>;
+  /** In that process: whether there is a worker to send requests to. */
+  readonly workersReady?: () => boolean;
   readonly log?: Log;
 }
 
@@ -36,6 +40,11 @@ export interface Running {
 /** @throws StoreRefused, SealError, or the system's error when a port is taken */
 export async function run(options: RunOptions): Promise<Running> {
   const { config } = options;
+  // In one process of several, and before anything else: a faulty file stops the start.
+  const declared =
+    config.teamsFile !== undefined && options.planes.includes('admin')
+      ? readTeamsFile(config.teamsFile)
+      : null;
   const clock = createClock();
   let known: readonly string[] = [];
   const log = options.log ?? createLog({ level: config.logLevel, secrets: () => known });
@@ -59,13 +68,16 @@ export async function run(options: RunOptions): Promise<Running> {
   };
   learnSecrets();
   services.keeper.onChange(learnSecrets);
-  for (const secret of config.secrets.values()) secret.onChange(learnSecrets);
+  for (const secret of config.fileSecrets) secret.onChange(learnSecrets);
+  if (declared !== null) await declareTeams({ ...services, logger }, declared);
   let stopping = false;
   const app: AppOptions = {
     services,
     adminToken: secrets.adminToken,
     stopping: () => stopping,
-    metricsText: options.metricsText ?? (() => services.metrics.registry.metrics()),
+    metricsText: () =>
+      options.metricsText?.(services.metrics.registry) ?? services.metrics.registry.metrics(),
+    workersReady: options.workersReady ?? (() => true),
   };
   const { servers, urls } = await listenAll(app, options.planes);
   const drain = trackRequests(servers);
@@ -100,6 +112,7 @@ function secretsOf(config: Config, { masterKey, adminToken }: LocalSecrets, { ke
     ...[...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret.read()),
     ...masterKey.read().split(','),
     adminToken.read(),
+    ...config.admins.map(({ token }) => token.read()),
     ...[active, pending, previous].flatMap((token) => (token === null ? [] : [token.secret])),
   ];
 }

@@ -1,11 +1,11 @@
 /** `dsp-gateway serve`: one process, or one that supervises several workers sharing the port. */
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AggregatorRegistry } from 'prom-client';
 import type { Config, ProxySettings } from '../config/load.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { type Running, run } from './run.js';
 import { stopSignal } from './stop-signal.js';
+import { answerSupervisor, followWorkers } from './worker-metrics.js';
 
 /** Pause before a worker that died is replaced, so that a broken one does not spin. */
 const RESTART_MS = 1000;
@@ -18,9 +18,7 @@ export async function serve(config: Config, proxy: ProxySettings): Promise<void>
   if (cluster.isPrimary) return supervise(config, proxy, workers);
   return runUntilSignal(async () => {
     const running = await run({ config, proxy, planes: ['data'] });
-    // Only one that was made answers its supervisor's questions.
-    new AggregatorRegistry();
-    AggregatorRegistry.setRegistries([running.services.metrics.registry]);
+    answerSupervisor(running.services.metrics.registry);
     return running;
   });
 }
@@ -44,21 +42,29 @@ async function startUnless(stop: Promise<void>, start: Promise<Running>): Promis
 
 /** The admin plane lives in the supervisor, the data plane in the workers. */
 async function supervise(config: Config, proxy: ProxySettings, count: number): Promise<void> {
-  const aggregate = new AggregatorRegistry();
+  const followed = followWorkers();
   const log = createLog({ level: config.logLevel, secrets: () => [] });
   const stop = stopSignal();
   const running = await startUnless(
     stop,
-    run({ config, proxy, planes: ['admin', 'metrics'], metricsText: () => aggregate.clusterMetrics() }),
+    run({
+      config,
+      proxy,
+      planes: ['admin', 'metrics'],
+      metricsText: followed.metricsText,
+      workersReady: followed.ready,
+    }),
   );
   crashOnSurprise(running.services.log);
   let stopping = false;
-  const start = (): Worker =>
-    cluster.fork().once('exit', (code, signal) => {
+  const start = (): void => {
+    const worker: Worker = cluster.fork().once('exit', (code, signal) => {
       if (stopping) return;
       log.logger.error({ code, signal }, 'a worker ended; starting another');
       setTimeout(() => !stopping && start(), RESTART_MS);
     });
+    followed.add(worker);
+  };
   for (let index = 0; index < count; index++) start();
   await stop;
   stopping = true;

@@ -37,6 +37,64 @@ describe('the base URL', () => {
   });
 });
 
+describe('faults of kind and faults of meaning', () => {
+  it('are told in the same start', () => {
+    const names = faultsOf(
+      { PORT: 'abc', PLATFORM_TIMEZONE: 'Mars/One', GATEWAY_MASTER_KEY: 'short' },
+      stringify({ platform: { loginPaths: [7] }, report: { accountPattern: '(' } }),
+    ).map((fault) => fault.split(':', 1)[0]);
+    expect(names.toSorted()).toEqual([
+      'GATEWAY_MASTER_KEY',
+      'PLATFORM_BASE_URL',
+      'PLATFORM_TIMEZONE',
+      'PORT',
+      'platform.loginPaths.0',
+      'report.accountPattern',
+    ]);
+  });
+});
+
+describe('addresses to listen on', () => {
+  it.each([
+    { PORT: '8088', ADMIN_PORT: '8088' },
+    { PORT: '8088', METRICS_PORT: '8088' },
+  ])('may not share a port: %j', (env) => {
+    const [name] = Object.keys(env).slice(-1);
+    expect(faultsOf({ ...BASE, ...env })).toEqual([
+      `${name}: was 8088, as PORT; allowed is a port of its own, or 0 for any free one`,
+    ]);
+  });
+
+  it('may both be any free port', () => {
+    expect(load({ ...BASE, PORT: '0', ADMIN_PORT: '0', METRICS_PORT: '0' }).server.port).toBe(0);
+  });
+
+  it.each(['0.0.0.0', '::', '::1', 'localhost', 'gateway-7.internal'])('may be %s', (host) => {
+    expect(load({ ...BASE, HOST: host }).server.host).toBe(host);
+  });
+
+  it.each(['999.1.1.1', '127.1', 'a b', '1:2'])('may not be %j', (host) => {
+    expect(faultsOf({ ...BASE, ADMIN_HOST: host })).toEqual([
+      `ADMIN_HOST: was ${JSON.stringify(host)}; allowed is an address or name of this machine, e.g. 0.0.0.0`,
+    ]);
+  });
+});
+
+describe('a declared route', () => {
+  it.each(['/api/v1/campaign/{id}', '/api/v1/a b', '/api/v1/*/x', '/api/v2/x', '/api/v1x'])(
+    'may not have the path %s, which could never match',
+    (path) => {
+      const [fault] = faultsOf(BASE, stringify({ routes: [{ method: 'GET', path }] }));
+      expect(fault).toContain(`routes.0.path: was ${JSON.stringify(path)}`);
+    },
+  );
+
+  it('may end with a segment that stands for any', () => {
+    const routes = [{ method: 'GET', path: '/api/v1/creative/*' }];
+    expect(load(BASE, stringify({ routes })).routes).toHaveLength(1);
+  });
+});
+
 describe('time zones', () => {
   it('are names the runtime knows', () => {
     expect(

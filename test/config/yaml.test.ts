@@ -38,7 +38,7 @@ describe('settings of the YAML', () => {
       { method: 'GET', path: '/api/v1/files/*', read: false, account: [], pathChars: '' },
     ]);
     expect(config.report.endpoints).toEqual({
-      'a/b': { rows: 'result.rows', readByPost: false, freshness: 'own' },
+      'a/b': { rows: 'result.rows', readByPost: false, divisible: 'auto', freshness: 'own' },
     });
     expect(config.platform.timezones).toEqual({ 7: 'Europe/Berlin' });
     expect(config.platform.loginPaths).toEqual([]);
@@ -109,7 +109,10 @@ describe('a YAML that cannot be', () => {
       'report: {accountFields: []}',
       'report.accountFields: was an empty list; allowed is a list that is not empty',
     ],
-    ['routes: [{method: GET}]', 'routes.0.path: was not set; allowed is text that matches ^/api/v1/'],
+    [
+      'routes: [{method: GET}]',
+      'routes.0.path: was not set; allowed is text that matches ^/api/v1(/[A-Za-z0-9._~-]+)*(/\\*)?$',
+    ],
     [
       'routes: [{method: TRACE, path: /api/v1/x}]',
       'routes.0.method: was "TRACE"; allowed is one of GET, HEAD, POST, PUT, PATCH, DELETE',

@@ -33,6 +33,7 @@ export async function listening(options: Partial<ServerOptions> = {}): Promise<L
     maxBodyBytes: 100,
     requestTimeoutMs: 10_000,
     trustedProxies: [],
+    onBroken: (status) => void done.push(`broken ${status}`),
     onDone: (request, status) => void done.push(`${request.method} ${status}`),
     ...options,
   });

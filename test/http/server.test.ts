@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import { describe, expect, it, vi } from 'vitest';
 import type { Problem } from '../../src/errors.js';
+import { exchange } from '../support/raw-socket.js';
 import type { LogLine } from '../support/start-gateway.js';
 import { type Listening, listening } from './listening.js';
 
@@ -118,12 +119,24 @@ describe('every request', () => {
     const lines = await requestLines(server, 4);
     expect(lines.map(({ level, method, path, status }) => [level, method, path, status])).toEqual([
       ['info', 'GET', '/ok', 200],
-      ['info', 'GET', null, 404],
-      ['info', 'GET', '/~refused/:code', 400],
+      ['info', 'GET', '/nothing/at/all', 404],
+      ['info', 'GET', '/%6fk', 400],
       ['warn', 'GET', '/broken', 500],
     ]);
     expect(server.done).toEqual(['GET 200', 'GET 404', 'GET 400', 'GET 500']);
     expect(JSON.stringify(server.log)).not.toContain('secret');
+  });
+
+  it('that cannot be parsed has one too', async () => {
+    const server = await listening();
+    await exchange(server.url, 'BOGUS / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await exchange(server.url, `GET /ok HTTP/1.1\r\nhost: x\r\nlong: ${'x'.repeat(5000)}\r\n\r\n`);
+    const lines = await requestLines(server, 2);
+    expect(lines.map(({ level, path, status, code }) => [level, path, status, code])).toEqual([
+      ['info', null, 400, 'invalid_request'],
+      ['info', null, 431, 'headers_too_large'],
+    ]);
+    expect(server.done).toEqual(['broken 400', 'broken 431']);
   });
 
   it('has the address of its socket, unless a trusted proxy says another', async () => {

@@ -1,4 +1,5 @@
 import type { StoreLog } from '../log.js';
+import type { Replicas } from './durable-scripts.js';
 import { describeFailure, unwrap } from './failure.js';
 import type { Link } from './link.js';
 
@@ -8,9 +9,6 @@ export interface ReplicaWait {
   readonly replicaWaitMs: number;
   readonly logger: StoreLog;
 }
-
-/** How many replicas a server has, and how many of them were heard from lately, as `replicas()` in Lua says. */
-export type Replicas = readonly [connected: number, attentive: number];
 
 /**
  * Waits until the replicas have the change made last. It is made already: when they do not confirm, that is said,

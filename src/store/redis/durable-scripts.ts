@@ -1,6 +1,8 @@
 import type { Result } from 'ioredis';
-import type { Replicas } from './await-replicas.js';
 import { SERVER } from './server-lua.js';
+
+/** How many replicas a server has, and how many of them were heard from lately, as `replicas()` in Lua says. */
+export type Replicas = readonly [connected: number, attentive: number];
 
 /**
  * Scripts of what is durable beside the registry: tallies and notes.

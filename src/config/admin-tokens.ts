@@ -1,0 +1,84 @@
+/** Named admin tokens: who holds which role. Their values come from files or the environment, never from the YAML. */
+import type { AdminRole, ConfigValues } from './schema.js';
+import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
+
+export interface NamedAdmin {
+  /** As the audit shows it. */
+  readonly name: string;
+  readonly role: AdminRole;
+  readonly token: Secret;
+}
+
+/** Names of actors that are not in the list: `ADMIN_TOKEN`, and the gateway itself. */
+const TAKEN: readonly string[] = ['admin', 'gateway'];
+
+type Setting = ConfigValues['auth']['adminTokens'][number];
+
+export interface AdminTokenSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `ADMIN_TOKEN`, when it is set. */
+  readonly owner: Secret | undefined;
+  /** Files that are to be read again; those of the tokens are added. */
+  readonly fileSecrets: FileSecret[];
+  /** Faults are added, in the form `NAME: was …; allowed is …`. */
+  readonly faults: string[];
+}
+
+export function takeAdminTokens(settings: readonly Setting[], sources: AdminTokenSources): NamedAdmin[] {
+  const names = new Set(TAKEN);
+  const tokens = new Set(sources.owner === undefined ? [] : [sources.owner.read()]);
+  return settings.flatMap((setting, index): NamedAdmin[] => {
+    const place = `auth.adminTokens.${index}`;
+    const { name, role } = setting;
+    if (names.has(name)) {
+      sources.faults.push(
+        `${place}.name: was ${JSON.stringify(name)}; allowed is a name that nobody else has`,
+      );
+    }
+    names.add(name);
+    const token = readToken(place, setting, sources);
+    if (token === null) return [];
+    const value = token.read();
+    const fault = tokens.has(value)
+      ? 'in use by another'
+      : /^[\x21-\x7e]{16,}$/.test(value)
+        ? null
+        : 'too short or not printable ASCII';
+    tokens.add(value);
+    if (fault === null) return [{ name, role, token }];
+    sources.faults.push(
+      `${place}: was a token of ${value.length} characters that is ${fault}; allowed is a token of its own of 16 printable ASCII characters or more`,
+    );
+    return [];
+  });
+}
+
+function readToken(
+  place: string,
+  { name, tokenFile, tokenEnv }: Setting,
+  { env, fileSecrets, faults }: AdminTokenSources,
+): Secret | null {
+  if ((tokenFile === undefined) === (tokenEnv === undefined)) {
+    const was = tokenFile === undefined ? 'without a token' : 'with two tokens';
+    faults.push(`${place}: was ${was}; allowed is either tokenFile or tokenEnv`);
+    return null;
+  }
+  if (tokenEnv !== undefined) {
+    const value = env[tokenEnv];
+    if (value) return fixedSecret(tokenEnv, value);
+    faults.push(
+      `${place}.tokenEnv: was ${tokenEnv}, which is not set; allowed is a variable that holds the token`,
+    );
+    return null;
+  }
+  try {
+    const secret = fileSecret(`the admin token ${name}`, tokenFile as string);
+    fileSecrets.push(secret);
+    return secret;
+  } catch (error) {
+    faults.push(
+      `${place}.tokenFile: was ${tokenFile}; allowed is a readable, non-empty file (${(error as Error).message})`,
+    );
+    return null;
+  }
+}
