@@ -1,6 +1,10 @@
 /**
- * The platform's attention is scarce: so many calls at once, and those who wait take turns by team, so that one
- * team's thousand calls cannot hold up another's single one.
+ * The platform's attention is scarce: so many calls at once, at the pace it allows, and those who wait take fair turns
+ * by team.
+ *
+ * Start-time fair queueing (Goyal, Vin, Cheng 1996), where each call costs 1 / weight: a team that has asked for
+ * little is served before one that has asked for much, whatever waits there. So a team's single call waits for no more
+ * than the next call to end.
  */
 import { GatewayError } from '../errors.js';
 
@@ -10,29 +14,58 @@ export interface Budget {
    * @param team who the call is charged to
    * @param signal aborts the waiting; rejects with its reason
    * @returns a function to be called exactly once, when the call is over
-   * @throws GatewayError `overloaded` when too many wait already
+   * @throws GatewayError `overloaded` when too many wait already; those of the team that has most waiting go first
    */
   acquire(team: string, signal: AbortSignal): Promise<() => void>;
   readonly running: number;
   readonly queued: number;
 }
 
-interface Waiter {
-  readonly start: () => void;
+export interface BudgetOptions {
+  /** Calls at once, as of now. */
+  readonly maxConcurrent: () => number;
+  /** Calls that may wait, all teams together. */
+  readonly maxQueued: number;
+  /** A team of weight 2 gets two turns where one of weight 1 gets one. 1 for all when not given. */
+  readonly weightOf?: (team: string) => number;
+  /** Milliseconds until the next call may start. At once when not given. */
+  readonly paceMs?: () => number;
 }
 
-/**
- * @param maxConcurrent calls at once
- * @param maxQueued calls that may wait, all teams together
- */
-export function createBudget(maxConcurrent: number, maxQueued: number): Budget {
-  /** Teams with waiters, in the order of their next turn; a Map keeps it. */
-  const queues = new Map<string, Set<Waiter>>();
-  let running = 0;
-  let queued = 0;
+interface Waiter {
+  readonly start: () => void;
+  readonly refuse: (error: GatewayError) => void;
+}
 
-  function enter(): () => void {
+/** A team that waits, or that has lately had more turns than others. */
+interface Line {
+  readonly waiters: Set<Waiter>;
+  /** Virtual time at which its next call starts. */
+  tag: number;
+  /** When it began to wait, for those whose tags are equal. */
+  since: number;
+}
+
+export function createBudget(options: BudgetOptions): Budget {
+  const { maxConcurrent, maxQueued, weightOf = () => 1, paceMs = () => 0 } = options;
+  const lines = new Map<string, Line>();
+  /** Virtual time: the tag of the call that started last. */
+  let time = 0;
+  let arrivals = 0;
+  let [running, queued] = [0, 0];
+  let alarm: NodeJS.Timeout | null = null;
+
+  function lineOf(team: string): Line {
+    const line = lines.get(team) ?? { waiters: new Set(), tag: time, since: 0 };
+    lines.set(team, line);
+    return line;
+  }
+
+  function enter(team: string, line: Line): () => void {
     running += 1;
+    time = Math.max(time, line.tag);
+    line.tag = time + 1 / weightOf(team);
+    line.since = ++arrivals;
     let left = false;
     return () => {
       if (left) return;
@@ -42,41 +75,79 @@ export function createBudget(maxConcurrent: number, maxQueued: number): Budget {
     };
   }
 
+  /** Starts as many as may start, then waits for the pace where there is one. */
   function startNext(): void {
-    const next = queues.entries().next();
-    if (next.done || running >= maxConcurrent) return;
-    const [team, queue] = next.value;
-    const waiter = queue.values().next().value as Waiter;
-    remove(team, queue, waiter);
-    // The team goes to the end of the line for its next call.
-    if (queue.size > 0) {
-      queues.delete(team);
-      queues.set(team, queue);
+    while (queued > 0 && running < maxConcurrent()) {
+      const waitMs = paceMs();
+      if (waitMs > 0) {
+        wakeIn(waitMs);
+        return;
+      }
+      const [team, line] = first();
+      const waiter = line.waiters.values().next().value as Waiter;
+      remove(line, waiter);
+      waiter.start();
+      forgetRested(team);
     }
-    waiter.start();
   }
 
-  function remove(team: string, queue: Set<Waiter>, waiter: Waiter): void {
-    if (!queue.delete(waiter)) return;
-    queued -= 1;
-    if (queue.size === 0) queues.delete(team);
+  function wakeIn(ms: number): void {
+    if (alarm !== null) return;
+    alarm = setTimeout(() => {
+      alarm = null;
+      startNext();
+    }, ms).unref();
   }
 
-  function wait(team: string, signal: AbortSignal): Promise<() => void> {
+  function first(): [string, Line] {
+    const waiting = [...lines].filter(([, { waiters }]) => waiters.size > 0);
+    return waiting.reduce((best, one) => (isBefore(one[1], best[1]) ? one : best));
+  }
+
+  function remove(line: Line, waiter: Waiter): void {
+    if (line.waiters.delete(waiter)) queued -= 1;
+  }
+
+  /** A team that has had no more than its part is as good as new. */
+  function forgetRested(except: string): void {
+    for (const [team, { waiters, tag }] of lines)
+      if (team !== except && waiters.size === 0 && tag <= time) lines.delete(team);
+  }
+
+  /** Whoever fills the queue makes room for those who do not. @throws GatewayError when that is `line` itself */
+  function makeRoom(line: Line): void {
+    const longest = [...lines.values()].reduce((most, one) =>
+      one.waiters.size > most.waiters.size ? one : most,
+    );
+    const overloaded = new GatewayError('overloaded', { retryAfterS: 1 });
+    if (longest.waiters.size <= line.waiters.size + 1) throw overloaded;
+    const last = [...longest.waiters].at(-1) as Waiter;
+    remove(longest, last);
+    last.refuse(overloaded);
+  }
+
+  function wait(team: string, line: Line, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
-      const queue = queues.get(team) ?? new Set<Waiter>();
+      const stop = (error: unknown) => {
+        signal.removeEventListener('abort', giveUp);
+        reject(error);
+      };
       const giveUp = () => {
-        remove(team, queue, waiter);
-        reject(signal.reason);
+        remove(line, waiter);
+        stop(signal.reason);
       };
       const waiter: Waiter = {
         start: () => {
           signal.removeEventListener('abort', giveUp);
-          resolve(enter());
+          resolve(enter(team, line));
         },
+        refuse: stop,
       };
-      queue.add(waiter);
-      queues.set(team, queue);
+      if (line.waiters.size === 0) {
+        line.tag = Math.max(line.tag, time);
+        line.since = ++arrivals;
+      }
+      line.waiters.add(waiter);
       queued += 1;
       signal.addEventListener('abort', giveUp, { once: true });
     });
@@ -91,9 +162,19 @@ export function createBudget(maxConcurrent: number, maxQueued: number): Budget {
     },
     async acquire(team, signal) {
       signal.throwIfAborted();
-      if (running < maxConcurrent && queued === 0) return enter();
-      if (queued >= maxQueued) throw new GatewayError('overloaded', { retryAfterS: 1 });
-      return wait(team, signal);
+      const line = lineOf(team);
+      if (queued === 0 && running < maxConcurrent() && paceMs() <= 0) {
+        forgetRested(team);
+        return enter(team, line);
+      }
+      if (queued >= maxQueued) makeRoom(line);
+      const turn = wait(team, line, signal);
+      startNext();
+      return turn;
     },
   };
+}
+
+function isBefore(one: Line, other: Line): boolean {
+  return one.tag < other.tag || (one.tag === other.tag && one.since < other.since);
 }

@@ -1,7 +1,7 @@
 /**
  * The one client of the platform. Every call, report or pass-through, takes this way:
  *
- *   pause → budget → token → request → judge → (retry | pause | refuse the credential) → hand over
+ *   turn (turn.ts) → request → judge → (retry | pause | refuse the credential) → hand over
  */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -10,11 +10,13 @@ import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
 import { asGatewayError, GatewayError } from '../errors.js';
-import type { Budget } from './budget.js';
+import type { Circuit } from './circuit.js';
 import { startDeadline, within } from './deadline.js';
 import { asFailure, type Failure, outcomeOf } from './failure.js';
 import { type Headers, type InterpretRules, interpret, type Verdict } from './interpret.js';
+import type { Pace } from './pace.js';
 import type { Pause } from './pause.js';
+import { createTakeTurn, type Turn, type TurnOptions } from './turn.js';
 
 /** Where the token comes from. The client never keeps it. */
 export interface TokenSource {
@@ -88,12 +90,13 @@ export interface PlatformClient {
   send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T | null>;
 }
 
-export interface PlatformClientOptions {
+export interface PlatformClientOptions extends TurnOptions<ActiveToken> {
   readonly agent: Dispatcher;
   readonly rules: InterpretRules;
   readonly tokens: TokenSource;
-  readonly budget: Budget;
   readonly pause: Pause;
+  readonly circuit: Circuit;
+  readonly pace: Pace;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retry: { readonly attempts: number; readonly baseMs: number };
@@ -113,7 +116,8 @@ type Try<T> =
 type Again = 'never' | 'network' | 'token';
 
 export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
-  const { pause, budget, tokens, clock, logger, retry } = options;
+  const { pause, tokens, circuit, pace, clock, logger, retry } = options;
+  const takeTurn = createTakeTurn(options);
 
   async function send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T | null> {
     const deadline = startDeadline(call.timeoutMs, call.signal);
@@ -146,62 +150,74 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     consume: (response: Response) => Promise<T>,
     signal: AbortSignal,
   ): Promise<Try<T | null>> {
-    const { release, active, what } = await takeTurn(call, asked, signal);
-    if (what === null) return { value: null };
-    const startedMs = clock.monotonicMs();
-    const report = (outcome: CallReport['outcome'], status: number | null) => {
-      const durationMs = clock.monotonicMs() - startedMs;
-      const made: CallReport = { team: call.team, method: call.method, outcome, status, durationMs };
-      options.onCall(made);
-      call.onTry?.(made);
-    };
-    let response: Dispatcher.ResponseData | null = null;
-    let verdict: Verdict;
+    const turn = await takeTurn(call.team, asked, signal);
+    if (turn === null) return { value: null };
+    const attempt: Attempt = { turn, startedMs: null, response: null };
+    let ended: { readonly value: T } | NoAnswer;
     try {
-      response = await request(call, what, active.token, signal);
-      response.body.once('close', release);
-      const { statusCode: status, headers, body } = response;
-      verdict = interpret(status, headers, options.rules, clock.now());
-      if (verdict.kind === 'answer' || verdict.kind === 'rejected') {
-        const value = await consume({ status, headers, body, token: active.token, signal });
-        report(verdict.kind, status);
-        return { value };
-      }
-      report(verdict.kind, status);
-      letGo(response);
+      ended = await circuit.run(
+        () => converse(call, attempt, consume, signal),
+        (error) => saysPlatformIsIll(error, call, elapsedMs(attempt), signal),
+      );
     } catch (error) {
-      letGo(response);
-      release();
-      report(outcomeOf(error, signal), response?.statusCode ?? null);
-      const again = signal.aborted || error instanceof GatewayError ? 'never' : 'network';
-      return { error: asFailure(error, signal), again, waitMs: null };
+      letGo(attempt.response);
+      turn.release();
+      if (!(error instanceof NoAnswer)) return breakOff(error, call, attempt, signal);
+      ended = error;
     }
-    return judge(verdict, active, signal);
+    return ended instanceof NoAnswer ? judge(ended.verdict, turn.active, signal) : ended;
   }
 
-  /**
-   * A turn in the budget, the token to use it with, and the question. Whoever waited looks again whether there is a
-   * pause. Without token or question the turn goes to the next in line.
-   */
-  async function takeTurn(
+  /** Sends the request and reads the answer. @throws NoAnswer when the platform failed, or what broke it off */
+  async function converse<T>(
     call: Call,
-    asked: () => Promise<Asked | null>,
+    attempt: Attempt,
+    consume: (response: Response) => Promise<T>,
     signal: AbortSignal,
-  ): Promise<Turn> {
-    pause.check();
-    const release = await budget.acquire(call.team, signal).catch((error: unknown) => {
-      throw asFailure(error, signal);
-    });
+  ): Promise<{ readonly value: T } | NoAnswer> {
+    const { active, what, release } = attempt.turn;
+    attempt.startedMs = clock.monotonicMs();
+    pace.started();
     try {
-      pause.check();
-      const active = await within(signal, async () => tokens.current());
-      const what = await within(signal, asked);
-      if (what === null) release();
-      return { release, active, what };
-    } catch (error) {
-      release();
+      attempt.response = await request(call, what, active.token, signal);
+    } finally {
+      pace.ended(attempt.response?.headers ?? null);
+    }
+    const { statusCode: status, headers, body } = attempt.response;
+    body.once('close', release);
+    const verdict = interpret(status, headers, options.rules, clock.now());
+    if (verdict.kind === 'answer' || verdict.kind === 'rejected') {
+      const value = await consume({ status, headers, body, token: active.token, signal });
+      report(call, attempt, verdict.kind);
+      return { value };
+    }
+    report(call, attempt, verdict.kind);
+    letGo(attempt.response);
+    const none = new NoAnswer(verdict);
+    if (verdict.kind === 'failed') throw none;
+    return none;
+  }
+
+  function breakOff(error: unknown, call: Call, attempt: Attempt, signal: AbortSignal): Try<never> {
+    if (attempt.startedMs === null) {
+      options.shares.putBack(call.team);
       throw asGatewayError(error);
     }
+    report(call, attempt, outcomeOf(error, signal));
+    const again = signal.aborted || error instanceof GatewayError ? 'never' : 'network';
+    return { error: asFailure(error, signal), again, waitMs: null };
+  }
+
+  function report(call: Call, attempt: Attempt, outcome: CallReport['outcome']): void {
+    const { team, method } = call;
+    const status = attempt.response?.statusCode ?? null;
+    const made: CallReport = { team, method, outcome, status, durationMs: elapsedMs(attempt) };
+    options.onCall(made);
+    call.onTry?.(made);
+  }
+
+  function elapsedMs({ startedMs }: Attempt): number {
+    return startedMs === null ? 0 : clock.monotonicMs() - startedMs;
   }
 
   function request(
@@ -229,7 +245,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   }
 
   async function judge(
-    verdict: Exclude<Verdict, { kind: 'answer' | 'rejected' }>,
+    verdict: NoAnswer['verdict'],
     active: ActiveToken,
     signal: AbortSignal,
   ): Promise<Try<never>> {
@@ -268,18 +284,40 @@ function onceAsked(request: Call['request']): () => Promise<Asked | null> {
   };
 }
 
-interface Turn {
-  readonly release: () => void;
-  readonly active: ActiveToken;
-  /** Null when nothing is left to be asked. */
-  readonly what: Asked | null;
+/** One try under way. */
+interface Attempt {
+  readonly turn: Turn<ActiveToken, Asked>;
+  /** Null while it was not sent. */
+  startedMs: number | null;
+  response: Dispatcher.ResponseData | null;
+}
+
+/** The platform answered, with nothing to hand over. */
+class NoAnswer extends Error {
+  constructor(readonly verdict: Exclude<Verdict, { kind: 'answer' | 'rejected' }>) {
+    super(verdict.kind);
+  }
+}
+
+/**
+ * Not what the caller broke off, nor a time-out most of which was spent on waiting for a turn, nor a body that breaks
+ * off on its way from the caller.
+ */
+function saysPlatformIsIll(error: unknown, call: Call, elapsedMs: number, signal: AbortSignal): boolean {
+  if (error instanceof NoAnswer) return true;
+  const failure = outcomeOf(error, signal);
+  if (failure === 'timeout') return elapsedMs >= call.timeoutMs / 2;
+  return failure === 'network' && !streams(call);
 }
 
 /** A body that streams is gone after the first try. */
-function mayRepeat({ kind, request }: Call, kinds: readonly Call['kind'][]): boolean {
+function mayRepeat(call: Call, kinds: readonly Call['kind'][]): boolean {
+  return kinds.includes(call.kind) && !streams(call);
+}
+
+function streams({ request }: Call): boolean {
   const body = typeof request === 'function' ? null : request.body;
-  const isStream = typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
-  return kinds.includes(kind) && !isStream;
+  return typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
 }
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {

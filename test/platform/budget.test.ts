@@ -40,7 +40,7 @@ describe('the budget', () => {
   it('never runs more than the limit, never loses a turn, never leaves one idle, whatever happens when', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.nat(4), steps, async (limit, maxQueued, script) => {
-        const budget = createBudget(limit, maxQueued);
+        const budget = createBudget({ maxConcurrent: () => limit, maxQueued });
         const asks: Ask[] = [];
         const ask = (team: string, aborted: boolean): void => {
           const one: Ask = { team, controller: new AbortController(), state: 'waiting', release: () => {} };
@@ -91,8 +91,8 @@ describe('the budget', () => {
     );
   });
 
-  it('gives turns in the order asked within a team, and by turns between teams', async () => {
-    const budget = createBudget(1, 100);
+  it('gives turns in the order asked within a team, and first to the team that had fewest', async () => {
+    const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 100 });
     const first = await budget.acquire('a', patient());
     const order: string[] = [];
     const releases: (() => void)[] = [];
@@ -106,48 +106,151 @@ describe('the budget', () => {
     first();
     for (let turn = 0; turn < 7; turn++) {
       await settle();
-      // Somebody who comes late waits for one turn of each other team at most.
+      // Somebody who comes late goes before those who have had more.
       if (order.at(-1) === 'b1') void wait('d1');
       releases.shift()?.();
     }
     await settle();
-    expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'd1', 'c2', 'a3', 'a4'].slice(0, order.length));
-    expect(order).toHaveLength(8);
+    // The call that ran first was of team a.
+    expect(order).toEqual(['b1', 'c1', 'd1', 'a1', 'c2', 'a2', 'a3', 'a4']);
   });
 
-  it("puts a team's single call behind at most one call of each other, however many those have", async () => {
+  it("lets a team's single calls, one after the other, wait for one turn of a flood at most", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 1, max: 50 }),
-        fc.integer({ min: 1, max: 5 }),
-        async (flood, teams) => {
-          const budget = createBudget(1, 1000);
-          const held = await budget.acquire('first', patient());
-          let before = 0;
-          let reached = false;
-          for (let team = 0; team < teams; team++) {
-            for (let call = 0; call < flood; call++) {
-              void budget.acquire(`team-${team}`, patient()).then((release) => {
-                if (!reached) before += 1;
-                release();
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 10, max: 100 }),
+        fc.array(fc.nat(5), { minLength: 1, maxLength: 5 }),
+        async (limit, flood, pauses) => {
+          const budget = createBudget({ maxConcurrent: () => limit, maxQueued: 1000 });
+          const running: (() => void)[] = [];
+          const started = { flood: 0, single: 0 };
+          const ask = (team: keyof typeof started) =>
+            budget.acquire(team, patient()).then((release) => {
+              started[team] += 1;
+              running.push(release);
+            });
+          for (let call = 0; call < flood; call++) void ask('flood');
+          await settle();
+          for (const pause of pauses) {
+            for (let ended = 0; ended < pause; ended++) running.shift()?.();
+            await settle();
+            const before = started.single;
+            void ask('single');
+            running.shift()?.();
+            await settle();
+            // Where it had the turn before, the flood has the one that was free.
+            if (started.single === before) running.shift()?.();
+            await settle();
+            expect(started.single).toBe(before + 1);
+          }
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('gives turns by weight, whoever asked more', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 5 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (weights, limit) => {
+          const budget = createBudget({
+            maxConcurrent: () => limit,
+            maxQueued: 100_000,
+            weightOf: (team) => weights[Number(team)] as number,
+          });
+          const turns = weights.map(() => 0);
+          const running: (() => void)[] = [];
+          const rounds = 20;
+          for (const team of weights.keys()) {
+            for (let call = 0; call < 10 * rounds; call++) {
+              void budget.acquire(String(team), patient()).then((release) => {
+                turns[team] = (turns[team] as number) + 1;
+                running.push(release);
               });
             }
           }
-          const single = budget.acquire('single', patient()).then((release) => {
-            reached = true;
-            release();
-          });
-          held();
-          await single;
-          expect(before).toBeLessThanOrEqual(teams);
+          const sum = weights.reduce((total, weight) => total + weight, 0);
+          await settle();
+          for (let ended = 0; ended < rounds * sum; ended++) {
+            running.shift()?.();
+            await settle();
+          }
+          for (const [team, weight] of weights.entries())
+            expect(Math.abs((turns[team] as number) - weight * rounds)).toBeLessThanOrEqual(
+              weight + limit + 1,
+            );
         },
       ),
-      { numRuns: 50 },
+      { numRuns: 15 },
+    );
+  });
+
+  it('keeps to the limit of the moment: as replicas come and go, it is another', async () => {
+    let limit = 3;
+    const budget = createBudget({ maxConcurrent: () => limit, maxQueued: 100 });
+    const releases: (() => void)[] = [];
+    for (let call = 0; call < 10; call++)
+      void budget.acquire('a', patient()).then((release) => releases.push(release));
+    await settle();
+    expect(budget.running).toBe(3);
+    limit = 1;
+    releases.shift()?.();
+    releases.shift()?.();
+    await settle();
+    expect(budget.running).toBe(1);
+    limit = 5;
+    releases.shift()?.();
+    await settle();
+    expect(budget).toMatchObject({ running: 5, queued: 2 });
+  });
+
+  it('starts no call before its pace allows, and then by itself', async () => {
+    let waitMs = 1;
+    const budget = createBudget({ maxConcurrent: () => 2, maxQueued: 10, paceMs: () => waitMs });
+    const order: string[] = [];
+    const first = budget.acquire('a', patient()).then(() => order.push('a'));
+    const second = budget.acquire('b', patient()).then(() => order.push('b'));
+    await settle();
+    expect([budget.running, budget.queued]).toEqual([0, 2]);
+    waitMs = 0;
+    await Promise.all([first, second]);
+    expect(order).toEqual(['a', 'b']);
+  });
+
+  it('refuses the newest of the team that fills the queue, not the one that comes late', async () => {
+    const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 4 });
+    const release = await budget.acquire('flood', patient());
+    const outcomes = new Map<string, string>();
+    const ask = (name: string) =>
+      void budget.acquire(name.replace(/\d/, ''), patient()).then(
+        (done) => {
+          outcomes.set(name, 'turn');
+          done();
+        },
+        (error: Error & { code: string }) => outcomes.set(name, error.code),
+      );
+    for (const name of ['flood1', 'flood2', 'flood3', 'flood4', 'flood5', 'late1', 'late2', 'late3'])
+      ask(name);
+    await settle();
+    expect(budget.queued).toBe(4);
+    expect(Object.fromEntries(outcomes)).toEqual({
+      flood5: 'overloaded',
+      flood4: 'overloaded',
+      flood3: 'overloaded',
+      late3: 'overloaded',
+    });
+    release();
+    await settle();
+    expect(['flood1', 'flood2', 'late1', 'late2'].map((name) => outcomes.get(name))).toEqual(
+      Array(4).fill('turn'),
     );
   });
 
   it('refuses beyond the queue, and says when to come again', async () => {
-    const budget = createBudget(1, 1);
+    const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 1 });
     const release = await budget.acquire('a', patient());
     const waiting = budget.acquire('b', patient());
     await expect(budget.acquire('c', patient())).rejects.toMatchObject({
@@ -161,7 +264,7 @@ describe('the budget', () => {
   });
 
   it('lets nobody in before those who wait', async () => {
-    const budget = createBudget(1, 10);
+    const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 10 });
     const release = await budget.acquire('a', patient());
     const order: string[] = [];
     void budget.acquire('a', patient()).then((done) => {
@@ -178,7 +281,7 @@ describe('the budget', () => {
   });
 
   it('forgets a waiter who gave up, and a turn given back twice counts once', async () => {
-    const budget = createBudget(1, 10);
+    const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 10 });
     const release = await budget.acquire('a', patient());
     const gone = new AbortController();
     const waiting = budget.acquire('b', gone.signal);

@@ -15,6 +15,7 @@ import { createPause, type Pause } from '../../src/platform/pause.js';
 import { readBody } from '../../src/platform/read-body.js';
 import { createRecordedLog, type RecordedLog } from '../support/recorded-log.js';
 import { createTestClock, type TestClock } from '../support/test-clock.js';
+import { unlimited } from '../support/unlimited.js';
 
 export const TOKEN = 'the-platform-token';
 
@@ -38,6 +39,8 @@ export interface HarnessOptions {
   readonly attempts?: number;
   readonly baseMs?: number;
   readonly loginPaths?: readonly string[];
+  /** In place of what holds nothing up. */
+  readonly between?: Partial<ReturnType<typeof unlimited>>;
 }
 
 /** The client as the gateway makes it, in front of a platform of the test. */
@@ -48,7 +51,10 @@ export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harne
   const refused: string[] = [];
   const agent = new Agent({ connections: 16, headersTimeout: 0, bodyTimeout: 0 });
   onTestFinished(() => agent.destroy());
-  const budget = createBudget(options.maxConcurrent ?? 8, options.maxQueued ?? 100);
+  const budget = createBudget({
+    maxConcurrent: () => options.maxConcurrent ?? 8,
+    maxQueued: options.maxQueued ?? 100,
+  });
   const pause = createPause(clock, 900_000);
   const client = createPlatformClient({
     agent,
@@ -60,6 +66,8 @@ export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harne
         return options.tokens?.refused?.(id) ?? false;
       },
     },
+    ...unlimited(),
+    ...options.between,
     budget,
     pause,
     clock: { ...createClock(), now: clock.now },

@@ -1,9 +1,12 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { createClock } from '../../src/clock.js';
 import { GatewayError } from '../../src/errors.js';
+import { createCircuit } from '../../src/platform/circuit.js';
+import { createPace } from '../../src/platform/pace.js';
 import { deadUrl, startHttpPlatform, startTcpPlatform } from '../support/broken-platform.js';
-import { createHarness, READ, TOKEN } from './client-harness.js';
+import { createHarness, READ, readText, TOKEN } from './client-harness.js';
 
 /** Answers one after the other; the last one for ever. */
 function script(...answers: ((response: ServerResponse) => void)[]): RequestListener {
@@ -270,7 +273,7 @@ describe('the deadline', () => {
     const gone = new AbortController();
     const holding = ask({ signal: gone.signal }).catch((error: unknown) => error);
     while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
-    await expect(ask({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'upstream_timeout', status: 504 });
+    await expect(ask({ timeoutMs: 500 })).rejects.toMatchObject({ code: 'upstream_timeout', status: 504 });
     expect(seen).toHaveLength(1);
     expect(budget.queued).toBe(0);
     gone.abort();
@@ -409,7 +412,7 @@ describe('a refused token', () => {
 
   it('holds no turn while another is sought', async () => {
     const { url } = await startHttpPlatform(script(status(401), OK));
-    let healed = (_is: boolean) => {};
+    let healed: ((is: boolean) => void) | null = null;
     const { ask, budget } = createHarness(url, {
       maxConcurrent: 1,
       tokens: {
@@ -420,9 +423,9 @@ describe('a refused token', () => {
       },
     });
     const asking = ask();
-    while (budget.running === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    const heal = await vi.waitUntil(() => healed);
     await settled(budget);
-    healed(true);
+    heal(true);
     expect((await asking).text).toBe('fine');
   });
 
@@ -478,14 +481,14 @@ describe('the budget of calls', () => {
     const { url, seen } = await startHttpPlatform((_request, response) => void answers.push(response));
     const { ask, budget } = createHarness(url, { maxConcurrent: 1, maxQueued: 3 });
     const asking = ['/a1', '/a2', '/a3', '/b1'].map((target) => ask({ target, team: target.charAt(1) }));
-    await expect(ask({ team: 'c' })).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(ask({ team: 'a' })).rejects.toMatchObject({ code: 'overloaded' });
     for (let call = 0; call < 4; call++) {
       while (answers.length <= call) await new Promise((resolve) => setTimeout(resolve, 1));
       expect(budget.running).toBe(1);
       answers[call]?.end('fine');
     }
     await Promise.all(asking);
-    expect(seen.map(({ url: target }) => target)).toEqual(['/a1', '/a2', '/b1', '/a3']);
+    expect(seen.map(({ url: target }) => target)).toEqual(['/a1', '/b1', '/a2', '/a3']);
     await settled(budget);
   });
 
@@ -525,5 +528,120 @@ describe('the budget of calls', () => {
     await settled(budget);
     expect(budget.queued).toBe(0);
     expect(most).toBeLessThanOrEqual(4 + 1);
+  });
+});
+
+describe('the circuit around calls', () => {
+  const ILL: [string, RequestListener, number][] = [
+    ['500', script(status(500)), 500],
+    ['503', script(status(503)), 503],
+    ['408', script(status(408)), 408],
+    ['a reset', script(reset), 0],
+  ];
+  it.each(ILL)('opens on %s, and then nothing is sent', async (_, listener) => {
+    const { url, seen } = await startHttpPlatform(listener);
+    const circuit = createCircuit({ failures: 3, openMs: 60_000 });
+    const { ask, budget } = createHarness(url, { attempts: 0, between: { circuit } });
+    for (let call = 0; call < 3; call++)
+      await expect(ask()).rejects.toMatchObject({ code: expect.stringMatching(/upstream_(error|timeout)/) });
+    await expect(ask()).rejects.toMatchObject({ code: 'upstream_circuit_open', status: 503 });
+    await expect(ask({ method: 'POST', kind: 'write' })).rejects.toMatchObject({
+      code: 'upstream_circuit_open',
+    });
+    expect(seen).toHaveLength(3);
+    await settled(budget);
+  });
+
+  it('opens on time-outs of the platform, not on those of a wait for a turn', async () => {
+    const { url, seen } = await startHttpPlatform(() => {});
+    const circuit = createCircuit({ failures: 1, openMs: 60_000 });
+    const { ask, budget } = createHarness(url, { maxConcurrent: 1, between: { circuit } });
+    const release = await budget.acquire('other', new AbortController().signal);
+    const late = ask({ timeoutMs: 2000 });
+    setTimeout(release, 1400);
+    await expect(late).rejects.toMatchObject({ code: 'upstream_timeout' });
+    expect([seen.length, circuit.isOpen]).toEqual([1, false]);
+    await expect(ask({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'upstream_timeout' });
+    expect(circuit.isOpen).toBe(true);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['404', script(status(404))],
+    ['401', script(status(401))],
+    ['429', script(status(429, { 'retry-after': '0' }))],
+    ['a redirect', script(status(302, { location: '/elsewhere' }))],
+  ])('stays closed on %s', async (_, listener) => {
+    const { url } = await startHttpPlatform(listener);
+    const circuit = createCircuit({ failures: 1, openMs: 60_000 });
+    const { ask } = createHarness(url, { between: { circuit } });
+    for (let call = 0; call < 3; call++) await ask().catch((error: GatewayError) => error);
+    expect(circuit.isOpen).toBe(false);
+  });
+
+  it('stays closed on a caller who goes, a body that breaks off on its way, and an answer that is of no use', async () => {
+    const { url } = await startHttpPlatform((request, response) => {
+      request.resume();
+      if (request.url === '/odd') response.end('odd');
+    });
+    const circuit = createCircuit({ failures: 1, openMs: 60_000 });
+    const { ask, client } = createHarness(url, { between: { circuit } });
+    const caller = new AbortController();
+    const gone = ask({ signal: caller.signal });
+    setTimeout(() => caller.abort(new GatewayError('invalid_request')), 20);
+    await expect(gone).rejects.toMatchObject({ code: 'invalid_request' });
+    const body = new Readable({ read: () => {} });
+    body.push('half');
+    setTimeout(() => body.destroy(new Error('the caller broke off')), 20);
+    await expect(ask({ method: 'PUT', kind: 'write', body })).rejects.toMatchObject({
+      code: 'upstream_error',
+    });
+    const odd = client.send({ ...READ, request: { target: '/odd' } }, async () => {
+      throw new GatewayError('upstream_invalid_response');
+    });
+    await expect(odd).rejects.toMatchObject({ code: 'upstream_invalid_response' });
+    expect(circuit.isOpen).toBe(false);
+  });
+});
+
+describe('what a call is charged', () => {
+  it('is each try of it, and nothing for what was not sent', async () => {
+    const { url } = await startHttpPlatform(script(status(503), status(503), OK));
+    let charged = 0;
+    const shares = {
+      async take() {
+        charged += 1;
+      },
+      putBack() {
+        charged -= 1;
+      },
+    };
+    const { ask, client } = createHarness(url, { attempts: 2, between: { shares } });
+    await ask();
+    expect(charged).toBe(3);
+    expect(await client.send({ ...READ, request: async () => null }, readText)).toBeNull();
+    expect(charged).toBe(3);
+  });
+});
+
+describe('the rate that the platform shows', () => {
+  it('is learned from every answer, a refusal too', async () => {
+    const { url } = await startHttpPlatform(
+      script(
+        status(
+          200,
+          { 'x-ratelimit-limit': '40', 'x-ratelimit-remaining': '10', 'x-ratelimit-reset': '20' },
+          'fine',
+        ),
+        status(404, { 'x-ratelimit-limit': '40', 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': '20' }),
+      ),
+    );
+    const pace = createPace(createClock(), () => 1);
+    const { ask } = createHarness(url, { between: { pace } });
+    await ask();
+    expect(pace.waitMs()).toBeGreaterThan(1000);
+    expect(pace.waitMs()).toBeLessThanOrEqual(2000);
+    await ask();
+    expect(pace.waitMs()).toBeGreaterThan(3000);
+    expect(pace.waitMs()).toBeLessThanOrEqual(4000);
   });
 });

@@ -9,7 +9,6 @@ const NOTHING: Claims = {
   accounts: [],
   accountFields: ['advertiserId', 'userId'],
   rangeDays: null,
-  rangeParam: 'dateTo',
 };
 const named = (...values: string[]): Partial<Claims> => ({
   namesAccount: true,

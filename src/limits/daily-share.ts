@@ -1,0 +1,55 @@
+/** How many platform calls a team may cause a day, by UTC, shared by all replicas. */
+import type { Team } from '../auth/team.js';
+import type { Clock } from '../clock.js';
+import { GatewayError } from '../errors.js';
+import type { Shares } from '../platform/turn.js';
+import type { Allowances, Bucket } from './allowance.js';
+
+export interface DailyStanding {
+  readonly left: number;
+  /** ISO time at which the whole share is there again. */
+  readonly resetsAt: string;
+}
+
+export interface DailyShares extends Shares {
+  /** What is left of a team's share, as far as the store can be asked. */
+  standing(team: Team): Promise<DailyStanding>;
+}
+
+const DAY_MS = 86_400_000;
+
+/** @param teamOf undefined for what is no team, such as the gateway's own calls: they are not counted */
+export function createDailyShares(
+  allowances: Pick<Allowances, 'take' | 'putBack' | 'refresh'>,
+  teamOf: (id: string) => Team | undefined,
+  clock: Clock,
+): DailyShares {
+  const resetMs = () => (Math.floor(clock.now() / DAY_MS) + 1) * DAY_MS;
+  const bucketOf = ({ id, limits }: Team): Bucket => ({
+    key: `calls:${id}:${new Date(clock.now()).toISOString().slice(0, 10)}`,
+    capacity: limits.upstreamCallsPerDay,
+    refillPerMs: 0,
+    // Longer than a day, for its day may be anywhere from here to there on the clocks of others.
+    ttlMs: 2 * DAY_MS,
+  });
+  const exhausted = ({ limits }: Team) =>
+    new GatewayError('upstream_budget_exhausted', {
+      detail: `The team's ${limits.upstreamCallsPerDay} platform calls of this day (UTC) are used up; cached reports go on being served.`,
+      retryAfterS: Math.max(1, Math.ceil((resetMs() - clock.now()) / 1000)),
+    });
+
+  return {
+    async take(id) {
+      const team = teamOf(id);
+      if (team !== undefined && (await allowances.take(bucketOf(team))) !== null) throw exhausted(team);
+    },
+    putBack(id) {
+      const team = teamOf(id);
+      if (team !== undefined) allowances.putBack(bucketOf(team));
+    },
+    async standing(team) {
+      const { left } = await allowances.refresh(bucketOf(team));
+      return { left, resetsAt: new Date(resetMs()).toISOString() };
+    },
+  };
+}

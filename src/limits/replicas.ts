@@ -1,0 +1,73 @@
+/**
+ * How many processes serve requests just now, and which part of a limit is this one's.
+ *
+ * Real time, never the movable clock: a process is there or it is not.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Presence } from '../store/port.js';
+
+export interface Replicas {
+  /** Processes last seen to serve requests, at least 1. While the store is away the last count stays. */
+  readonly count: number;
+  /**
+   * This process's part of a whole number, at least 1. The parts of all replicas add up to `whole`, where that is no
+   * less than their count.
+   */
+  share(whole: number): number;
+  /** Says from now on that this process serves requests. The first count is there when it resolves. */
+  join(): Promise<void>;
+  /** Stops counting and, where it has joined, says that it is gone. */
+  leave(): Promise<void>;
+}
+
+export interface ReplicasOptions {
+  readonly presence: Presence;
+  readonly logger: Logger;
+  readonly beatMs?: number;
+  /** How long a process that was killed is still counted. */
+  readonly lapseMs?: number;
+}
+
+export function createReplicas(options: ReplicasOptions): Replicas {
+  const { presence, logger, beatMs = 1000, lapseMs = 5000 } = options;
+  const id = randomUUID();
+  let joined = false;
+  let [count, rank] = [1, 0];
+
+  async function look(): Promise<void> {
+    try {
+      if (joined) await presence.beat(id, String(process.pid), lapseMs);
+      const ids = (await presence.list()).map((one) => one.id);
+      count = Math.max(1, ids.length);
+      rank = Math.max(0, ids.indexOf(id));
+    } catch (error) {
+      logger.debug({ err: error }, 'the replicas could not be counted; the last count stays');
+    }
+  }
+
+  let looking = look();
+  const timer = setInterval(() => {
+    looking = look();
+  }, beatMs).unref();
+
+  return {
+    get count() {
+      return count;
+    },
+    share: (whole) => Math.max(1, Math.floor(whole / count) + (rank < whole % count ? 1 : 0)),
+    async join() {
+      joined = true;
+      await looking;
+      await look();
+    },
+    async leave() {
+      clearInterval(timer);
+      await looking;
+      if (!joined) return;
+      await presence.leave(id).catch((error: unknown) => {
+        logger.debug({ err: error }, 'the store could not be told that this replica leaves');
+      });
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * What a team may ask of the gateway: so many requests a minute, shared by all replicas, and so many at once.
+ *
+ * A minute's requests may come together; after that one comes back every minute / limit (the generic cell rate
+ * algorithm, whose burst is the limit). How many may run at once is split among the replicas.
+ */
+import type { Team } from '../auth/team.js';
+import { GatewayError } from '../errors.js';
+import type { Allowances, Bucket } from './allowance.js';
+import type { Replicas } from './replicas.js';
+
+export interface RateStanding {
+  /** Requests a minute. */
+  readonly limit: number;
+  readonly left: number;
+  /** Seconds until all of them are there again or, where none is left, until there is one. */
+  readonly resetS: number;
+}
+
+export interface TeamLimits {
+  /**
+   * Charges a request to its team.
+   * @param whenOver told what to call when the request is over; it may be called more than once
+   * @throws GatewayError `rate_limited`
+   */
+  enter(team: Team, whenOver: (leave: () => void) => void): Promise<void>;
+  /** Without asking the store. */
+  rate(team: Team): RateStanding;
+  /** Further requests of the team that this replica would let in now. */
+  concurrencyLeft(team: Team): number;
+}
+
+const MINUTE_MS = 60_000;
+
+export function createTeamLimits(
+  allowances: Pick<Allowances, 'take' | 'look'>,
+  replicas: Pick<Replicas, 'share'>,
+): TeamLimits {
+  const running = new Map<string, number>();
+
+  function begin({ id, limits }: Team): () => void {
+    const count = running.get(id) ?? 0;
+    const most = replicas.share(limits.maxConcurrent);
+    if (count >= most) {
+      throw new GatewayError('rate_limited', {
+        detail: `The team has as many requests under way as it may (${limits.maxConcurrent} at once).`,
+        retryAfterS: 1,
+      });
+    }
+    running.set(id, count + 1);
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      const left = (running.get(id) ?? 1) - 1;
+      if (left === 0) running.delete(id);
+      else running.set(id, left);
+    };
+  }
+
+  return {
+    async enter(team, whenOver) {
+      const leave = begin(team);
+      whenOver(leave);
+      const waitMs = await allowances.take(bucketOf(team));
+      if (waitMs === null) return;
+      leave();
+      throw new GatewayError('rate_limited', {
+        detail: `The team's ${team.limits.requestsPerMinute} requests a minute are used up.`,
+        retryAfterS: Math.ceil(waitMs / 1000),
+      });
+    },
+    rate(team) {
+      const { left, nextInMs } = allowances.look(bucketOf(team));
+      const limit = team.limits.requestsPerMinute;
+      const fullInMs = ((limit - left) * MINUTE_MS) / limit;
+      return { limit, left, resetS: Math.max(1, Math.ceil((left === 0 ? nextInMs : fullInMs) / 1000)) };
+    },
+    concurrencyLeft: ({ id, limits }) =>
+      Math.max(0, replicas.share(limits.maxConcurrent) - (running.get(id) ?? 0)),
+  };
+}
+
+function bucketOf({ id, limits: { requestsPerMinute } }: Team): Bucket {
+  return {
+    key: `requests:${id}`,
+    capacity: requestsPerMinute,
+    refillPerMs: requestsPerMinute / MINUTE_MS,
+    ttlMs: 2 * MINUTE_MS,
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * A platform that fails again and again is left alone for a while; then one call tries whether it is back.
+ *
+ * Only what says that the platform itself is ill counts: a 5xx or 408, a broken connection, a time-out. Each replica
+ * judges for itself. Real time, never the movable clock.
+ */
+import { BrokenCircuitError, CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
+import { GatewayError } from '../errors.js';
+
+export interface Circuit {
+  /** @throws GatewayError `upstream_circuit_open` while the platform is left alone, or another call is trying it */
+  check(): void;
+  /**
+   * Makes a call and learns from it.
+   * @param isFailure whether what was thrown says that the platform is ill
+   * @throws what `call` throws; GatewayError `upstream_circuit_open` when it opened since it was checked: then `call`
+   *   was not called
+   */
+  run<T>(call: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T>;
+  readonly isOpen: boolean;
+  /** Milliseconds until a call may try the platform again; 0 when the circuit is closed. */
+  leftMs(): number;
+}
+
+export interface CircuitOptions {
+  /** Failures in a row that open it. */
+  readonly failures: number;
+  /** How long the platform is left alone. */
+  readonly openMs: number;
+}
+
+/** Carries what the caller of `run` thinks of an error to the breaker's own filter. */
+class Judged extends Error {
+  constructor(
+    readonly thrown: unknown,
+    readonly isFailure: boolean,
+  ) {
+    super('judged');
+  }
+}
+
+export function createCircuit({ failures, openMs }: CircuitOptions): Circuit {
+  const policy = circuitBreaker(
+    // A try that tells nothing, such as one whose caller has gone, does not show that the platform is back.
+    handleWhen((error) => (error as Judged).isFailure || policy.state === CircuitState.HalfOpen),
+    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: openMs },
+  );
+  let opensAgainAt = 0;
+  policy.onBreak(() => {
+    opensAgainAt = Date.now() + openMs;
+  });
+  const isOpen = () => policy.state !== CircuitState.Closed;
+  const leftMs = () => (isOpen() ? Math.max(0, opensAgainAt - Date.now()) : 0);
+
+  const refusal = () =>
+    new GatewayError('upstream_circuit_open', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
+
+  return {
+    check() {
+      if (policy.state === CircuitState.HalfOpen || leftMs() > 0) throw refusal();
+    },
+    leftMs,
+    get isOpen() {
+      return isOpen();
+    },
+    async run(call, isFailure) {
+      try {
+        return await policy.execute(() =>
+          call().catch((error: unknown) => {
+            throw new Judged(error, isFailure(error));
+          }),
+        );
+      } catch (error) {
+        if (error instanceof BrokenCircuitError) throw refusal();
+        throw error instanceof Judged ? error.thrown : error;
+      }
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Circuit, createCircuit } from '../../src/platform/circuit.js';
+
+const OPEN_MS = 10_000;
+const ill = () => true;
+const fine = async () => 'fine';
+const fails = async () => {
+  throw new Error('ill');
+};
+
+// The library reads the machine's clock.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+const advance = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+async function fail(circuit: Circuit, times: number): Promise<void> {
+  for (let call = 0; call < times; call++) await expect(circuit.run(fails, ill)).rejects.toThrow('ill');
+}
+
+const refused = (retryAfterS: number) =>
+  expect.objectContaining({
+    code: 'upstream_circuit_open',
+    status: 503,
+    options: expect.objectContaining({ retryAfterS }),
+  });
+
+describe('the circuit', () => {
+  it('opens after so many failures in a row, and no others', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.constantFrom('fine' as const, 'ill' as const, 'says nothing' as const), {
+          maxLength: 40,
+        }),
+        async (failures, script) => {
+          const circuit = createCircuit({ failures, openMs: OPEN_MS });
+          let row = 0;
+          for (const step of script) {
+            if (circuit.isOpen) break;
+            if (step === 'fine') row = 0;
+            if (step === 'ill') row += 1;
+            const call = step === 'fine' ? fine : fails;
+            await circuit
+              .run(call, () => step === 'ill')
+              .catch((error: Error) => expect(error.message).toBe('ill'));
+            expect(circuit.isOpen).toBe(row >= failures);
+          }
+        },
+      ),
+    );
+  });
+
+  it('refuses calls while it is open, and says for how long', async () => {
+    const circuit = createCircuit({ failures: 3, openMs: OPEN_MS });
+    circuit.check();
+    expect(circuit.leftMs()).toBe(0);
+    await fail(circuit, 3);
+    expect(circuit.check).toThrow(refused(10));
+    await expect(circuit.run(fine, ill)).rejects.toEqual(refused(10));
+    advance(8500);
+    expect([circuit.isOpen, circuit.leftMs()]).toEqual([true, 1500]);
+    expect(circuit.check).toThrow(refused(2));
+  });
+
+  it('lets one call try, and closes when that succeeds', async () => {
+    const circuit = createCircuit({ failures: 1, openMs: OPEN_MS });
+    await fail(circuit, 1);
+    advance(OPEN_MS);
+    circuit.check();
+    let answer = (_: string) => {};
+    const probe = circuit.run(() => new Promise<string>((resolve) => (answer = resolve)), ill);
+    expect(circuit.check).toThrow(refused(1));
+    expect(circuit.isOpen).toBe(true);
+    await sleep(0);
+    answer('back');
+    expect(await probe).toBe('back');
+    expect(circuit.isOpen).toBe(false);
+    circuit.check();
+    await fail(circuit, 1);
+    expect(circuit.check).toThrow(refused(10));
+  });
+
+  it('opens again when the try fails, or tells nothing', async () => {
+    for (const isFailure of [true, false]) {
+      const circuit = createCircuit({ failures: 1, openMs: OPEN_MS });
+      await fail(circuit, 1);
+      advance(OPEN_MS);
+      await expect(circuit.run(fails, () => isFailure)).rejects.toThrow('ill');
+      expect(circuit.check).toThrow(refused(10));
+      advance(OPEN_MS);
+      expect(await circuit.run(fine, ill)).toBe('fine');
+      expect(circuit.isOpen).toBe(false);
+    }
+  });
+});
