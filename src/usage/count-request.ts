@@ -1,0 +1,42 @@
+/** What one answered request adds to its team's usage. Pure. */
+import type { Outcome } from '../outcome.js';
+import type { Trace } from '../telemetry/trace.js';
+import type { UsageField } from './usage-day.js';
+
+/** Collapsed ones waited for the platform as misses do. */
+const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
+  hit: 'hits',
+  stale: 'stale',
+  'stale-if-error': 'stale',
+  miss: 'misses',
+  refresh: 'misses',
+  collapsed: 'misses',
+};
+
+/** The gateway's own refusals for having asked too much. */
+const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
+
+export type Answered = Pick<
+  Trace,
+  'outcome' | 'code' | 'rows' | 'platformCalls' | 'plainCalls' | 'bytesOut'
+> & { readonly status: number };
+
+/** @returns fields that grow, with how much; the tries of platform calls are counted where they are made */
+export function countRequest(answered: Answered): ReadonlyMap<UsageField, number> {
+  const { outcome, code, status, rows, plainCalls, platformCalls, bytesOut } = answered;
+  const counts = new Map<UsageField, number>([['requests', 1]]);
+  const add = (field: UsageField, by: number) => {
+    if (by > 0) counts.set(field, by);
+  };
+  const limited = LIMITED.includes(code);
+  if (limited) add('rateLimited', 1);
+  else if (status >= 400) add('errors', 1);
+  const kind = outcome === null ? undefined : FIELD_OF[outcome];
+  if (kind !== undefined) {
+    add(kind, 1);
+    add('rows', rows);
+    add('upstreamCallsSaved', plainCalls - platformCalls);
+  }
+  add('bytesOut', bytesOut);
+  return counts;
+}

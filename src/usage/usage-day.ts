@@ -1,0 +1,58 @@
+/** What is counted of a team on a day, and where it is kept. Pure. */
+import type { TallyAdd, TallyRaise } from '../store/port.js';
+
+/** In the order in which they are shown; docs/operations.md says what each one is. */
+export const USAGE_FIELDS = [
+  'requests',
+  'hits',
+  'stale',
+  'misses',
+  'upstreamCalls',
+  'upstreamCallsSaved',
+  'rows',
+  'bytesOut',
+  'errors',
+  'rateLimited',
+] as const;
+
+export type UsageField = (typeof USAGE_FIELDS)[number];
+export type UsageCounts = Readonly<Record<UsageField, number>>;
+
+export interface UsageDay extends UsageCounts {
+  /** By UTC, `YYYY-MM-DD`. */
+  readonly day: string;
+  readonly team: string;
+}
+
+/** The book of one team's day. */
+export function teamBook(day: string, team: string): string {
+  return `usage:${day}:${team}`;
+}
+
+/** The book that names the teams of a day: one field each. */
+export function dayBook(day: string): string {
+  return `usage:${day}`;
+}
+
+/** @returns null when nothing was counted; fields of other releases are left out */
+export function readDay(day: string, team: string, book: ReadonlyMap<string, number>): UsageDay | null {
+  if (book.size === 0) return null;
+  const counts = USAGE_FIELDS.map((field): [UsageField, number] => [field, book.get(field) ?? 0]);
+  return { day, team, ...(Object.fromEntries(counts) as Record<UsageField, number>) };
+}
+
+/** Counts that are not yet in the store: day to team to field. */
+export type Pending = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<UsageField, number>>>;
+
+/** As one batch: the counts, and the teams' names in the days' books. */
+export function toBatch(pending: Pending): { adds: TallyAdd[]; raises: TallyRaise[] } {
+  const adds: TallyAdd[] = [];
+  const raises: TallyRaise[] = [];
+  for (const [day, teams] of pending) {
+    for (const [team, counts] of teams) {
+      raises.push({ book: dayBook(day), field: team, to: 1 });
+      for (const [field, by] of counts) adds.push({ book: teamBook(day, team), field, by });
+    }
+  }
+  return { adds, raises };
+}
