@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { type Directory, KEY_PREFIX, type KeyRecord, newKeyId } from '../auth/directory.js';
+import type { LastUse } from '../auth/last-use.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import type { Registry } from '../registry/mirror.js';
@@ -12,6 +13,7 @@ import { readFutureDate } from './future-date.js';
 export interface KeysOptions {
   readonly registry: Registry;
   readonly directory: Directory;
+  readonly lastUse: Pick<LastUse, 'read'>;
   readonly clock: Clock;
 }
 
@@ -42,7 +44,8 @@ interface IdParams {
   readonly id: string;
 }
 
-export function registerKeys(app: FastifyInstance, { registry, directory, clock }: KeysOptions): void {
+export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
+  const { registry, directory, lastUse, clock } = options;
   const team = (id: string): string => {
     if (directory.team(id) === undefined)
       throw new GatewayError('not_found', { detail: 'There is no team of this id.' });
@@ -55,7 +58,9 @@ export function registerKeys(app: FastifyInstance, { registry, directory, clock 
   };
   const save = async (action: string, key: KeyRecord, actor: Actor): Promise<void> => {
     const id = KEY_PREFIX + key.id;
-    const event = { action, subject: key.id, after: showKey(key) };
+    const before = directory.key(key.id);
+    const shown = before === undefined ? {} : { before: showKey(before) };
+    const event = { action, subject: key.id, ...shown, after: showKey(key) };
     try {
       await registry.commit({
         writes: new Map([[id, JSON.stringify(key)]]),
@@ -92,7 +97,9 @@ export function registerKeys(app: FastifyInstance, { registry, directory, clock 
     '/admin/v1/teams/:id/keys',
     { schema: { tags: ['keys'], summary: 'Keys of a team' } },
     async (request) => {
-      return { keys: directory.keysOf(team((request.params as IdParams).id)).map(showKey) };
+      const keys = directory.keysOf(team((request.params as IdParams).id));
+      const used = await lastUse.read();
+      return { keys: keys.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
     },
   );
 
@@ -127,6 +134,10 @@ export function registerKeys(app: FastifyInstance, { registry, directory, clock 
       return reply.code(201).send(issued(rolled, text));
     },
   );
+}
+
+function isoOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 function issued(key: KeyRecord, text: string): object {

@@ -7,10 +7,12 @@ import type { Rotation } from '../credential/rotation.js';
 import { type NewToken, showToken, type Vault } from '../credential/vault.js';
 import { GatewayError } from '../errors.js';
 import { readFutureDate } from './future-date.js';
+import type { Reseal } from './reseal.js';
 
 export interface TokenOptions {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
+  readonly reseal: Reseal;
   readonly clock: Clock;
 }
 
@@ -27,7 +29,7 @@ const Activate = Type.Object({ force }, closed);
 const Rotate = Type.Object({ token: Type.Optional(secret), expiresAt, force }, closed);
 const Nothing = Type.Object({}, closed);
 
-export function registerToken(app: FastifyInstance, { keeper, rotation, clock }: TokenOptions): void {
+export function registerToken(app: FastifyInstance, { keeper, rotation, reseal, clock }: TokenOptions): void {
   const staged = (token: string, expires: string | undefined): NewToken => ({
     secret: token,
     source: 'staged',
@@ -61,6 +63,10 @@ export function registerToken(app: FastifyInstance, { keeper, rotation, clock }:
   );
   app.post(...route('discard', 'Forget the pending token', Nothing), async (request) =>
     show(await rotation.discard(request.actor)),
+  );
+  app.post(
+    ...route('reseal', 'Seal the tokens and the pepper anew, under the first master key', Nothing),
+    async (request) => reseal(request.actor),
   );
   app.post(...route('rotate', 'Stage or mint, verify and activate, in one', Rotate), async (request) => {
     const body = request.body as Static<typeof Rotate>;

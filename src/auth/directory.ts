@@ -83,7 +83,7 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
     keysOf: (teamId) =>
       [...keys.values()]
         .filter((key) => key.teamId === teamId)
-        .sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1)),
+        .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id)),
     findKey: (text) => byHash.get(hashApiKey(text, pepper())),
     createSecret() {
       const text = generateApiKey();
@@ -93,6 +93,10 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
       };
     },
   };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** @returns a new key id. */

@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.js';
 import type { Registry } from '../registry/mirror.js';
 import { RegistryConflict } from '../store/port.js';
 
-const RECORD = 'meta/pepper';
+export const PEPPER_RECORD = 'meta/pepper';
 const PEPPER_BYTES = 32;
 
 /**
@@ -15,24 +15,32 @@ const PEPPER_BYTES = 32;
  * @throws SealError when the master key does not open it
  */
 export async function openPepper(registry: Registry, sealer: Sealer): Promise<() => Buffer> {
-  if (registry.get(RECORD) === undefined) await createPepper(registry, sealer);
+  if (registry.get(PEPPER_RECORD) === undefined) await createPepper(registry, sealer);
   let opened: { readonly text: string; readonly pepper: Buffer } | null = null;
   const pepper = (): Buffer => {
-    const text = registry.get(RECORD)?.value;
+    const text = registry.get(PEPPER_RECORD)?.value;
     // The registry was emptied under a running gateway; nothing in it can be vouched for.
     if (text === undefined) throw new GatewayError('not_ready', { internal: 'the registry holds no pepper' });
-    if (opened?.text !== text) opened = { text, pepper: sealer.open(text, RECORD) };
+    if (opened?.text !== text) opened = { text, pepper: sealer.open(text, PEPPER_RECORD) };
     return opened.pepper;
   };
   pepper();
   return pepper;
 }
 
+/** @returns the pepper as it was, sealed under the first master key. @throws SealError */
+export function resealPepper(sealed: string, sealer: Sealer): string {
+  return sealer.seal(sealer.open(sealed, PEPPER_RECORD), PEPPER_RECORD);
+}
+
 /** Two replicas may start at once on an empty registry; the first pepper stays. */
 async function createPepper(registry: Registry, sealer: Sealer): Promise<void> {
-  const sealed = sealer.seal(randomBytes(PEPPER_BYTES), RECORD);
+  const sealed = sealer.seal(randomBytes(PEPPER_BYTES), PEPPER_RECORD);
   try {
-    await registry.commit({ writes: new Map([[RECORD, sealed]]), expect: new Map([[RECORD, 0]]) });
+    await registry.commit({
+      writes: new Map([[PEPPER_RECORD, sealed]]),
+      expect: new Map([[PEPPER_RECORD, 0]]),
+    });
   } catch (error) {
     if (!(error instanceof RegistryConflict)) throw error;
     await registry.refresh();

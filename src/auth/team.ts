@@ -56,6 +56,11 @@ export const Team = Type.Object(
     }),
     defaultFormat: Type.Enum([...FORMATS], { description: 'Format when a request asks for none.' }),
     disabled: Type.Boolean({ description: 'A disabled team is refused everything.' }),
+    managedBy: Type.Optional(
+      Type.Literal('file', {
+        description: 'Declared in a file, and refuses edits elsewhere; absent: by hand.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -65,7 +70,7 @@ export type Team = Static<typeof Team>;
 export const NewTeam = Type.Object(
   {
     id: TeamId,
-    ...Type.Partial(Type.Omit(Team, ['id', 'limits'])).properties,
+    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
     limits: Type.Optional(SomeLimits),
   },
   { additionalProperties: false },
@@ -75,7 +80,7 @@ export type NewTeam = Static<typeof NewTeam>;
 /** The body of a change: any members but `id`. */
 export const TeamPatch = Type.Object(
   {
-    ...Type.Partial(Type.Omit(Team, ['id', 'limits'])).properties,
+    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
     limits: Type.Optional(SomeLimits),
   },
   { additionalProperties: false },

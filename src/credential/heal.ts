@@ -189,7 +189,8 @@ function createReplacement(options: HealerOptions): (refusedId: string | null) =
 
   async function mint(refusedId: string | null): Promise<void> {
     try {
-      const id = await rotation.prepare(null, false, GATEWAY_ACTOR);
+      // What is refused sees nothing, so there is nothing to be held against.
+      const id = await rotation.prepare(null, false, GATEWAY_ACTOR, 'nothing');
       // Null: the active token once more. Good if its time was over, useless if it was refused.
       if (id !== null) await activatePending(refusedId, id);
     } catch (error) {
@@ -203,7 +204,7 @@ function createReplacement(options: HealerOptions): (refusedId: string | null) =
       logger.error('the platform goes on refusing tokens; resting before another is tried');
       return false;
     }
-    logger.warn({ token: vault.active?.id ?? null }, 'the platform token has to be replaced');
+    logger.warn({ tokenId: vault.active?.id ?? null }, 'the platform token has to be replaced');
     const isHealed = () => !isUnusable(keeper.vault(), refusedId, clock.now());
     const { pending } = vault;
     if (pending !== null && pending.verifiedAt !== null && !isExpired(pending, clock.now()))

@@ -13,7 +13,7 @@ import type { Sealer } from './seal.js';
 import { dropExpired, EMPTY_VAULT, isExpired, showToken, type Token, type Vault } from './vault.js';
 import { readVault, writeVault } from './vault-text.js';
 
-const RECORD = 'vault';
+export const VAULT_RECORD = 'vault';
 
 export interface VaultKeeper {
   /** The vault as known now, without a previous token whose time is over. @throws SealError */
@@ -44,7 +44,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
   let opened: { readonly text: string; readonly vault: Vault } | null = null;
 
   function vault(): Vault {
-    const text = registry.get(RECORD)?.value;
+    const text = registry.get(VAULT_RECORD)?.value;
     if (text === undefined) return EMPTY_VAULT;
     if (opened?.text !== text) opened = { text, vault: readVault(text, sealer) };
     return dropExpired(opened.vault, clock.now());
@@ -52,7 +52,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
 
   async function move(action: string, actor: Actor, step: (vault: Vault) => Vault): Promise<Vault> {
     let [after, moved] = [vault(), false];
-    await updateRecord(registry, RECORD, () => {
+    await updateRecord(registry, VAULT_RECORD, () => {
       const before = vault();
       after = step(before);
       moved = after !== before;
@@ -76,7 +76,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
       return token;
     },
     refresh: registry.refresh,
-    onChange: (listener) => registry.onChange(RECORD, listener),
+    onChange: (listener) => registry.onChange(VAULT_RECORD, listener),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Actor } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Minted } from './mint.js';
 import type { ProbeResult } from './probe.js';
+import type { SeesLess } from './sight.js';
 import {
   activate,
   createToken,
@@ -40,9 +41,15 @@ export interface Rotation {
   /**
    * Stages a token (or mints, without one) and verifies it; one that cannot be verified is dropped again.
    * @param force keep it although nothing proved it
+   * @param against whether it must see what the active token sees
    * @returns its id, pending now; null when the platform handed out the active token once more
    */
-  prepare(token: NewToken | null, force: boolean, actor: Actor): Promise<string | null>;
+  prepare(
+    token: NewToken | null,
+    force: boolean,
+    actor: Actor,
+    against?: 'active' | 'nothing',
+  ): Promise<string | null>;
   /** Prepares a token and activates it. */
   rotate(token: NewToken | null, force: boolean, actor: Actor): Promise<Vault>;
 }
@@ -53,9 +60,16 @@ export interface RotationOptions {
   readonly clock: Clock;
   /** Null when no token request is configured. */
   readonly mintToken: (() => Promise<Minted>) | null;
-  /** Null while there is no call to prove a token with. */
-  readonly probeTarget: () => string | null;
+  readonly probeTargets: () => Promise<ProbeTargets>;
   readonly probe: (target: string, secret: string) => Promise<ProbeResult>;
+  readonly seesLess: SeesLess;
+}
+
+export interface ProbeTargets {
+  /** Calls that prove a token, to be tried in turn. */
+  readonly targets: readonly string[];
+  /** False when the gateway chose them: then they prove, and disprove nothing but by a refusal of the token. */
+  readonly configured: boolean;
 }
 
 /** A token that was put into the vault, and the vault afterwards. */
@@ -92,12 +106,13 @@ export function createRotation(options: RotationOptions): Rotation {
     return { vault, token };
   }
 
-  async function verify(actor: Actor, id?: string): Promise<Vault> {
+  async function verify(actor: Actor, id?: string, against = 'active'): Promise<Vault> {
     const token = keeper.vault().pending;
     if (token === null && id === undefined)
       throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
     if (token === null || token.id !== (id ?? token.id)) throw superseded();
     await prove(token);
+    if (against === 'active') await compare(token);
     return keeper.move('token.verify', actor, (vault) => {
       if (vault.pending?.id !== token.id) throw superseded();
       return markVerified(vault, token.id, clock.now());
@@ -111,32 +126,45 @@ export function createRotation(options: RotationOptions): Rotation {
       return activate(vault, force, clock.now());
     });
 
+  /** One call that the platform answers is proof enough, and one that it refuses is proof of the contrary. */
   async function prove(token: Token): Promise<void> {
-    const target = options.probeTarget();
-    if (target === null) {
-      // Fresh from the token request it counts as verified: the platform itself handed it out just now.
-      if (token.source === 'minted') return;
-      throw new GatewayError('verification_failed', {
-        detail:
-          'There is no call to prove the token with yet. Set PLATFORM_PROBE, or repeat with "force": true.',
-      });
+    let doubt = 'there is no call to prove it with yet; set PLATFORM_PROBE';
+    const { targets, configured } = await options.probeTargets();
+    for (const target of targets) {
+      const { outcome, reason } = await options.probe(target, token.secret);
+      if (outcome === 'accepted') return;
+      if (outcome === 'refused')
+        throw unverified('The platform refused the token; the active one stays.', REFUSED);
+      doubt = reason;
     }
-    const { outcome, reason } = await options.probe(target, token.secret);
-    if (outcome === 'accepted') return;
-    throw new GatewayError('verification_failed', {
-      ...(outcome === 'refused' ? { internal: REFUSED } : {}),
-      detail:
-        outcome === 'refused'
-          ? 'The platform refused the token; the active one stays.'
-          : `The token could not be proven (${reason}); the active one stays.`,
-    });
+    // Fresh from the token request it counts as proven: the platform itself handed it out just now.
+    if (!configured && token.source === 'minted') return;
+    throw unverified(
+      `The token could not be proven (${doubt}); the active one stays. Repeat with "force": true if you know better.`,
+    );
   }
 
-  async function prepare(from: NewToken | null, force: boolean, actor: Actor): Promise<string | null> {
+  /** What the active token cannot see any more is held against nobody: see `SeesLess`. */
+  async function compare(token: Token): Promise<void> {
+    const { active } = keeper.vault();
+    if (active === null || active.id === token.id) return;
+    const less = await options.seesLess(token.secret, active.secret);
+    if (less === null) return;
+    throw unverified(
+      `The token sees less than the active one: ${less}. The active one stays; repeat with "force": true if that is meant.`,
+    );
+  }
+
+  async function prepare(
+    from: NewToken | null,
+    force: boolean,
+    actor: Actor,
+    against: 'active' | 'nothing' = 'active',
+  ): Promise<string | null> {
     const { vault: staged, token } = from === null ? await mint(actor) : await stageToken(from, actor);
     if (staged.pending?.id !== token.id) return null;
     try {
-      await verify(actor, token.id);
+      await verify(actor, token.id, against);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
       if (!force) {
@@ -158,7 +186,7 @@ export function createRotation(options: RotationOptions): Rotation {
       );
     },
     mint: async (actor) => (await mint(actor)).vault,
-    verify,
+    verify: (actor, id) => verify(actor, id),
     activate: activatePending,
     rollback: (actor) => keeper.move('token.rollback', actor, (vault) => rollback(vault, clock.now())),
     discard: (actor) => keeper.move('token.discard', actor, discard),
@@ -168,6 +196,10 @@ export function createRotation(options: RotationOptions): Rotation {
       return id === null ? keeper.vault() : activatePending(force, actor, id);
     },
   };
+}
+
+function unverified(detail: string, internal?: string): GatewayError {
+  return new GatewayError('verification_failed', { detail, ...(internal === undefined ? {} : { internal }) });
 }
 
 function superseded(): GatewayError {

@@ -15,6 +15,8 @@ const TAG_BYTES = 16;
 export interface Sealer {
   /** Seals under the first key. */
   seal(plain: Buffer, context: string): string;
+  /** Names the first key, and tells nothing of it. */
+  keyId(): string;
   /** @throws SealError when no key opens it, or it belongs to another context. */
   open(sealed: string, context: string): Buffer;
 }
@@ -29,9 +31,12 @@ export class SealError extends Error {
  */
 export function createSealer(masterKey: Secret): Sealer {
   const keys = () => masterKey.read().split(',').map(parseKey);
+  /** A text that is split has a first part. */
+  const first = () => keys()[0] as Key;
   return {
+    keyId: () => first().id,
     seal(plain, context) {
-      const key = keys()[0] as Key;
+      const key = first();
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(context));

@@ -44,9 +44,15 @@ export function readVault(text: string, sealer: Sealer): Vault {
 
 function parse(text: string): StoredVault {
   try {
-    return JSON.parse(text) as StoredVault;
+    const stored = JSON.parse(text) as StoredVault;
+    if ([stored.active, stored.pending, stored.previous].every(isSlot) && Array.isArray(stored.seen))
+      return stored;
   } catch {
-    // The parser's message quotes the text.
-    throw new SealError('the record of the token vault is damaged');
+    // Told below, without the parser's words: they quote the text.
   }
+  throw new SealError('the record of the token vault is damaged');
+}
+
+function isSlot(token: StoredToken | null | undefined): boolean {
+  return token === null || (typeof token?.id === 'string' && typeof token.sealed === 'string');
 }

@@ -169,11 +169,12 @@ export interface ShownToken {
   readonly source: TokenSourceName;
   readonly createdAt: string;
   readonly expiresAt: string;
+  readonly expiryKnown: boolean;
   readonly verifiedAt: string | null;
 }
 
 export function showToken(token: Token | null): ShownToken | null {
   if (token === null) return null;
-  const { id, fingerprint, source, createdAt, expiresAt, verifiedAt } = token;
-  return { id, fingerprint, source, createdAt, expiresAt, verifiedAt };
+  const { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt } = token;
+  return { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt };
 }

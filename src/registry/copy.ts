@@ -10,6 +10,8 @@ export interface RegistryCopy {
   readonly epoch: string;
   /** Everything up to this version is in the copy; own commits may be beyond it. */
   readonly version: number;
+  /** The newest version known of, own commits included. */
+  readonly newest: number;
   readonly records: ReadonlyMap<string, RegistryRecord>;
   /** After a load: own commits of meanwhile may be lost with the registry it replaced; only another load can tell. */
   readonly mustLoad: boolean;
@@ -59,6 +61,9 @@ export function createRegistryCopy(first: RegistrySnapshot): RegistryCopy {
     },
     get version() {
       return version;
+    },
+    get newest() {
+      return Math.max(version, ...own.map((commit) => commit.version));
     },
     get records() {
       return records;

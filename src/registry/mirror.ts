@@ -6,8 +6,9 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import type { RegistryCommit, RegistryRecord, Store } from '../store/port.js';
+import type { RegistryCommit, RegistryRecord, RegistrySnapshot, Store } from '../store/port.js';
 import { createRegistryCopy } from './copy.js';
+import { loadAndMend } from './load.js';
 
 const CHANNEL = 'registry';
 
@@ -42,14 +43,29 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
   let syncedAtMs = clock.monotonicMs();
   const copy = createRegistryCopy(await store.registry.load());
   const notifier = createNotifier(logger);
+  /** A load that failed is made up for by another: only a load can tell what the store has lost. */
+  let mustLoad = false;
   let failing = false;
   let stopped = false;
+
+  async function load(): Promise<RegistrySnapshot> {
+    mustLoad = true;
+    // As it is now: own commits that come to be known meanwhile are not in what is loaded, and not lost.
+    const { epoch, version, newest, records } = copy;
+    const known = { epoch, version, newest, records: new Map(records) };
+    const snapshot = await loadAndMend(known, { store: store.registry, clock, logger });
+    mustLoad = false;
+    return snapshot;
+  }
 
   async function look(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
     copy.beginLook();
-    const delta = copy.mustLoad ? null : await store.registry.changes(copy.epoch, copy.version);
-    const changed = delta === null ? copy.takeSnapshot(await store.registry.load()) : copy.takeDelta(delta);
+    const { newest } = copy;
+    const delta = mustLoad || copy.mustLoad ? null : await store.registry.changes(copy.epoch, copy.version);
+    // A store that is behind what was known before it was asked has lost something.
+    const isWhole = delta !== null && delta.version >= newest;
+    const changed = isWhole ? copy.takeDelta(delta) : copy.takeSnapshot(await load());
     syncedAtMs = startedAtMs;
     notifier.notify(changed);
     if (copy.mustLoad) await look();

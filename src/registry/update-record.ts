@@ -8,8 +8,8 @@ const CONFLICT_WAIT_MS = 10;
 
 export interface RecordChange {
   readonly text: string;
-  /** Other records that are written with it, unconditionally; null deletes. */
-  readonly also?: readonly (readonly [id: string, text: string | null])[];
+  /** Other records that are written with it; null deletes. With a revision only if they still have it. */
+  readonly also?: readonly (readonly [id: string, text: string | null, revision?: number])[];
   readonly audit?: readonly string[];
 }
 
@@ -27,10 +27,16 @@ export async function updateRecord(
     const before = registry.get(id);
     const change = step(before?.value ?? null);
     if (change === null) return;
+    const { also = [] } = change;
     try {
       await registry.commit({
-        writes: new Map<string, string | null>([[id, change.text], ...(change.also ?? [])]),
-        expect: new Map([[id, before?.revision ?? 0]]),
+        writes: new Map([[id, change.text], ...also.map(([other, text]) => [other, text] as const)]),
+        expect: new Map([
+          [id, before?.revision ?? 0],
+          ...also.flatMap(([other, , revision]) =>
+            revision === undefined ? [] : [[other, revision] as const],
+          ),
+        ]),
         ...(change.audit === undefined ? {} : { audit: change.audit }),
       });
       return;

@@ -210,3 +210,24 @@ describe('a store that has been away', () => {
     expect(outcome({}, { staleForMs: 900_001 })).toBe('missing_api_key');
   });
 });
+
+it('an unknown, a revoked, an expired and a valid key cost one hash and one look-up each', async () => {
+  const looked: string[] = [];
+  const counting = (text: string): Directory => ({
+    ...keys.directory,
+    findKey: (presented) => {
+      looked.push(text);
+      return keys.directory.findKey(presented);
+    },
+  });
+  const presented = {
+    invalid_api_key: generateApiKey(),
+    revoked_api_key: await keys.issue({ revokedAt: iso(NOW) }),
+    expired_api_key: await keys.issue({ expiresAt: iso(NOW) }),
+    key_3: await keys.issue(),
+  };
+  for (const [expected, key] of Object.entries(presented)) {
+    expect(outcome({ apiKey: [key] }, { directory: counting(expected) })).toBe(expected);
+  }
+  expect(looked).toEqual(Object.keys(presented));
+});

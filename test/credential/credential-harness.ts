@@ -10,6 +10,7 @@ import { type Minted, mintToken } from '../../src/credential/mint.js';
 import { probeToken } from '../../src/credential/probe.js';
 import { createRotation, type Rotation } from '../../src/credential/rotation.js';
 import { createSealer } from '../../src/credential/seal.js';
+import type { SeesLess } from '../../src/credential/sight.js';
 import type { Registry } from '../../src/registry/mirror.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
@@ -60,6 +61,8 @@ export interface CredentialOptions {
   readonly mint?: 'request' | null | (() => Promise<Minted>);
   readonly account?: Simulator['account'];
   readonly leases?: Leases;
+  /** Nothing is seen less unless told otherwise. */
+  readonly seesLess?: SeesLess;
 }
 
 /** One replica on a store. */
@@ -88,7 +91,9 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
     pepper: () => PEPPER,
     clock,
     mintToken: mint === 'request' ? request : mint,
-    probeTarget: () => probe,
+    probeTargets: async () =>
+      probe === null ? { targets: [], configured: false } : { targets: [probe], configured: true },
+    seesLess: options.seesLess ?? (async () => null),
     probe: (target, secret) =>
       probeToken(target, secret, { agent, rules, timeoutMs: 10_000, nowMs: clock.now() }),
   });

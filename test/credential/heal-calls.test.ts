@@ -10,6 +10,7 @@ import type { Simulator } from '../../src/simulator/simulator-api.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
+import { unlimited } from '../support/unlimited.js';
 import { ALICE, type Credential, openCredential, PROBE, staged, TOKEN_PATH } from './credential-harness.js';
 
 let server: RedisServer;
@@ -43,7 +44,8 @@ async function openReplica(simulator: Simulator): Promise<Replica> {
     agent,
     rules: { baseUrl, loginPaths: ['/login'] },
     tokens: credential.healer,
-    budget: createBudget(8, 1000),
+    budget: createBudget({ maxConcurrent: () => 8, maxQueued: 1000 }),
+    ...unlimited(),
     pause: createPause(clock, 900_000),
     clock,
     logger: credential.log.logger,

@@ -97,7 +97,7 @@ describe('a verification', () => {
     await scene.rotation.stage(staged('pasted'), ALICE);
     await expect(scene.rotation.verify(ALICE)).rejects.toMatchObject({
       code: 'verification_failed',
-      options: { detail: expect.stringContaining('Set PLATFORM_PROBE') },
+      options: { detail: expect.stringContaining('set PLATFORM_PROBE') },
     });
     await scene.rotation.mint(ALICE);
     expect((await scene.rotation.verify(ALICE)).pending?.verifiedAt).not.toBeNull();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { plantSeed } from '../../src/credential/seed.js';
+import { plantSeed, type SeedOutcome } from '../../src/credential/seed.js';
+import type { Vault } from '../../src/credential/vault.js';
 import { startHttpPlatform } from '../support/broken-platform.js';
 import {
   ALICE,
@@ -17,15 +18,23 @@ const seed = (secret: string, expiresAt: string | null = null) => ({
   source: 'seed' as const,
   expiresAt,
 });
-const plant = ({ keeper, rotation, log }: Credential, secret: string, expiresAt: string | null = null) =>
-  plantSeed(seed(secret, expiresAt), { keeper, rotation, pepper: PEPPER, logger: log.logger });
+/** @returns what became of it, and the vault afterwards */
+async function plant(
+  { keeper, rotation, log }: Credential,
+  secret: string,
+  expiresAt: string | null = null,
+): Promise<Vault & { outcome: SeedOutcome }> {
+  const options = { keeper, rotation, pepper: PEPPER, logger: log.logger };
+  const outcome = await plantSeed(seed(secret, expiresAt), options);
+  return { ...keeper.vault(), outcome };
+}
 const verifiedAt = (scene: Credential) => scene.keeper.vault().active?.verifiedAt;
 
 describe('a seed in an empty vault', () => {
   it('is verified and activated', async () => {
     const scene = await openScene();
     const vault = await plant(scene, scene.simulator.token);
-    expect(vault).toEqual(scene.keeper.vault());
+    expect(vault.outcome).toBe('active');
     expect(vault.active).toMatchObject({ source: 'seed', verifiedAt: '2026-11-21T12:00:00.000Z' });
     expect(secretsIn(scene)).toEqual({ active: scene.simulator.token, pending: null, previous: null });
     expect(await scene.actions()).toEqual(['token.stage', 'token.verify', 'token.activate']);
@@ -56,7 +65,7 @@ describe('a seed in an empty vault', () => {
 
   it('stays pending when the platform refuses it', async () => {
     const scene = await openScene();
-    await plant(scene, 'revoked long ago');
+    expect((await plant(scene, 'revoked long ago')).outcome).toBe('refused');
     expect(secretsIn(scene)).toEqual({ active: null, pending: 'revoked long ago', previous: null });
     expect(scene.log.lines.at(-1)).toMatchObject({
       level: 'warn',
@@ -99,7 +108,7 @@ describe('a seed beside an active token', () => {
   it('stays pending when nothing can prove it, and becomes active at a later start that can', async () => {
     const scene = await openWithActive(null);
     const next = scene.simulator.issueToken();
-    await plant(scene, next);
+    expect((await plant(scene, next)).outcome).toBe('unproven');
     expect(secretsIn(scene)).toEqual({ active: scene.simulator.token, pending: next, previous: null });
     const restarted = await scene.another({ probe: PROBE });
     await plant(restarted, next);
@@ -125,7 +134,7 @@ describe('a seed that was in the vault before', () => {
     expect(Object.values(secretsIn(scene))).not.toContain(first);
     for (let restart = 0; restart < 3; restart++) {
       const restarted = await scene.another();
-      await plant(restarted, first);
+      expect((await plant(restarted, first)).outcome).toBe('left');
       expect(restarted.keeper.vault()).toEqual(before);
     }
     expect((await scene.actions()).filter((action) => action === 'token.stage')).toHaveLength(3);

@@ -62,7 +62,7 @@ describe('a token', () => {
     expect(token('secret2').fingerprint).not.toBe(one.fingerprint);
   });
 
-  it('is shown without its secret, member for member as the contract has it', () => {
+  it('is shown without its secret, and with whether its expiry is known', () => {
     expect(showToken(null)).toBeNull();
     const shown = showToken(token('secret'));
     expect(Object.keys(shown ?? {})).toEqual([
@@ -71,6 +71,7 @@ describe('a token', () => {
       'source',
       'createdAt',
       'expiresAt',
+      'expiryKnown',
       'verifiedAt',
     ]);
     expect(JSON.stringify(shown)).not.toContain('secret');

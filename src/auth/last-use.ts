@@ -1,0 +1,75 @@
+/** When each key was last used: noted in memory, written in batches, at most once a minute for each key. */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import { StoreUnavailable, type Tallies, type TallyRaise } from '../store/port.js';
+
+const BOOK = 'keys/last-used';
+const KEPT_MS = 800 * 86_400_000;
+/** A use this long after the last one that was written is written, too. */
+const STEP_MS = 60_000;
+const EVERY_MS = 5000;
+
+export interface LastUse {
+  note(keyId: string): void;
+  /** @returns epoch milliseconds by key id, this process's newest uses included. @throws StoreUnavailable */
+  read(): Promise<ReadonlyMap<string, number>>;
+  /** Writes what is due. @returns whether the store took it */
+  flush(): Promise<boolean>;
+  /** Writes every use that is not written yet, if the store takes it. */
+  close(): Promise<void>;
+}
+
+export interface LastUseOptions {
+  readonly tallies: Tallies;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly everyMs?: number;
+}
+
+export function createLastUse({ tallies, clock, logger, everyMs = EVERY_MS }: LastUseOptions): LastUse {
+  const used = new Map<string, number>();
+  const written = new Map<string, number>();
+  let failing = false;
+
+  async function write(stepMs: number): Promise<boolean> {
+    const raises: TallyRaise[] = [...used]
+      .filter(([id, at]) => at - (written.get(id) ?? Number.NEGATIVE_INFINITY) >= stepMs)
+      .map(([field, to]) => ({ book: BOOK, field, to }));
+    if (raises.length === 0) return true;
+    try {
+      // A new batch for a repeated raise does no harm: a time is never raised twice.
+      await tallies.add(randomUUID(), [], raises, KEPT_MS);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      if (!failing) logger.warn({ err: error }, 'the last use of keys could not be written; trying again');
+      failing = true;
+      return false;
+    }
+    failing = false;
+    for (const { field, to } of raises) written.set(field, to);
+    return true;
+  }
+
+  const timer = setInterval(() => {
+    write(STEP_MS).catch((error: unknown) =>
+      logger.error({ err: error }, 'the last use of keys was not written'),
+    );
+  }, everyMs);
+  timer.unref();
+
+  return {
+    note: (keyId) => void used.set(keyId, Math.floor(clock.now())),
+    async read() {
+      const [stored = new Map<string, number>()] = await tallies.read([BOOK]);
+      const newest = new Map(stored);
+      for (const [id, at] of used) newest.set(id, Math.max(at, newest.get(id) ?? 0));
+      return newest;
+    },
+    flush: () => write(STEP_MS),
+    async close() {
+      clearInterval(timer);
+      await write(1);
+    },
+  };
+}

@@ -1,0 +1,144 @@
+/** The platform's credential, wired: vault, rotation, healing, and what it needs without anybody asking. */
+import type { Logger } from 'pino';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../clock.js';
+import type { Config } from '../config/load.js';
+import type { InterpretRules } from '../platform/interpret.js';
+import type { Registry } from '../registry/mirror.js';
+import type { Store } from '../store/port.js';
+import { createExpiryWarning } from './expiry-warning.js';
+import { createHealer, type Healer } from './heal.js';
+import { createVaultKeeper, type VaultKeeper } from './keeper.js';
+import { type Minted, mintToken } from './mint.js';
+import { type Outlook, outlookOf } from './outlook.js';
+import { probeToken } from './probe.js';
+import { createRenewal } from './renewal.js';
+import { createRotation, type Rotation } from './rotation.js';
+import type { Sealer } from './seal.js';
+import { plantSeed } from './seed.js';
+import { createSight, type SightOptions } from './sight.js';
+import { createTokenFile } from './token-file.js';
+import { startUpkeep, type Upkeep } from './upkeep.js';
+import { createWitnesses, type Witnesses } from './witnesses.js';
+
+const DAY_MS = 86_400_000;
+const TOKEN = 'PLATFORM_TOKEN';
+
+export interface CredentialOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly sealer: Sealer;
+  readonly pepper: () => Buffer;
+  readonly agent: Dispatcher;
+  readonly rules: InterpretRules;
+  readonly countRows: SightOptions['countRows'];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface Credential {
+  readonly keeper: VaultKeeper;
+  readonly rotation: Rotation;
+  readonly healer: Healer;
+  readonly witnesses: Witnesses;
+  outlook(): Outlook;
+  /**
+   * Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator. From
+   * then on it is kept up.
+   */
+  start(): Promise<Upkeep>;
+}
+
+export function createCredential(options: CredentialOptions): Credential {
+  const { config, store, registry, sealer, pepper, agent, rules, clock, logger } = options;
+  const { timeoutMs, maxAnswerBytes } = config.platform;
+  const witnesses = createWitnesses(store.notes, clock);
+  const keeper = createVaultKeeper({ registry, sealer, clock, logger });
+  const mint = minterOf(options);
+  const rotation = createRotation({
+    keeper,
+    pepper,
+    clock,
+    mintToken: mint,
+    async probeTargets() {
+      const { probe } = config.platform;
+      if (probe !== undefined) return { targets: [probe], configured: true };
+      return { targets: (await witnesses.list()).map(({ target }) => target), configured: false };
+    },
+    probe: (target, secret) => probeToken(target, secret, { agent, rules, timeoutMs, nowMs: clock.now() }),
+    seesLess: createSight({
+      agent,
+      rules,
+      timeoutMs,
+      maxAnswerBytes,
+      witnesses,
+      countRows: options.countRows,
+    }),
+  });
+  const { leases } = store;
+  const canMint = mint !== null;
+  const healer = createHealer({ keeper, rotation, canMint, leases, clock, logger });
+  const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
+  const outlook = () =>
+    outlookOf(keeper.vault(), { nowMs: clock.now(), refused: healer.refusedNow, renewBeforeMs });
+
+  return {
+    keeper,
+    rotation,
+    healer,
+    witnesses,
+    outlook,
+    async start() {
+      const planted = await plant(options, keeper, rotation);
+      const file = config.fileSecrets.find(({ name }) => name === TOKEN);
+      if (!(await healer.ensure())) {
+        logger.error(
+          'there is no platform token; set PLATFORM_TOKEN or the token request, or stage one by POST /admin/v1/token/rotate',
+        );
+      }
+      return startUpkeep({
+        jobs: {
+          ...(renewBeforeMs === null
+            ? {}
+            : { renewal: createRenewal({ keeper, rotation, leases, clock, logger, renewBeforeMs }) }),
+          ...(file === undefined || planted === null
+            ? {}
+            : { file: createTokenFile({ file, planted, keeper, rotation, pepper, leases, clock, logger }) }),
+          witnesses: witnesses.flush,
+          warning: createExpiryWarning({ registry, keeper, outlook, logger }),
+        },
+        logger,
+      });
+    },
+  };
+}
+
+/** @returns the token that was planted, or null when none is set */
+async function plant(
+  { config, pepper, logger }: CredentialOptions,
+  keeper: VaultKeeper,
+  rotation: Rotation,
+): Promise<string | null> {
+  const secret = config.secrets.get(TOKEN)?.read();
+  if (secret === undefined) return null;
+  const { tokenExpiresAt } = config.platform;
+  const expiresAt = tokenExpiresAt === undefined ? null : new Date(tokenExpiresAt).toISOString();
+  const source = config.fileSecrets.some(({ name }) => name === TOKEN) ? 'file' : 'seed';
+  await plantSeed({ secret, source, expiresAt }, { keeper, rotation, pepper: pepper(), logger });
+  return secret;
+}
+
+/** @returns null when there is no token request */
+function minterOf({ config, agent, rules }: CredentialOptions): (() => Promise<Minted>) | null {
+  const [username, password, clientId, clientSecret] = [
+    'PLATFORM_USERNAME',
+    'PLATFORM_PASSWORD',
+    'PLATFORM_CLIENT_ID',
+    'PLATFORM_CLIENT_SECRET',
+  ].map((name) => config.secrets.get(name));
+  if (!username || !password || !clientId || !clientSecret) return null;
+  const { tokenPath, grantType, timeoutMs } = config.platform;
+  const account = { username, password, clientId, clientSecret };
+  return () => mintToken({ agent, baseUrl: rules.baseUrl, tokenPath, grantType, ...account, timeoutMs });
+}

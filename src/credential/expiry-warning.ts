@@ -1,0 +1,59 @@
+/** Says that the active token is about to expire: once for each threshold, by one replica, also across restarts. */
+import type { Logger } from 'pino';
+import type { Registry } from '../registry/mirror.js';
+import { updateRecord } from '../registry/update-record.js';
+import type { VaultKeeper } from './keeper.js';
+import { type Outlook, summaryOf } from './outlook.js';
+
+const RECORD = 'expiry-warning';
+
+/** The last warning that was given. */
+interface Given {
+  readonly token: string;
+  readonly expiresAt: string;
+  readonly days: number;
+}
+
+export interface ExpiryWarningOptions {
+  readonly registry: Registry;
+  readonly keeper: VaultKeeper;
+  readonly outlook: () => Outlook;
+  readonly logger: Logger;
+}
+
+/** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
+export function createExpiryWarning(options: ExpiryWarningOptions): () => Promise<void> {
+  const { registry, keeper, logger } = options;
+  /** Spares a look at the registry each time. */
+  let settled = '';
+
+  return async function warn() {
+    const { active } = keeper.vault();
+    const outlook = options.outlook();
+    if (active === null || outlook.warningDays === null) return;
+    const given: Given = { token: active.id, expiresAt: active.expiresAt, days: outlook.warningDays };
+    const text = JSON.stringify(given);
+    if (settled === text) return;
+    let isOurs = false;
+    await updateRecord(registry, RECORD, (before) => {
+      isOurs = before === null || isNews(JSON.parse(before) as Given, given);
+      return isOurs ? { text } : null;
+    });
+    settled = text;
+    if (isOurs) say(outlook, active.id);
+  };
+
+  function say(outlook: Outlook, token: string): void {
+    const { expiresAt, expiryKnown, daysLeft, renewsAt } = outlook;
+    const what = outlook.state === 'expired' ? 'has expired' : summaryOf({ ...outlook, state: 'ok' });
+    const todo =
+      renewsAt === null
+        ? 'create another in the dashboard and rotate to it'
+        : 'it should have been renewed by itself: see why that fails';
+    logger.error({ tokenId: token, expiresAt, expiryKnown, daysLeft }, `the platform token ${what}; ${todo}`);
+  }
+}
+
+function isNews(before: Given, now: Given): boolean {
+  return before.token !== now.token || before.expiresAt !== now.expiresAt || before.days > now.days;
+}

@@ -1,0 +1,80 @@
+/** What is to be said of the credential: its state, when it ends, and whether somebody should act. Pure. */
+import { isExpired, type Token, type Vault } from './vault.js';
+
+const DAY_MS = 86_400_000;
+
+/** Days before the expiry at which it is spoken of; 0: it is over. */
+export const WARN_AT_DAYS: readonly number[] = [30, 14, 7, 3, 1, 0];
+
+export interface Outlook {
+  /** refused: the platform refuses the active token, and nothing could take its place. */
+  readonly state: 'ok' | 'missing' | 'expired' | 'refused';
+  /** ISO time. This and what follows is null without an active token. */
+  readonly expiresAt: string | null;
+  /** False when the expiry is the document's one year, counted from when the token was first seen. */
+  readonly expiryKnown: boolean | null;
+  /** Whole days until then, rounded down; never negative. */
+  readonly daysLeft: number | null;
+  /** The lowest of {@link WARN_AT_DAYS} that was reached; null while nobody has to act. */
+  readonly warningDays: number | null;
+  /** ISO time from which the gateway asks for another by itself; null when it does not. */
+  readonly renewsAt: string | null;
+}
+
+export interface OutlookOptions {
+  readonly nowMs: number;
+  /** {@link Outlook.state} `refused`. */
+  readonly refused: boolean;
+  /** How long before its expiry the gateway renews a token by itself; null when there is no token request. */
+  readonly renewBeforeMs: number | null;
+}
+
+export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
+  const { nowMs, refused, renewBeforeMs } = options;
+  if (active === null) {
+    const nothing = { expiresAt: null, expiryKnown: null, daysLeft: null, warningDays: null, renewsAt: null };
+    return { state: 'missing', ...nothing };
+  }
+  const leftMs = Math.max(0, Date.parse(active.expiresAt) - nowMs);
+  const renewsAtMs = renewalTime(active, renewBeforeMs);
+  return {
+    state: isExpired(active, nowMs) ? 'expired' : refused ? 'refused' : 'ok',
+    expiresAt: active.expiresAt,
+    expiryKnown: active.expiryKnown,
+    daysLeft: Math.floor(leftMs / DAY_MS),
+    warningDays: warningDays(active, nowMs, renewBeforeMs),
+    renewsAt: renewsAtMs === null ? null : new Date(renewsAtMs).toISOString(),
+  };
+}
+
+/**
+ * When a token is to be renewed. One that lives shorter than three times `renewBeforeMs` is renewed in the last third
+ * of its life, or each new one would be due at once.
+ * @returns epoch milliseconds; null when the gateway does not renew by itself ahead of the expiry
+ */
+export function renewalTime(token: Token, renewBeforeMs: number | null): number | null {
+  if (renewBeforeMs === null || renewBeforeMs === 0) return null;
+  return Date.parse(token.expiresAt) - renewalLeadMs(token, renewBeforeMs);
+}
+
+export function renewalLeadMs(token: Token, renewBeforeMs: number): number {
+  const lifetimeMs = Date.parse(token.expiresAt) - Date.parse(token.createdAt);
+  return Math.min(renewBeforeMs, Math.max(0, lifetimeMs / 3));
+}
+
+/** Where the gateway renews by itself, only a renewal that is long overdue is worth a word. */
+function warningDays(token: Token, nowMs: number, renewBeforeMs: number | null): number | null {
+  const leftMs = Date.parse(token.expiresAt) - nowMs;
+  const spokenOf =
+    renewBeforeMs === null
+      ? WARN_AT_DAYS
+      : WARN_AT_DAYS.filter((days) => days * DAY_MS < renewalLeadMs(token, renewBeforeMs));
+  const reached = spokenOf.filter((days) => leftMs <= days * DAY_MS);
+  return reached.length === 0 ? null : Math.min(...reached);
+}
+
+/** In a few words, for people: `ok`, `refused`, `expires in 13 days (assumed)`. */
+export function summaryOf({ state, daysLeft, warningDays, expiryKnown }: Outlook): string {
+  if (state !== 'ok' || warningDays === null) return state;
+  return `expires in ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}${expiryKnown ? '' : ' (assumed)'}`;
+}

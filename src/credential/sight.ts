@@ -1,0 +1,60 @@
+/** Whether a token sees as much as the active one: the same final reports, asked with either. */
+import { randomUUID } from 'node:crypto';
+import { single } from '../platform/interpret.js';
+import { readBody } from '../platform/read-body.js';
+import type { ProbeOptions } from './probe.js';
+import type { Witness, Witnesses } from './witnesses.js';
+
+export interface SightOptions extends Omit<ProbeOptions, 'nowMs'> {
+  readonly witnesses: Pick<Witnesses, 'list'>;
+  /** The rows in an answer to a witness's report; null when they cannot be told. */
+  readonly countRows: (body: Buffer, witness: Witness) => number | null;
+  readonly maxAnswerBytes: number;
+}
+
+/**
+ * A final report that has fewer rows than it had is asked with the active token, too: only when that one still sees
+ * more is the difference the token's. Where the active one sees nothing any more, nothing can be held against.
+ * @returns what is seen less, for people; null when nothing is
+ */
+export type SeesLess = (secret: string, activeSecret: string) => Promise<string | null>;
+
+export function createSight(options: SightOptions): SeesLess {
+  return async function seesLess(secret, activeSecret) {
+    const witnesses = await options.witnesses.list();
+    const found = await Promise.all(
+      witnesses.map(async (witness) => {
+        const rows = await rowsSeen(witness, secret, options);
+        if (rows === null || rows >= witness.rows) return null;
+        const before = await rowsSeen(witness, activeSecret, options);
+        if (before === null || before <= rows) return null;
+        return `${rows} of ${before} rows of ${witness.target}`;
+      }),
+    );
+    const less = found.filter((one) => one !== null);
+    return less.length === 0 ? null : less.join('; ');
+  };
+}
+
+/** @returns 0 for a refusal; null when it could not be asked, or its rows could not be told */
+async function rowsSeen(witness: Witness, secret: string, options: SightOptions): Promise<number | null> {
+  const { agent, rules, timeoutMs, maxAnswerBytes, countRows } = options;
+  try {
+    const { statusCode, headers, body } = await agent.request({
+      origin: rules.baseUrl.origin,
+      path: rules.baseUrl.pathname.replace(/\/$/, '') + witness.target,
+      method: 'GET',
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${secret}`,
+        'x-request-id': randomUUID(),
+      },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const chunks = await readBody(body, single(headers['content-encoding']), maxAnswerBytes);
+    if ([401, 403, 404].includes(statusCode)) return 0;
+    return statusCode === 200 ? countRows(Buffer.concat(chunks), witness) : null;
+  } catch {
+    return null;
+  }
+}

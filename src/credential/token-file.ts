@@ -1,0 +1,83 @@
+/**
+ * `PLATFORM_TOKEN_FILE` changed on disk is a rotation: the token in it is staged, proven and activated, by one
+ * replica. The file itself is polled by whoever holds the secret; here its content is held against the vault.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import type { Secret } from '../config/secret.js';
+import type { Leases } from '../store/port.js';
+import type { VaultKeeper } from './keeper.js';
+import type { Rotation } from './rotation.js';
+import { plantSeed } from './seed.js';
+import { fingerprintOf } from './vault.js';
+
+const LEASE_KEY = 'lease:{credential}:file';
+/** Longer than a probe takes; who died with it is followed by another replica then. */
+const LEASE_MS = 60_000;
+/** How long a token that could not be proven waits for another try. */
+const RETRY_MS = 60_000;
+
+export interface TokenFileOptions {
+  /** `PLATFORM_TOKEN`, when it comes from a file. */
+  readonly file: Secret;
+  /** What it held when it was planted at the start. */
+  readonly planted: string;
+  readonly keeper: VaultKeeper;
+  readonly rotation: Rotation;
+  readonly pepper: () => Buffer;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
+export function createTokenFile(options: TokenFileOptions): () => Promise<void> {
+  const { file, keeper, rotation, leases, clock, logger } = options;
+  let settled = options.planted;
+  let tryAgainAtMs = Number.NEGATIVE_INFINITY;
+  file.onChange(() => {
+    tryAgainAtMs = Number.NEGATIVE_INFINITY;
+  });
+
+  return async function follow() {
+    const secret = file.read();
+    if (secret === settled || clock.monotonicMs() < tryAgainAtMs) return;
+    if (!isToken(secret)) {
+      logger.error('the changed file of PLATFORM_TOKEN holds no token; the active one stays');
+      settled = secret;
+      return;
+    }
+    const owner = randomUUID();
+    const [mine] = await leases.claim([LEASE_KEY], owner, LEASE_MS);
+    // The others look again: the leader may have died, or its file may have been the older one.
+    if (!mine) return;
+    try {
+      await keeper.refresh();
+      if (await take(secret)) settled = secret;
+      else tryAgainAtMs = clock.monotonicMs() + RETRY_MS;
+    } finally {
+      await leases.release([LEASE_KEY], owner);
+    }
+  };
+
+  /** @returns whether nothing more is to be done about this token */
+  async function take(secret: string): Promise<boolean> {
+    const fingerprint = fingerprintOf(secret, options.pepper());
+    const seed = { secret, source: 'file', expiresAt: null } as const;
+    const outcome = await plantSeed(seed, { keeper, rotation, pepper: options.pepper(), logger });
+    const { active } = keeper.vault();
+    if (outcome === 'active') {
+      logger.info({ tokenId: active?.id }, 'the platform token was rotated, for its file was changed');
+    }
+    // A file that lags behind, or was put back, must not undo a rotation.
+    if (outcome === 'left' && active?.fingerprint !== fingerprint) {
+      logger.warn('the file of PLATFORM_TOKEN holds a token that was in use before; the active one stays');
+    }
+    return outcome !== 'unproven';
+  }
+}
+
+function isToken(text: string): boolean {
+  return /^[\x21-\x7e]{1,16384}$/.test(text);
+}

@@ -1,0 +1,88 @@
+/**
+ * What a store that changed hands has lost: commits that were acknowledged, known here, and are gone (a Redis failover
+ * replicates asynchronously). Values in, values out.
+ */
+import { createHash } from 'node:crypto';
+import type { RegistryRecord, RegistrySnapshot } from '../store/port.js';
+
+/** A record that says what was mended, for replicas that knew still more than the one that mended it. */
+export const MENDED_RECORD = 'meta/mended';
+const MENDED_KEPT_MS = 3_600_000;
+
+export interface Known {
+  readonly epoch: string;
+  /** Everything up to it was known. */
+  readonly version: number;
+  /** The newest version known of. */
+  readonly newest: number;
+  readonly records: ReadonlyMap<string, RegistryRecord>;
+}
+
+/** A record as it should be. */
+export interface LostRecord {
+  readonly id: string;
+  /** Null: it was deleted. */
+  readonly value: string | null;
+  /** The version at which that was so; of a deletion, at the latest. */
+  readonly revision: number;
+  /** What the store has instead: 0 is nothing. */
+  readonly found: number;
+}
+
+/** By id: which version was put back, what its text was, and when (epoch milliseconds). */
+type Mended = Readonly<
+  Record<string, { readonly revision: number; readonly text: string; readonly at: number }>
+>;
+
+/**
+ * A record is lost when the store's is older than what was known, or was put back by a replica that knew less. One that
+ * the store does not have is lost only when the store has not got to its version: else somebody may have deleted it. A
+ * deletion is lost only when the store's version went back, for the same reason. A registry of another epoch is another.
+ */
+export function findLost(known: Known, snapshot: RegistrySnapshot): LostRecord[] {
+  if (known.epoch !== snapshot.epoch) return [];
+  const mended = readMended(snapshot.records);
+  const lost: LostRecord[] = [];
+  for (const [id, { value, revision }] of known.records) {
+    const now = snapshot.records.get(id);
+    if (id === MENDED_RECORD || now?.value === value) continue;
+    if (now === undefined) {
+      if (revision > snapshot.version) lost.push({ id, value, revision, found: 0 });
+    } else if (now.revision < revision || isPoorlyMended(mended, id, now, revision)) {
+      lost.push({ id, value, revision, found: now.revision });
+    }
+  }
+  if (snapshot.version >= known.newest) return lost;
+  for (const [id, now] of snapshot.records) {
+    if (known.records.has(id) || id === MENDED_RECORD || now.revision > known.version) continue;
+    lost.push({ id, value: null, revision: known.newest, found: now.revision });
+  }
+  return lost;
+}
+
+function isPoorlyMended(mended: Mended, id: string, now: RegistryRecord, revision: number): boolean {
+  const mend = mended[id];
+  return mend !== undefined && mend.revision < revision && mend.text === digest(now.value);
+}
+
+/** The text of {@link MENDED_RECORD} after putting these back. */
+export function noteMended(
+  records: ReadonlyMap<string, RegistryRecord>,
+  lost: readonly LostRecord[],
+  nowMs: number,
+): string {
+  const recent = Object.entries(readMended(records)).filter(([, { at }]) => nowMs - at < MENDED_KEPT_MS);
+  const added = lost.flatMap(({ id, value, revision }): [string, Mended[string]][] =>
+    value === null ? [] : [[id, { revision, text: digest(value), at: nowMs }]],
+  );
+  return JSON.stringify(Object.fromEntries([...recent, ...added]));
+}
+
+function readMended(records: ReadonlyMap<string, RegistryRecord>): Mended {
+  const text = records.get(MENDED_RECORD)?.value;
+  return text === undefined ? {} : (JSON.parse(text) as Mended);
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
