@@ -6,6 +6,7 @@ import { createCacheTier } from './cache/tier.js';
 import type { Clock } from './clock.js';
 import type { Config } from './config/load.js';
 import { createGateway, type Gateway } from './gateway.js';
+import type { TeamLimits } from './limits/team-limits.js';
 import type { PlatformClient } from './platform/client.js';
 import type { Registry } from './registry/mirror.js';
 import type { CanonicalRules } from './report/canonicalize.js';
@@ -21,6 +22,7 @@ import { createGather } from './stages/gather.js';
 import type { Identify } from './stages/identify.js';
 import { createLearner } from './stages/learn.js';
 import { createLookUp } from './stages/look-up.js';
+import { noteWitnesses, type SeenReport } from './stages/note-witness.js';
 import { createObtain, type Haul } from './stages/obtain.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
@@ -36,8 +38,11 @@ export interface EngineOptions {
   readonly purges: Purges;
   readonly platform: PlatformClient;
   readonly identify: Identify;
+  readonly limits: TeamLimits;
   readonly l1: L1<Finished>;
   readonly metrics: Metrics;
+  /** Told of reports that a token can be proven with. */
+  readonly onReport: (report: SeenReport) => void;
 }
 
 export interface Engine {
@@ -84,7 +89,7 @@ export function createEngine(options: EngineOptions): Engine {
     logger,
     onEvent: metrics.divisibility,
   });
-  const fetchReport = createFetchReport({
+  const fetchReported = createFetchReport({
     platform,
     crew,
     now: clock.now,
@@ -95,6 +100,7 @@ export function createEngine(options: EngineOptions): Engine {
     maxAnswerBytes: config.platform.maxAnswerBytes,
     maxRows: config.report.maxRows,
   });
+  const fetchReport = noteWitnesses(fetchReported, rules, options.onReport);
   const caps = createCaps(endpoints);
   const obtain = createObtain({
     claims,
@@ -109,7 +115,15 @@ export function createEngine(options: EngineOptions): Engine {
     negativeMs,
     background: background.add,
   });
-  const audit = createAuditor({ every: auditEvery, fetchReport, learner, purges, onAudit: metrics.audit });
+  const audit = createAuditor({
+    every: auditEvery,
+    fetchReport,
+    learner,
+    purges,
+    tier,
+    rules,
+    onAudit: metrics.audit,
+  });
   const gather = createGather({
     lookUp,
     obtain,
@@ -132,12 +146,14 @@ export function createEngine(options: EngineOptions): Engine {
   };
   const gateway = createGateway({
     identify: options.identify,
+    limits: options.limits,
     canonical,
     crew,
     gather,
     l1,
     purges,
     rules,
+    generationOf: (report) => learner.standing(report).generation,
     negativeMs,
     compressMinBytes: config.cache.compressMinBytes,
     ...identity,
@@ -150,6 +166,7 @@ export function createEngine(options: EngineOptions): Engine {
     endpoints,
     rules,
     plan,
+    negativeMs,
     ...identity,
     now: clock.now,
   });

@@ -1,7 +1,7 @@
 /**
  * The request's path. A report takes these stages, in this order:
  *
- *   identify → admit → canonicalize → authorize → look up (L1 → store) → ask the platform → keep → answer
+ *   identify → admit → enter → canonicalize → authorize → look up (L1 → store) → ask the platform → keep → answer
  *
  * Each stage lives in a file of its own; this one says what comes when.
  */
@@ -12,6 +12,7 @@ import { readWish, type Wish } from './http/cache-directives.js';
 import { type Coding, negotiateCoding, negotiateFormat } from './http/negotiate.js';
 import type { ReportCall, ReportReply } from './http/report-call.js';
 import { cacheHeaders, isNotModified } from './http/respond.js';
+import type { TeamLimits } from './limits/team-limits.js';
 import { type CacheStatus, dearest, type Outcome } from './outcome.js';
 import type { CallReport } from './platform/client.js';
 import { invalid } from './platform/interpret.js';
@@ -48,12 +49,15 @@ export interface Gateway {
 
 export interface GatewayOptions {
   readonly identify: Identify;
+  readonly limits: TeamLimits;
   readonly canonical: CanonicalRules;
   readonly gather: Gather;
   readonly crew: Crew;
   readonly l1: L1<Finished>;
   readonly purges: Purges;
   readonly rules: FreshnessRules;
+  /** What was joined from days that were cut under another generation is void. */
+  readonly generationOf: (report: CanonicalReport) => string;
   readonly negativeMs: number;
   readonly compressMinBytes: number;
   /** Label of the platform account and base URL: part of every cache key. */
@@ -71,6 +75,8 @@ interface Question {
   readonly coding: Coding;
   readonly wish: Wish;
   readonly trace: Trace;
+  /** Where its answer is kept in this process; decided before anything is looked up. */
+  readonly l1Key: string;
 }
 
 /** How an answer was come by. */
@@ -90,7 +96,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { l1, purges, rules, now } = options;
 
   async function report(call: ReportCall): Promise<ReportReply> {
-    const question = understand(call);
+    const caller = await enter(call);
+    const question = understand(call, caller);
     const kept = lookInL1(question);
     if (kept !== undefined) return reply(kept, question, call, { outcome: 'hit', tier: 'l1' });
     const { answer, gathered } = await ask(question);
@@ -101,35 +108,45 @@ export function createGateway(options: GatewayOptions): Gateway {
     return reply(finished, question, call, gathered);
   }
 
-  /** identify → admit → canonicalize → authorize: nothing cached is touched before all of them agree. */
-  function understand(call: ReportCall): Question {
-    const caller = options.identify(call.keys, call.trace);
-    admit({ caller, address: call.address, scope: 'report:read' });
+  /** identify → admit → enter: who it is, and whether they may ask now. */
+  async function enter({ keys, trace, address, whenOver }: ReportCall): Promise<Caller> {
+    const caller = options.identify(keys, trace);
+    admit({ caller, address, scope: 'report:read' });
+    await options.limits.enter(caller.team, whenOver);
+    return caller;
+  }
+
+  /** canonicalize → authorize: nothing cached is touched before both agree. */
+  function understand(call: ReportCall, caller: Caller): Question {
     const method = call.method === 'POST' ? 'POST' : 'GET';
     const { endpoint, query } = call;
     const canonical = canonicalize({ endpoint, method, query, body: call.readBody() }, options.canonical);
     authorize(caller, claimsOf(canonical, options.canonical));
     const format = negotiateFormat(canonical.options.format, call.accept, caller.team.defaultFormat);
+    const { report } = canonical;
+    const series = seriesId(report, options.account, options.baseUrl);
+    const shape = shapeOf(format, canonical.options);
+    const coding = negotiateCoding(call.acceptEncoding);
     return {
       caller,
-      report: canonical.report,
-      series: seriesId(canonical.report, options.account, options.baseUrl),
-      shape: shapeOf(format, canonical.options),
-      coding: negotiateCoding(call.acceptEncoding),
+      report,
+      series,
+      shape,
+      coding,
       wish: readWish(call.cacheControl, caller.team.scopes.includes('cache:refresh')),
       trace: call.trace,
+      l1Key: `${finishedKey(series, report, shape, coding)}|${options.generationOf(report)}`,
     };
   }
 
-  function lookInL1({ series, report, shape, coding, wish }: Question): Finished | undefined {
-    const finished = l1.get(finishedKey(series, report, shape, coding));
+  function lookInL1({ l1Key, report, wish }: Question): Finished | undefined {
+    const finished = l1.get(l1Key);
     if (finished === undefined) return undefined;
     return isServable(finished, report, purges, wish.maxAgeMs, now()) ? finished : undefined;
   }
 
-  function keepInL1(finished: Finished, { series, report, shape, coding }: Question): void {
-    if (finished.status === 200 && !finished.stale)
-      l1.set(finishedKey(series, report, shape, coding), finished);
+  function keepInL1(finished: Finished, { l1Key }: Question): void {
+    if (finished.status === 200 && !finished.stale) l1.set(l1Key, finished);
   }
 
   /** Gathers the parts: the report, and beside it the unsplit report of the same period when totals are wanted. */
@@ -184,13 +201,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** Every answer passes here, so this is where a limited team is kept from foreign accounts. */
   function answerHeaders(
     answer: Shown,
-    { caller, trace }: Question,
+    { caller, trace, shape }: Question,
     { outcome, tier = 'store', stored = false, degraded = false, keep = true, days = null }: How,
   ): Record<string, string> {
     if (!maySeeAccounts(caller, answer.accounts))
       throw invalid('the answer holds an account the team may not see');
     trace.outcome = outcome;
     trace.rows = answer.rowCount;
+    trace.plainCalls = shape.totals ? 2 : 1;
     return cacheHeaders({ ...answer, keep }, answer.coding, { outcome, tier, stored, degraded, days }, now());
   }
 
@@ -213,13 +231,12 @@ function holds({ ifNoneMatch }: ReportCall, { status, tag }: Pick<Assembled, 'st
   return status === 200 && isNotModified(ifNoneMatch, tag);
 }
 
-function claimsOf({ report, options }: CanonicalRequest, { accountFields, todayOf }: CanonicalRules): Claims {
+function claimsOf({ report }: CanonicalRequest, { accountFields, todayOf }: CanonicalRules): Claims {
   return {
     namesAccount: report.namesAccount,
     accounts: report.accounts,
     accountFields,
     rangeDays: rangeDays(report, todayOf(report.account)),
-    rangeParam: options.period === null ? 'dateTo' : '_period',
   };
 }
 

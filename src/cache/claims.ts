@@ -29,12 +29,15 @@ export interface Claim<T> {
 export interface Claims<T> {
   /** @param epoch the newest purge known: whoever asks after one does not wait for what was asked for before it */
   take(keys: readonly string[], epoch: number): Promise<Claim<T>>;
+  /** Whether calls of this process have all of these keys under way. */
+  areUnderWay(keys: readonly string[], epoch: number): boolean;
   /**
    * Waits until some of `others` were brought, or may be free again.
    * @returns what a call in this process brought; null when another replica had it: look into the store
-   * @throws the error of the call in this process that was to bring a key; GatewayError `overloaded`
+   * @throws the error of the call in this process that was to bring a key; GatewayError `overloaded`, or
+   *   `upstream_timeout` when `signal` ends the wait
    */
-  wait(claim: Claim<T>, signal: AbortSignal): Promise<T | null>;
+  wait(claim: Pick<Claim<T>, 'others' | 'epoch'>, signal: AbortSignal): Promise<T | null>;
   readonly waiting: number;
   stop(): void;
 }
@@ -122,7 +125,10 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
     }
   }
 
-  async function wait({ others, epoch }: Claim<T>, signal: AbortSignal): Promise<T | null> {
+  async function wait(
+    { others, epoch }: Pick<Claim<T>, 'others' | 'epoch'>,
+    signal: AbortSignal,
+  ): Promise<T | null> {
     if (waiting >= maxWaiting) throw new GatewayError('overloaded', { retryAfterS: 1 });
     waiting += 1;
     const giveUp = rejectOnAbort(signal);
@@ -160,6 +166,7 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
 
   return {
     take,
+    areUnderWay: (keys, epoch) => keys.every((key) => underWay.has(claimName(key, epoch))),
     wait,
     get waiting() {
       return waiting;
@@ -198,7 +205,7 @@ function createPending<T>(): Pending<T> {
 function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; stop(): void } {
   let stop = () => {};
   const promise = new Promise<never>((_, reject) => {
-    const abort = () => reject(signal.reason);
+    const abort = () => reject(new GatewayError('upstream_timeout', { cause: signal.reason }));
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
     stop = () => signal.removeEventListener('abort', abort);

@@ -39,6 +39,8 @@ export interface Assembled {
   readonly tag: string;
   /** When the oldest part was fetched. */
   readonly asOfMs: number;
+  /** When the newest part was fetched. */
+  readonly newestMs: number;
   /** When the first part stops being fresh. */
   readonly freshUntilMs: number;
   readonly stale: boolean;
@@ -74,6 +76,7 @@ export function assemble(ask: AssembleAsk): Assembled {
     contentType: CONTENT_TYPES[format],
     tag: digest([format, String(ask.bom), meta, columns, ...hashes]).slice(0, 22),
     asOfMs,
+    newestMs: Math.max(...all.map(({ header }) => header.fetchedAt)),
     freshUntilMs: Math.min(...all.map(({ header }) => header.fetchedAt + freshForMs(header, rules))),
     stale,
     rowCount,
@@ -96,6 +99,7 @@ export function assembleBytes(
     contentType: header.contentType,
     tag: digest(['raw', header.contentType, String(header.status), header.hash]).slice(0, 22),
     asOfMs: header.fetchedAt,
+    newestMs: header.fetchedAt,
     freshUntilMs: header.fetchedAt + freshForMs(header, rules),
     stale: stateAt(header, rules, nowMs) !== 'fresh',
     rowCount: 0,

@@ -18,7 +18,7 @@ export interface Divisibility {
   readonly state: 'learning' | 'proven' | 'refuted';
   /** Segments cut under another generation are void. */
   readonly generation: string;
-  /** While learning: what was agreed on so far. */
+  /** While learning: what was agreed on so far, as far as the proof needs it. */
   readonly agreements: readonly Agreement[];
   /** Milliseconds since the epoch: when it was proven, or until when it stays refuted. */
   readonly provenAt: number | null;
@@ -31,8 +31,6 @@ export interface Divisibility {
 export const NEEDED_DAYS = 3;
 export const NEEDED_PAIRS = 2;
 export const REFUTED_MS = 86_400_000;
-/** More are never needed to prove, and a record must not grow without end. */
-const MAX_AGREEMENTS = 16;
 
 export function startLearning(generation: string): Divisibility {
   return {
@@ -54,9 +52,8 @@ export function currentState(known: Divisibility, nowMs: number): Divisibility['
 /** @returns the same value when nothing new was learned */
 export function agree(known: Divisibility, news: readonly Agreement[], nowMs: number): Divisibility {
   if (currentState(known, nowMs) !== 'learning') return known;
-  const before = known.state === 'refuted' ? [] : known.agreements;
-  const agreements = addAgreements(before, news);
-  if (agreements.length === before.length && known.state !== 'refuted') return known;
+  const agreements = addAgreements(known.agreements, news);
+  if (agreements.length === known.agreements.length && known.state !== 'refuted') return known;
   const days = new Set(agreements.map(({ date }) => date)).size;
   const pairs = new Set(agreements.map(({ pair }) => pair)).size;
   const proven = days >= NEEDED_DAYS && pairs >= NEEDED_PAIRS;
@@ -69,13 +66,18 @@ export function agree(known: Divisibility, news: readonly Agreement[], nowMs: nu
   };
 }
 
-/** Keeps room for a second pair: one pair alone, however many days it agrees on, proves nothing. */
+/**
+ * Keeps what brings the proof nearer and nothing else, so that the record stays short whatever comes first: many
+ * pairs that agree on one day, or one pair that agrees on many.
+ */
 function addAgreements(before: readonly Agreement[], news: readonly Agreement[]): Agreement[] {
   const all = [...before];
   for (const one of news) {
-    const known = all.some(({ date, pair }) => date === one.date && pair === one.pair);
-    const ofPair = all.filter(({ pair }) => pair === one.pair).length;
-    if (!known && ofPair < MAX_AGREEMENTS / 2 && all.length < MAX_AGREEMENTS) all.push(one);
+    const days = new Set(all.map(({ date }) => date));
+    const pairs = new Set(all.map(({ pair }) => pair));
+    const newDay = days.size < NEEDED_DAYS && !days.has(one.date);
+    const newPair = pairs.size < NEEDED_PAIRS && !pairs.has(one.pair);
+    if (newDay || newPair) all.push(one);
   }
   return all;
 }

@@ -59,6 +59,8 @@ export function stretchCalls(
       )
         from = day;
     }
+    // The call on the other side of a gap must not bring the same riders again.
+    taken.add(from).add(to);
     return { from, to };
   });
 }

@@ -9,9 +9,14 @@ import type { Caller } from '../auth/authenticate.js';
 import type { RouteRule } from '../config/schema.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-import type { Asked, PlatformClient } from '../platform/client.js';
+import { whenOver } from '../http/when-over.js';
+import type { TeamLimits } from '../limits/team-limits.js';
+import type { Asked, CallReport, PlatformClient, Response } from '../platform/client.js';
 import { admit } from '../policy/authorize.js';
 import { type CleanAnswer, cleanAnswer, returnedHeaders } from '../stages/clean-answer.js';
+import type { Idempotency, KeyedRequest } from '../stages/idempotency.js';
+import { readIdempotencyKey } from '../stages/idempotency-key.js';
+import { fingerprint } from '../stages/idempotency-record.js';
 import type { Identify } from '../stages/identify.js';
 import {
   checkAccount,
@@ -22,12 +27,15 @@ import {
   type PassRules,
   scopeOf,
 } from '../stages/pass.js';
+import { KEPT_MAX_BYTES, takeAnswer } from '../stages/take-answer.js';
 import { takeBody } from '../stages/take-body.js';
 import { addCall } from '../telemetry/trace.js';
 
 export interface PassThroughOptions {
   readonly identify: Identify;
+  readonly limits: TeamLimits;
   readonly platform: PlatformClient;
+  readonly idempotency: Idempotency;
   readonly rules: PassRules;
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
@@ -40,6 +48,8 @@ interface Passage {
   readonly query: string;
   /** The very bytes that were checked; null when the body is streamed. */
   readonly body: Buffer | null;
+  /** Set for a POST that carries an idempotency key. */
+  readonly keyed: KeyedRequest | null;
   /** Aborted when the caller is gone. */
   readonly gone: AbortSignal;
 }
@@ -87,7 +97,7 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
         void forward(request, options).then((response) => done(null, response), done),
     },
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
-      request.passage = { ...(await check(request, options)), gone: goneSignal(reply) };
+      request.passage = { ...(await check(request, reply, options)), gone: goneSignal(reply) };
     },
     handler: (request: FastifyRequest, reply: FastifyReply, destination: string, replyOptions: object) => {
       const body = request.passage?.body ?? null;
@@ -100,7 +110,7 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
         request.passage?.query ?? '',
       rewriteRequestHeaders: (request: FastifyRequest, headers: Record<string, unknown>) =>
         carry(request, headers),
-      rewriteHeaders: (headers: Record<string, unknown>) => returnedHeaders(headers),
+      rewriteHeaders: returnedHeaders,
       // The gateway's own retry policy holds; reply-from's takes the unit of retry-after for milliseconds.
       retryDelay: () => null,
       onError: (reply: FastifyReply, { error }: { error: Error }) => {
@@ -110,10 +120,11 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
   } as unknown as FastifyHttpProxyOptions & { websocket: false });
 }
 
-/** identify → admit → query → body → account, before anything is sent. */
+/** identify → admit → enter → query → body → account, before anything is sent. */
 async function check(
   request: FastifyRequest,
-  { identify, rules, maxBodyBytes }: PassThroughOptions,
+  reply: FastifyReply,
+  { identify, limits, rules, maxBodyBytes }: PassThroughOptions,
 ): Promise<Omit<Passage, 'gone'>> {
   const [path = '', query = ''] = splitTarget(request.raw.url ?? '');
   request.trace.subject = path;
@@ -121,15 +132,19 @@ async function check(
   const caller = identify(readKeyHeaders(request.raw), request.trace);
   const rule = findRule(request.method, path, rules);
   admit({ caller, address: request.ip, scope: scopeOf(request.method, rule) });
+  await limits.enter(caller.team, whenOver(reply));
+  const key = request.method === 'POST' ? readIdempotencyKey(request.raw) : null;
   const checked = checkQuery(query);
   const { body, parsed } = await takeBody(
     { stream: request.body as Readable | null | undefined, headers: request.headers },
-    mustReadBody(caller, rule),
+    mustReadBody(caller, rule) || key !== null,
     maxBodyBytes,
   );
   if (parsed !== null) checkBody(parsed);
   checkAccount(caller, rule, checked.pairs, parsed, rules);
-  return { caller, rule, query: checked.text, body };
+  const asked = { method: request.method, path, query: checked.text, body };
+  const keyed = key === null ? null : { team: caller.team.id, key, request: fingerprint(asked) };
+  return { caller, rule, query: checked.text, body, keyed };
 }
 
 function goneSignal({ raw }: FastifyReply): AbortSignal {
@@ -165,10 +180,29 @@ interface ProxiedRequest {
 
 type Done = (error: Error | null, response?: CleanAnswer) => void;
 
-async function forward(
+async function forward(asked: ProxiedRequest, options: PassThroughOptions): Promise<CleanAnswer> {
+  const request = asked.headers[REQUEST] as FastifyRequest;
+  const { keyed } = request.passage as Passage;
+  const clean = (response: Response) => cleanAnswer(response, asked.method, options.timeoutMs);
+  const note = (call: CallReport) => addCall(request.trace, call);
+  if (keyed === null) return send(asked, options, note, async (response) => clean(response));
+  const { answer, replayed } = await options.idempotency.once(keyed, (onTry) => {
+    const noteTwice = (call: CallReport) => {
+      onTry(call);
+      note(call);
+    };
+    return send(asked, options, noteTwice, (response) => takeAnswer(clean(response), KEPT_MAX_BYTES));
+  });
+  if (replayed) request.trace.outcome = 'replay';
+  return answer;
+}
+
+function send<T>(
   { path, method, headers, body }: ProxiedRequest,
-  options: PassThroughOptions,
-): Promise<CleanAnswer> {
+  { platform, timeoutMs }: PassThroughOptions,
+  onTry: (call: CallReport) => void,
+  consume: (response: Response) => Promise<T>,
+): Promise<T> {
   const request = headers[REQUEST] as FastifyRequest;
   const { caller, rule, gone } = request.passage as Passage;
   const isRead = method === 'GET' || method === 'HEAD';
@@ -176,18 +210,16 @@ async function forward(
   for (const [name, value] of Object.entries(headers)) {
     if (REQUEST_HEADERS.has(name) && value !== undefined) sent[name] = value;
   }
-  return options.platform.send(
-    {
-      method,
-      request: { target: path, body: body === '' ? null : (body ?? null) },
-      headers: sent,
-      team: caller.team.id,
-      kind: isRead ? 'read' : rule?.read ? 'post-read' : 'write',
-      timeoutMs: options.timeoutMs,
-      // A write goes on: breaking it off would leave open what it did.
-      ...(isRead ? { signal: gone } : {}),
-      onTry: (call) => addCall(request.trace, call),
-    },
-    async (response) => cleanAnswer(response, method, options.timeoutMs),
-  );
+  const call = {
+    method,
+    request: { target: path, body: body === '' ? null : (body ?? null) },
+    headers: sent,
+    team: caller.team.id,
+    kind: isRead ? ('read' as const) : rule?.read ? ('post-read' as const) : ('write' as const),
+    timeoutMs,
+    // A write goes on: breaking it off would leave open what it did.
+    ...(isRead ? { signal: gone } : {}),
+    onTry,
+  };
+  return platform.send(call, consume);
 }

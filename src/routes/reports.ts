@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseJsonBody, requireJson } from '../http/json-body.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
 import { readKeyHeaders } from '../http/request-keys.js';
+import { whenOver } from '../http/when-over.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../report/describe.js';
 import type { ParameterTable } from '../report/parameters.js';
 
@@ -23,13 +24,14 @@ export interface ReportRoutes {
 export function registerReports(app: FastifyInstance, routes: ReportRoutes): void {
   const { report, endpoints, readByPost, table, maxBodyBytes } = routes;
   const answer = async (request: FastifyRequest, reply: FastifyReply, body: Buffer | null) => {
-    const call = readCall(request, body);
+    const call = readCall(request, reply, body);
     request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
     const { status, headers, body: content } = await report(call);
     reply.code(status).headers(headers);
     // Not null, which is a JSON text of four bytes.
     if (content === null) return reply.send(undefined);
-    if (content.length === 1) return reply.send(content[0]);
+    // Fastify knows a buffer by its memory: one in shared memory it would write out as JSON.
+    if (content.length === 1 && content[0]?.buffer instanceof ArrayBuffer) return reply.send(content[0]);
     reply.header(
       'content-length',
       content.reduce((sum, piece) => sum + piece.length, 0),
@@ -76,7 +78,7 @@ function describe(endpoint: string, input: { querystring: object; body?: object 
   };
 }
 
-function readCall(request: FastifyRequest, body: Buffer | null): ReportCall {
+function readCall(request: FastifyRequest, reply: FastifyReply, body: Buffer | null): ReportCall {
   const target = request.raw.url ?? '';
   const cut = target.indexOf('?');
   const path = cut < 0 ? target : target.slice(0, cut);
@@ -97,5 +99,6 @@ function readCall(request: FastifyRequest, body: Buffer | null): ReportCall {
     cacheControl: headers['cache-control'],
     ifNoneMatch: headers['if-none-match'],
     trace: request.trace,
+    whenOver: whenOver(reply),
   };
 }

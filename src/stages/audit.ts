@@ -1,13 +1,16 @@
 /**
  * Stage behind the answer: now and then an answer joined from days is held against the platform's whole answer for
- * the same range, so that a platform that changes its ways is noticed.
+ * the same range, so that a platform that changes its ways is noticed. Not where the configuration has decided.
  */
 import type { Purges } from '../cache/purges.js';
+import type { CacheTier } from '../cache/tier.js';
+import type { FreshnessRules } from '../report/freshness.js';
+import { dayKey } from '../report/keys.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import type { FetchReport } from './fetch-report.js';
 import type { GatherAsk } from './gather.js';
 import type { FetchAlone, Learner } from './learn.js';
-import { BACKGROUND_TEAM } from './obtain.js';
+import { BACKGROUND_TEAM, entryOf } from './obtain.js';
 
 export interface AuditorOptions {
   /** One answer in so many; 0: none. */
@@ -15,6 +18,8 @@ export interface AuditorOptions {
   readonly fetchReport: FetchReport;
   readonly learner: Learner;
   readonly purges: Purges;
+  readonly tier: CacheTier;
+  readonly rules: FreshnessRules;
   readonly onAudit: () => void;
 }
 
@@ -24,7 +29,8 @@ export type Audit = (ask: GatherAsk, parts: readonly Part<RowsHeader>[]) => Prom
 /** Kinds whose answers are counted; beyond it counting starts anew. */
 const MAX_COUNTED = 1000;
 
-export function createAuditor({ every, fetchReport, learner, purges, onAudit }: AuditorOptions): Audit {
+export function createAuditor(options: AuditorOptions): Audit {
+  const { every, fetchReport, learner, purges, tier, rules, onAudit } = options;
   const counts = new Map<string, number>();
 
   function isDue(kind: string): boolean {
@@ -36,9 +42,11 @@ export function createAuditor({ every, fetchReport, learner, purges, onAudit }: 
   }
 
   return async function audit({ report, series }, parts) {
-    const { id, generation } = learner.standing(report);
-    if (!isDue(id)) return;
+    const { id, pinned, generation } = learner.standing(report);
+    if (pinned || !isDue(id)) return;
     onAudit();
+    const known = new Map(parts.map((part) => [part.header.lastDay as string, part]));
+    /** What it brings is newer than what there is, so it is kept: a restated day is then right from now on. */
     const fetchDays = async (
       from: string | null,
       to: string | null,
@@ -50,12 +58,17 @@ export function createAuditor({ every, fetchReport, learner, purges, onAudit }: 
         choose: async () => ({ from, to }),
         seq: () => purges.seq,
         generation,
-        earlier: () => null,
+        earlier: (lastDay) => known.get(lastDay ?? '')?.header ?? null,
       });
-      return fetched?.kind === 'answer' ? (fetched.days ?? []) : [];
+      const days = fetched?.kind === 'answer' ? (fetched.days ?? []) : [];
+      if (fetched?.storable) {
+        await tier.write(
+          days.map((part) => entryOf(dayKey(series, part.header.lastDay as string), part, rules)),
+        );
+      }
+      return days;
     };
     const alone: FetchAlone = async (date) => (await fetchDays(date, date))[0] ?? null;
-    const known = new Map(parts.map((part) => [part.header.lastDay as string, part]));
     const fresh = await fetchDays(report.from.iso, report.to.iso);
     await learner.compare({ report, series, fresh, known }, alone);
   };

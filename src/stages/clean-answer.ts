@@ -20,6 +20,7 @@ const RESPONSE_HEADERS = new Set([
 
 export interface CleanAnswer {
   readonly statusCode: number;
+  /** Those a caller is shown. */
   readonly headers: Headers;
   readonly body: Readable;
 }
@@ -42,7 +43,7 @@ export function cleanAnswer(response: Response, method: string, idleMs: number):
   const ended = () => {};
   const body =
     decoder === null ? pipeline(response.body, mask, ended) : pipeline(response.body, decoder, mask, ended);
-  const { 'content-length': length, ...headers } = withoutToken(response);
+  const { 'content-length': length, ...headers } = shownHeaders(response);
   // A decoded body has another length; a masked one has not.
   return {
     statusCode: response.status,
@@ -51,16 +52,15 @@ export function cleanAnswer(response: Response, method: string, idleMs: number):
   };
 }
 
-function withoutToken({ headers, token }: Response): Headers {
-  return Object.fromEntries(Object.entries(headers).filter(([, value]) => !String(value).includes(token)));
+function shownHeaders({ headers, token }: Response): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name, value]) => RESPONSE_HEADERS.has(name.toLowerCase()) && !String(value).includes(token),
+    ),
+  );
 }
 
-/** What a caller is shown of the headers. */
-export function returnedHeaders(headers: Record<string, unknown>): Record<string, unknown> {
-  const kept = Object.entries(headers).filter(([name]) => RESPONSE_HEADERS.has(name.toLowerCase()));
-  return {
-    ...Object.fromEntries(kept),
-    'cache-control': 'private, no-store',
-    'cache-status': 'dsp-gateway; fwd=bypass',
-  };
+/** What a caller is sent of an answer's headers, beside those that say how it was come by. */
+export function returnedHeaders(headers: Headers): Headers {
+  return { 'cache-status': 'dsp-gateway; fwd=bypass', ...headers, 'cache-control': 'private, no-store' };
 }

@@ -11,7 +11,7 @@ import { dayUnits, modeOf, wholeUnit } from './gather.js';
 import type { Learner } from './learn.js';
 import type { LookUp, Unit } from './look-up.js';
 import { planTrips } from './plan-trips.js';
-import { createSearch } from './search.js';
+import { createSearch, type Search } from './search.js';
 
 /** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
 export type PieceState = 'fresh' | 'final' | 'stale' | 'missing';
@@ -42,6 +42,8 @@ export interface Explanation {
   readonly days: readonly (ExplainedPiece & { readonly date: string })[] | null;
   /** The one entry of a report that is not cut by day. */
   readonly whole: ExplainedPiece | null;
+  /** The platform's refusal of the report, while it is remembered: the answer for so long. */
+  readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;
   /** The platform calls that answering now would make before the answer. */
   readonly calls: readonly { readonly from: string | null; readonly to: string | null }[];
   readonly storeAway: boolean;
@@ -54,6 +56,7 @@ export interface ExplainOptions {
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
+  readonly negativeMs: number;
   readonly account: string;
   readonly baseUrl: string;
   readonly now: () => number;
@@ -73,12 +76,19 @@ export function createExplain(options: ExplainOptions): Explain {
     const units = mode === 'days' ? dayUnits({ report, series }) : [whole];
     const generation = mode === 'days' ? learner.standing(report).generation : null;
     const search = createSearch(
-      { report, units, refusalAt: null, wish: NO_WISH, arrivedAt: now(), generation },
+      {
+        report,
+        units,
+        refusalAt: mode === 'days' ? whole : null,
+        wish: NO_WISH,
+        arrivedAt: now(),
+        generation,
+      },
       lookUp,
     );
     const storeAway = await search.look(units);
     const { known } = search;
-    const trips = planTrips({ mode, units, wanted: search.open(), known, nowMs: now(), plan, rules });
+    const trips = planTrips({ mode, units, wanted: wantedBy(search), known, nowMs: now(), plan, rules });
     return {
       canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
       series,
@@ -95,6 +105,7 @@ export function createExplain(options: ExplainOptions): Explain {
         ? explainDays(dayUnits({ report, series }), mode === 'days' ? null : whole, known)
         : null,
       whole: mode === 'days' ? null : explainPiece(known.get(whole.key), whole.to),
+      refusal: explainRefusal(search.refusal()),
       calls: trips.map(({ range: { from, to } }) => ({ from, to })),
       storeAway,
     };
@@ -107,6 +118,12 @@ export function createExplain(options: ExplainOptions): Explain {
       const piece = explainPiece(known.get((whole ?? unit).key), date);
       return { date, ...piece, ...(whole === null ? {} : { rows: null }) };
     });
+  }
+
+  function explainRefusal(part: Part | null): Explanation['refusal'] {
+    if (part?.header.form !== 'refusal') return null;
+    const { status, fetchedAt } = part.header;
+    return { status, ttlSeconds: Math.floor((options.negativeMs - Math.max(0, now() - fetchedAt)) / 1000) };
   }
 
   /** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
@@ -127,6 +144,12 @@ export function createExplain(options: ExplainOptions): Explain {
       rows: header.form === 'rows' ? header.rowCount : null,
     };
   }
+}
+
+/** What a request would ask for: nothing while nothing is missing, else what is past freshness along with it. */
+function wantedBy(search: Search): readonly Unit[] {
+  const open = search.open();
+  return open.length === 0 || search.refusal() !== null ? [] : [...open, ...search.stale()];
 }
 
 function isByDate({ split, from, to }: CanonicalReport): boolean {

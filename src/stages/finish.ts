@@ -6,7 +6,7 @@ import type { Coding } from '../http/negotiate.js';
 import { invalid } from '../platform/interpret.js';
 import { type Assembled, assemble, assembleBytes, type Body } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { FreshnessRules } from '../report/freshness.js';
+import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { Format, GatewayOptions } from '../report/gateway-options.js';
 import type { BytesHeader, Part, RefusalHeader, RowsHeader } from '../report/part.js';
 import { type Crew, LARGE_BYTES } from '../workers/crew.js';
@@ -131,6 +131,8 @@ export function isServable(
   nowMs: number,
 ): boolean {
   if (nowMs >= finished.freshUntilMs || finished.stale) return false;
+  // The clock was set back: what was fetched in its future is not to be told apart from what is old.
+  if (finished.newestMs > nowMs + MAX_FUTURE_MS) return false;
   if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;
   const { account, endpoint, from, to } = report;
   return !purges.isPurged({ seq: finished.seq, advertiserId: account, endpoint, from: from.iso, to: to.iso });

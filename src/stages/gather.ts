@@ -104,14 +104,14 @@ export function createGather(options: GatherOptions): Gather {
     const missing = search.open();
     if (search.refusal() === null && missing.length > 0) return fetchMissing(journey, missing);
     const stale = search.stale();
-    if (stale.length > 0) refreshBehind(journey, stale);
+    if (stale.length > 0 && !wish.onlyIfCached) refreshBehind(journey, stale);
     return arrive(journey, stale.length > 0 ? 'stale' : 'hit', 0);
   }
 
   async function fetchMissing(journey: Journey, missing: readonly Unit[]): Promise<Gathered> {
     const { ask, mode, search, hauls } = journey;
     if (ask.wish.onlyIfCached) throw new GatewayError('not_cached');
-    const outcome = missing.every(({ key }) => search.known.has(key)) ? 'refresh' : 'miss';
+    const outcome = outcomeOf(missing, search);
     const signal = AbortSignal.timeout(options.timeoutMs);
     const errand: Errand = { ...ask, mode, signal, known: search.known, satisfies: search.satisfies };
     for (let open = missing; open.length > 0 && search.refusal() === null; open = search.open()) {
@@ -125,6 +125,13 @@ export function createGather(options: GatherOptions): Gather {
       if (search.open().length > 0) journey.degraded = await search.look(search.open());
     }
     return arrive(journey, hauls.some(({ by }) => by === 'own') ? outcome : 'collapsed', missing.length);
+  }
+
+  /** Whether there was nothing, nothing of use any more, or nothing fresh enough for this caller. */
+  function outcomeOf(missing: readonly Unit[], { known }: Search): Outcome {
+    const parts = missing.map(({ key }) => known.get(key));
+    if (parts.includes(undefined)) return 'miss';
+    return parts.every((part) => lookUp.use(part as Part, NO_WISH, now()) === 'fresh') ? 'forced' : 'refresh';
   }
 
   /** Sends out all calls that would bring these units. @returns the first failure; what succeeded is taken all the same */
@@ -204,7 +211,8 @@ export function modeOf(
   learner: Learner,
 ): Mode {
   const { from, to, split, endpoint } = report;
-  const rule = endpoints[endpoint];
+  // A path of the caller's: `constructor` is not declared.
+  const rule = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
   const whole = (because: string): Mode => ({ mode: 'whole', because });
   if (rule === undefined) return whole('the endpoint is not declared');
   if (rule.freshness === 'origin') return whole("the endpoint's freshness is the platform's to decide");

@@ -12,9 +12,11 @@ export interface IdentifyOptions {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly maxStaleMs: number;
+  /** Told of every key that was let in. */
+  readonly onUse: (keyId: string) => void;
 }
 
-export function createIdentify({ directory, registry, clock, maxStaleMs }: IdentifyOptions): Identify {
+export function createIdentify({ directory, registry, clock, maxStaleMs, onUse }: IdentifyOptions): Identify {
   return function identify(keys, trace) {
     const caller = authenticate(keys, {
       directory,
@@ -24,6 +26,7 @@ export function createIdentify({ directory, registry, clock, maxStaleMs }: Ident
     });
     trace.team = caller.team.id;
     trace.key = caller.key.id;
+    onUse(caller.key.id);
     return caller;
   };
 }

@@ -12,7 +12,7 @@ import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import { type FreshnessRules, freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, rowsKey } from '../report/keys.js';
 import { joinParts, type Part, type RowsHeader } from '../report/part.js';
-import { type PlanRules, planCalls } from '../report/plan.js';
+import { type DayRange, type PlanRules, planCalls } from '../report/plan.js';
 import type { Caps } from './caps.js';
 import type { Fetched, FetchedAnswer, FetchReport, Range } from './fetch-report.js';
 import type { Learner } from './learn.js';
@@ -74,13 +74,18 @@ export function createObtain(options: ObtainOptions): Obtain {
 
   return async function obtain(errand, units, range) {
     const turn: Turn = { claim: null, brought: new Map() };
+    const wanted = { others: units.map((unit) => unit.claim), epoch: purges.seq };
+    // Whoever only waits needs no turn of the platform's, and must not wait for one.
+    if (claims.areUnderWay(wanted.others, wanted.epoch)) return await follow(wanted, errand);
     try {
       const fetched = await fetchOnce(errand, () => choose(turn, errand, units, range));
       if (fetched === null) return await settleForOthers(turn, errand);
       const answer = await fetchUncapped(errand, fetched);
       return await keep(turn, errand, answer);
     } catch (error) {
-      await turn.claim?.fail(error);
+      // What one team has used up is nothing to others who wait for its call: they may make it themselves.
+      if (error instanceof GatewayError && error.status === 429) await turn.claim?.drop(turn.claim.mine);
+      else await turn.claim?.fail(error);
       throw error;
     }
   };
@@ -108,7 +113,16 @@ export function createObtain(options: ObtainOptions): Obtain {
       turn.brought.set(unit.key, part);
       return false;
     });
-    const chosen = left.length === units.length ? range : firstRange(left, errand.mode, options.plan);
+    const taken = new Set(claim.others);
+    const chosen =
+      left.length === units.length
+        ? range
+        : firstRange(
+            left,
+            units.filter((unit) => taken.has(unit.claim)),
+            errand.mode,
+            options.plan,
+          );
     const dropped = mine.filter((unit) => chosen === null || !left.includes(unit) || !isWithin(unit, chosen));
     await claim.drop(dropped.map((unit) => unit.claim));
     return chosen;
@@ -119,7 +133,11 @@ export function createObtain(options: ObtainOptions): Obtain {
     if (brought.size > 0 || claim === null || claim.others.length === 0) {
       return { pieces: brought, by: 'other', stored: false, keep: true };
     }
-    const haul = await claims.wait(claim, errand.signal);
+    return follow(claim, errand);
+  }
+
+  async function follow(wanted: Pick<Claim<Haul>, 'others' | 'epoch'>, errand: Errand): Promise<Haul> {
+    const haul = await claims.wait(wanted, errand.signal);
     return { pieces: new Map(), stored: false, keep: true, ...haul, by: 'other' };
   }
 
@@ -172,8 +190,7 @@ export function createObtain(options: ObtainOptions): Obtain {
     if (errand.mode === 'days' && fetched.kind === 'answer' && fetched.days === null) {
       throw new NotCuttable(fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason);
     }
-    const claimed = turn.claim?.mine ?? [];
-    const pieces = new Map<string, Piece>([...turn.brought, ...piecesOf(errand, fetched, claimed)]);
+    const pieces = new Map<string, Piece>([...turn.brought, ...piecesOf(errand, fetched)]);
     const stored = fetched.storable && (await store(errand, fetched));
     const haul: Haul = { pieces, by: 'own', stored, keep: fetched.storable };
     await turn.claim?.succeed(haul);
@@ -189,7 +206,7 @@ export function createObtain(options: ObtainOptions): Obtain {
     const known = await knownDays(errand, cut);
     const written = await tier.write([
       ...entries,
-      ...cut.map((part) => entryOf(dayKeyOf(series, part), part)),
+      ...cut.map((part) => entryOf(dayKeyOf(series, part), part, rules)),
     ]);
     options.background(
       learner.compare({ report, series, fresh: cut, known }, (date) => fetchAlone(errand, date)),
@@ -220,7 +237,7 @@ export function createObtain(options: ObtainOptions): Obtain {
     const fetched = await fetchOnce(alone, async () => ({ from: date, to: date }));
     const part = fetched?.kind === 'answer' ? fetched.days?.[0] : undefined;
     if (part === undefined) return null;
-    if (fetched?.storable) await tier.write([entryOf(dayKeyOf(errand.series, part), part)]);
+    if (fetched?.storable) await tier.write([entryOf(dayKeyOf(errand.series, part), part, rules)]);
     return part;
   }
 
@@ -231,15 +248,16 @@ export function createObtain(options: ObtainOptions): Obtain {
       return [rows, bytes].map((key) => ({ key, ...fetched.refusal, version, ttlMs: options.negativeMs }));
     }
     if (errand.mode === 'days') return [];
-    return [...piecesOf(errand, fetched, [])].flatMap(([key, piece]) =>
-      piece instanceof GatewayError ? [] : [entryOf(key, piece)],
+    return [...piecesOf(errand, fetched)].flatMap(([key, piece]) =>
+      piece instanceof GatewayError ? [] : [entryOf(key, piece, rules)],
     );
   }
+}
 
-  function entryOf(key: string, part: Part): TierWrite {
-    const version = part.header.fetchStartedAt;
-    return { key, ...part, version, ttlMs: freshForMs(part.header, rules) + rules.staleIfErrorMs };
-  }
+/** A piece as the store keeps it: for as long as it may be of any use. */
+export function entryOf(key: string, part: Part, rules: FreshnessRules): TierWrite {
+  const version = part.header.fetchStartedAt;
+  return { key, ...part, version, ttlMs: freshForMs(part.header, rules) + rules.staleIfErrorMs };
 }
 
 /** Calls nobody asked for are charged to this name. */
@@ -262,10 +280,10 @@ function wholeKeys({ series, report }: Errand): { rows: string; bytes: string } 
   return { rows: rowsKey(series, from.iso, to.iso), bytes: bytesKey(series, from.iso, to.iso) };
 }
 
-/** @param claimed keys whose waiters are to hear of a refusal */
-function piecesOf(errand: Errand, fetched: Fetched, claimed: readonly string[]): [string, Piece][] {
+/** A refusal is about the period that was asked for: whoever waits for days of it, within another, asks for himself. */
+function piecesOf(errand: Errand, fetched: Fetched): [string, Piece][] {
   const { rows, bytes } = wholeKeys(errand);
-  if (fetched.kind === 'refusal') return [rows, bytes, ...claimed].map((key) => [key, fetched.refusal]);
+  if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
   if (errand.mode === 'days')
     return (fetched.days ?? []).map((part) => [dayKeyOf(errand.series, part), part]);
   const body = fetched.bytes as Part;
@@ -304,15 +322,25 @@ function halvesOf({ from, to }: Range): [Range, Range] | null {
   ];
 }
 
-function firstRange(left: readonly Unit[], mode: Errand['mode'], plan: PlanRules): Range | null {
+/** @param underWay what others are asking for: a call must not reach across it and bring it a second time */
+function firstRange(
+  left: readonly Unit[],
+  underWay: readonly Unit[],
+  mode: Errand['mode'],
+  plan: PlanRules,
+): Range | null {
   const [unit] = left;
   if (unit === undefined) return null;
   if (mode === 'whole') return { from: unit.from, to: unit.to };
-  const [first] = planCalls(
-    left.map(({ from }) => dayNumber(from as string) as number).sort((a, b) => a - b),
-    plan,
-  );
-  return first === undefined ? null : { from: isoDay(first.from), to: isoDay(first.to) };
+  const days = left.map(numberOf).sort((a, b) => a - b);
+  const { from, to } = planCalls(days, plan)[0] as DayRange;
+  const wall = Math.max(from - 1, ...underWay.map(numberOf).filter((day) => day < to));
+  const first = days.find((day) => day > wall) as number;
+  return { from: isoDay(first), to: isoDay(to) };
+}
+
+function numberOf({ from }: Unit): number {
+  return dayNumber(from as string) as number;
 }
 
 function isWithin(unit: Unit, range: Range): boolean {

@@ -61,6 +61,12 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
     return form === 'refusal' ? 'absent' : 'error-only';
   }
 
+  /** A purge while the platform was asked reaches what was found before. */
+  function isAccepted(unit: Unit): boolean {
+    const part = accepted.get(unit.key);
+    return part !== undefined && !lookUp.isPurged(part, report, unit);
+  }
+
   function note(part: Part, unit: Unit): void {
     if (isVoid(part)) return;
     const use = useOf(part, unit);
@@ -88,7 +94,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
       return degraded;
     },
     take(pieces) {
-      for (const unit of units) {
+      for (const unit of ask.refusalAt === null ? units : [...units, ask.refusalAt]) {
         const piece = pieces.get(unit.key);
         if (piece === undefined) continue;
         if (piece instanceof GatewayError) throw piece;
@@ -96,7 +102,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
         // What a call brings is taken even if its freshness is nil; only `no-cache` insists on a later fetch.
         if (wish.maxAgeMs === 0 && piece.header.fetchStartedAt < arrivedAt) continue;
         if (piece.header.form === 'refusal') refusal = piece;
-        else {
+        else if (unit !== ask.refusalAt) {
           known.set(unit.key, piece);
           accepted.set(unit.key, piece);
           stale.delete(unit.key);
@@ -104,15 +110,16 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
       }
     },
     satisfies: (part, unit) => !isVoid(part) && useOf(part, unit) === 'fresh',
-    open: () => units.filter(({ key }) => !accepted.has(key)),
-    stale: () => units.filter(({ key }) => stale.has(key)),
+    open: () => units.filter((unit) => !isAccepted(unit)),
+    stale: () => units.filter((unit) => stale.has(unit.key) && isAccepted(unit)),
     refusal: () => refusal,
     settleForOld() {
-      for (const { key } of units) {
-        const part = known.get(key);
-        if (accepted.has(key)) continue;
-        if (part === undefined || lookUp.use(part, wish, arrivedAt) === 'absent') return false;
-        accepted.set(key, part);
+      for (const unit of units) {
+        if (isAccepted(unit)) continue;
+        const part = known.get(unit.key);
+        if (part === undefined || lookUp.isPurged(part, report, unit)) return false;
+        if (lookUp.use(part, wish, arrivedAt) === 'absent') return false;
+        accepted.set(unit.key, part);
       }
       return true;
     },

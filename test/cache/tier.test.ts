@@ -35,6 +35,32 @@ describe('createCacheTier', () => {
     expect([degraded, faults]).toEqual([false, []]);
   });
 
+  it('writes a large answer in pieces, so that reads come in between, and leaves none of it out', async () => {
+    const sizes: number[] = [];
+    const written: string[] = [];
+    const { tier } = await openTier((store) => ({
+      ...store,
+      async setMany(writes) {
+        sizes.push(writes.reduce((sum, { value }) => sum + value.length, 0));
+        written.push(...writes.map(({ key }) => key));
+        await store.setMany(writes);
+      },
+    }));
+    const body = Buffer.alloc(400_000, 'x');
+    const keys = Array.from({ length: 8 }, (_, index) => `day${index}`);
+    expect(await tier.write(keys.map((key) => ({ key, ...ENTRY, body })))).toBe(true);
+    expect(sizes.length).toBe(4);
+    for (const size of sizes) expect(size).toBeLessThanOrEqual(1_048_576);
+    expect(written).toEqual(keys);
+    // One that is larger than a piece is a piece of its own.
+    sizes.length = 0;
+    await tier.write([
+      { key: 'big', ...ENTRY, body: Buffer.alloc(3_000_000) },
+      { key: 'small', ...ENTRY },
+    ]);
+    expect(sizes.length).toBe(2);
+  });
+
   it('R8 takes what is damaged or foreign for absent, says so, and counts it', async () => {
     const { tier, cache, log, faults } = await openTier();
     await tier.write([{ key: 'whole', ...ENTRY }]);

@@ -214,6 +214,8 @@ describe('what comes back', () => {
       'last-modified': 'Sat, 21 Nov 2026 12:00:00 GMT',
       'cache-control': 'private, no-store',
       'cache-status': 'dsp-gateway; fwd=bypass',
+      'ratelimit-policy': '"team";q=1000000;w=60',
+      ratelimit: '"team";r=999999;t=1',
     });
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
   });

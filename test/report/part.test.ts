@@ -46,6 +46,20 @@ describe('isPartHeader', () => {
     },
   );
 
+  it('takes a day for absent when what it was cut from is missing or of another type', () => {
+    const cut = { from: '2026-11-01', to: '2026-11-07', sortedHash: 'h', generation: 'first' };
+    const { header } = rowsPart([{ date: '2026-11-01' }], { cut });
+    expect(isPartHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
+    for (const name of Object.keys(cut)) {
+      const { [name as keyof typeof cut]: _, ...rest } = cut;
+      expect(isPartHeader({ ...header, cut: rest }), `without ${name}`).toBe(false);
+      expect(isPartHeader({ ...header, cut: { ...cut, [name]: 1 } }), `${name} 1`).toBe(false);
+    }
+    const { cut: _, ...uncut } = header;
+    expect(isPartHeader(uncut)).toBe(false);
+    expect(isPartHeader({ ...header, cut: 'first' })).toBe(false);
+  });
+
   it.each([null, 1, 'rows', [], {}, { form: 'rows' }, { ...HEADERS[0], form: 'segment' }])(
     'does not know %j',
     (value) => {

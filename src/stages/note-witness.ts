@@ -1,0 +1,68 @@
+/** Stage: remembers reports that a token can be proven with: GETs of one final day, with some rows and not too many. */
+import type { Config } from '../config/load.js';
+import { digestBytes } from '../report/digest.js';
+import { type FreshnessRules, isFinal } from '../report/freshness.js';
+import { buildPlatformCall } from '../report/platform-call.js';
+import type { FetchedAnswer, FetchReport } from './fetch-report.js';
+
+/** A report of one final day, and what it held. */
+export interface SeenReport {
+  readonly account: string;
+  readonly target: string;
+  readonly endpoint: string;
+  readonly split: readonly string[];
+  readonly day: string;
+  readonly rows: number;
+}
+
+const MOST_ROWS = 1000;
+
+/** @returns `fetchReport`, with `note` told of what it brought */
+export function noteWitnesses(
+  fetchReport: FetchReport,
+  rules: FreshnessRules,
+  note: (report: SeenReport) => void,
+): FetchReport {
+  return async (ask) => {
+    const fetched = await fetchReport(ask);
+    if (fetched?.kind === 'answer' && ask.report.method === 'GET') {
+      const day = cheapestFinalDay(fetched, rules);
+      if (day !== null) {
+        const { account, endpoint, split } = ask.report;
+        const { target } = buildPlatformCall(ask.report, day.date, day.date);
+        note({ account: account ?? '*', target, endpoint, split, day: day.date, rows: day.rows });
+      }
+    }
+    return fetched;
+  };
+}
+
+function cheapestFinalDay(
+  { days, rows, range }: FetchedAnswer,
+  rules: FreshnessRules,
+): { date: string; rows: number } | null {
+  const single = rows !== null && range.from === range.to ? [rows] : [];
+  const fit = (days ?? single)
+    .filter(({ header }) => isFinal(header, rules))
+    .map(({ header }) => ({ date: header.lastDay as string, rows: header.rowCount }))
+    .filter((day) => day.rows > 0 && day.rows <= MOST_ROWS);
+  return fit.length === 0 ? null : fit.reduce((least, day) => (day.rows < least.rows ? day : least));
+}
+
+/** @returns the rows in an answer to such a report; null when they cannot be told */
+export function countRowsOf(
+  body: Buffer,
+  { endpoint, split, day }: SeenReport,
+  { endpoints, accountPattern }: Config['report'],
+): number | null {
+  const rule = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
+  const outcome = digestBytes(body, {
+    rule: { rowsPath: rule?.rows, dateField: rule?.dateField },
+    period: { from: day, to: day },
+    byDate: split.includes('date'),
+    splits: split.length > 0,
+    accountPattern: new RegExp(accountPattern),
+    whole: false,
+  });
+  return outcome.kind === 'digest' ? outcome.digest.rowCount : null;
+}

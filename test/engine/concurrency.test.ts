@@ -1,0 +1,314 @@
+/** Many at once, on three replicas that share one real Redis. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedis } from '../support/redis.js';
+import { outcomeOf, type Reply, reportIn, type TestGateway } from '../support/start-gateway.js';
+import { createTestClock } from '../support/test-clock.js';
+import { type DayPlatform, startDayPlatform } from './day-platform.js';
+import { eventually, type Replicas, withReplicas } from './replicas.js';
+import { shiftDay } from './world.js';
+
+/** The platform's day; the 15th is the last final one. */
+const TODAY = '2026-11-21';
+const day = (ago: number) => shiftDay(TODAY, -ago);
+const query = (from: string, to: string, advertiserId = 1) =>
+  `advertiserId=${advertiserId}&byDate=1&dateFrom=${from}&dateTo=${to}`;
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.close());
+
+interface Three {
+  readonly platform: DayPlatform;
+  readonly replicas: Replicas;
+  readonly key: string;
+  readonly gateways: readonly [TestGateway, TestGateway, TestGateway];
+}
+
+async function three(
+  settings: Readonly<Record<string, unknown>> = {},
+  divisible: 'auto' | 'always' = 'always',
+): Promise<Three> {
+  const platform = await startDayPlatform();
+  const replicas = await withReplicas({
+    platform,
+    clock: createTestClock(),
+    redis,
+    count: 3,
+    config: {
+      platform: { retry: { attempts: 0 }, ...settings },
+      report: { auditEvery: 0, endpoints: { 'campaigns/get': { divisible, readByPost: true } } },
+    },
+  });
+  const [one, two, other] = replicas.all as [TestGateway, TestGateway, TestGateway];
+  return { platform, replicas, key: replicas.key, gateways: [one, two, other] };
+}
+
+/** What the rows of an answer say: one revision, or several in the order of the days. */
+function revisionsIn(reply: Reply): unknown[] {
+  return [...new Set(reportIn(reply).data.map(({ impressions }) => impressions))];
+}
+
+describe('identical questions at once, on all replicas', () => {
+  it.each<['auto' | 'always', string]>([
+    ['always', 'cut by day'],
+    ['auto', 'as a whole'],
+  ])('divisible: %s, %s: one platform call', async (divisible) => {
+    const { platform, gateways, key } = await three({}, divisible);
+    platform.hold(() => true);
+    const asked = Array.from({ length: 300 }, (_, at) =>
+      (gateways[at % 3] as TestGateway).report(key, query(day(12), day(6))),
+    );
+    await platform.arrived(1);
+    platform.release();
+    const replies = await Promise.all(asked);
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+    expect(platform.calls).toHaveLength(1);
+  });
+
+  it('are each refused or let in by themselves, before they wait', async () => {
+    const { platform, replicas, gateways, key } = await three();
+    const foreign = await gateways[0].addTeam({ advertisers: [2] });
+    await replicas.agreed();
+    platform.hold(() => true);
+    const leader = gateways[0].report(key, query(day(12), day(6)));
+    await platform.arrived(1);
+    // The platform is still being asked: whoever is refused did not wait for it.
+    for (const gateway of gateways) {
+      expect(outcomeOf(await gateway.report(foreign, query(day(12), day(6))))).toBe(
+        '403 advertiser_forbidden',
+      );
+    }
+    expect(platform.held).toHaveLength(1);
+    platform.release();
+    expect(outcomeOf(await leader)).toBe('200');
+  });
+
+  it('beyond what may wait are told to come again, and the others are answered', async () => {
+    const { platform, gateways, key } = await three({ maxConcurrent: 1, maxQueued: 2 });
+    platform.hold(() => true);
+    const asked = Array.from({ length: 6 }, (_, at) =>
+      gateways[0].report(key, query(day(6), day(6), at + 1)),
+    );
+    await platform.arrived(1);
+    const refused = await Promise.race(asked);
+    expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 overloaded', '1']);
+    platform.release();
+    expect((await Promise.all(asked)).map(outcomeOf).toSorted()).toEqual([
+      ...Array(3).fill('200'),
+      ...Array(3).fill('503 overloaded'),
+    ]);
+  });
+});
+
+describe('overlapping ranges in flight', () => {
+  it('never fetch a day twice, whoever asks and whichever answer comes first', {
+    timeout: 120_000,
+  }, async () => {
+    const { platform, gateways, key } = await three();
+    let advertiserId = 0;
+    const range = fc.tuple(fc.nat(24), fc.integer({ min: 1, max: 12 }), fc.nat(2));
+    const property = fc.asyncProperty(
+      fc.array(range, { minLength: 2, maxLength: 5 }),
+      fc.array(fc.nat(), { minLength: 12, maxLength: 12 }),
+      async (ranges, order) => {
+        advertiserId += 1;
+        platform.hold(() => true);
+        const before = platform.calls.length;
+        const asked: Promise<Reply>[] = [];
+        let left = ranges.length;
+        for (const [ago, length, replica] of ranges) {
+          const from = day(30 - ago);
+          const gateway = gateways[replica] as TestGateway;
+          const reply = gateway.report(key, query(from, shiftDay(from, length - 1), advertiserId));
+          asked.push(reply.finally(() => (left -= 1)));
+          // So that they come one after another, and find each other's calls under way.
+          await platform.arrived(before + 1);
+        }
+        for (let turn = 0; left > 0; turn++) {
+          await eventually(() => platform.held.length > 0 || left === 0);
+          const { held } = platform;
+          held[(order[turn % order.length] as number) % Math.max(1, held.length)]?.answer();
+        }
+        for (const reply of await Promise.all(asked)) expect(reply.status).toBe(200);
+        const fetched = platform.calls.slice(before).flatMap(({ days }) => days);
+        expect(fetched.toSorted()).toEqual([...new Set(fetched)].toSorted());
+      },
+    );
+    await fc.assert(property, { numRuns: 25 });
+  });
+});
+
+describe('a backfill of 400 days in flight', () => {
+  it.each<[string, number]>([
+    ['the same replica', 0],
+    ['another replica', 1],
+  ])('does not make a question about yesterday wait: asked on %s', async (_where, at) => {
+    const { platform, gateways, key } = await three();
+    platform.hold(({ days }) => days.length > 1);
+    const backfill = gateways[0].report(key, query(day(401), day(2)));
+    await platform.arrived(5);
+    const reply = await (gateways[at] as TestGateway).report(key, query(day(1), day(1)));
+    expect(reportIn(reply).meta.rowCount).toBe(1);
+    expect(platform.held).toHaveLength(5);
+    platform.release();
+    expect(reportIn(await backfill).meta.rowCount).toBe(400);
+    expect(platform.calls).toHaveLength(6);
+  });
+
+  it.each<[string, number]>([
+    ['the same replica', 0],
+    ['another replica', 1],
+  ])('that holds yesterday itself lets it wait for that one call alone: on %s', async (_where, at) => {
+    const { platform, gateways, key } = await three();
+    platform.hold(() => true);
+    const backfill = gateways[0].report(key, query(day(400), day(1)));
+    await platform.arrived(5);
+    const yesterday = (gateways[at] as TestGateway).report(key, query(day(1), day(1)));
+    const newest = platform.calls.filter(({ to }) => to === day(1));
+    expect(newest).toHaveLength(1);
+    newest[0]?.answer();
+    expect(reportIn(await yesterday).meta.rowCount).toBe(1);
+    expect(platform.held).toHaveLength(4);
+    platform.release();
+    expect(reportIn(await backfill).meta.rowCount).toBe(400);
+    expect(platform.calls).toHaveLength(5);
+  });
+});
+
+describe('whoever waits for a call that is under way', () => {
+  it('waits for that call and no other, though the platform has no turn left', async () => {
+    const { platform, gateways, key } = await three({ maxConcurrent: 2 });
+    platform.hold(() => true);
+    const [gateway] = gateways;
+    const first = gateway.report(key, query(day(9), day(6), 1));
+    await platform.arrived(1);
+    const others = [2, 3, 4].map((id) => gateway.report(key, query(day(9), day(6), id)));
+    await platform.arrived(2);
+    const waiting = gateway.report(key, query(day(8), day(7), 1));
+    await platform.arrived(2);
+    platform.calls[0]?.answer();
+    expect(outcomeOf(await first)).toBe('200');
+    // The turn that became free went to the next in line, and is held.
+    expect(reportIn(await waiting).meta.rowCount).toBe(2);
+    expect(platform.held.map(({ advertiserId }) => advertiserId)).not.toContain('1');
+    platform.release();
+    expect((await Promise.all(others)).map(outcomeOf)).toEqual(['200', '200', '200']);
+  });
+});
+
+describe('a holder that died', () => {
+  it('is replaced when its lease lapses', async () => {
+    const { platform, replicas, gateways, key } = await three();
+    platform.hold(() => true);
+    const dying = gateways[0].report(key, query(day(9), day(6)));
+    await platform.arrived(1);
+    // It renews nothing and releases nothing any more.
+    (replicas.outages[0] as { away: boolean }).away = true;
+    platform.hold(() => false);
+    const startedAt = performance.now();
+    const reply = await gateways[1].report(key, query(day(9), day(6)));
+    expect(reportIn(reply).meta.rowCount).toBe(4);
+    expect(platform.calls).toHaveLength(2);
+    // Far more than the lease, for a busy machine; a holder that is never replaced would take its whole deadline.
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(platform.held).toHaveLength(1);
+    platform.release();
+    expect(outcomeOf(await dying)).toBe('200');
+  });
+
+  it('is not taken for dead while it lives', async () => {
+    const { platform, gateways, key } = await three();
+    platform.hold(() => true);
+    const slow = gateways[0].report(key, query(day(9), day(6)));
+    await platform.arrived(1);
+    const waiting = gateways[1].report(key, query(day(9), day(6)));
+    // Longer than a lease lasts without renewal.
+    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    expect(platform.calls).toHaveLength(1);
+    platform.release();
+    expect((await Promise.all([slow, waiting])).map(outcomeOf)).toEqual(['200', '200']);
+    expect(platform.calls).toHaveLength(1);
+  });
+});
+
+describe('a purge while the platform is being asked', () => {
+  it('makes what was asked for before it worth nothing, on every replica', async () => {
+    const { platform, gateways, key } = await three();
+    platform.hold(() => true);
+    const before = gateways[0].report(key, query(day(9), day(6)));
+    await platform.arrived(1);
+    platform.revision = 2;
+    await gateways[1].manage('POST', '/cache/purge', { advertiserId: 1 });
+    await eventually(() => gateways.every(({ services }) => services.purges.seq === 1));
+    platform.release();
+    expect(revisionsIn(await before)).toEqual([2]);
+    for (const gateway of gateways) {
+      expect(revisionsIn(await gateway.report(key, query(day(9), day(6))))).toEqual([2]);
+    }
+    expect(platform.calls).toHaveLength(2);
+  });
+
+  it('also when its message is lost and it is only known later', async () => {
+    const { platform, replicas, gateways, key } = await three();
+    platform.hold(() => true);
+    const before = gateways[0].report(key, query(day(9), day(6)));
+    await platform.arrived(1);
+    platform.revision = 2;
+    replicas.outage.deaf = true;
+    await gateways[1].manage('POST', '/cache/purge', { from: day(8), to: day(8) });
+    platform.release();
+    // Whether it knew of the purge by then or not.
+    expect((await before).status).toBe(200);
+    // Found by polling.
+    await eventually(() => gateways.every(({ services }) => services.purges.seq === 1));
+    for (const gateway of gateways) {
+      const rows = reportIn(await gateway.report(key, query(day(9), day(6)))).data;
+      expect(rows.find(({ date }) => date === day(8))?.impressions).toBe(2);
+    }
+  });
+
+  it('leaves nothing of it for when the platform fails', async () => {
+    const { platform, replicas, gateways, key } = await three();
+    await gateways[0].report(key, query(day(9), day(0)));
+    replicas.clock.advance(7_200_000);
+    platform.hold(() => true);
+    const asked = gateways[0].report(key, query(day(9), day(0)));
+    await platform.arrived(2);
+    platform.revision = 2;
+    await gateways[0].manage('POST', '/cache/purge', { advertiserId: 1 });
+    platform.release();
+    // Days that were fresh when it was asked are as void as those that were being fetched.
+    expect(revisionsIn(await asked)).toEqual([2]);
+  });
+});
+
+describe('a purge', () => {
+  it.each<[string, object, readonly number[]]>([
+    ['of all', { all: true }, [9, 8, 7, 6]],
+    ['of the advertiser', { advertiserId: 1 }, [9, 8, 7, 6]],
+    ['of another advertiser', { advertiserId: 2 }, []],
+    ['of the endpoint', { endpoint: 'campaigns/get' }, [9, 8, 7, 6]],
+    ['of another endpoint', { endpoint: 'creatives/get' }, []],
+    ['of a day', { from: day(8), to: day(8) }, [8]],
+    ['of days until', { to: day(8) }, [9, 8]],
+    ['of days from', { advertiserId: 1, from: day(7) }, [7, 6]],
+  ])('%s is in force on every replica, for those days and no other', async (_what, scope, gone) => {
+    const { platform, gateways, key } = await three();
+    for (const gateway of gateways) await gateway.report(key, query(day(9), day(6)));
+    expect(platform.calls).toHaveLength(1);
+    platform.revision = 2;
+    await gateways[2].manage('POST', '/cache/purge', scope);
+    await eventually(() => gateways.every(({ services }) => services.purges.seq === 1));
+    for (const gateway of gateways) {
+      const rows = reportIn(await gateway.report(key, query(day(9), day(6)))).data;
+      expect(rows.filter(({ impressions }) => impressions === 2).map(({ date }) => date)).toEqual(
+        gone.map(day),
+      );
+    }
+    expect(platform.calls.slice(1).flatMap(({ days }) => days)).toEqual(gone.map(day));
+  });
+});

@@ -1,0 +1,144 @@
+/** Gateways in this process that share a platform, a clock and, when there are several, one real Redis. */
+import { expect, onTestFinished } from 'vitest';
+import { type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
+import { createRedisStore } from '../../src/store/redis/redis-store.js';
+import { createLog } from '../../src/telemetry/logger.js';
+import type { RedisServer } from '../support/redis.js';
+import { startGatewayAt, type TestGateway } from '../support/start-gateway.js';
+import { createTestClock, type TestClock } from '../support/test-clock.js';
+
+/** A fault between replicas and their store. */
+export interface Outage {
+  /** Every call of the store fails. */
+  away: boolean;
+  /** Messages to other replicas vanish. */
+  deaf: boolean;
+}
+
+export interface ReplicasOptions {
+  readonly platform: { readonly url: string; readonly token: string };
+  readonly clock?: TestClock;
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly count?: number;
+  /** Another test, or another run, on the same Redis. */
+  readonly prefix?: string;
+  readonly redis?: RedisServer;
+  readonly timeoutMs?: number;
+  /** Of a team that is there already; a new one when not given. */
+  readonly key?: string;
+}
+
+export interface Replicas {
+  readonly clock: TestClock;
+  readonly all: readonly TestGateway[];
+  readonly outage: Outage;
+  /** Faults of one replica alone, by its place. */
+  readonly outages: readonly Outage[];
+  /** A key of a team that may do everything, known to all replicas. */
+  readonly key: string;
+  /** Keys of entries that were written, newest last. */
+  readonly written: ReadonlySet<string>;
+  /** Waits for work behind answers, on all replicas. */
+  settled(): Promise<void>;
+  /** Waits until every replica knows what the registry holds. */
+  agreed(): Promise<void>;
+  close(): Promise<void>;
+}
+
+let prefixes = 0;
+
+/** One gateway on its embedded store, or several on one Redis. */
+export async function startReplicas(options: ReplicasOptions): Promise<Replicas> {
+  const { platform, clock = createTestClock(), count = 1, redis, config = {} } = options;
+  const outage: Outage = { away: false, deaf: false };
+  const written = new Set<string>();
+  const stores: Store[] = [];
+  const prefix = options.prefix ?? `t${process.pid}-${++prefixes}`;
+  const all: TestGateway[] = [];
+  const outages = Array.from({ length: count }, (): Outage => ({ away: false, deaf: false }));
+  for (let index = 0; index < count; index++) {
+    const shared =
+      redis === undefined ? undefined : await openRedis(redis, prefix, options.timeoutMs ?? 2_000, clock);
+    if (shared !== undefined) stores.push(shared);
+    all.push(
+      await startGatewayAt(platform, {
+        clock,
+        config,
+        wrapStore: (store) => breakable(store, [outage, outages[index] as Outage], written),
+        ...(shared === undefined ? {} : { sharedStore: shared }),
+      }),
+    );
+  }
+  const first = all[0] as TestGateway;
+  const agreed = async () => {
+    for (const { services } of all) await services.registry.refresh();
+  };
+  const key = options.key ?? (await first.addTeam());
+  await agreed();
+  return {
+    clock,
+    all,
+    outage,
+    outages,
+    key,
+    written,
+    agreed,
+    async settled() {
+      for (const { services } of all) await services.settled();
+    },
+    async close() {
+      for (const gateway of all) await gateway.close();
+      for (const store of stores) await store.close();
+    },
+  };
+}
+
+/** Ended with the test. */
+export async function withReplicas(options: ReplicasOptions): Promise<Replicas> {
+  const replicas = await startReplicas(options);
+  onTestFinished(() => replicas.close());
+  return replicas;
+}
+
+async function openRedis(
+  redis: RedisServer,
+  prefix: string,
+  timeoutMs: number,
+  clock: TestClock,
+): Promise<Store> {
+  const { logger } = createLog({ level: 'silent', stream: { write: () => {} }, secrets: () => [] });
+  return createRedisStore({ connection: { url: redis.url }, prefix, timeoutMs, clock, logger });
+}
+
+function breakable(store: Store, outages: readonly Outage[], written: Set<string>): Store {
+  const through = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get(target, name) {
+        const call: unknown = Reflect.get(target, name);
+        if (typeof call !== 'function' || name === 'subscribe') return call;
+        return async (...args: unknown[]) => {
+          if (outages.some(({ away }) => away)) throw new StoreUnavailable('away');
+          if (name === 'publish' && outages.some(({ deaf }) => deaf)) return;
+          if (name === 'setMany') for (const { key } of args[0] as CacheWrite[]) written.add(key);
+          return call.apply(target, args);
+        };
+      },
+    });
+  const { cache, leases, registry, tallies, notes, quotas, presence, bus } = store;
+  return {
+    ...store,
+    cache: through(cache),
+    leases: through(leases),
+    registry: through(registry),
+    tallies: through(tallies),
+    notes: through(notes),
+    quotas: through(quotas),
+    presence: through(presence),
+    bus: through(bus),
+  };
+}
+
+/** Waits, in real time, for what is to come by itself. */
+export async function eventually(look: () => unknown): Promise<void> {
+  await expect.poll(async () => Boolean(await look()), { timeout: 10_000, interval: 5 }).toBe(true);
+}

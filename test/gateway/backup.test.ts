@@ -1,0 +1,183 @@
+/** A registry exported from one gateway, and imported into another. */
+import { describe, expect, it } from 'vitest';
+import type { Backup } from '../../src/admin/registry-backup.js';
+import {
+  ADMIN_TOKEN,
+  type SimulatedGateway,
+  type TestGateway,
+  withGateway,
+} from '../support/start-gateway.js';
+
+const ME = '/gateway/v1/me';
+
+const exported = async (gateway: TestGateway) =>
+  (await gateway.manage('GET', '/registry/export')) as unknown as Backup;
+
+/** @returns status and body of an import */
+async function restore(gateway: TestGateway, body: object) {
+  const response = await gateway.admin.inject({
+    method: 'POST',
+    url: '/admin/v1/registry/import',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    payload: body,
+  });
+  return { status: response.statusCode, body: response.json<Record<string, unknown>>() };
+}
+
+/** A gateway with two teams, three keys (one revoked, one rolled), and a token that was rotated to. */
+async function openFilled() {
+  const gateway = await withGateway();
+  const [first, second] = [await gateway.addTeam({ advertisers: [1, 2] }), await gateway.addTeam()];
+  const revoked = await gateway.manage('POST', '/teams/team-1/keys', { label: 'leaked' });
+  await gateway.manage('DELETE', `/keys/${revoked.id}`);
+  const { keys } = (await gateway.manage('GET', '/teams/team-2/keys')) as { keys: { id: string }[] };
+  const rolled = await gateway.manage('POST', `/keys/${keys[0]?.id}/roll`, { overlapSeconds: 3600 });
+  const token = gateway.simulator.issueToken();
+  await gateway.manage('POST', '/token/rotate', { token, force: true });
+  return { gateway, token, valid: [first, second, String(rolled.key)], revoked: String(revoked.key) };
+}
+
+/** The vault with its active and previous token in each other's place. */
+function swapped(vault: string): string {
+  const { active, previous, ...rest } = JSON.parse(vault) as Record<string, object>;
+  return JSON.stringify({ ...rest, active: previous, previous: active });
+}
+
+const stateOf = async (gateway: TestGateway) => ({
+  teams: await gateway.manage('GET', '/teams'),
+  keys: [
+    await gateway.manage('GET', '/teams/team-1/keys'),
+    await gateway.manage('GET', '/teams/team-2/keys'),
+  ].map(({ keys }) => (keys as object[]).map((key) => ({ ...key, lastUsedAt: null }))),
+  token: await gateway.manage('GET', '/token'),
+});
+
+describe('a backup', () => {
+  it('restored into an empty store gives the same teams, keys and tokens', async () => {
+    const { gateway, token, valid, revoked } = await openFilled();
+    const backup = JSON.parse(JSON.stringify(await exported(gateway))) as Backup;
+    const other: SimulatedGateway = await withGateway();
+    expect(await restore(other, backup)).toEqual({
+      status: 200,
+      body: { imported: { teams: 2, keys: 3, replaced: false } },
+    });
+    expect(await stateOf(other)).toEqual(await stateOf(gateway));
+    for (const key of valid) expect((await other.call(ME, { key })).status).toBe(200);
+    expect((await other.call(ME, { key: revoked })).json()).toMatchObject({ code: 'revoked_api_key' });
+    expect(other.services.keeper.active().secret).toBe(token);
+    // Keys issued there are hashed under the pepper that came with it.
+    const issued = await other.manage('POST', '/teams/team-1/keys', {});
+    expect((await other.call(ME, { key: String(issued.key) })).status).toBe(200);
+    const { entries } = (await other.manage('GET', '/audit?limit=5')) as { entries: { action: string }[] };
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        action: 'registry.import',
+        actor: 'admin',
+        before: { teams: 0, keys: 0 },
+        after: { teams: 2, keys: 3, exportedAt: '2026-11-21T12:00:00.000Z' },
+      }),
+    );
+  });
+
+  it('holds no secret in the open', async () => {
+    const { gateway, token, valid, revoked } = await openFilled();
+    const text = JSON.stringify(await exported(gateway));
+    for (const secret of [token, gateway.simulator.token, ...valid, revoked])
+      expect(text).not.toContain(secret);
+  });
+
+  it('is not put over teams or keys unless that is said, and then nothing of them is left', async () => {
+    const { gateway, valid } = await openFilled();
+    const backup = await exported(gateway);
+    const other = await withGateway();
+    await other.manage('POST', '/teams', { id: 'only-here' });
+    const { key: lost } = (await other.manage('POST', '/teams/only-here/keys', {})) as { key: string };
+    const refused = await restore(other, backup);
+    expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+    expect((await other.call(ME, { key: lost })).status).toBe(200);
+
+    expect(await restore(other, { ...backup, replace: true })).toEqual({
+      status: 200,
+      body: { imported: { teams: 2, keys: 3, replaced: true } },
+    });
+    expect((await other.call(ME, { key: lost })).json()).toMatchObject({ code: 'invalid_api_key' });
+    expect((await other.call(ME, { key: valid[0] as string })).status).toBe(200);
+    expect(await stateOf(other)).toEqual(await stateOf(gateway));
+  });
+
+  it('without tokens leaves the token that is there', async () => {
+    const { gateway } = await openFilled();
+    const backup = await exported(gateway);
+    const other = await withGateway();
+    const records = backup.records.filter(({ id }) => id !== 'vault');
+    expect((await restore(other, { ...backup, records })).status).toBe(200);
+    expect(other.services.keeper.active().secret).toBe(other.simulator.token);
+  });
+});
+
+describe('a backup that cannot be read', () => {
+  it.each<[string, (backup: Backup) => object, string]>([
+    ['of a newer release', (backup) => ({ ...backup, schema: 99 }), 'schema'],
+    ['of something else', (backup) => ({ ...backup, format: 'other' }), 'format'],
+    [
+      'with a token moved elsewhere',
+      (backup) => ({
+        ...backup,
+        records: backup.records.map((record) =>
+          record.id === 'vault' ? { ...record, text: swapped(record.text) } : record,
+        ),
+      }),
+      'vault',
+    ],
+    [
+      'with a vault that is none',
+      (backup) => ({
+        ...backup,
+        records: backup.records.map((record) => (record.id === 'vault' ? { ...record, text: '{}' } : record)),
+      }),
+      'vault',
+    ],
+    [
+      'with a damaged team',
+      (backup) => ({
+        ...backup,
+        records: [...backup.records, { id: 'team/bad', text: '{"id":"bad"}' }],
+      }),
+      'team/bad',
+    ],
+    [
+      'with a team under the id of another',
+      (backup) => ({
+        ...backup,
+        records: backup.records.map((record) =>
+          record.id === 'team/team-1' ? { ...record, id: 'team/other' } : record,
+        ),
+      }),
+      'team/other',
+    ],
+    [
+      'without its pepper',
+      (backup) => ({ ...backup, records: backup.records.filter(({ id }) => id !== 'meta/pepper') }),
+      'meta/pepper',
+    ],
+    [
+      'with an id twice',
+      (backup) => ({ ...backup, records: [...backup.records, ...backup.records] }),
+      'records',
+    ],
+    [
+      'with a record that is no part of a backup',
+      (backup) => ({ ...backup, records: [...backup.records, { id: 'clock', text: '{}' }] }),
+      'records',
+    ],
+  ])('%s is refused, names what is wrong, and changes nothing', async (_what, spoil, param) => {
+    const { gateway } = await openFilled();
+    const backup = await exported(gateway);
+    const other = await withGateway();
+    const before = new Map(other.services.registry.list(''));
+    const { status, body } = await restore(other, spoil(backup));
+    expect([status, body.code]).toEqual([422, 'invalid_body']);
+    expect(JSON.stringify(body.errors)).toContain(param);
+    expect(new Map(other.services.registry.list(''))).toEqual(before);
+  });
+});

@@ -1,0 +1,492 @@
+/** Contract: `idempotency-key` on a POST that is passed through makes a repeat return the first answer. */
+import { describe, expect, it } from 'vitest';
+import { type Notes, type Store, StoreUnavailable } from '../../src/store/port.js';
+import { deadUrl } from '../support/broken-platform.js';
+import { type Handler, sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
+import {
+  type GatewayOptions,
+  gatewayAt,
+  outcomeOf,
+  type Reply,
+  type TestGateway,
+  withGateway,
+} from '../support/start-gateway.js';
+import { HOUR } from '../support/test-clock.js';
+
+const CREATE = '/api/v1/campaign/create';
+const BODY = { userId: 1, name: 'New' };
+const CREATED = sends('{"id": 77 }', { 'content-type': 'application/json; charset=utf-8', etag: '"e"' }, 201);
+
+interface Sent {
+  readonly idempotencyKey?: string;
+  readonly json?: unknown;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function poster(gateway: TestGateway, key: string) {
+  return ({
+    idempotencyKey = 'order-7',
+    json = BODY,
+    path = CREATE,
+    headers = {},
+  }: Sent = {}): Promise<Reply> =>
+    gateway.call(path, {
+      method: 'POST',
+      key,
+      json,
+      headers: { 'idempotency-key': idempotencyKey, ...headers },
+    });
+}
+
+async function open(handler: Handler, options: GatewayOptions = {}) {
+  const platform = await startRawPlatform(handler);
+  const gateway = await gatewayAt(platform, options);
+  const key = await gateway.addTeam();
+  return { platform, gateway, key, post: poster(gateway, key) };
+}
+
+/** A store whose notes can be taken away, call by call. */
+function breakable() {
+  const state: { broken: readonly (keyof Notes)[]; done: boolean } = { broken: [], done: false };
+  const wrapStore = (store: Store): Store => {
+    const through =
+      <A extends unknown[], R>(name: keyof Notes, call: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        if (!state.broken.includes(name)) return call(...args);
+        // As with Redis: the change may have been made all the same.
+        if (state.done) await call(...args);
+        throw new StoreUnavailable('away');
+      };
+    const notes: Notes = {
+      create: through('create', store.notes.create),
+      get: through('get', store.notes.get),
+      replace: through('replace', store.notes.replace),
+    };
+    return Object.assign(Object.create(store) as Store, { notes });
+  };
+  return { state, wrapStore };
+}
+
+describe('a repeat with the same idempotency key', () => {
+  it('gets the first answer byte for byte, and the platform is asked once', async () => {
+    const { platform, post, gateway } = await open(CREATED);
+    const first = await post();
+    const again = await post();
+    expect(platform.requests).toHaveLength(1);
+    for (const reply of [first, again]) {
+      expect([reply.status, reply.text]).toEqual([201, '{"id": 77 }']);
+      expect(reply.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': '11',
+        'cache-control': 'private, no-store',
+        etag: '"e"',
+      });
+    }
+    expect([first.headers['idempotency-replayed'], first.headers['cache-status']]).toEqual([
+      undefined,
+      'dsp-gateway; fwd=bypass',
+    ]);
+    expect([again.headers['idempotency-replayed'], again.headers['cache-status']]).toEqual([
+      'true',
+      'dsp-gateway; hit; detail=idempotency',
+    ]);
+    const lines = gateway.log.filter(({ path }) => path === CREATE);
+    expect(lines.map(({ outcome, platformCalls }) => [outcome, platformCalls])).toEqual([
+      ['pass', 1],
+      ['replay', 0],
+    ]);
+  });
+
+  it('gets an answer of no body, of bytes, and of a refusal again too', async () => {
+    const bytes = Buffer.from([0, 255, 10, 13, 128]);
+    for (const [status, body, type] of [
+      [204, '', undefined],
+      [200, bytes, 'application/octet-stream'],
+      [422, '{"message":"no"}', 'application/json'],
+    ] as const) {
+      const { platform, post } = await open(
+        sends(body, type === undefined ? {} : { 'content-type': type }, status),
+      );
+      const [first, again] = [await post(), await post()];
+      expect([again.status, again.body]).toEqual([status, first.body]);
+      expect(again.body).toEqual(Buffer.from(body));
+      expect(again.headers['content-type']).toBe(first.headers['content-type']);
+      expect(again.headers['idempotency-replayed']).toBe('true');
+      expect(platform.requests).toHaveLength(1);
+    }
+  });
+
+  it('is refused with another body, query or path, and the platform is not asked', async () => {
+    const { platform, post } = await open(CREATED);
+    await post();
+    const others: Sent[] = [
+      { json: { ...BODY, name: 'Other' } },
+      { path: `${CREATE}?dry=1` },
+      { path: '/api/v1/campaign/copy' },
+    ];
+    for (const other of others) expect(outcomeOf(await post(other))).toBe('422 idempotency_mismatch');
+    expect((await post()).status).toBe(201);
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('is a first request for another key and for another team', async () => {
+    const { platform, gateway, post } = await open(CREATED);
+    const other = poster(gateway, await gateway.addTeam());
+    await post();
+    await post({ idempotencyKey: 'order-8' });
+    const foreign = await other({ json: { secret: 'of the other team' } });
+    expect([foreign.status, foreign.headers['idempotency-replayed']]).toEqual([201, undefined]);
+    expect(platform.requests).toHaveLength(3);
+  });
+
+  it('is a first request again after 24 hours, not a moment before', async () => {
+    const { platform, gateway, post } = await open(CREATED);
+    await post();
+    gateway.clock.advance(24 * HOUR - 1);
+    expect((await post()).headers['idempotency-replayed']).toBe('true');
+    gateway.clock.advance(1);
+    expect((await post({ json: { other: 1 } })).status).toBe(201);
+    expect(platform.requests).toHaveLength(2);
+  });
+
+  it('passes the checks of the team as it is now', async () => {
+    const { platform, gateway } = await open(CREATED);
+    const post = poster(gateway, await gateway.addTeam({ id: 'narrow', advertisers: [1] }));
+    expect((await post()).status).toBe(201);
+    await gateway.manage('PATCH', '/teams/narrow', { advertisers: [2] });
+    expect(outcomeOf(await post())).toBe('403 advertiser_forbidden');
+    await gateway.manage('PATCH', '/teams/narrow', { advertisers: [1], scopes: ['report:read'] });
+    expect(outcomeOf(await post())).toBe('403 scope_missing');
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('finds the answer on another replica', async () => {
+    const { platform, gateway, key, post } = await open(CREATED);
+    const replica = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    await post();
+    const again = await poster(replica, key)();
+    expect([again.status, again.headers['idempotency-replayed']]).toEqual([201, 'true']);
+    expect(platform.requests).toHaveLength(1);
+  });
+});
+
+describe('while the first is under way', () => {
+  it('a repeat is 409, and so is one on another replica; afterwards it gets the answer', async () => {
+    const platform = await startHeldPlatform(CREATED);
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    const replica = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    const post = poster(gateway, key);
+    const first = post();
+    await platform.arrived(1);
+    for (const repeat of [await post(), await poster(replica, key)()]) {
+      expect(outcomeOf(repeat)).toBe('409 idempotency_in_flight');
+      expect(repeat.headers['retry-after']).toBe('1');
+    }
+    platform.release();
+    expect((await first).status).toBe(201);
+    expect((await post()).headers['idempotency-replayed']).toBe('true');
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('of many at the same moment one reaches the platform', async () => {
+    const platform = await startHeldPlatform(CREATED);
+    const gateway = await gatewayAt(platform);
+    const post = poster(gateway, await gateway.addTeam());
+    const all = Array.from({ length: 20 }, () => post());
+    await platform.arrived(1);
+    platform.release();
+    const statuses = (await Promise.all(all)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201).length).toBeGreaterThanOrEqual(1);
+    expect(statuses.every((status) => status === 201 || status === 409)).toBe(true);
+    expect(platform.requests).toHaveLength(1);
+  });
+});
+
+describe('when the outcome is not known', () => {
+  const QUICK = { config: { platform: { timeoutMs: 300 } } };
+  const BROKEN: readonly [string, Handler, string][] = [
+    ['answers 500', sends('oops', {}, 500), 'upstream_error'],
+    ['answers 503 with retry-after', sends('', { 'retry-after': '1' }, 503), 'upstream_error'],
+    ['answers 408', sends('', {}, 408), 'upstream_timeout'],
+    ['redirects elsewhere', sends('', { location: '/elsewhere' }, 302), 'upstream_invalid_response'],
+    ['breaks the connection', (request) => void request.socket.destroy(), 'upstream_error'],
+    ['does not answer', (request) => void request.resume(), 'upstream_timeout'],
+    [
+      'breaks off its answer',
+      (_request, response) => {
+        response.writeHead(201, { 'content-length': '100' });
+        response.write('{"id"', () => response.destroy());
+      },
+      'upstream_error',
+    ],
+    [
+      'does not end its answer',
+      (_request, response) => {
+        response.writeHead(201, { 'content-type': 'application/json' });
+        response.write('{"id"');
+      },
+      'upstream_timeout',
+    ],
+  ];
+  it.each(BROKEN)(
+    'because the platform %s, nobody asks again until 24 hours are over',
+    async (_how, handler, code) => {
+      const { platform, gateway, post } = await open(handler, QUICK);
+      const first = await post();
+      expect(first.json().code).toBe(code);
+      platform.answer(CREATED);
+      for (const waitMs of [0, HOUR]) {
+        gateway.clock.advance(waitMs);
+        const again = await post();
+        expect(outcomeOf(again)).toBe('409 idempotency_in_flight');
+        expect(again.json().detail).toMatch(
+          new RegExp(`not known: it ended with ${code}.*Look on the platform.*new key`),
+        );
+        expect(again.headers['retry-after']).toBeUndefined();
+      }
+      expect(outcomeOf(await post({ json: {} }))).toBe('422 idempotency_mismatch');
+      expect(platform.requests).toHaveLength(1);
+      gateway.clock.advance(24 * HOUR);
+      expect((await post()).status).toBe(201);
+    },
+  );
+
+  it('because the answer is too large to be kept, the first caller gets it whole and a repeat is told', async () => {
+    const large = Buffer.alloc(1_048_577, 'x');
+    const { platform, post } = await open(sends(large, { 'content-type': 'text/plain' }, 201));
+    const first = await post();
+    expect([first.status, first.body.equals(large)]).toEqual([201, true]);
+    const again = await post();
+    expect(outcomeOf(again)).toBe('409 idempotency_in_flight');
+    expect(again.json().detail).toContain(
+      'it was answered, and the answer was larger than the 1048576 bytes',
+    );
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('an answer that is just small enough is kept', async () => {
+    const large = Buffer.alloc(1_048_576, 'x');
+    const { platform, post } = await open(sends(large, { 'content-type': 'text/plain' }, 201));
+    await post();
+    const again = await post();
+    expect([again.status, again.body.equals(large)]).toEqual([201, true]);
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('the platform hears of the write to its end although the caller is gone', async () => {
+    const platform = await startHeldPlatform(CREATED);
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    const address = await gateway.data.listen({ host: '127.0.0.1', port: 0 });
+    const leaving = new AbortController();
+    const call = () =>
+      fetch(address + CREATE, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': 'gone' },
+        body: JSON.stringify(BODY),
+        signal: leaving.signal,
+      });
+    const first = call().catch((error: Error) => error.name);
+    await platform.arrived(1);
+    leaving.abort();
+    expect(await first).toBe('AbortError');
+    platform.release();
+    const post = poster(gateway, key);
+    await expect
+      .poll(async () => (await post({ idempotencyKey: 'gone' })).headers['idempotency-replayed'])
+      .toBe('true');
+    expect(platform.requests).toHaveLength(1);
+  });
+});
+
+describe('when the platform certainly did nothing', () => {
+  it('because it refused the token or wants to wait, a repeat may ask', async () => {
+    for (const handler of [sends('', {}, 401), sends('', { 'retry-after': '2' }, 429)]) {
+      const { platform, gateway, post } = await open(handler);
+      expect((await post()).status).toBe(503);
+      platform.answer(CREATED);
+      gateway.clock.advance(60_000);
+      await gateway.manage('POST', '/token/rotate', { token: 'another-token', force: true });
+      expect([(await post()).status, (await post()).headers['idempotency-replayed']]).toEqual([201, 'true']);
+      expect(platform.requests).toHaveLength(2);
+    }
+  });
+
+  it('because it was not asked during a pause, a repeat may ask', async () => {
+    const { platform, gateway, key, post } = await open(sends('', { 'retry-after': '30' }, 429));
+    await gateway.call('/api/v1/campaign/1', { key });
+    expect(outcomeOf(await post())).toBe('503 upstream_rate_limited');
+    platform.answer(CREATED);
+    gateway.clock.advance(30_000);
+    expect((await post()).status).toBe(201);
+    expect(platform.requests).toHaveLength(2);
+  });
+
+  it('because the queue is full, a repeat may ask', async () => {
+    const platform = await startHeldPlatform(CREATED);
+    const gateway = await gatewayAt(platform, { config: { platform: { maxConcurrent: 1, maxQueued: 0 } } });
+    const post = poster(gateway, await gateway.addTeam());
+    const first = post({ idempotencyKey: 'first' });
+    await platform.arrived(1);
+    expect(outcomeOf(await post({ idempotencyKey: 'second' }))).toBe('503 overloaded');
+    platform.release();
+    await first;
+    expect((await post({ idempotencyKey: 'second' })).status).toBe(201);
+  });
+
+  it('because nobody listens there, a repeat may ask', async () => {
+    const gateway = await gatewayAt({ url: (await deadUrl()).href, token: 'platform-token' });
+    const post = poster(gateway, await gateway.addTeam());
+    for (let at = 0; at < 2; at++) expect(outcomeOf(await post())).toBe('502 upstream_error');
+  });
+});
+
+describe('when the store is away', () => {
+  it('the platform is not asked, and what may have been noted all the same is let go of', async () => {
+    const { state, wrapStore } = breakable();
+    const { platform, gateway, post } = await open(CREATED, { wrapStore });
+    state.broken = ['create'];
+    state.done = true;
+    const refused = await post();
+    expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 not_ready', '5']);
+    expect(platform.requests).toHaveLength(0);
+    state.broken = [];
+    expect(outcomeOf(await post())).toBe('409 idempotency_in_flight');
+    await gateway.services.settled();
+    expect((await post()).status).toBe(201);
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('the caller still gets the answer, and the outcome is written down when it is back', async () => {
+    const { state, wrapStore } = breakable();
+    const { platform, gateway, post } = await open(CREATED, { wrapStore });
+    state.broken = ['replace'];
+    expect((await post()).status).toBe(201);
+    expect(outcomeOf(await post())).toBe('409 idempotency_in_flight');
+    state.broken = [];
+    await gateway.services.settled();
+    expect((await post()).headers['idempotency-replayed']).toBe('true');
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('requests without a key go on', async () => {
+    const { state, wrapStore } = breakable();
+    const { gateway, key } = await open(CREATED, { wrapStore });
+    state.broken = ['create', 'get', 'replace'];
+    expect((await gateway.call(CREATE, { method: 'POST', key, json: BODY })).status).toBe(201);
+  });
+
+  it('a record that nobody wrote to its end is not asked again either', async () => {
+    const { platform, gateway, post } = await open(CREATED, { wrapStore: forgetful });
+    expect((await post()).status).toBe(201);
+    gateway.clock.advance(30_000);
+    expect((await post()).headers['retry-after']).toBe('1');
+    gateway.clock.advance(10_000);
+    const again = await post();
+    expect(outcomeOf(again)).toBe('409 idempotency_in_flight');
+    expect(again.json().detail).toContain('not known: the gateway ended, or lost its store');
+    expect(platform.requests).toHaveLength(1);
+  });
+});
+
+/** Like a process that dies before it writes the outcome down. */
+function forgetful(store: Store): Store {
+  const notes: Notes = { create: store.notes.create, get: store.notes.get, replace: async () => true };
+  return Object.assign(Object.create(store) as Store, { notes });
+}
+
+describe('an idempotency key', () => {
+  it('is 400 when it is empty, too long or not ASCII', async () => {
+    const { platform, gateway, key } = await open(CREATED);
+    for (const given of ['', 'a'.repeat(256), 'caf\u00e9']) {
+      const reply = await gateway.call(CREATE, {
+        method: 'POST',
+        key,
+        json: BODY,
+        headers: { 'idempotency-key': given },
+      });
+      expect(outcomeOf(reply)).toBe('400 invalid_request');
+      expect(reply.json().detail).toBe(
+        'idempotency-key must be given once, as 1 to 255 printable ASCII characters.',
+      );
+    }
+    expect(platform.requests).toHaveLength(0);
+  });
+
+  it('wants a body that can be read', async () => {
+    const { platform, gateway, key } = await open(CREATED);
+    const reply = await gateway.call('/api/v1/upload', {
+      method: 'POST',
+      key,
+      body: 'a=1',
+      headers: { 'idempotency-key': 'k', 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect(outcomeOf(reply)).toBe('415 unsupported_media_type');
+    const twice = await gateway.call(CREATE, {
+      method: 'POST',
+      key,
+      body: '{"a":1,"a":2}',
+      headers: { 'idempotency-key': 'k', 'content-type': 'application/json' },
+    });
+    expect(outcomeOf(twice)).toBe('400 invalid_body');
+    expect(platform.requests).toHaveLength(0);
+  });
+
+  it('works without a body', async () => {
+    const { platform, gateway, key } = await open(CREATED);
+    const start = () =>
+      gateway.call('/api/v1/campaign/7/start', { method: 'POST', key, headers: { 'idempotency-key': 'k' } });
+    expect([(await start()).status, (await start()).headers['idempotency-replayed']]).toEqual([201, 'true']);
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('does nothing for other methods, and is not sent to the platform', async () => {
+    const { platform, gateway, key, post } = await open(CREATED);
+    await post();
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'GET'] as const) {
+      for (let at = 0; at < 2; at++)
+        await gateway.call('/api/v1/campaign/7', { method, key, headers: { 'idempotency-key': 'k' } });
+    }
+    expect(platform.requests).toHaveLength(9);
+    for (const { headers } of platform.requests) expect(headers).not.toHaveProperty('idempotency-key');
+  });
+
+  it('does nothing for a report by POST, which is a read', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const json = { advertiserId: 1, dateFrom: '2026-11-01', dateTo: '2026-11-02' };
+    for (const dateTo of ['2026-11-02', '2026-11-03']) {
+      const reply = await gateway.call('/api/v1/report/campaigns/get', {
+        method: 'POST',
+        key,
+        json: { ...json, dateTo },
+        headers: { 'idempotency-key': 'k' },
+      });
+      expect([reply.status, reply.headers['idempotency-replayed']]).toEqual([200, undefined]);
+    }
+  });
+
+  it('cannot be used by the platform to make an answer look replayed', async () => {
+    const { post } = await open(
+      sends('{}', { 'idempotency-replayed': 'true', 'cache-status': 'x; hit' }, 201),
+    );
+    const first = await post();
+    expect([first.headers['idempotency-replayed'], first.headers['cache-status']]).toEqual([
+      undefined,
+      'dsp-gateway; fwd=bypass',
+    ]);
+  });
+
+  it("does not keep the platform's token", async () => {
+    const { platform, gateway, post } = await open(sends('placeholder'));
+    platform.answer(sends(`{"echo":${JSON.stringify(platform.token)}}`, {}, 201));
+    await post();
+    const again = await post();
+    expect(again.headers['idempotency-replayed']).toBe('true');
+    expect(again.text).not.toContain(platform.token);
+    expect(again.text).not.toContain(JSON.stringify(platform.token).slice(1, -1));
+    expect(gateway.logText).not.toContain('order-7');
+  });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, it, vi } from 'vitest';
+import { sends, startHeldPlatform } from '../support/raw-platform.js';
+import { gatewayAt, outcomeOf, REPORT, type Reply, reportIn, withGateway } from '../support/start-gateway.js';
+import { HOUR, MINUTE, SECOND } from '../support/test-clock.js';
+import { cacheOf, FINAL, RESTATING } from './reports.js';
+
+const ROWS = '{"data":[{"campaign_id":7,"advertiser_id":1,"spent":"1.50"}]}';
+const rateOf = ({ headers }: Reply) => [headers['ratelimit-policy'], headers.ratelimit];
+const day = (of: number) => `advertiserId=1&dateFrom=2026-10-${of}&dateTo=2026-10-${of}`;
+
+describe("a team's requests a minute", () => {
+  it('beyond its limit are refused until one comes back, whatever they ask', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ limits: { requestsPerMinute: 3 } });
+    const other = await gateway.addTeam({ limits: { requestsPerMinute: 3 } });
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
+    expect(outcomeOf(await gateway.report(key, 'nonsense=1&nonsense=2'))).toMatch(/^4/);
+    expect(outcomeOf(await gateway.call('/api/v1/campaign/7', { key }))).toBe('404');
+    const calls = gateway.simulator.callCount;
+    for (const path of [`${REPORT}?${FINAL}`, '/api/v1/campaign/7']) {
+      const refused = await gateway.call(path, { key });
+      expect(outcomeOf(refused)).toBe('429 rate_limited');
+      expect(refused.headers['retry-after']).toBe('20');
+      expect(rateOf(refused)).toEqual(['"team";q=3;w=60', '"team";r=0;t=20']);
+    }
+    expect(gateway.simulator.callCount).toBe(calls);
+    expect(outcomeOf(await gateway.report(other, FINAL))).toBe('200');
+    gateway.clock.advance(20 * SECOND);
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('429 rate_limited');
+  });
+
+  it('are told on every answer to a team that is known, and to nobody else', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({
+      id: 'growth',
+      scopes: ['report:read'],
+      limits: { requestsPerMinute: 60 },
+    });
+    const shown: Reply[] = [
+      await gateway.report(key, FINAL),
+      await gateway.report(key, FINAL, { headers: { 'if-none-match': '*' } }),
+      await gateway.report(key, 'dateFrom=tomorrow'),
+      // Neither of these is charged.
+      await gateway.call('/api/v1/campaign/7', { key }),
+      await gateway.call('/gateway/v1/me', { key }),
+    ];
+    expect(shown.map(({ status }) => status)).toEqual([200, 304, 400, 403, 200]);
+    expect(shown.map(rateOf)).toEqual([
+      ['"team";q=60;w=60', '"team";r=59;t=1'],
+      ['"team";q=60;w=60', '"team";r=58;t=2'],
+      ['"team";q=60;w=60', '"team";r=57;t=3'],
+      ['"team";q=60;w=60', '"team";r=57;t=3'],
+      ['"team";q=60;w=60', '"team";r=57;t=3'],
+    ]);
+    for (const reply of [await gateway.report('dgw_unknown', FINAL), await gateway.call('/readyz')])
+      expect(rateOf(reply)).toEqual([undefined, undefined]);
+  });
+
+  it('are not used up by whoever may not call at all', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ ipAllow: ['10.0.0.0/8'], limits: { requestsPerMinute: 1 } });
+    for (let call = 0; call < 3; call++)
+      expect(outcomeOf(await gateway.report(key, FINAL, { from: '192.0.2.1' }))).toBe('403 ip_forbidden');
+    expect(outcomeOf(await gateway.report(key, FINAL, { from: '10.0.0.1' }))).toBe('200');
+  });
+
+  it('are shared by replicas', async () => {
+    const gateway = await withGateway();
+    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
+    const key = await gateway.addTeam({ limits: { requestsPerMinute: 20 } });
+    const outcomes: string[] = [];
+    for (let call = 0; call < 15; call++) {
+      outcomes.push(outcomeOf(await gateway.report(key, FINAL)));
+      outcomes.push(outcomeOf(await replica.report(key, FINAL)));
+    }
+    expect(outcomes.filter((outcome) => outcome === '200')).toHaveLength(20);
+    expect(new Set(outcomes)).toEqual(new Set(['200', '429 rate_limited']));
+  });
+});
+
+describe("a team's requests at once", () => {
+  it('beyond its limit are refused, and free their place however they end', async () => {
+    const platform = await startHeldPlatform(sends(ROWS));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam({ limits: { maxConcurrent: 2 } });
+    const under = [gateway.report(key, day(10)), gateway.call('/api/v1/thing', { key })];
+    await platform.arrived(2);
+    const refused = await gateway.report(key, day(12));
+    expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['429 rate_limited', '1']);
+    platform.release();
+    expect((await Promise.all(under)).map(({ status }) => status)).toEqual([200, 200]);
+    for (let call = 0; call < 5; call++) {
+      expect(outcomeOf(await gateway.report(key, day(10)))).toBe('200');
+      expect(outcomeOf(await gateway.report(key, 'dateFrom=never'))).toBe('400 invalid_query');
+    }
+  });
+});
+
+describe("a team's daily share of platform calls", () => {
+  it('used up leaves what is cached, fresh or old, and refuses the rest until midnight UTC', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ limits: { upstreamCallsPerDay: 2 } });
+    const other = await gateway.addTeam();
+    await gateway.report(key, FINAL);
+    await gateway.report(key, RESTATING);
+    const refused = await gateway.report(key, day(10));
+    expect(outcomeOf(refused)).toBe('429 upstream_budget_exhausted');
+    expect(refused.headers['retry-after']).toBe(String((12 * HOUR) / SECOND));
+    const write = await gateway.call('/api/v1/campaign/create', { key, method: 'POST', json: { name: 'x' } });
+    expect(outcomeOf(write)).toBe('429 upstream_budget_exhausted');
+    expect(gateway.simulator.callCount).toBe(2);
+    expect(cacheOf(await gateway.report(key, FINAL))).toMatch(/^hit/);
+    gateway.clock.advance(HOUR + 11 * MINUTE);
+    const old = await gateway.report(key, RESTATING);
+    expect([old.status, cacheOf(old)]).toEqual([200, expect.stringMatching(/stale-if-error$/)]);
+    expect(outcomeOf(await gateway.report(other, day(10)))).toBe('200');
+    gateway.clock.set('2026-11-22T00:00:00Z');
+    expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
+  });
+
+  it('is not charged for refreshing behind an answer, nor for what another team asked for', async () => {
+    const platform = await startHeldPlatform(sends(ROWS));
+    const gateway = await gatewayAt(platform);
+    const [key, other] = [
+      await gateway.addTeam({ limits: { upstreamCallsPerDay: 1 } }),
+      await gateway.addTeam(),
+    ];
+    const leader = gateway.report(other, day(10));
+    await platform.arrived(1);
+    const follower = gateway.report(key, day(10));
+    platform.release();
+    expect((await Promise.all([leader, follower])).map(outcomeOf)).toEqual(['200', '200']);
+    const me = async () => (await gateway.call('/gateway/v1/me', { key })).json<{ left: object }>().left;
+    // Whoever waits for another's call is not charged.
+    expect(await me()).toMatchObject({ upstreamCallsPerDay: 1 });
+    await gateway.report(key, RESTATING);
+    gateway.clock.advance(HOUR + MINUTE);
+    expect(cacheOf(await gateway.report(key, RESTATING))).toMatch(/stale-while-revalidate$/);
+    await gateway.services.settled();
+    expect(platform.requests).toHaveLength(3);
+    expect(await me()).toMatchObject({ upstreamCallsPerDay: 0 });
+  });
+});
+
+describe('a share that ends in the middle of a call', () => {
+  it('is told to its team alone, not to others who waited for that call', async () => {
+    let answers = 0;
+    const platform = await startHeldPlatform((request, response) => {
+      answers += 1;
+      (answers === 1 ? sends('{}', {}, 503) : sends(ROWS))(request, response);
+    });
+    const gateway = await gatewayAt(platform, {
+      config: { platform: { retry: { attempts: 1, baseMs: 1 } } },
+    });
+    const [key, other] = [
+      await gateway.addTeam({ limits: { upstreamCallsPerDay: 1 } }),
+      await gateway.addTeam(),
+    ];
+    const leader = gateway.report(key, day(10));
+    await platform.arrived(1);
+    const follower = gateway.report(other, day(10));
+    await vi.waitFor(() => expect(gateway.services.budget.running).toBe(1));
+    platform.release();
+    expect(outcomeOf(await leader)).toBe('429 upstream_budget_exhausted');
+    expect(outcomeOf(await follower)).toBe('200');
+    expect(platform.requests).toHaveLength(2);
+  });
+});
+
+describe('GET /gateway/v1/me', () => {
+  it('shows the limits, and what is left of each', async () => {
+    const gateway = await withGateway();
+    const limits = { requestsPerMinute: 60, upstreamCallsPerDay: 10, maxRangeDays: 31, maxConcurrent: 4 };
+    const key = await gateway.addTeam({ limits });
+    await gateway.report(key, FINAL);
+    await gateway.report(key, FINAL);
+    expect((await gateway.call('/gateway/v1/me', { key })).json()).toMatchObject({
+      limits,
+      left: {
+        requestsPerMinute: 58,
+        maxConcurrent: 4,
+        upstreamCallsPerDay: 9,
+        upstreamCallsResetAt: '2026-11-22T00:00:00.000Z',
+      },
+    });
+  });
+});
+
+describe('a platform that keeps failing', () => {
+  it('is left alone: old answers go on, the rest is refused at once, and one call finds that it is back', async () => {
+    const gateway = await withGateway({
+      config: { platform: { circuit: { failures: 3, openSeconds: 5 }, retry: { baseMs: 1 } } },
+    });
+    const key = await gateway.addTeam();
+    const first = reportIn(await gateway.report(key, RESTATING));
+    gateway.clock.advance(HOUR + 11 * MINUTE);
+    gateway.simulator.fault({ kind: 'status', status: 503, times: 1000 });
+    // Two tries more than the first: the third opens the circuit.
+    expect(outcomeOf(await gateway.report(key, day(10)))).toBe('502 upstream_error');
+    const calls = gateway.simulator.callCount;
+    const refused = await gateway.report(key, day(11));
+    expect(outcomeOf(refused)).toBe('503 upstream_circuit_open');
+    expect(['4', '5']).toContain(refused.headers['retry-after']);
+    const old = await gateway.report(key, RESTATING);
+    expect(cacheOf(old)).toMatch(/stale-if-error$/);
+    expect(reportIn(old).data).toEqual(first.data);
+    expect(gateway.simulator.callCount).toBe(calls);
+    expect((await gateway.call('/readyz')).json()).toMatchObject({
+      ready: true,
+      platform: expect.stringMatching(/^failing; asked again in [45] s$/),
+    });
+    const metrics = await gateway.services.metrics.registry.metrics();
+    expect(metrics).toContain('dsp_gateway_platform_circuit_open 1');
+
+    gateway.simulator.clearFaults();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5000 });
+    expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
+    vi.useRealTimers();
+    expect((await gateway.call('/readyz')).json()).toMatchObject({ platform: 'ok' });
+  });
+});

@@ -1,0 +1,142 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { decodeEntry, encodeEntry } from '../../src/cache/entry.js';
+import { toCsv } from '../../src/report/csv.js';
+import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
+import { toNdjson } from '../../src/report/ndjson.js';
+import { bodyHash, ROW_SEPARATOR } from '../../src/report/part.js';
+import { createCrew, LARGE_BYTES } from '../../src/workers/crew.js';
+import { readAnswer } from '../../src/workers/tasks.js';
+import { ASK, inPieces, largeAnswer, TOKEN } from './large-answer.js';
+
+const crew = createCrew();
+afterAll(() => crew.close());
+
+const LARGE = largeAnswer(3 * LARGE_BYTES);
+const isShared = ({ buffer }: Uint8Array) => buffer instanceof SharedArrayBuffer;
+
+/** An outcome with its bodies by their digests: millions of bytes are compared at once, and not one by one. */
+function brief(outcome: DigestOutcome) {
+  if (outcome.kind !== 'digest') return outcome;
+  const { whole, days, ...rest } = outcome.digest;
+  const short = <T extends RowBlock>({ body, ...block }: T) => ({
+    ...block,
+    size: body.length,
+    is: bodyHash(body),
+  });
+  return { ...rest, whole: whole === null ? null : short(whole), days: days?.map(short) ?? null };
+}
+
+describe('an answer of 3 MiB', () => {
+  it('is read on another thread to what it is read to in place, byte for byte', async () => {
+    const { outcome, bytes, hash } = await crew.digest(inPieces(LARGE, 100_003), ASK, TOKEN);
+    expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ASK, TOKEN)));
+    expect(outcome.kind).toBe('digest');
+    expect(bytes.equals(LARGE)).toBe(true);
+    expect(hash).toBe(bodyHash(LARGE));
+    // What comes from another thread lies in memory of both.
+    expect(isShared(bytes)).toBe(true);
+  });
+
+  it('has days that can be kept and joined as any others', async () => {
+    const { outcome } = await crew.digest(inPieces(LARGE, 1_000_000), ASK, TOKEN);
+    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
+    const { days, whole, accounts, rowCount } = outcome.digest;
+    expect(days?.map(({ date, rowCount: count }) => [date, count > 0])).toEqual([
+      ['2026-11-01', true],
+      ['2026-11-02', false],
+      ['2026-11-03', true],
+    ]);
+    const bodies = (days ?? []).map(({ body }) => body.toString()).filter((body) => body !== '');
+    expect(bodies.join(ROW_SEPARATOR) === whole?.body.toString()).toBe(true);
+    for (const { body, hash } of days ?? []) expect(bodyHash(body)).toBe(hash);
+    expect(JSON.parse(`[${whole?.body}]`)).toHaveLength(rowCount);
+    expect(accounts).toEqual(['1', '2', '3']);
+  });
+
+  it('carries no whole when only days are wanted', async () => {
+    const ask = { ...ASK, whole: false };
+    const { outcome, hash } = await crew.digest([LARGE], ask, TOKEN);
+    expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ask, TOKEN)));
+    expect(hash).toBe('');
+  });
+
+  it.each<[string, string]>([
+    ['plainly', `"note":${JSON.stringify(TOKEN).replaceAll('/', '/')}`],
+    ['by escapes', `"note":"${TOKEN.replaceAll('/', '\\/').replaceAll('"', '\\u0022')}"`],
+    ['in the name of a member', `${JSON.stringify(TOKEN)}:1`],
+  ])('is refused when it holds the token %s, also across two pieces', async (_how, member) => {
+    const tail = Buffer.from(`,${member}}`);
+    const poisoned = Buffer.concat([LARGE.subarray(0, -1), tail]);
+    const middle = poisoned.length - Math.floor(tail.length / 2);
+    const pieces = [poisoned.subarray(0, middle), poisoned.subarray(middle)];
+    const { outcome } = await crew.digest(pieces, ASK, TOKEN);
+    expect(outcome).toEqual({ kind: 'invalid', reason: 'the answer holds the platform token' });
+  });
+
+  it('is not JSON, or without rows, as it would be in place', async () => {
+    const broken = LARGE.subarray(0, -1);
+    expect((await crew.digest([broken], ASK, TOKEN)).outcome).toEqual(readAnswer(broken, ASK, TOKEN));
+    const rowless = Buffer.from(`{"data":{"advertiser_id":7,"text":"${'x'.repeat(LARGE_BYTES)}"}}`);
+    const { outcome, bytes } = await crew.digest([rowless], ASK, TOKEN);
+    expect(outcome).toMatchObject({ kind: 'no-rows', accounts: ['7'] });
+    expect(bytes.equals(rowless)).toBe(true);
+  });
+
+  it('is one of several at once, and each gets its own', async () => {
+    const answers = [1, 2, 3, 4, 5].map((times) => largeAnswer(LARGE_BYTES + times * 1000));
+    const read = await Promise.all(answers.map((answer) => crew.digest([answer], ASK, TOKEN)));
+    expect(read.map(({ bytes }, at) => bytes.equals(answers[at] as Buffer))).toEqual(answers.map(() => true));
+  });
+});
+
+describe('a small answer', () => {
+  it('is read in place, to the same', async () => {
+    const small = largeAnswer(10_000);
+    const { outcome, bytes, hash } = await crew.digest(inPieces(small, 777), ASK, TOKEN);
+    expect(outcome).toEqual(readAnswer(small, ASK, TOKEN));
+    expect([bytes.equals(small), hash, isShared(bytes)]).toEqual([true, bodyHash(small), false]);
+    const poisoned = Buffer.from(`[{"date":"2026-11-01","x":${JSON.stringify(TOKEN)}}]`);
+    expect((await crew.digest([poisoned], ASK, TOKEN)).outcome.kind).toBe('invalid');
+  });
+});
+
+describe('entries', () => {
+  it('are encoded alike on both sides of the limit, each in its place', async () => {
+    const entries = [10, LARGE_BYTES, 0, LARGE_BYTES + 1].map((size, at) => ({
+      header: { at, name: '東' },
+      body: Buffer.alloc(size, at),
+    }));
+    const encoded = await crew.encode(entries);
+    for (const [at, { header, body }] of entries.entries()) {
+      const bytes = encoded[at] as Buffer;
+      expect(bytes.equals(encodeEntry(header, body))).toBe(true);
+      expect(decodeEntry(bytes)?.header).toEqual(header);
+      expect(decodeEntry(bytes)?.body.equals(body)).toBe(true);
+    }
+    const small = entries.slice(0, 1);
+    expect(await crew.encode(small)).toEqual(small.map(({ header, body }) => encodeEntry(header, body)));
+  });
+});
+
+describe('CSV and NDJSON', () => {
+  const rowsOf = (body: Buffer) => {
+    const outcome = readAnswer(body, ASK, TOKEN);
+    if (outcome.kind !== 'digest' || outcome.digest.whole === null) throw new Error('no rows');
+    return outcome.digest.whole;
+  };
+
+  it.each([
+    ['small', 10_000],
+    ['large', 2 * LARGE_BYTES],
+  ])('of %s reports are what they are in place', async (_size, bytes) => {
+    const { body, columns } = rowsOf(largeAnswer(bytes));
+    const chunks = inPieces(body, 65_537);
+    const text = body.toString();
+    for (const bom of [true, false]) {
+      const csv = await crew.format({ format: 'csv', chunks, columns, bom });
+      expect(csv.toString() === toCsv(text, columns, { bom })).toBe(true);
+    }
+    const ndjson = await crew.format({ format: 'ndjson', chunks, columns, bom: false });
+    expect(ndjson.toString() === toNdjson(text)).toBe(true);
+  });
+});
