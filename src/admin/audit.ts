@@ -11,10 +11,15 @@ export function registerAudit(app: FastifyInstance, registry: RegistryStore): vo
     '/admin/v1/audit',
     { schema: { tags: ['audit'], summary: 'Who changed what: ?limit (100) and ?before (an id)' } },
     async (request) => {
-      const { limit = '100', before } = request.query as { limit?: string; before?: string };
+      const { limit = '100', before } = request.query as { limit?: string; before?: unknown };
       if (!/^[1-9][0-9]{0,3}$/.test(limit) || Number(limit) > MAX_LIMIT) {
         throw new GatewayError('invalid_query', {
           errors: [{ param: 'limit', message: `must be a whole number from 1 to ${MAX_LIMIT}` }],
+        });
+      }
+      if (before !== undefined && typeof before !== 'string') {
+        throw new GatewayError('invalid_query', {
+          errors: [{ param: 'before', message: 'must be the id of an entry, given once' }],
         });
       }
       const lines = await registry.readAudit(Number(limit), before);

@@ -14,7 +14,8 @@ export interface CacheOptions {
   readonly engine: { readonly explain: Explain };
 }
 
-const ENDPOINT = /^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/;
+/** Segments of a path that are no `.` or `..`. */
+const ENDPOINT = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
 const Purge = Type.Object(
   {

@@ -1,18 +1,18 @@
-/** The admin plane: every route behind the admin token, every body held to its schema. */
+/** The admin plane: every route behind an admin token and its role, every body held to its schema. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Secret } from '../config/secret.js';
+import type { NamedAdmin } from '../config/admin-tokens.js';
 import { GatewayError } from '../errors.js';
 import { StoreUnavailable } from '../store/port.js';
 import { type Actor, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
 
 /**
- * Opens a scope on `app` in which routes ask for the admin token.
+ * Opens a scope on `app` in which routes ask for an admin token of the role they need.
  * @param routes registers them
  */
 export async function registerAdminPlane(
   app: FastifyInstance,
-  adminToken: Secret,
+  admins: readonly NamedAdmin[],
   routes: (scope: FastifyInstance) => void,
 ): Promise<void> {
   app.decorateRequest('actor', null as unknown as Actor);
@@ -23,7 +23,7 @@ export async function registerAdminPlane(
     scope.removeContentTypeParser('application/json');
     scope.addContentTypeParser('application/json', { parseAs: 'string' }, parseBody);
     scope.addHook('onRequest', async (request) => {
-      request.actor = authenticateAdmin(request, adminToken);
+      request.actor = authenticateAdmin(request, admins);
     });
     // A POST without a body is one with an empty object: all members of such bodies are optional.
     scope.addHook('preValidation', async (request) => {

@@ -1,5 +1,6 @@
 /** The state of the gateway at a glance. */
 import type { FastifyInstance } from 'fastify';
+import type { Outlook } from '../credential/outlook.js';
 import type { Registry } from '../registry/mirror.js';
 import type { Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
@@ -8,23 +9,32 @@ import { VERSION } from '../version.js';
 export interface StatusOptions {
   readonly store: Store;
   readonly registry: Registry;
+  readonly outlook: () => Outlook;
+  readonly limits: { readonly replicas: { readonly count: number } };
   readonly l1: { readonly bytes: number; readonly entries: number };
   readonly budget: { readonly running: number; readonly queued: number };
 }
 
 export function registerStatus(
   app: FastifyInstance,
-  { store, registry, l1, budget }: StatusOptions,
+  { store, registry, outlook, limits, l1, budget }: StatusOptions,
   readiness: () => Readiness,
 ): void {
   app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
     const state = readiness();
+    const { reason } = store.health();
     return {
       version: VERSION,
       uptimeSeconds: Math.floor(process.uptime()),
       ready: state.ready,
-      store: { kind: store.kind, state: state.store, registryVersion: registry.version },
-      credential: { state: state.credential },
+      replicas: limits.replicas.count,
+      store: {
+        kind: store.kind,
+        state: state.store,
+        ...(reason === undefined ? {} : { reason }),
+        registryVersion: registry.version,
+      },
+      credential: outlook(),
       cache: { l1Bytes: l1.bytes, l1Entries: l1.entries },
       platform: { state: state.platform, callsRunning: budget.running, callsQueued: budget.queued },
     };

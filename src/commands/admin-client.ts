@@ -1,95 +1,125 @@
 /** The admin API as the commands use it: where it is, who asks, and its errors as lines a person can read. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, Option } from 'commander';
 import type { Environment } from '../config/rules.js';
 import type { Problem } from '../errors.js';
+import { CommandError } from './command-error.js';
+import { EXIT, exitCodeOf } from './exit-codes.js';
 
 export interface AdminOptions {
-  readonly admin?: string;
-  readonly tokenFile?: string;
+  readonly url?: string;
+  readonly adminTokenFile?: string;
   readonly json?: boolean;
 }
 
-/** Exit code of a command that the gateway refused or that could not reach it (EX_UNAVAILABLE). */
-export const EX_UNAVAILABLE = 69;
-
-/** Thrown with lines for standard error; ends the command with a code of its own. */
-export class CommandError extends Error {
-  override readonly name = 'CommandError';
-  readonly exitCode: number;
-  constructor(message: string, exitCode: number) {
-    super(message);
-    this.exitCode = exitCode;
-  }
+export interface Admin {
+  /**
+   * Calls the admin API.
+   * @param path below `/admin/v1/`
+   * @returns the parsed answer; undefined for one without a body
+   * @throws CommandError
+   */
+  call<T = void>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>;
 }
 
-/** Options that every command against the admin API takes. */
-export function withAdminOptions(command: Command): Command {
-  return command
-    .addOption(new Option('--admin <url>', 'address of the admin plane').env('DSP_GATEWAY_ADMIN'))
-    .addOption(new Option('--token-file <path>', 'file that holds the admin token').env('ADMIN_TOKEN_FILE'))
-    .option('--json', 'print JSON, for scripts');
-}
+/** A rotation asks the platform twice, each time with a deadline of its own. */
+const TIMEOUT_MS = 120_000;
 
-export const ADMIN_HELP = `
-The admin plane is sought at --admin, DSP_GATEWAY_ADMIN, or http://127.0.0.1:$ADMIN_PORT (8081). The admin token
-comes from --token-file, ADMIN_TOKEN, or admin.token in GATEWAY_DATA_DIR (./data); never from the command line.`;
-
-/**
- * Calls the admin API.
- * @returns the parsed answer; undefined for one without a body
- * @throws CommandError
- */
-export async function callAdmin<T>(
-  options: AdminOptions,
-  env: Environment,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<T> {
-  const base = options.admin ?? `http://127.0.0.1:${env.ADMIN_PORT ?? '8081'}`;
-  if (!URL.canParse(base))
-    throw new CommandError(`--admin: was ${base}; allowed is an address such as http://127.0.0.1:8081`, 64);
-  const response = await fetch(new URL(path, base), {
-    method,
-    headers: {
-      authorization: `Bearer ${adminToken(options, env)}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+/** @throws CommandError when the address is none, or no admin token is found */
+export function openAdmin(options: AdminOptions, env: Environment): Admin {
+  const base = adminUrl(options, env);
+  const token = adminToken(options, env);
+  return {
+    async call<T>(method: string, path: string, body?: object): Promise<T> {
+      const response = await fetch(`${base}/admin/v1/${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      }).catch((error: Error) => {
+        const cause = error.cause instanceof Error ? error.cause.message : error.message;
+        throw new CommandError(
+          `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
+          EXIT.unavailable,
+        );
+      });
+      const text = await response.text();
+      if (!response.ok) throw refusal(text, response.status, base);
+      return (text === '' ? undefined : parseAnswer(text, base)) as T;
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch((error: Error) => {
-    const cause = error.cause instanceof Error ? error.cause.message : error.message;
-    throw new CommandError(
-      `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
-      EX_UNAVAILABLE,
-    );
-  });
-  const text = await response.text();
-  if (!response.ok) throw new CommandError(problemLines(text, response.status), EX_UNAVAILABLE);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  };
 }
 
+function adminUrl(options: AdminOptions, env: Environment): string {
+  const [name, text] =
+    options.url !== undefined
+      ? ['--url', options.url]
+      : ['GATEWAY_ADMIN_URL', env.GATEWAY_ADMIN_URL || `http://127.0.0.1:${env.ADMIN_PORT || '8081'}`];
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const plain = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
+  if (plain && url.username === '' && url.password === '') return url.href.replace(/\/+$/, '');
+  // What stands in for an address may hold a secret.
+  throw new CommandError(
+    `${name}: allowed is an address such as http://127.0.0.1:8081, without user, query or fragment`,
+    EXIT.usage,
+  );
+}
+
+/** The file named by an option, ADMIN_TOKEN, the file named by ADMIN_TOKEN_FILE, or the one the gateway made. */
 function adminToken(options: AdminOptions, env: Environment): string {
-  if (options.tokenFile === undefined && env.ADMIN_TOKEN !== undefined) return env.ADMIN_TOKEN;
-  const path = options.tokenFile ?? join(env.GATEWAY_DATA_DIR ?? './data', 'admin.token');
+  if (options.adminTokenFile === undefined && env.ADMIN_TOKEN) return checked(env.ADMIN_TOKEN, 'ADMIN_TOKEN');
+  const path =
+    options.adminTokenFile ?? (env.ADMIN_TOKEN_FILE || join(env.GATEWAY_DATA_DIR || './data', 'admin.token'));
+  let text: string;
   try {
-    return readFileSync(path, 'utf8').trim();
+    text = readFileSync(path, 'utf8').trim();
   } catch (error) {
     throw new CommandError(
-      `no admin token: ${(error as Error).message}. Set ADMIN_TOKEN, or name its file by --token-file`,
-      EX_UNAVAILABLE,
+      `no admin token: ${(error as Error).message}. Set ADMIN_TOKEN, or name its file by --admin-token-file or ADMIN_TOKEN_FILE`,
+      EXIT.denied,
     );
+  }
+  return checked(text, path);
+}
+
+/** What no header can hold would make `fetch` throw an error that quotes it. */
+function checked(token: string, source: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new CommandError(
+    `${source}: holds ${token.length} characters, some not printable ASCII; allowed is the admin token alone`,
+    EXIT.denied,
+  );
+}
+
+function parseAnswer(text: string, base: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
   }
 }
 
-function problemLines(text: string, status: number): string {
+/** What was answered in place of what was asked for. */
+function refusal(text: string, status: number, base: string): CommandError {
+  const problem = readProblem(text);
+  if (problem === null) {
+    const words = `what answers at ${base} is no admin plane: ${status}, and no problem document`;
+    return new CommandError(words, EXIT.unavailable);
+  }
+  const { title, detail, errors = [] } = problem;
+  const lines = errors.map(({ param, message }) => `  ${param}: ${message}`);
+  return new CommandError([`${title}: ${detail}`, ...lines].join('\n'), exitCodeOf(status));
+}
+
+function readProblem(text: string): Problem | null {
   try {
-    const { title, detail, errors = [] } = JSON.parse(text) as Problem;
-    return [`${title}: ${detail}`, ...errors.map(({ param, message }) => `  ${param}: ${message}`)].join(
-      '\n',
-    );
+    const value = JSON.parse(text) as Problem | null;
+    return typeof value?.title === 'string' && typeof value.detail === 'string' ? value : null;
   } catch {
-    return `the admin plane answered ${status} with something that is no problem document`;
+    return null;
   }
 }

@@ -1,47 +1,48 @@
+/** `dsp-gateway cache`: look into the report cache, and empty it. */
 import type { Command } from 'commander';
 import type { Explanation } from '../stages/explain.js';
-import { ADMIN_HELP, type AdminOptions, callAdmin, withAdminOptions } from './admin-client.js';
+import type { AdminOptions } from './admin-client.js';
+import { act, adminCommand, show } from './define.js';
+import { span } from './span.js';
 import { renderTable } from './table.js';
+import type { Terminal } from './terminal.js';
 
-export function addCacheCommands(program: Command): void {
+export function addCacheCommands(program: Command, terminal: Terminal): void {
   const cache = program.command('cache').description('Look into the report cache, and empty it.');
-  withAdminOptions(cache.command('explain'))
-    .description(
+  adminCommand(cache, {
+    name: 'explain',
+    description:
       'Show what the cache holds of a report, day by day, and the calls that answering it would make.',
-    )
-    .argument('<query>', 'the query of a report, e.g. "advertiserId=1&byDate=1&_period=last_7_days"')
+    examples: ["cache explain 'advertiserId=1&byDate=1&_period=last_7_days'"],
+  })
+    .argument('<query>', 'the query of a report')
     .option('--endpoint <path>', 'report endpoint', 'campaigns/get')
-    .addHelpText(
-      'after',
-      `${ADMIN_HELP}\n\nExample:\n  dsp-gateway cache explain 'advertiserId=1&byDate=1&_period=last_7_days'`,
-    )
-    .action(explain);
-  withAdminOptions(cache.command('purge'))
-    .description('Forget cached reports; the next question asks the platform.')
+    .action(
+      act<AdminOptions & { endpoint: string }>(terminal, async (admin, options, query = '') => {
+        const search = new URLSearchParams({ endpoint: options.endpoint, query });
+        const answer = await admin.call<Explanation>('GET', `cache/explain?${search}`);
+        show(terminal, options, answer, describe);
+      }),
+    );
+  adminCommand(cache, {
+    name: 'purge',
+    description: 'Forget cached reports; the next question asks the platform.',
+    examples: ['cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07', 'cache purge --all'],
+  })
     .option('--all', 'everything')
     .option('--advertiser <id>', 'reports of this advertiser, and those without one')
     .option('--endpoint <path>', 'reports of this endpoint')
     .option('--from <day>', 'days from this one, YYYY-MM-DD')
     .option('--to <day>', 'days up to this one')
-    .addHelpText(
-      'after',
-      `${ADMIN_HELP}\n\nExample:\n  dsp-gateway cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07`,
-    )
-    .action(purge);
+    .action(
+      act<PurgeOptions>(terminal, async (admin, options) => {
+        const answer = await admin.call<{ purged: string }>('POST', 'cache/purge', scopeOf(options));
+        show(terminal, options, answer, ({ purged }) => `purged: ${purged}\n`);
+      }),
+    );
 }
 
-async function explain(query: string, options: AdminOptions & { endpoint: string }): Promise<void> {
-  const search = new URLSearchParams({ endpoint: options.endpoint, query });
-  const answer = await callAdmin<Explanation>(
-    options,
-    process.env,
-    'GET',
-    `/admin/v1/cache/explain?${search}`,
-  );
-  process.stdout.write(options.json ? `${JSON.stringify(answer, null, 2)}\n` : describe(answer));
-}
-
-function describe({ canonical, key, policy, days, whole, calls, storeAway }: Explanation): string {
+function describe({ canonical, key, policy, days, whole, refusal, calls, storeAway }: Explanation): string {
   const learned = policy.divisibility;
   const kept = policy.mode === 'days' ? 'day by day' : 'as one entry';
   const rows = days ?? (whole === null ? [] : [{ date: 'whole report', ...whole }]);
@@ -55,6 +56,9 @@ function describe({ canonical, key, policy, days, whole, calls, storeAway }: Exp
           `learned   ${learned.state}, ${learned.agreements.length} agreements, ${learned.restatements} restatements of final days`,
         ]),
     ...(storeAway ? ['store     away: nothing could be looked up'] : []),
+    ...(refusal === null
+      ? []
+      : [`refused   by the platform with ${refusal.status}, remembered for ${span(refusal.ttlSeconds)}`]),
     '',
     renderTable(
       ['date', 'state', 'as of', 'age', 'fresh for', 'rows'],
@@ -75,26 +79,6 @@ function describe({ canonical, key, policy, days, whole, calls, storeAway }: Exp
   ].join('\n');
 }
 
-const UNITS: readonly [number, string][] = [
-  [86_400, 'd'],
-  [3600, 'h'],
-  [60, 'min'],
-  [1, 's'],
-];
-
-/** The two greatest units, e.g. `2 h 5 min`. */
-function span(seconds: number | null): string | null {
-  if (seconds === null) return null;
-  if (seconds === 0) return '0 s';
-  let rest = Math.abs(seconds);
-  const parts = UNITS.flatMap(([size, name]) => {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    return count === 0 ? [] : [`${count} ${name}`];
-  });
-  return `${seconds < 0 ? '-' : ''}${parts.slice(0, 2).join(' ')}`;
-}
-
 interface PurgeOptions extends AdminOptions {
   readonly all?: boolean;
   readonly advertiser?: string;
@@ -103,21 +87,12 @@ interface PurgeOptions extends AdminOptions {
   readonly to?: string;
 }
 
-async function purge(options: PurgeOptions): Promise<void> {
-  const { all, advertiser, endpoint, from, to } = options;
-  const body = {
+function scopeOf({ all, advertiser, endpoint, from, to }: PurgeOptions): object {
+  return {
     ...(all ? { all: true } : {}),
     ...(advertiser === undefined ? {} : { advertiserId: Number(advertiser) }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   };
-  const answer = await callAdmin<{ purged: string }>(
-    options,
-    process.env,
-    'POST',
-    '/admin/v1/cache/purge',
-    body,
-  );
-  process.stdout.write(options.json ? `${JSON.stringify(answer)}\n` : `purged: ${answer.purged}\n`);
 }

@@ -1,86 +1,20 @@
 import type { Command } from 'commander';
-import { type Demo, startDemo, TEAM } from '../demo/start-demo.js';
-import { tour } from '../demo/tour.js';
-import { stopSignal } from '../serve/stop-signal.js';
+import { withExamples } from './define.js';
+import type { Terminal } from './terminal.js';
 
-export function addDemoCommand(program: Command): void {
-  program
+export function addDemoCommand(program: Command, { env }: Terminal): void {
+  const demo = program
     .command('demo')
-    .description('Simulator, gateway and a team with a key in one process, on the embedded store.')
+    .description(
+      'Simulator, gateway and a team with a key in one process, on the embedded store. PORT and ADMIN_PORT are honoured; ports that are taken are replaced by free ones.',
+    )
     .option(
       '--once',
       'make a few real calls, say what they cost, and end; exit code 1 when an answer is wrong',
     )
-    .addHelpText(
-      'after',
-      '\nPORT and ADMIN_PORT are honoured; ports that are taken are replaced by free ones.',
-    )
-    .action(async ({ once }: { once?: boolean }) => {
-      const demo = await startDemo(process.env);
-      process.stdout.write(introduction(demo));
-      if (once) await showTour(demo);
-      else await untilStopped(demo);
+    .action(async ({ once = false }: { once?: boolean }) => {
+      const { runDemo } = await import('./run-demo.js');
+      await runDemo(env, once);
     });
-}
-
-async function showTour(demo: Demo): Promise<void> {
-  const print = (line: string) => void process.stdout.write(`${line}\n`);
-  print('');
-  const { answers, calls, direct, faults } = await tour(demo, print);
-  print(
-    `${answers} questions, ${calls} platform calls. Apps that ask the platform themselves had made ${direct}: ${direct - calls} saved.`,
-  );
-  print(
-    'Why: one cached answer serves every spelling, every format and every team that may see it, and a range is',
-  );
-  print('joined from days that are known, so that only missing or still-changing days are asked for.');
-  if (faults.length > 0) print(`${faults.length} answers were wrong.`);
-  await demo.stop();
-  process.exitCode = faults.length === 0 ? 0 : 1;
-}
-
-async function untilStopped(demo: Demo): Promise<void> {
-  process.stdout.write(curlLines(demo));
-  await stopSignal();
-  process.stdout.write('\nstopping\n');
-  await demo.stop();
-}
-
-function introduction({ simulator, gatewayUrl, adminUrl }: Demo): string {
-  return `dsp-gateway demo: one advertising platform (simulated), one credential, one team.
-
-  platform   ${simulator.url}
-  gateway    ${gatewayUrl}
-  admin      ${adminUrl}
-  team       ${TEAM.name} (${TEAM.id}), may see the advertisers ${TEAM.advertisers.join(', ')}
-`;
-}
-
-function curlLines({ simulator, gatewayUrl, adminUrl, adminToken, key }: Demo): string {
-  const report = `${gatewayUrl}/api/v1/report/campaigns/get`;
-  return `
-Try, in another terminal:
-
-  # the last 7 days by date; run it twice and look at cache-status
-  curl -si -H 'x-api-key: ${key}' '${report}?advertiserId=1&byDate=1&_period=last_7_days'
-
-  # the same as CSV
-  curl -s -H 'x-api-key: ${key}' '${report}?advertiserId=1&byDate=1&_period=last_7_days&_format=csv'
-
-  # an advertiser this team may not see
-  curl -s -H 'x-api-key: ${key}' '${report}?advertiserId=4&byDate=1&_period=last_7_days'
-
-  # what the team may do
-  curl -s -H 'x-api-key: ${key}' ${gatewayUrl}/gateway/v1/me
-
-  # the operator's side: teams, the platform token (without its text), metrics
-  curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/teams
-  curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/token
-  curl -s ${adminUrl}/metrics | grep platform_calls
-
-  # the platform's side: what it was asked, and its switches
-  curl -s ${simulator.url}/_sim
-
-The interface is described at ${gatewayUrl}/docs. Ctrl-C stops everything.
-`;
+  withExamples(demo, ['demo', 'demo --once']);
 }

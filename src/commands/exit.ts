@@ -1,30 +1,38 @@
-/** Faults of a command as exit codes: 78 for settings (EX_CONFIG of sysexits), 1 for everything else. */
-import { ConfigError } from '../config/load.js';
-import { SealError } from '../credential/seal.js';
-import { StoreRefused } from '../store/refused.js';
-import { CommandError } from './admin-client.js';
+/** Faults of a command as lines for standard error and an exit code. */
+import { CommanderError } from 'commander';
+import { CommandError } from './command-error.js';
+import { EXIT } from './exit-codes.js';
 
-const EX_CONFIG = 78;
+export interface Fault {
+  readonly lines: readonly string[];
+  readonly code: number;
+}
 
-/** Says what is wrong, one line per fault, and ends the process. */
-export function exitOnFault(error: unknown): never {
-  if (error instanceof ConfigError) {
-    for (const fault of error.faults) process.stderr.write(`${fault}\n`);
-    process.exit(EX_CONFIG);
-  }
+/** What a command threw. What belongs to the server is loaded here only: most commands never need it. */
+export async function faultOf(error: unknown): Promise<Fault> {
+  // Commander has said its part; help and version are no faults.
+  if (error instanceof CommanderError) return { lines: [], code: error.exitCode === 0 ? 0 : EXIT.usage };
+  if (error instanceof CommandError) return { lines: [error.message], code: error.exitCode };
+  const [{ ConfigError }, { SealError }, { StoreRefused }] = await Promise.all([
+    import('../config/load.js'),
+    import('../credential/seal.js'),
+    import('../store/refused.js'),
+  ]);
+  if (error instanceof ConfigError) return { lines: error.faults, code: EXIT.settings };
   if (error instanceof StoreRefused || error instanceof SealError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(EX_CONFIG);
-  }
-  if (error instanceof CommandError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(error.exitCode);
+    return { lines: [error.message], code: EXIT.settings };
   }
   const { code, message, stack } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE' || code === 'EACCES') {
-    process.stderr.write(`${message}; set PORT, ADMIN_PORT or METRICS_PORT to a free port (0 picks one)\n`);
-  } else {
-    process.stderr.write(`${stack ?? message}\n`);
+    const advice = 'set PORT, ADMIN_PORT or METRICS_PORT to a free port (0 picks one)';
+    return { lines: [`${message}; ${advice}`], code: 1 };
   }
-  process.exit(1);
+  return { lines: [stack ?? message], code: 1 };
+}
+
+/** Says what is wrong, one line per fault, and ends the process. */
+export async function exitOnFault(error: unknown): Promise<never> {
+  const { lines, code } = await faultOf(error);
+  for (const line of lines) process.stderr.write(`${line}\n`);
+  process.exit(code);
 }

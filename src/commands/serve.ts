@@ -1,14 +1,21 @@
 import type { Command } from 'commander';
-import { loadConfig, proxySettings } from '../config/load.js';
-import { serve } from '../serve/serve.js';
+import { withExamples } from './define.js';
+import type { Terminal } from './terminal.js';
 
-export function addServeCommand(program: Command): void {
-  program
+export function addServeCommand(program: Command, { env }: Terminal): void {
+  const serve = program
     .command('serve')
-    .description('Run the gateway with the settings of the environment and of GATEWAY_CONFIG.')
-    .addHelpText(
-      'after',
-      '\nAll settings: dsp-gateway config table\nExample:\n  PLATFORM_BASE_URL=https://platform.example PLATFORM_TOKEN_FILE=/run/secrets/token dsp-gateway serve',
+    .description(
+      'Run the gateway with the settings of the environment and of GATEWAY_CONFIG; all of them: config table.',
     )
-    .action(() => serve(loadConfig(process.env), proxySettings(process.env)));
+    .action(async () => {
+      const [{ loadConfig, proxySettings }, { serve: run }] = await Promise.all([
+        import('../config/load.js'),
+        import('../serve/serve.js'),
+      ]);
+      await run(loadConfig(env), proxySettings(env));
+    });
+  withExamples(serve, [
+    'PLATFORM_BASE_URL=https://platform.example PLATFORM_TOKEN_FILE=/run/secrets/token dsp-gateway serve',
+  ]);
 }

@@ -1,7 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stopSignal } from '../serve/stop-signal.js';
-import { startSimulator } from '../simulator/simulator.js';
+import { InvalidInput } from '../simulator/invalid-input.js';
 import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
+import { CommandError } from './command-error.js';
+import { withExamples } from './define.js';
+import { EXIT } from './exit-codes.js';
 
 interface SimulateOptions {
   readonly host: string;
@@ -12,7 +15,7 @@ interface SimulateOptions {
 }
 
 export function addSimulateCommand(program: Command): void {
-  program
+  const command = program
     .command('simulate')
     .description(
       'Run the platform simulator: the documented interface, and switches for what is not documented.',
@@ -28,13 +31,17 @@ export function addSimulateCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      `\nSwitches: ${Object.keys(DEFAULT_SWITCHES).join(', ')}\nWhile it runs: curl <url>/_sim shows and explains them.\nExample:\n  dsp-gateway simulate --switch shape=nested --switch latencyMs=200`,
+      `\nSwitches: ${Object.keys(DEFAULT_SWITCHES).join(', ')}\nWhile it runs: curl <url>/_sim shows and explains them.`,
     )
     .action(simulate);
+  withExamples(command, ['simulate --switch shape=nested --switch latencyMs=200']);
 }
 
 async function simulate({ host, port, seed, basePath, switch: switches }: SimulateOptions): Promise<void> {
-  const simulator = await startSimulator({ host, port, seed, basePath, switches });
+  const { startSimulator } = await import('../simulator/simulator.js');
+  const simulator = await startSimulator({ host, port, seed, basePath, switches }).catch((error: unknown) => {
+    throw simpler(error, port);
+  });
   const { username, password, clientId, clientSecret } = simulator.account;
   process.stdout.write(`The platform simulator listens on ${simulator.url}
 
@@ -51,6 +58,15 @@ Ctrl-C stops it.
 `);
   await stopSignal();
   await simulator.close();
+}
+
+/** What is wrong with the command line, in a line; anything else as it is. */
+function simpler(error: unknown, port: number): unknown {
+  if (error instanceof InvalidInput || error instanceof RangeError)
+    return new CommandError(error.message, EXIT.usage);
+  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    ? new CommandError(`port ${port} is taken; --port 0 picks a free one`, 1)
+    : error;
 }
 
 function wholeNumber(text: string): number {

@@ -1,15 +1,15 @@
+export type Cell = string | number | null | undefined;
+
 /** Columns for people: as wide as their widest cell, numbers to the right. */
-export function renderTable(
-  heads: readonly string[],
-  rows: readonly (readonly (string | number | null)[])[],
-): string {
-  const cells = rows.map((row) => row.map((cell) => (cell === null ? '–' : String(cell))));
+export function renderTable(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const cells = rows.map((row) => row.map(show));
   const widths = heads.map((head, column) =>
     Math.max(head.length, ...cells.map((row) => (row[column] ?? '').length)),
   );
   const isNumeric = heads.map(
     (_, column) =>
-      rows.length > 0 && rows.every((row) => typeof row[column] === 'number' || row[column] === null),
+      rows.length > 0 &&
+      rows.every((row) => typeof row[column] === 'number' || (row[column] ?? null) === null),
   );
   const line = (row: readonly string[]) =>
     row
@@ -19,4 +19,16 @@ export function renderTable(
       .join('  ')
       .trimEnd();
   return [line(heads), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line), ''].join('\n');
+}
+
+/** One thing's members, a line each. */
+export function renderFields(fields: readonly (readonly [name: string, value: Cell])[]): string {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, value]) => `${name.padEnd(width)}  ${show(value)}\n`).join('');
+}
+
+/** What others wrote (names, labels) must not move the cursor or colour the screen. */
+function show(cell: Cell): string {
+  if (cell === null || cell === undefined) return '–';
+  return String(cell).replaceAll(/\p{Cc}/gu, '�');
 }

@@ -1,0 +1,51 @@
+/** Who may do what on the admin plane: the whole table. */
+import type { AdminRole } from '../config/schema.js';
+
+/** Each may do what those before it may. */
+const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
+
+/**
+ * The least role for each call. A viewer looks; an operator looks after teams, keys and the cache; an owner
+ * holds the platform's credential and the backups, which are all the gateway's secrets.
+ */
+export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
+  'GET /metrics': 'viewer',
+  'GET /admin/v1/status': 'viewer',
+  'GET /admin/v1/teams': 'viewer',
+  'GET /admin/v1/teams/:id': 'viewer',
+  'GET /admin/v1/teams/:id/keys': 'viewer',
+  'GET /admin/v1/token': 'viewer',
+  'GET /admin/v1/cache/explain': 'viewer',
+  'GET /admin/v1/usage': 'viewer',
+  'GET /admin/v1/audit': 'viewer',
+
+  'POST /admin/v1/teams': 'operator',
+  'PATCH /admin/v1/teams/:id': 'operator',
+  'DELETE /admin/v1/teams/:id': 'operator',
+  'POST /admin/v1/teams/apply': 'operator',
+  'POST /admin/v1/teams/:id/keys': 'operator',
+  'DELETE /admin/v1/keys/:id': 'operator',
+  'POST /admin/v1/keys/:id/roll': 'operator',
+  'POST /admin/v1/cache/purge': 'operator',
+  'PUT /admin/v1/clock': 'operator',
+
+  'POST /admin/v1/token/stage': 'owner',
+  'POST /admin/v1/token/mint': 'owner',
+  'POST /admin/v1/token/verify': 'owner',
+  'POST /admin/v1/token/activate': 'owner',
+  'POST /admin/v1/token/rollback': 'owner',
+  'POST /admin/v1/token/discard': 'owner',
+  'POST /admin/v1/token/rotate': 'owner',
+  'POST /admin/v1/token/reseal': 'owner',
+  'GET /admin/v1/registry/export': 'owner',
+  'POST /admin/v1/registry/import': 'owner',
+};
+
+/** @param url the route's pattern. @returns `owner` for what is not in the table */
+export function leastRole(method: string, url: string): AdminRole {
+  return LEAST_ROLES[`${method === 'HEAD' ? 'GET' : method} ${url}`] ?? 'owner';
+}
+
+export function isAllowed(role: AdminRole, least: AdminRole): boolean {
+  return RANKS.indexOf(role) >= RANKS.indexOf(least);
+}

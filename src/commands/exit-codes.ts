@@ -1,0 +1,31 @@
+/** What the exit code of a command says; the high ones are those of sysexits(3). */
+
+export const EXIT = {
+  notFound: 3,
+  conflict: 4,
+  usage: 64,
+  data: 65,
+  unavailable: 69,
+  denied: 77,
+  settings: 78,
+} as const;
+
+export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
+  [0, 'done'],
+  [1, 'something failed that has no code of its own'],
+  [EXIT.notFound, 'there is no such team, key or route'],
+  [EXIT.conflict, 'the present state does not allow it: a conflict, or a token that could not be verified'],
+  [EXIT.usage, 'the command line is wrong'],
+  [EXIT.data, 'a value or a file is wrong; standard error names the place and what is allowed'],
+  [EXIT.unavailable, 'the gateway cannot be reached, or is not ready'],
+  [EXIT.denied, 'the admin token is missing, wrong, or may not do this'],
+  [EXIT.settings, "the gateway's settings are wrong"],
+];
+
+/** @returns the exit code for a problem that the admin API answered with */
+export function exitCodeOf(status: number): number {
+  if (status === 401 || status === 403) return EXIT.denied;
+  if (status === 404) return EXIT.notFound;
+  if (status === 409) return EXIT.conflict;
+  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? EXIT.data : EXIT.unavailable;
+}

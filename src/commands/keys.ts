@@ -1,0 +1,145 @@
+/** `dsp-gateway keys`: what a team calls with. */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Admin, AdminOptions } from './admin-client.js';
+import { act, adminCommand, show } from './define.js';
+import { readSpan, until } from './span.js';
+import { renderFields, renderTable } from './table.js';
+import { readId } from './teams.js';
+import type { Terminal } from './terminal.js';
+
+/** A key as the admin API lists it. */
+interface ShownKey {
+  readonly id: string;
+  readonly teamId: string;
+  readonly label: string;
+  readonly prefix: string;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly lastUsedAt?: string | null;
+  readonly previous: { readonly prefix: string; readonly validUntil: string } | null;
+}
+
+interface IssuedKey {
+  readonly id: string;
+  readonly key: string;
+  readonly teamId: string;
+  readonly expiresAt: string | null;
+}
+
+export function addKeysCommands(program: Command, terminal: Terminal): void {
+  const keys = program.command('keys').description('Keys: what the apps of a team call with.');
+  adminCommand(keys, {
+    name: 'list',
+    description: 'List the keys of a team, or of all teams.',
+    examples: ['keys list growth', 'keys list'],
+  })
+    .argument('[team]', 'its id; all teams without it', readId)
+    .action(
+      act<AdminOptions>(terminal, async (admin, options, team) => {
+        const all = team === undefined ? await keysOfAll(admin) : await keysOf(admin, team);
+        show(terminal, options, all, (list) => listKeys(list, terminal.nowMs()));
+      }),
+    );
+  adminCommand(keys, {
+    name: 'issue',
+    description: 'Issue a key. It is shown this once.',
+    examples: [
+      'keys issue growth --label dashboards',
+      'keys issue growth --expires 2027-11-01 --json | jq -r .key',
+    ],
+  })
+    .argument('<team>', 'its id', readId)
+    .option('--label <text>', 'what it is for')
+    .option('--expires <date>', 'ISO date; without it the key does not expire')
+    .action(
+      act<AdminOptions & { label?: string; expires?: string }>(terminal, async (admin, options, team) => {
+        const { label, expires } = options;
+        const issued = await admin.call<IssuedKey>('POST', `teams/${team}/keys`, {
+          ...(label === undefined ? {} : { label }),
+          ...(expires === undefined ? {} : { expiresAt: expires }),
+        });
+        show(terminal, options, issued, describeIssued);
+      }),
+    );
+  addKeyChanges(keys, terminal);
+}
+
+function addKeyChanges(keys: Command, terminal: Terminal): void {
+  adminCommand(keys, {
+    name: 'roll',
+    description: 'Give a key a new secret; its id stays, the old secret stays valid for a while.',
+    examples: ['keys roll key_RMO2iDI8rom4 --overlap 24h'],
+  })
+    .argument('<key>', 'its id, key_…', readId)
+    .option('--overlap <length>', 'how long the old one stays valid, e.g. 30min, 24h, 7d', readOverlap, 0)
+    .action(
+      act<AdminOptions & { overlap: number }>(terminal, async (admin, options, key) => {
+        const rolled = await admin.call<IssuedKey>('POST', `keys/${key}/roll`, {
+          overlapSeconds: options.overlap,
+        });
+        show(terminal, options, rolled, describeIssued);
+      }),
+    );
+  adminCommand(keys, {
+    name: 'revoke',
+    description: 'Revoke a key: refused everywhere within a second, for good.',
+    examples: ['keys revoke key_RMO2iDI8rom4'],
+  })
+    .argument('<key>', 'its id, key_…', readId)
+    .action(
+      act<AdminOptions>(terminal, async (admin, options, key) => {
+        await admin.call('DELETE', `keys/${key}`);
+        show(terminal, options, { revoked: key }, () => `revoked: ${key}\n`);
+      }),
+    );
+}
+
+function readOverlap(text: string): number {
+  const seconds = readSpan(text);
+  if (seconds === null) throw new InvalidArgumentError('It takes a form such as 90s, 30min, 24h or 7d.');
+  return seconds;
+}
+
+async function keysOf(admin: Admin, team: string): Promise<ShownKey[]> {
+  return (await admin.call<{ keys: ShownKey[] }>('GET', `teams/${team}/keys`)).keys;
+}
+
+async function keysOfAll(admin: Admin): Promise<ShownKey[]> {
+  const { teams } = await admin.call<{ teams: { id: string }[] }>('GET', 'teams');
+  const found: ShownKey[] = [];
+  for (const { id } of teams) found.push(...(await keysOf(admin, id)));
+  return found;
+}
+
+function listKeys(keys: readonly ShownKey[], nowMs: number): string {
+  return renderTable(
+    ['key', 'team', 'label', 'begins', 'state', 'expires', 'last used', 'old secret'],
+    keys.map((key) => [
+      key.id,
+      key.teamId,
+      key.label,
+      key.prefix,
+      stateOf(key, nowMs),
+      until(key.expiresAt, nowMs),
+      key.lastUsedAt ? until(key.lastUsedAt, nowMs) : 'never',
+      key.previous === null || Date.parse(key.previous.validUntil) <= nowMs
+        ? null
+        : `${key.previous.prefix}…, ends ${until(key.previous.validUntil, nowMs)}`,
+    ]),
+  );
+}
+
+function stateOf({ revokedAt, expiresAt }: ShownKey, nowMs: number): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'valid';
+}
+
+function describeIssued({ id, key, teamId, expiresAt }: IssuedKey): string {
+  return `${renderFields([
+    ['id', id],
+    ['team', teamId],
+    ['expires', expiresAt ?? 'never'],
+    ['key', key],
+  ])}The key is shown this once; keep it as a secret.\n`;
+}

@@ -1,0 +1,87 @@
+/** `dsp-gateway registry`: backup and restore of teams, keys (hashes) and sealed tokens. */
+import { writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { Admin, AdminOptions } from './admin-client.js';
+import { CommandError } from './command-error.js';
+import { act, adminCommand, show } from './define.js';
+import { EXIT } from './exit-codes.js';
+import { confirm, readText } from './read-secret.js';
+import type { Terminal } from './terminal.js';
+
+interface ImportOptions extends AdminOptions {
+  readonly replace?: boolean;
+  readonly yes?: boolean;
+}
+
+interface Restored {
+  readonly imported: { readonly teams: number; readonly keys: number; readonly replaced: boolean };
+}
+
+export function addRegistryCommands(program: Command, terminal: Terminal): void {
+  const registry = program
+    .command('registry')
+    .description('Backup and restore of teams, keys (hashes) and sealed tokens.');
+  adminCommand(registry, {
+    name: 'export',
+    description: 'Write everything to a file, or to standard output.',
+    examples: ['registry export --out backup.json', 'registry export | age -r age1… > backup.age'],
+  })
+    .option('--out <path>', 'a file that is not there yet; only its owner may read it')
+    .action(
+      act<AdminOptions & { out?: string }>(terminal, async (admin, options) => {
+        const text = `${JSON.stringify(await admin.call<object>('GET', 'registry/export'))}\n`;
+        if (options.out === undefined) return terminal.print(text);
+        writeNew(options.out, text);
+        show(terminal, options, { written: options.out }, ({ written }) => `written: ${written}\n`);
+      }),
+    );
+  adminCommand(registry, {
+    name: 'import',
+    description:
+      'Restore what was exported, where there are no teams or keys yet; the gateway must hold the same master key.',
+    examples: ['registry import backup.json', 'registry import backup.json --replace --yes'],
+  })
+    .argument('<path>', 'the file; - is standard input')
+    .option('--replace', 'in place of what is there')
+    .option('--yes', 'do not ask')
+    .action(
+      act<ImportOptions>(terminal, async (admin, options, path = '') =>
+        show(terminal, options, await restore(terminal, admin, options, path), describeImport),
+      ),
+    );
+}
+
+async function restore(
+  terminal: Terminal,
+  admin: Admin,
+  { replace, yes }: ImportOptions,
+  path: string,
+): Promise<Restored> {
+  const backup = parseBackup(await readText(terminal, path), path);
+  if (replace)
+    await confirm(terminal, 'All teams, keys and tokens that are there now will be replaced.', yes);
+  return admin.call<Restored>('POST', 'registry/import', { ...backup, ...(replace ? { replace } : {}) });
+}
+
+function describeImport({ imported }: Restored): string {
+  const { teams, keys, replaced } = imported;
+  return `imported: ${teams} teams, ${keys} keys${replaced ? ', in place of what was there' : ''}\n`;
+}
+
+function parseBackup(text: string, path: string): object {
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Told below, without the parser's words: they quote the file.
+  }
+  throw new CommandError(`${path}: is no export of a registry`, EXIT.data);
+}
+
+function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new CommandError(`${path} cannot be written (${(error as Error).message})`, EXIT.data);
+  }
+}

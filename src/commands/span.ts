@@ -1,0 +1,35 @@
+/** Lengths of time as people write them. */
+
+const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+];
+
+/** The two greatest units, e.g. `2 h 5 min`. @param seconds whole */
+export function span(seconds: number | null): string | null {
+  if (seconds === null) return null;
+  if (seconds === 0) return '0 s';
+  let rest = Math.abs(seconds);
+  const parts = UNITS.flatMap(([size, name]) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return count === 0 ? [] : [`${count} ${name}`];
+  });
+  return `${seconds < 0 ? '-' : ''}${parts.slice(0, 2).join(' ')}`;
+}
+
+/** A length as an option has it, e.g. `90s`, `30min`, `24h`, `7d`. @returns seconds, or null when it is none */
+export function readSpan(text: string): number | null {
+  const [, count, name] = /^([0-9]{1,9})(s|min|h|d)$/.exec(text) ?? [];
+  const size = UNITS.find((unit) => unit[1] === name)?.[0];
+  return size === undefined ? null : Number(count) * size;
+}
+
+/** How long until an ISO time, e.g. `in 364 d 23 h` or `3 d 2 h ago`; `never` for none. */
+export function until(isoTime: string | null, nowMs: number): string {
+  if (isoTime === null) return 'never';
+  const seconds = Math.trunc((Date.parse(isoTime) - nowMs) / 1000);
+  return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`;
+}

@@ -1,0 +1,92 @@
+/** Makes the teams what a file declares: one commit for all of them, an audit line for each. */
+import { type Directory, KEY_PREFIX, TEAM_PREFIX } from '../auth/directory.js';
+import type { NewTeam } from '../auth/team.js';
+import type { Clock } from '../clock.js';
+import { GatewayError } from '../errors.js';
+import type { Registry } from '../registry/mirror.js';
+import { type RegistryCommit, RegistryConflict } from '../store/port.js';
+import { type Actor, auditLine } from '../telemetry/audit.js';
+import { isWritten, planTeams, type Removed, type TeamChange } from './plan-teams.js';
+
+export interface ApplyOptions {
+  readonly registry: Registry;
+  readonly directory: Directory;
+  readonly clock: Clock;
+}
+
+export interface Declaration {
+  readonly teams: readonly NewTeam[];
+  readonly removed: Removed;
+  /** Only plan. */
+  readonly dryRun: boolean;
+}
+
+/** Replicas that start together apply the same file. */
+const MAX_TRIES = 5;
+
+/** @returns what was changed, or would be. @throws GatewayError `conflict`, StoreUnavailable */
+export async function applyTeams(
+  options: ApplyOptions,
+  { teams, removed, dryRun }: Declaration,
+  actor: Actor,
+): Promise<TeamChange[]> {
+  const { registry, directory } = options;
+  for (let tries = 1; ; tries++) {
+    const changes = planTeams(teams, directory.teams(), removed);
+    if (dryRun || !changes.some(isWritten)) return changes;
+    try {
+      await registry.commit(commitOf(changes.filter(isWritten), options, actor));
+      return changes;
+    } catch (error) {
+      if (!(error instanceof RegistryConflict)) throw error;
+      if (tries === MAX_TRIES)
+        throw new GatewayError('conflict', { detail: 'The teams are being changed; try again.' });
+      await registry.refresh();
+    }
+  }
+}
+
+function commitOf(
+  changes: readonly TeamChange[],
+  { registry, directory, clock }: ApplyOptions,
+  actor: Actor,
+): RegistryCommit {
+  const nowMs = clock.now();
+  const writes = new Map<string, string | null>();
+  for (const { id, after } of changes) {
+    if (after === null) for (const [key, text] of removalOf(id, directory, nowMs)) writes.set(key, text);
+    else writes.set(TEAM_PREFIX + id, JSON.stringify(after));
+  }
+  return {
+    writes,
+    expect: new Map(
+      changes.map(({ id }) => [TEAM_PREFIX + id, registry.get(TEAM_PREFIX + id)?.revision ?? 0]),
+    ),
+    audit: changes.map(({ id, action, before, after }) =>
+      auditLine(
+        {
+          action: `team.${action}`,
+          subject: id,
+          ...(before === null ? {} : { before }),
+          ...(after === null ? {} : { after }),
+        },
+        actor,
+        nowMs,
+      ),
+    ),
+  };
+}
+
+/** What has to be written so that a team is gone: its keys stay, revoked, lest they come back with its id. */
+export function removalOf(id: string, directory: Directory, nowMs: number): Map<string, string | null> {
+  const revokedAt = new Date(nowMs).toISOString();
+  return new Map<string, string | null>([
+    [TEAM_PREFIX + id, null],
+    ...directory
+      .keysOf(id)
+      .map((key): [string, string] => [
+        KEY_PREFIX + key.id,
+        JSON.stringify({ ...key, revokedAt: key.revokedAt ?? revokedAt }),
+      ]),
+  ]);
+}

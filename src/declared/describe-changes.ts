@@ -1,0 +1,79 @@
+/** A plan as people read it: a sign, the team, and what changes of it. */
+import type { Team } from '../auth/team.js';
+import type { TeamChange } from './plan-teams.js';
+
+const SIGNS: Readonly<Record<TeamChange['action'], string>> = {
+  create: '+ ',
+  update: '~ ',
+  none: '= ',
+  keep: '? ',
+  release: '~ ',
+  delete: '- ',
+};
+
+const REMARKS: Readonly<Partial<Record<TeamChange['action'], string>>> = {
+  keep: ' is no longer in the file: kept as it is (--release: manage it by hand; --prune: delete it)',
+  release: ' is no longer in the file: managed by hand from now on',
+  delete: ' is no longer in the file: deleted, and its keys revoked for good',
+};
+
+/** @returns one line for each team, with a line for each member that changes below it */
+export function describeChanges(changes: readonly TeamChange[]): string[] {
+  return changes.flatMap(({ id, action, before, after }) => [
+    `${SIGNS[action]}${id}${REMARKS[action] ?? ''}`,
+    ...(after === null || action === 'none' || action === 'keep' || action === 'release'
+      ? []
+      : memberLines(before, after)),
+  ]);
+}
+
+/** E.g. `3 teams created, 1 changed, 4 as they were`. */
+export function countChanges(changes: readonly TeamChange[]): string {
+  const words: readonly (readonly [TeamChange['action'], string])[] = [
+    ['create', 'created'],
+    ['update', 'changed'],
+    ['release', 'released'],
+    ['delete', 'deleted'],
+    ['none', 'as declared already'],
+    ['keep', 'kept though not declared'],
+  ];
+  const parts = words.flatMap(([action, word]) => {
+    const count = changes.filter((change) => change.action === action).length;
+    return count === 0 ? [] : [`${count} ${word}`];
+  });
+  return parts.length === 0 ? 'no teams' : parts.join(', ');
+}
+
+function memberLines(before: Team | null, after: Team): string[] {
+  const left = before === null ? new Map<string, unknown>() : flatten(before);
+  const right = flatten(after);
+  const names = [...new Set([...right.keys(), ...left.keys()])];
+  const changed = names
+    .map((name) => [name, memberChange(left.get(name), right.get(name))] as const)
+    .filter(([name, change]) => change !== '' && !(before === null && name === 'managedBy'));
+  const width = Math.max(0, ...changed.map(([name]) => name.length));
+  return changed.map(([name, change]) => `    ${name.padEnd(width)}  ${change}`);
+}
+
+/** Limits by their own names; the id is said above. */
+function flatten({ id: _, limits, ...rest }: Team): Map<string, unknown> {
+  const inner = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value] as const);
+  return new Map<string, unknown>([...Object.entries(rest), ...inner]);
+}
+
+/** Of two lists only what came and went. */
+function memberChange(before: unknown, after: unknown): string {
+  if (Array.isArray(before) && Array.isArray(after)) {
+    const came = after.filter((item) => !before.includes(item)).map((item) => `+${item}`);
+    const went = before.filter((item) => !after.includes(item)).map((item) => `-${item}`);
+    return [...came, ...went].join(' ');
+  }
+  if (before === undefined) return text(after);
+  return text(before) === text(after) ? '' : `${text(before)} → ${text(after)}`;
+}
+
+function text(value: unknown): string {
+  if (value === undefined) return 'none';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
+  return String(value);
+}

@@ -1,0 +1,63 @@
+/** What has to change so that the teams are as a file declares them. Values in, values out. */
+import { completeTeam, type NewTeam, type Team } from '../auth/team.js';
+
+/** What becomes of a team that a file declared once and does not any more. */
+export const REMOVED = ['keep', 'release', 'delete'] as const;
+export type Removed = (typeof REMOVED)[number];
+
+export interface TeamChange {
+  readonly id: string;
+  /**
+   * none: as declared already · keep: no longer declared, left as it is · release: no longer declared, from now on
+   * managed by hand · delete: no longer declared, deleted, its keys revoked
+   */
+  readonly action: 'create' | 'update' | 'none' | Removed;
+  readonly before: Team | null;
+  readonly after: Team | null;
+}
+
+/** Declared teams in the file's order, then those that are not declared any more. Teams made by hand are left alone. */
+export function planTeams(
+  declared: readonly NewTeam[],
+  existing: readonly Team[],
+  removed: Removed,
+): TeamChange[] {
+  const byId = new Map(existing.map((team) => [team.id, team]));
+  const ids = new Set(declared.map(({ id }) => id));
+  const gone = existing.filter(({ id, managedBy }) => managedBy === 'file' && !ids.has(id));
+  return [
+    ...declared.map((body): TeamChange => {
+      const before = byId.get(body.id) ?? null;
+      const after: Team = { ...completeTeam(body), managedBy: 'file' };
+      if (before === null) return { id: body.id, action: 'create', before, after };
+      return isSame(before, after)
+        ? { id: body.id, action: 'none', before, after: before }
+        : { id: body.id, action: 'update', before, after };
+    }),
+    ...gone.map((before): TeamChange => {
+      const after = removed === 'delete' ? null : removed === 'release' ? byHand(before) : before;
+      return { id: before.id, action: removed, before, after };
+    }),
+  ];
+}
+
+/** Whether a change has to be written. */
+export function isWritten({ action }: TeamChange): boolean {
+  return action !== 'none' && action !== 'keep';
+}
+
+function byHand({ managedBy: _, ...team }: Team): Team {
+  return team;
+}
+
+/** The order of scopes, advertisers and addresses means nothing. */
+function isSame(left: Team, right: Team): boolean {
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]) as Set<keyof Team>;
+  return [...names].every((name) => canonical(left[name]) === canonical(right[name]));
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return JSON.stringify(value.map((item) => JSON.stringify(item)).sort());
+  if (typeof value === 'object' && value !== null) return JSON.stringify(Object.entries(value).sort());
+  return JSON.stringify(value) ?? '';
+}

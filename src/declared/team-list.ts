@@ -1,0 +1,24 @@
+/** The teams a file declares, held to the schema of the admin API. */
+import Type from 'typebox';
+import { NewTeam } from '../auth/team.js';
+import type { FieldFault } from '../errors.js';
+import { addressFaults } from './address-faults.js';
+
+export const MAX_TEAMS = 10_000;
+export const TeamList = Type.Array(NewTeam, {
+  maxItems: MAX_TEAMS,
+  description: 'Teams, as POST takes them one by one.',
+});
+
+/** What the schema cannot say. `param` is a path such as `teams.1.id`. */
+export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
+  return teams.flatMap(({ id, ipAllow }, index) => {
+    const first = teams.findIndex((team) => team.id === id);
+    return [
+      ...(first === index
+        ? []
+        : [{ param: `teams.${index}.id`, message: `must be there once; teams.${first} is ${id}, too` }]),
+      ...addressFaults(ipAllow, `teams.${index}.`),
+    ];
+  });
+}

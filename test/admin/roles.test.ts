@@ -1,0 +1,148 @@
+/** Who may do what: the table holds for every route, and every route is in it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isAllowed, LEAST_ROLES, leastRole } from '../../src/admin/roles.js';
+import type { AdminRole } from '../../src/config/schema.js';
+import type { Problem } from '../../src/errors.js';
+import { ADMIN_TOKEN, type GatewayOptions, withGateway } from '../support/start-gateway.js';
+import { adminRoutes } from './admin-routes.js';
+
+const ROLES: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
+const tokenOf = (role: AdminRole) => `named-token-of-the-${role}`;
+
+/** A gateway with a token for each role, and the test clock's route. */
+async function open(config: Readonly<Record<string, unknown>> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'dgw-roles-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const adminTokens = await Promise.all(
+    ROLES.map(async (role) => {
+      const tokenFile = join(folder, role);
+      await writeFile(tokenFile, tokenOf(role));
+      return { name: `the-${role}`, role, tokenFile };
+    }),
+  );
+  const options: GatewayOptions = { config: { testClock: true, ...config, auth: { adminTokens } } };
+  const gateway = await withGateway(options);
+  const as = async (token: string, route: string, json: unknown = {}) => {
+    const [method = '', url = ''] = route.split(' ');
+    const bodiless = method === 'GET' || method === 'HEAD';
+    return gateway.admin.inject({
+      method: method as 'GET',
+      url: url.replace(':id', 'some-id'),
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(bodiless ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(bodiless ? {} : { payload: JSON.stringify(json) }),
+    });
+  };
+  return { gateway, folder, as };
+}
+
+describe('the table of roles', () => {
+  it('names every route of the admin plane', async () => {
+    const { gateway } = await open();
+    const routes = (await adminRoutes(gateway.admin)).filter((route) => route.includes('/admin/v1/'));
+    expect(routes.length).toBeGreaterThan(20);
+    expect(routes.filter((route) => !(route in LEAST_ROLES))).toEqual([]);
+  });
+
+  it('gives what it does not name to owners alone', () => {
+    expect(leastRole('POST', '/admin/v1/something/new')).toBe('owner');
+    expect(leastRole('GET', '/admin/v1/something/new')).toBe('owner');
+  });
+
+  it('orders the roles', () => {
+    const allowed = ROLES.map((role) => ROLES.map((least) => isAllowed(role, least)));
+    expect(allowed).toEqual([
+      [true, false, false],
+      [true, true, false],
+      [true, true, true],
+    ]);
+  });
+});
+
+describe.each(ROLES)('a token of the role %s', (role) => {
+  it('may make exactly the calls of its role', async () => {
+    const { gateway, as } = await open();
+    for (const route of await adminRoutes(gateway.admin)) {
+      if (!route.includes('/admin/v1/')) continue;
+      const [method = '', url = ''] = route.split(' ');
+      const allowed = isAllowed(role, leastRole(method, url));
+      const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
+      for (const one of methods) {
+        const answer = await as(
+          tokenOf(role),
+          `${one} ${url}`,
+          ['POST', 'PUT'].includes(one) ? { no: 1 } : {},
+        );
+        expect({ route: `${one} ${url}`, refused: answer.statusCode === 403 }).toEqual({
+          route: `${one} ${url}`,
+          refused: !allowed,
+        });
+        if (allowed || one === 'HEAD') continue;
+        const { code, detail } = answer.json<Problem>();
+        expect([code, detail]).toEqual([
+          'forbidden',
+          `This call needs the role ${leastRole(method, url)}; the token the-${role} has the role ${role}.`,
+        ]);
+      }
+    }
+  });
+});
+
+describe('a named token', () => {
+  it('stands in the audit by its name', async () => {
+    const { gateway, as } = await open();
+    for (const [token, id] of [
+      [tokenOf('operator'), 'by-operator'],
+      [tokenOf('owner'), 'by-owner'],
+      [ADMIN_TOKEN, 'by-admin'],
+    ] as const) {
+      expect((await as(token, 'POST /admin/v1/teams', { id })).statusCode).toBe(201);
+    }
+    const { entries } = (await gateway.manage('GET', '/audit?limit=3')) as {
+      entries: { actor: string; subject: string }[];
+    };
+    expect(entries.map(({ actor, subject }) => [actor, subject])).toEqual([
+      ['admin', 'by-admin'],
+      ['the-owner', 'by-owner'],
+      ['the-operator', 'by-operator'],
+    ]);
+  });
+
+  it('that is refused changes nothing and is not in the audit', async () => {
+    const { gateway, as } = await open();
+    const before = await gateway.manage('GET', '/audit');
+    expect((await as(tokenOf('viewer'), 'POST /admin/v1/teams', { id: 'x' })).statusCode).toBe(403);
+    expect(await gateway.manage('GET', '/teams')).toEqual({ teams: [] });
+    expect(await gateway.manage('GET', '/audit')).toEqual(before);
+  });
+
+  it('changes with its file, at once', async () => {
+    const { gateway, folder, as } = await open();
+    await writeFile(join(folder, 'viewer'), 'another-token-of-the-viewer');
+    for (const secret of gateway.services.config.fileSecrets) secret.refresh();
+    const status = async (token: string) => (await as(token, 'GET /admin/v1/status')).statusCode;
+    expect(await status('another-token-of-the-viewer')).toBe(200);
+    expect(await status(tokenOf('viewer'))).toBe(401);
+  });
+
+  it('opens nothing when it is nearly right', async () => {
+    const { as } = await open();
+    for (const token of [
+      `${tokenOf('owner')}x`,
+      tokenOf('owner').slice(0, -1),
+      tokenOf('owner').toUpperCase(),
+    ])
+      expect((await as(token, 'GET /admin/v1/status')).statusCode).toBe(401);
+  });
+
+  it('of any role may read the metrics where they ask for a token', async () => {
+    const { as } = await open({ server: { metricsAuth: true } });
+    expect((await as(tokenOf('viewer'), 'GET /metrics')).statusCode).toBe(200);
+    expect((await as('nobody', 'GET /metrics')).statusCode).toBe(401);
+  });
+});

@@ -1,0 +1,276 @@
+/** The command line against a running gateway: what it does, what it says, and its exit codes. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, REPORT } from '../support/ask.js';
+import { type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
+import { freePort } from '../support/redis.js';
+import { type Ran, runCli } from './run-cli.js';
+
+const PROBE = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-01-01&dateTo=2026-01-01';
+
+let platform: Platform;
+let gateway: Gateway;
+let folder: string;
+beforeAll(async () => {
+  platform = await startPlatform();
+  gateway = await startGateway({ ...platform.mintEnv, PLATFORM_PROBE: PROBE });
+  folder = await mkdtemp(join(tmpdir(), 'dgw-cli-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** As an operator who has said once where the gateway is. */
+const cli = (line: string, input?: string): Promise<Ran> =>
+  runCli(line.split(' '), { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: gateway.adminToken }, input);
+const done = async (line: string, input?: string): Promise<Ran> => {
+  const ran = await cli(line, input);
+  expect(ran, line).toMatchObject({ code: 0, stderr: '' });
+  return ran;
+};
+const outcome = async (key: string): Promise<unknown> => {
+  const answer = await ask(`${gateway.data}${REPORT}?advertiserId=1&_period=yesterday`, { key });
+  return answer.status === 200 ? 200 : answer.json().code;
+};
+const inFile = async (name: string, text: string): Promise<string> => {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+};
+
+describe('teams', () => {
+  it('are created, shown, listed, changed and deleted', async () => {
+    const made = await done(
+      'teams create growth --name Growth --advertisers 1,2 --max-range-days 92 --ip-allow 127.0.0.0/8',
+    );
+    expect(made.stdout).toMatch(/^team +growth\nname +Growth\nstate +active\nmanaged by +hand$/m);
+    expect(made.stdout).toMatch(/^advertisers +1, 2$/m);
+    expect((await done('teams show growth --json')).json()).toMatchObject({
+      id: 'growth',
+      name: 'Growth',
+      advertisers: [1, 2],
+      ipAllow: ['127.0.0.0/8'],
+      limits: { maxRangeDays: 92, maxConcurrent: 32 },
+    });
+    await done(
+      'teams update growth --advertisers all --scopes report:read,cache:refresh --disabled --default-format csv',
+    );
+    expect((await done('teams show growth --json')).json()).toMatchObject({
+      name: 'Growth',
+      advertisers: '*',
+      scopes: ['report:read', 'cache:refresh'],
+      disabled: true,
+      defaultFormat: 'csv',
+    });
+    await done('teams update growth --advertisers none --scopes none --ip-allow none --enabled');
+    expect((await done('teams show growth --json')).json()).toMatchObject({
+      advertisers: [],
+      scopes: [],
+      ipAllow: [],
+      disabled: false,
+    });
+    expect((await done('teams list')).stdout).toMatch(/^growth +Growth +none +600 +5000 +active +hand$/m);
+    expect((await done('teams list --json')).json<{ id: string }[]>().map(({ id }) => id)).toContain(
+      'growth',
+    );
+    expect((await done('teams delete growth --yes')).stdout).toBe('deleted: growth\n');
+    expect((await done('teams list --json')).json<{ id: string }[]>().map(({ id }) => id)).not.toContain(
+      'growth',
+    );
+  });
+
+  it('are deleted only by those who mean it', async () => {
+    await done('teams create kept');
+    const ran = await cli('teams delete kept');
+    expect([ran.code, ran.stderr]).toEqual([64, expect.stringContaining('--yes')]);
+    expect((await done('teams show kept --json')).json()).toMatchObject({ id: 'kept' });
+  });
+
+  it('with a name that would move the cursor are shown without that', async () => {
+    await runCli(['teams', 'create', 'tricky', '--name', 'a\u001b[31mb'], {
+      GATEWAY_ADMIN_URL: gateway.admin,
+      ADMIN_TOKEN: gateway.adminToken,
+    });
+    const { stdout } = await done('teams list');
+    expect(stdout).toContain('a�[31mb');
+    expect(stdout).not.toContain('\u001b');
+  });
+});
+
+describe('keys', () => {
+  it('are issued, work, are rolled with an overlap, listed and revoked', async () => {
+    await done('teams create keyed --advertisers 1');
+    const issued = await done('keys issue keyed --label dashboards --expires 2199-01-01');
+    const key = /^key +(dgw_\w+)$/m.exec(issued.stdout)?.[1] as string;
+    const id = /^id +(key_\w+)$/m.exec(issued.stdout)?.[1] as string;
+    expect(await outcome(key)).toBe(200);
+    const rolled = (await done(`keys roll ${id} --overlap 24h --json`)).json<{ key: string; id: string }>();
+    expect(rolled.id).toBe(id);
+    expect([await outcome(key), await outcome(rolled.key)]).toEqual([200, 200]);
+    const [, row] = (await done('keys list keyed')).stdout.trim().split('\n').slice(1);
+    expect(row).toMatch(new RegExp(`^${id} +keyed +dashboards +dgw_\\w{6} +valid +in \\d+ d`));
+    expect(row).toMatch(/…, ends in 23 h 59 min$/);
+    expect((await done(`keys revoke ${id}`)).stdout).toBe(`revoked: ${id}\n`);
+    expect([await outcome(key), await outcome(rolled.key)]).toEqual(['revoked_api_key', 'revoked_api_key']);
+    const all = (await done('keys list --json')).json<{ id: string; revokedAt: string | null }[]>();
+    expect(all.find((one) => one.id === id)?.revokedAt).toEqual(expect.any(String));
+  });
+});
+
+describe('the token', () => {
+  it('is shown, staged from standard input or a file, verified, activated and rolled back, never printed', async () => {
+    const minted = (await done('token show --json')).json<{ active: { id: string } }>().active.id;
+    const path = await inFile('token', `${platform.token}\n`);
+    const staged = await done(`token stage --from-file ${path} --expires 2199-01-01`);
+    expect(staged.stdout).toMatch(/^pending +tok_\w+ .* staged .* no +in \d+ d \d+ h +2199-01-01$/m);
+    const early = await cli('token activate');
+    expect([early.code, early.stderr]).toEqual([4, expect.stringContaining('not verified')]);
+    expect((await done('token verify')).stdout).toMatch(/^pending /m);
+    expect((await done('token activate')).stdout).toMatch(/^active .* staged /m);
+    const back = await done('token rollback --json');
+    expect(back.json()).toMatchObject({ active: { id: minted }, previous: { source: 'staged' } });
+    await done('token stage', 'another-token\n');
+    expect((await done('token discard --json')).json()).toMatchObject({ pending: null });
+    expect((await done('token rotate --mint')).stdout).toMatch(/^active /m);
+    const shown = [staged, early, back].map(({ stdout, stderr }) => stdout + stderr).join('');
+    expect(shown).not.toContain(platform.token);
+  });
+
+  it('is not rotated to one that the platform refuses', async () => {
+    const before = (await done('token show --json')).json<{ active: object }>().active;
+    const ran = await cli('token rotate', 'wrong-token-of-nobody');
+    expect([ran.code, ran.stdout]).toEqual([4, '']);
+    expect(ran.stderr).toContain('refused the token');
+    expect(ran.stderr).not.toContain('wrong-token-of-nobody');
+    expect((await done('token show --json')).json()).toMatchObject({ active: before, pending: null });
+  });
+
+  it.each([
+    ['token rotate', '', 65, 'standard input is empty'],
+    ['token stage --from-file /nowhere/token', '', 65, '/nowhere/token cannot be read'],
+    ['token rotate --mint --from-file -', 'x', 64, '--mint goes without'],
+    ['token stage --expires 2001-01-01', 'x', 65, 'expiresAt: must be an ISO date in the future'],
+    ['token stage', 'x'.repeat(70_000), 65, 'more than 65536 bytes'],
+  ])('%s says what is wrong', async (line, input, code, words) => {
+    const ran = await cli(line, input);
+    expect([ran.code, ran.stdout]).toEqual([code, '']);
+    expect(ran.stderr).toContain(words);
+  });
+});
+
+describe('secrets on the command line', () => {
+  it.each([
+    'token stage SECRET-OF-THE-TEST',
+    'token rotate --token SECRET-OF-THE-TEST',
+    'token rotate --token=SECRET-OF-THE-TEST',
+    'token stage --platform-token SECRET-OF-THE-TEST',
+    'teams list --admin-token SECRET-OF-THE-TEST',
+    'keys revoke dgw_SECRET-OF-THE-TEST',
+    'status --url http://SECRET-OF-THE-TEST@127.0.0.1',
+    'status --url http://127.0.0.1?SECRET-OF-THE-TEST',
+  ])('are refused and not repeated: %s', async (line) => {
+    const ran = await cli(line);
+    expect([ran.code, ran.stdout]).toEqual([64, '']);
+    expect(ran.stderr).toMatch(/secrets are not taken from the command line|allowed is an address/);
+    expect(ran.stderr).not.toContain('SECRET-OF-THE-TEST');
+  });
+});
+
+describe('the cache', () => {
+  it('is explained and purged', async () => {
+    const ran = await done('cache explain advertiserId=1&byDate=1&_period=last_7_days');
+    expect(ran.stdout).toContain('date');
+    expect(ran.stdout).toMatch(/Answering it now makes 1 platform call:/);
+    expect((await done('cache purge --advertiser 1 --from 2026-11-01')).stdout).toMatch(
+      /^purged: advertiser 1/,
+    );
+    expect((await done('cache purge --all --json')).json()).toEqual({ purged: 'all' });
+    const faulty = await cli('cache purge');
+    expect([faulty.code, faulty.stderr]).toEqual([65, expect.stringContaining('all: say {"all": true}')]);
+  });
+});
+
+describe('status and audit', () => {
+  it('are told', async () => {
+    const { stdout } = await done('status');
+    expect(stdout).toMatch(/^ready +true$/m);
+    expect(stdout).toMatch(/^store\.kind +embedded$/m);
+    expect((await done('status --json')).json()).toMatchObject({ ready: true });
+    await done('teams create audited');
+    const { stdout: trail } = await done('audit --limit 1');
+    expect(trail.split('\n')[2]).toMatch(/^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+$/);
+    const [entry] = (await done('audit --limit 1 --json')).json<{ id: string; after: object }[]>();
+    expect(entry?.after).toMatchObject({ id: 'audited' });
+    const [older] = (await done(`audit --limit 1 --before ${entry?.id} --json`)).json<{ id: string }[]>();
+    expect(older?.id).not.toBe(entry?.id);
+  });
+
+  it('of a gateway without a token ends with 69, and says it all the same', async () => {
+    const bare = await startGateway({ PLATFORM_BASE_URL: platform.url });
+    const ran = await runCli(['status'], { GATEWAY_ADMIN_URL: bare.admin, ADMIN_TOKEN: bare.adminToken });
+    expect(ran).toMatchObject({ code: 69, stderr: 'the gateway is not ready\n' });
+    expect(ran.stdout).toMatch(/^credential\.state +missing$/m);
+    await bare.end('SIGTERM');
+  });
+});
+
+describe('exit codes', () => {
+  it.each([
+    ['teams show nobody', 3, 'Not found: There is no team of this id.'],
+    ['teams create kept', 4, 'exists already'],
+    ['teams create Capital', 65, 'id: '],
+    ['teams create a --max-range-days 0', 65, 'limits.maxRangeDays: '],
+    ['teams create a --max-range-days x', 64, 'It must be a whole number.'],
+    ['teams create a --advertisers 1,x', 64, 'It must be a whole number.'],
+    ['teams update kept', 64, 'nothing to change was named'],
+    ['teams update kept --enabled --disabled', 64, 'exclude each other'],
+    ['teams show ../token', 64, 'An id holds letters'],
+    ['teams', 64, 'Usage: dsp-gateway teams'],
+    ['teams nonsense', 64, "unknown command 'nonsense'"],
+    ['keys roll key_x --overlap 3', 64, 'It takes a form such as'],
+    ['audit --limit 0', 64, 'from 1 to 1000'],
+    ['cache purge --advertiser x', 65, 'advertiserId: '],
+    ['status --url nonsense', 64, '--url: allowed is an address such as'],
+    ['status --admin-token-file /nowhere', 77, 'no admin token: ENOENT'],
+  ])('%s → %i', async (line, code, words) => {
+    const ran = await cli(line);
+    expect([ran.code, ran.stdout]).toEqual([code, '']);
+    expect(ran.stderr).toContain(words);
+  });
+
+  it('tell a wrong admin token, and a gateway that is none', async () => {
+    const wrong = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
+    expect([wrong.code, wrong.stderr]).toEqual([77, expect.stringMatching(/^Invalid admin token: /)]);
+    const odd = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'two words' });
+    expect([odd.code, odd.stderr]).toEqual([77, expect.stringContaining('ADMIN_TOKEN: holds 9 characters')]);
+    expect(odd.stderr).not.toContain('two words');
+    const data = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.data, ADMIN_TOKEN: 'any' });
+    expect(data.code).toBe(3);
+    const gone = `http://127.0.0.1:${await freePort()}`;
+    const nobody = await runCli(['status'], { GATEWAY_ADMIN_URL: gone, ADMIN_TOKEN: 'any' });
+    expect([nobody.code, nobody.stderr]).toEqual([69, expect.stringContaining('(connect ECONNREFUSED')]);
+    const other = await runCli(['status'], { GATEWAY_ADMIN_URL: platform.url, ADMIN_TOKEN: 'any' });
+    expect([other.code, other.stderr]).toEqual([69, expect.stringContaining('is no admin plane')]);
+  });
+
+  it('are 0 for help and version', async () => {
+    expect(await done('--version')).toMatchObject({ stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect((await done('teams --help')).stdout).toContain('Usage: dsp-gateway teams');
+  });
+});
+
+describe('the admin token', () => {
+  it('is found in the file that the gateway made, or that is named', async () => {
+    const port = new URL(gateway.admin).port;
+    const beside = await runCli(['status', '--json'], {
+      ADMIN_PORT: port,
+      GATEWAY_DATA_DIR: gateway.dataDir,
+    });
+    expect(beside).toMatchObject({ code: 0, stderr: '' });
+    const path = await inFile('admin', `${gateway.adminToken}\n`);
+    const env = { GATEWAY_ADMIN_URL: `${gateway.admin}/` };
+    expect(await runCli(['status'], { ...env, ADMIN_TOKEN_FILE: path })).toMatchObject({ code: 0 });
+    const args = ['status', '--admin-token-file', path, '--url', gateway.admin];
+    expect(await runCli(args, { ADMIN_TOKEN: 'not this one' })).toMatchObject({ code: 0 });
+  });
+});
