@@ -4,15 +4,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { registerAudit } from './admin/audit.js';
 import { registerCache } from './admin/cache.js';
 import { registerClock } from './admin/clock.js';
+import { registerConsole } from './admin/console.js';
 import { registerKeys } from './admin/keys.js';
 import { registerAdminPlane } from './admin/plane.js';
+import { registerRegistry } from './admin/registry.js';
+import { createReseal } from './admin/reseal.js';
 import { registerStatus } from './admin/status.js';
 import { registerTeams } from './admin/teams.js';
 import { registerToken } from './admin/token.js';
+import { registerUsage } from './admin/usage.js';
 import type { Secret } from './config/secret.js';
-import { showToken } from './credential/vault.js';
+import { summaryOf } from './credential/outlook.js';
 import { widerPath } from './http/path-gate.js';
+import { registerRateLimitHeaders } from './http/rate-limit-headers.js';
 import { createServer } from './http/server.js';
+import { slowRefusals } from './http/slow-refusals.js';
 import { registerDocs } from './routes/docs.js';
 import { type Readiness, registerHealth } from './routes/health.js';
 import { registerMe } from './routes/me.js';
@@ -21,6 +27,8 @@ import { registerPassThrough } from './routes/pass-through.js';
 import { refuseOtherMethods } from './routes/refuse-methods.js';
 import { registerReports } from './routes/reports.js';
 import type { Services } from './services.js';
+import { countRequest } from './usage/count-request.js';
+import { measureAnswers } from './usage/measure-answers.js';
 import { VERSION } from './version.js';
 
 export interface AppOptions {
@@ -30,13 +38,25 @@ export interface AppOptions {
   readonly stopping: () => boolean;
   /** The text of /metrics; of all workers where there are several. */
   readonly metricsText: () => Promise<string>;
+  /** Whether there is a process to send requests to; this one, where there are no workers. */
+  readonly workersReady: () => boolean;
 }
 
-export async function buildDataPlane({ services, stopping }: AppOptions): Promise<FastifyInstance> {
-  const { config, gateway, identify, platform } = services;
+export async function buildDataPlane({
+  services,
+  stopping,
+  workersReady,
+}: AppOptions): Promise<FastifyInstance> {
+  const { config, gateway, identify, platform, idempotency } = services;
   const app = newServer('data', services);
+  measureAnswers(app);
+  slowRefusals(app, services.slowFailures);
   if (config.server.corsOrigins.length > 0) {
-    await app.register(cors, { origin: [...config.server.corsOrigins] });
+    await app.register(cors, {
+      origin: [...config.server.corsOrigins],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      exposedHeaders: EXPOSED_HEADERS,
+    });
     app.addHook('onSend', varyByOrigin);
   }
   await registerDocs(app, {
@@ -47,9 +67,20 @@ export async function buildDataPlane({ services, stopping }: AppOptions): Promis
       bearer: { type: 'http', scheme: 'bearer', description: 'Your team key.' },
       apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'Your team key.' },
     },
+    additions: { statuses: {}, passed: config.routes },
   });
-  registerHealth(app, () => readiness(services, stopping()));
-  registerMe(app, { identify, credential: () => showCredential(services) });
+  registerHealth(app, () => readiness(services, stopping() || !workersReady()));
+  registerMe(app, {
+    identify,
+    limits: services.limits,
+    usage: services.usage.recent,
+    credential: services.outlook,
+  });
+  registerRateLimitHeaders(app, (id) => {
+    const team = services.directory.team(id);
+    return team === undefined ? null : services.limits.teams.rate(team);
+  });
+  await services.limits.replicas.join();
   const readByPost = Object.entries(config.report.endpoints)
     .filter(([, rule]) => rule.readByPost)
     .map(([path]) => path);
@@ -62,7 +93,9 @@ export async function buildDataPlane({ services, stopping }: AppOptions): Promis
   });
   registerPassThrough(app, {
     identify,
+    limits: services.limits.teams,
     platform,
+    idempotency,
     rules: { routes: config.routes, accountPattern: services.accountPattern },
     maxBodyBytes: config.server.maxBodyBytes,
     timeoutMs: config.platform.timeoutMs,
@@ -77,6 +110,7 @@ export async function buildAdminPlane({
   adminToken,
   stopping,
   metricsText,
+  workersReady,
 }: AppOptions): Promise<FastifyInstance> {
   const { config } = services;
   const app = newServer('admin', services);
@@ -85,17 +119,25 @@ export async function buildAdminPlane({
     description: 'Teams, keys, the platform token and the cache. Not for the open network.',
     version: VERSION,
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' } },
+    additions: { statuses: ADMIN_STATUSES, passed: [] },
   });
-  registerHealth(app, () => readiness(services, stopping()));
+  registerHealth(app, () => readiness(services, stopping() || !workersReady()));
   if (!config.server.metricsAuth) registerMetrics(app, metricsText);
-  await registerAdminPlane(app, adminToken, (scope) => {
+  registerConsole(app);
+  const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
+  await registerAdminPlane(app, admins, (scope) => {
     if (config.server.metricsAuth) registerMetrics(scope, metricsText);
-    registerStatus(scope, services, () => readiness(services, stopping()));
+    registerStatus(scope, services, () => readiness(services, stopping() || !workersReady()));
     registerTeams(scope, services);
     registerKeys(scope, services);
-    registerToken(scope, services);
+    registerToken(scope, {
+      ...services,
+      reseal: createReseal(services.registry, services.sealer, services.clock),
+    });
+    registerRegistry(scope, services);
     registerCache(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
+    registerUsage(scope, services.usage);
     registerAudit(scope, services.store.registry);
   });
   return app;
@@ -106,12 +148,34 @@ export async function buildMetricsPlane({
   services,
   stopping,
   metricsText,
+  workersReady,
 }: AppOptions): Promise<FastifyInstance> {
   const app = newServer('metrics', services);
-  registerHealth(app, () => readiness(services, stopping()));
+  registerHealth(app, () => readiness(services, stopping() || !workersReady()));
   registerMetrics(app, metricsText);
   return app;
 }
+
+/** Successes of the admin plane that are not a 200. */
+const ADMIN_STATUSES = {
+  'POST /admin/v1/teams': 201,
+  'DELETE /admin/v1/teams/{id}': 204,
+  'POST /admin/v1/teams/{id}/keys': 201,
+  'POST /admin/v1/keys/{id}/roll': 201,
+  'DELETE /admin/v1/keys/{id}': 204,
+} as const;
+
+/** What an app in a browser may read of an answer's headers. */
+const EXPOSED_HEADERS = [
+  'age',
+  'cache-status',
+  'etag',
+  'idempotency-replayed',
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+  'x-request-id',
+];
 
 /** Answers say themselves what they vary by, in place of what the CORS plugin said. */
 async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -119,7 +183,10 @@ async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Prom
   if (!/\borigin\b/i.test(vary)) reply.header('vary', vary === '' ? 'origin' : `${vary}, origin`);
 }
 
-function newServer(plane: 'data' | 'admin' | 'metrics', { config, log, metrics }: Services): FastifyInstance {
+function newServer(
+  plane: 'data' | 'admin' | 'metrics',
+  { config, log, metrics, usage }: Services,
+): FastifyInstance {
   const { server, routes } = config;
   return createServer({
     plane,
@@ -135,31 +202,32 @@ function newServer(plane: 'data' | 'admin' | 'metrics', { config, log, metrics }
     maxBodyBytes: server.maxBodyBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
+    onBroken: (status) => metrics.request(plane, status, 'error', null, 0),
     onDone: (request: FastifyRequest, status, durationMs) => {
-      const { outcome, team } = request.trace;
+      const { outcome, team, subject } = request.trace;
       metrics.request(plane, status, outcome ?? 'none', team, durationMs);
+      // Only reports and what is passed through have a subject.
+      if (plane === 'data' && team !== null && subject !== null)
+        usage.add(team, countRequest({ ...request.trace, status }));
     },
   });
 }
 
-/** Ready while requests can be answered at all: not while stopping, nor without teams or any token. */
-function readiness(services: Services, stopping: boolean): Readiness {
-  const { store, registry, keeper, config, pause } = services;
-  const health = store.health();
-  const registryUsable = registry.staleForMs() <= config.auth.maxStaleSeconds * 1000;
-  const credential = showCredential(services).state;
-  return {
-    ready: !stopping && registryUsable && keeper.vault().active !== null,
-    store: health.ok ? 'ok' : (health.reason ?? 'away'),
-    credential,
-    platform: pause.leftMs() > 0 ? `paused for ${Math.ceil(pause.leftMs() / 1000)} s` : 'ok',
-  };
+function platformState(pauseMs: number, circuit: Services['circuit']): string {
+  if (pauseMs > 0) return `paused for ${Math.ceil(pauseMs / 1000)} s`;
+  return circuit.isOpen ? `failing; asked again in ${Math.ceil(circuit.leftMs() / 1000)} s` : 'ok';
 }
 
-function showCredential({ keeper, healer, clock }: Services): { state: string; expiresAt: string | null } {
-  const active = keeper.vault().active;
-  if (active === null) return { state: 'missing', expiresAt: null };
-  const expired = Date.parse(active.expiresAt) <= clock.now();
-  const state = expired ? 'expired' : healer.refusedNow ? 'refused' : 'ok';
-  return { state, expiresAt: showToken(active)?.expiresAt ?? null };
+/** Ready while requests can be answered at all: not while stopping, nor without teams or any token. */
+function readiness(services: Services, unavailable: boolean): Readiness {
+  const { store, registry, keeper, config, pause, circuit } = services;
+  const health = store.health();
+  const registryUsable = registry.staleForMs() <= config.auth.maxStaleSeconds * 1000;
+  return {
+    ready: !unavailable && registryUsable && keeper.vault().active !== null,
+    // The reason may name an address: it is for the log and the admin plane's status.
+    store: health.ok ? 'ok' : 'away',
+    credential: summaryOf(services.outlook()),
+    platform: platformState(pause.leftMs(), circuit),
+  };
 }

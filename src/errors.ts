@@ -74,7 +74,14 @@ export const CATALOGUE = {
     status: 401,
     title: 'Invalid admin token',
     meaning: 'The admin token is not known. Team keys do not open the admin plane.',
-    remedy: 'Use the token in ADMIN_TOKEN, or the one in the file named in the log at the first start.',
+    remedy:
+      'Use the token in ADMIN_TOKEN, one of `auth.adminTokens`, or the one in the file named in the log at the first start.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'Forbidden',
+    meaning: 'The admin token is valid, and its role does not allow this call.',
+    remedy: 'Use a token of the role named in `detail`, or ask somebody who holds one.',
   },
   scope_missing: {
     status: 403,
@@ -147,8 +154,10 @@ export const CATALOGUE = {
   idempotency_in_flight: {
     status: 409,
     title: 'Idempotent request in flight',
-    meaning: 'A request with this idempotency key is still being answered.',
-    remedy: 'Wait for its answer, then repeat.',
+    meaning:
+      'The first request with this idempotency key is still under way, or how it ended is not known; it is not sent again.',
+    remedy:
+      'With `retry-after`: wait, then repeat. Without: look on the platform whether it was done; if it was not, send it with a new key.',
   },
   body_too_large: {
     status: 413,

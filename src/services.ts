@@ -2,33 +2,38 @@
  * Everything behind the planes, made once and passed down: registry, vault, cache, platform. No server, no routes.
  */
 import { createDirectory, type Directory } from './auth/directory.js';
+import { createLastUse, type LastUse } from './auth/last-use.js';
 import { openPepper } from './auth/pepper.js';
+import { createSlowFailures, type SlowFailures } from './auth/slow-failures.js';
 import { createL1, type L1 } from './cache/l1.js';
 import { createPurges, type Purges } from './cache/purges.js';
 import type { MovableClock } from './clock.js';
 import type { Config, ProxySettings } from './config/load.js';
 import type { Secret } from './config/secret.js';
-import { createHealer, type Healer } from './credential/heal.js';
-import { createVaultKeeper, type VaultKeeper } from './credential/keeper.js';
-import { mintToken } from './credential/mint.js';
-import { probeToken } from './credential/probe.js';
-import { createRotation, type Rotation } from './credential/rotation.js';
-import { createSealer } from './credential/seal.js';
-import { plantSeed } from './credential/seed.js';
+import { type Credential, createCredential } from './credential/credential.js';
+import { createSealer, type Sealer } from './credential/seal.js';
 import { createEngine, type Engine } from './engine.js';
 import type { Gateway } from './gateway.js';
+import { createLimits, type Limits } from './limits/limits.js';
 import { createAgent } from './platform/agent.js';
 import { type Budget, createBudget } from './platform/budget.js';
+import { type Circuit, createCircuit } from './platform/circuit.js';
 import { createPlatformClient, type PlatformClient } from './platform/client.js';
+import { createPace } from './platform/pace.js';
 import { createPause, type Pause } from './platform/pause.js';
 import { openRegistry, type Registry } from './registry/mirror.js';
+import { migrateRegistry } from './registry/schema.js';
 import { followSharedClock, type SharedClock } from './registry/shared-clock.js';
 import type { CanonicalRules } from './report/canonicalize.js';
 import type { Finished } from './stages/finish.js';
+import { createIdempotency, type Idempotency } from './stages/idempotency.js';
 import { createIdentify, type Identify } from './stages/identify.js';
+import { countRowsOf } from './stages/note-witness.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
+import { createUsage, type Usage } from './usage/usage.js';
+import type { UsageField } from './usage/usage-day.js';
 import { VERSION } from './version.js';
 
 export interface ServicesOptions {
@@ -40,20 +45,25 @@ export interface ServicesOptions {
   readonly proxy: ProxySettings;
 }
 
-export interface Services {
+export interface Services
+  extends Pick<Credential, 'keeper' | 'rotation' | 'healer' | 'witnesses' | 'outlook'> {
   readonly config: Config;
   readonly store: Store;
   readonly clock: MovableClock;
   readonly log: Log;
   readonly registry: Registry;
+  readonly sealer: Sealer;
   readonly directory: Directory;
+  readonly lastUse: LastUse;
+  readonly slowFailures: SlowFailures;
   readonly purges: Purges;
-  readonly keeper: VaultKeeper;
-  readonly rotation: Rotation;
-  readonly healer: Healer;
   readonly platform: PlatformClient;
+  readonly idempotency: Idempotency;
+  readonly usage: Usage;
+  readonly limits: Limits;
   readonly budget: Budget;
   readonly pause: Pause;
+  readonly circuit: Circuit;
   readonly metrics: Metrics;
   readonly engine: Engine;
   /** Set where GATEWAY_TEST_CLOCK allows to move the clock. */
@@ -74,44 +84,51 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const { config, store, clock, log, masterKey } = options;
   const { logger } = log;
   const registry = await openRegistry({ store, clock, logger });
+  await migrateRegistry(registry, { clock, logger });
   const sharedClock = config.testClock ? followSharedClock(registry, clock) : null;
   const sealer = createSealer(masterKey);
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
   const purges = createPurges(registry);
-  const keeper = createVaultKeeper({ registry, sealer, clock, logger });
   const agent = createAgent({
     proxy: options.proxy,
     connections: config.platform.maxConcurrent + WRITE_SOCKETS,
   });
   const rules = { baseUrl: new URL(config.platform.baseUrl), loginPaths: config.platform.loginPaths };
-  const mint = minterOf(config, agent, rules.baseUrl);
-  const rotation = createRotation({
-    keeper,
+  const credential = createCredential({
+    config,
+    store,
+    registry,
+    sealer,
     pepper,
-    clock,
-    mintToken: mint,
-    probeTarget: () => config.platform.probe ?? null,
-    probe: (target, secret) =>
-      probeToken(target, secret, { agent, rules, timeoutMs: config.platform.timeoutMs, nowMs: clock.now() }),
-  });
-  const healer = createHealer({
-    keeper,
-    rotation,
-    canMint: mint !== null,
-    leases: store.leases,
+    agent,
+    rules,
+    countRows: (body, witness) => countRowsOf(body, witness, config.report),
     clock,
     logger,
   });
-  const budget = createBudget(config.platform.maxConcurrent, config.platform.maxQueued);
+  const { keeper, rotation, healer, witnesses, outlook } = credential;
+  const usage = createUsage({ tallies: store.tallies, clock, logger });
+  const limits = createLimits({ store, clock, logger, teamOf: directory.team });
+  const { maxConcurrent, maxQueued, weights, circuit: breaks } = config.platform;
+  const pace = createPace(clock, () => limits.replicas.count);
+  const budget = createBudget({
+    maxConcurrent: () => limits.replicas.share(maxConcurrent),
+    maxQueued,
+    weightOf: (team) => weights[team] ?? 1,
+    paceMs: pace.waitMs,
+  });
+  const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000 });
   const pause = createPause(clock, config.platform.maxPauseSeconds * 1000);
   const l1 = createL1<Finished>(config.cache.l1MaxBytes);
   const metrics = createMetrics({
-    tokenExpiresAtMs: () => expiryOf(keeper),
+    token: outlook,
     storeOk: () => store.health().ok,
     l1: () => l1,
     budget: () => budget,
     pauseMs: () => pause.leftMs(),
+    circuitOpen: () => circuit.isOpen,
+    replicas: () => limits.replicas.count,
   });
   const platform = createPlatformClient({
     agent,
@@ -119,17 +136,31 @@ export async function createServices(options: ServicesOptions): Promise<Services
     tokens: healer,
     budget,
     pause,
+    circuit,
+    pace,
+    shares: limits.shares,
     clock,
     logger,
     retry: config.platform.retry,
     userAgent: `dsp-gateway/${VERSION}`,
-    onCall: (call) => metrics.platformCall(call),
+    onCall: (call) => {
+      metrics.platformCall(call);
+      usage.add(call.team, ONE_CALL);
+    },
   });
+  const lastUse = createLastUse({ tallies: store.tallies, clock, logger });
   const identify = createIdentify({
     directory,
     registry,
     clock,
     maxStaleMs: config.auth.maxStaleSeconds * 1000,
+    onUse: lastUse.note,
+  });
+  const idempotency = createIdempotency({
+    notes: store.notes,
+    now: clock.now,
+    logger,
+    callMs: config.platform.timeoutMs,
   });
   const engine = createEngine({
     config,
@@ -140,10 +171,12 @@ export async function createServices(options: ServicesOptions): Promise<Services
     purges,
     platform,
     identify,
+    limits: limits.teams,
     l1,
     metrics,
+    onReport: witnesses.note,
   });
-  await startCredential(config, { keeper, rotation, healer, pepper, log });
+  const upkeep = await credential.start();
 
   return {
     config,
@@ -151,14 +184,23 @@ export async function createServices(options: ServicesOptions): Promise<Services
     clock,
     log,
     registry,
+    sealer,
     directory,
+    lastUse,
+    slowFailures: createSlowFailures(clock),
     purges,
     keeper,
     rotation,
     healer,
+    witnesses,
+    outlook,
     platform,
+    idempotency,
+    usage,
+    limits,
     budget,
     pause,
+    circuit,
     metrics,
     engine,
     sharedClock,
@@ -167,72 +209,25 @@ export async function createServices(options: ServicesOptions): Promise<Services
     canonical: engine.canonical,
     accountPattern: engine.canonical.accountPattern,
     l1,
-    settled: engine.settled,
+    async settled() {
+      await engine.settled();
+      await idempotency.settled();
+    },
     async close() {
+      const kept = upkeep.stop();
       await engine.close();
+      await limits.close();
+      await usage.close();
+      await lastUse.close();
       registry.stop();
       await agent.destroy();
+      // What was asking the platform is broken off with the agent.
+      await kept;
     },
   };
 }
 
+const ONE_CALL: ReadonlyMap<UsageField, number> = new Map([['upstreamCalls', 1]]);
+
 /** Pass-through calls stream outside of the report budget's turns while a body is under way. */
 const WRITE_SOCKETS = 64;
-
-function minterOf(config: Config, agent: ReturnType<typeof createAgent>, baseUrl: URL) {
-  const [username, password, clientId, clientSecret] = [
-    'PLATFORM_USERNAME',
-    'PLATFORM_PASSWORD',
-    'PLATFORM_CLIENT_ID',
-    'PLATFORM_CLIENT_SECRET',
-  ].map((name) => config.secrets.get(name));
-  if (!username || !password || !clientId || !clientSecret) return null;
-  const { tokenPath, grantType, timeoutMs } = config.platform;
-  return () =>
-    mintToken({
-      agent,
-      baseUrl,
-      tokenPath,
-      grantType,
-      username,
-      password,
-      clientId,
-      clientSecret,
-      timeoutMs,
-    });
-}
-
-function expiryOf(keeper: VaultKeeper): number | null {
-  const active = keeper.vault().active;
-  return active === null ? null : Date.parse(active.expiresAt);
-}
-
-interface CredentialParts {
-  readonly keeper: VaultKeeper;
-  readonly rotation: Rotation;
-  readonly healer: Healer;
-  readonly pepper: () => Buffer;
-  readonly log: Log;
-}
-
-/** Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator. */
-async function startCredential(
-  config: Config,
-  { keeper, rotation, healer, pepper, log }: CredentialParts,
-): Promise<void> {
-  const seed = config.secrets.get('PLATFORM_TOKEN')?.read();
-  if (seed !== undefined) {
-    const expiresAt = config.platform.tokenExpiresAt;
-    const token = {
-      secret: seed,
-      source: 'seed' as const,
-      expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
-    };
-    await plantSeed(token, { keeper, rotation, pepper: pepper(), logger: log.logger });
-  }
-  if (!(await healer.ensure())) {
-    log.logger.error(
-      'there is no platform token; set PLATFORM_TOKEN or the token request, or stage one by POST /admin/v1/token/rotate',
-    );
-  }
-}

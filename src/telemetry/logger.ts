@@ -47,7 +47,13 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
         censor: REDACTED,
       },
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: (line) => scrub(line, secrets()) },
+      hooks: {
+        streamWrite: (line) => scrub(line, secrets()),
+        logMethod(args, log) {
+          // reply-from's own line about a failed call; the line of the request has its cause.
+          if (args[1] !== 'response errored') log.apply(this, args);
+        },
+      },
     },
     sink,
   );

@@ -13,11 +13,18 @@ export interface Metrics {
 
 /** Read when the metrics are scraped. */
 export interface Gauges {
-  readonly tokenExpiresAtMs: () => number | null;
+  /** Of the active token; null without one, or where nobody has to act. */
+  readonly token: () => {
+    readonly expiresAt: string | null;
+    readonly expiryKnown: boolean | null;
+    readonly warningDays: number | null;
+  };
   readonly storeOk: () => boolean;
   readonly l1: () => { readonly bytes: number; readonly entries: number };
   readonly budget: () => { readonly running: number; readonly queued: number };
   readonly pauseMs: () => number;
+  readonly circuitOpen: () => boolean;
+  readonly replicas: () => number;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -88,9 +95,24 @@ export function createMetrics(gauges: Gauges): Metrics {
     'When the active platform token expires.',
     'min',
     () => {
-      const ms = gauges.tokenExpiresAtMs();
-      return ms === null ? null : ms / 1000;
+      const { expiresAt } = gauges.token();
+      return expiresAt === null ? null : Date.parse(expiresAt) / 1000;
     },
+  );
+  gauge(
+    'dsp_gateway_token_expiry_known',
+    'Whether that expiry is known, or assumed to be a year after the token was first seen.',
+    'min',
+    () => {
+      const { expiryKnown: known } = gauges.token();
+      return known === null ? null : Number(known);
+    },
+  );
+  gauge(
+    'dsp_gateway_token_expiry_warning_days',
+    'The lowest of 30, 14, 7, 3, 1 and 0 days before the expiry that was reached, when somebody has to act.',
+    'min',
+    () => gauges.token().warningDays,
   );
   gauge('dsp_gateway_store_up', 'Whether the store answers.', 'min', () => (gauges.storeOk() ? 1 : 0));
   gauge('dsp_gateway_l1_bytes', 'Finished bodies in this process, bytes.', 'sum', () => gauges.l1().bytes);
@@ -108,6 +130,15 @@ export function createMetrics(gauges: Gauges): Metrics {
     'Time left of the pause the platform asked for.',
     'max',
     () => gauges.pauseMs() / 1000,
+  );
+  gauge(
+    'dsp_gateway_platform_circuit_open',
+    'Whether calls are suspended because the platform keeps failing.',
+    'max',
+    () => Number(gauges.circuitOpen()),
+  );
+  gauge('dsp_gateway_replicas', 'Processes that serve requests, as this one sees them.', 'max', () =>
+    gauges.replicas(),
   );
 
   return {

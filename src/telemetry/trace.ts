@@ -11,8 +11,12 @@ export interface Trace {
   /** Problem code, when one was answered. */
   code: string | null;
   rows: number;
+  /** Platform calls that the same answer would have cost without a cache; 0 where none was given. */
+  plainCalls: number;
   platformCalls: number;
   platformMs: number;
+  /** Bytes of the answer's body, as far as they were sent. */
+  bytesOut: number;
   /** Why it failed, for the log only. */
   cause: unknown;
 }
@@ -25,8 +29,10 @@ export function createTrace(): Trace {
     outcome: null,
     code: null,
     rows: 0,
+    plainCalls: 0,
     platformCalls: 0,
     platformMs: 0,
+    bytesOut: 0,
     cause: undefined,
   };
 }

@@ -46,6 +46,7 @@ describe('the recipe', () => {
     expect(copied).toEqual([
       'modules:/app/node_modules',
       'build:/app/dist',
+      'build:/app/src/console',
       'null:config',
       'null:package.json',
       'null:LICENSE',
@@ -135,7 +136,9 @@ describe('what comes out of it', () => {
       'dist',
       'node_modules',
       'package.json',
+      'src',
     ]);
+    expect(await readdir(join(app, 'src'))).toEqual(['console']);
     const packages = await readdir(join(app, 'node_modules'));
     expect(packages).toContain('fastify');
     for (const tool of ['typescript', 'vitest', '@biomejs', 'dependency-cruiser'])

@@ -12,6 +12,7 @@ beforeAll(async () => {
     description: 'What it does.',
     version: '1.2.3',
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    additions: { statuses: {}, passed: [] },
   });
   app.get('/tagged/:id', { schema: { tags: ['things'], summary: 'One thing' } }, async () => ({}));
   app.get('/wild/*', async () => ({}));

@@ -67,6 +67,7 @@ describe('names', () => {
     );
     const others = [
       'GATEWAY_CONFIG',
+      'GATEWAY_ADMIN_URL',
       'NAME_FILE',
       'NODE_ENV',
       'REDIS_SERVER',
@@ -150,11 +151,13 @@ describe('tables', () => {
 
   it('of metrics name each one with its type and labels', async () => {
     const { registry } = createMetrics({
-      tokenExpiresAtMs: () => 1,
+      token: () => ({ expiresAt: null, expiryKnown: null, warningDays: null }),
       storeOk: () => true,
       l1: () => ({ bytes: 0, entries: 0 }),
       budget: () => ({ running: 0, queued: 0 }),
       pauseMs: () => 0,
+      circuitOpen: () => false,
+      replicas: () => 1,
     });
     const metrics = registry
       .getMetricsAsArray()
@@ -189,8 +192,10 @@ describe('tables', () => {
       'stale-if-error': -40,
       miss: 0,
       refresh: 0,
+      forced: 0,
       collapsed: 0,
       pass: 0,
+      replay: 0,
       error: 0,
     };
     expect([...shown.keys()]).toEqual(Object.keys(TTL));

@@ -61,7 +61,7 @@ describe('teams', () => {
     // Also for what lies in the cache.
     expect(await code(key)).toBe('advertiser_forbidden');
     const long = await report({ key }, 'advertiserId=2&_period=last_8_days');
-    expect(long.json()).toMatchObject({ code: 'invalid_query', errors: [{ param: '_period' }] });
+    expect(long.json()).toMatchObject({ code: 'invalid_query', errors: [{ param: 'dateTo' }] });
     expect((await report({ key }, 'advertiserId=2&_period=last_7_days')).status).toBe(200);
     await admin(gateway, 'PATCH', '/teams/changing', { disabled: true });
     expect(await code(key)).toBe('team_disabled');

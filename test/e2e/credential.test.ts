@@ -12,6 +12,7 @@ interface Shown {
   readonly source: string;
   readonly createdAt: string;
   readonly expiresAt: string;
+  readonly expiryKnown: boolean;
   readonly verifiedAt: string | null;
 }
 type Vault = Record<'active' | 'pending' | 'previous', Shown | null>;
@@ -46,6 +47,7 @@ describe.concurrent('way 1, a pasted token', () => {
       source: 'seed',
       createdAt: expect.any(String),
       expiresAt: expect.any(String),
+      expiryKnown: false,
       verifiedAt: null,
     });
     const { createdAt = '', expiresAt = '' } = active ?? {};
@@ -55,7 +57,10 @@ describe.concurrent('way 1, a pasted token', () => {
     expect(await tokensUsed(platform.url)).toEqual([`Bearer ${platform.token}`]);
 
     const dated = await startGateway({ ...platform.env, PLATFORM_TOKEN_EXPIRES_AT: '2031-05-01' });
-    expect((await vaultOf(dated)).active?.expiresAt).toBe('2031-05-01T00:00:00.000Z');
+    expect((await vaultOf(dated)).active).toMatchObject({
+      expiresAt: '2031-05-01T00:00:00.000Z',
+      expiryKnown: true,
+    });
   });
 
   it('is not used when the platform refuses it at the start, and the gateway says so', async () => {

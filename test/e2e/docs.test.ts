@@ -136,7 +136,12 @@ describe('/openapi.json', () => {
       'properties',
       'advertiserId',
     ]);
-    expect(operations.map(({ path }) => path)).toContain('/gateway/v1/me');
+    const calls = operations.map(({ path, method }) => `${method} ${path}`);
+    expect(calls).toEqual(
+      expect.arrayContaining(['get /gateway/v1/me', 'get /readyz', 'post /api/v1/campaign/create']),
+    );
+    for (const { path, operation } of operations)
+      expect(operation, path).toHaveProperty(['responses', 'default', 'content', 'application/problem+json']);
     expect(operations.map(({ path }) => path).filter((path) => path.startsWith('/admin'))).toEqual([]);
   });
 
@@ -158,8 +163,12 @@ describe('/openapi.json', () => {
         'GET /admin/v1/audit',
       ]),
     );
-    // None of them is open to whoever comes without a token.
-    for (const one of shown) {
+    const responses = (path: string, method: string) =>
+      operationsOf(document).find((one) => one.path === path && one.method === method)?.operation.responses;
+    expect(Object.keys(responses('/admin/v1/teams', 'post') ?? {})).toEqual(['201', 'default']);
+    expect(Object.keys(responses('/admin/v1/keys/{id}', 'delete') ?? {})).toEqual(['204', 'default']);
+    // None of them is open to whoever comes without a token, but for health.
+    for (const one of shown.filter((call) => !/ \/(healthz|readyz)$/.test(call))) {
       const [method = '', path = ''] = one.split(' ');
       const answer = await ask(gateway.admin + path.replace('{id}', 'x'), { method: method as 'GET' });
       expect([one, answer.status]).toEqual([one, 401]);

@@ -167,7 +167,7 @@ describe('the cache', () => {
     for (const wish of ['no-cache', 'max-age=0']) {
       const headers = { 'cache-control': wish };
       expect((await rig.report(rig.week, { headers })).headers['cache-status']).toBe(
-        'dsp-gateway; fwd=stale; stored',
+        'dsp-gateway; fwd=request; stored',
       );
       const ignored = await rig.report(rig.week, { key: plain.key, headers });
       expect(ignored.headers['cache-status']).toMatch(/; hit; /);

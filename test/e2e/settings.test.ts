@@ -114,6 +114,23 @@ describe.concurrent('a start that is refused', () => {
     expect(await right.exited).toEqual({ code: 0, signal: null });
   });
 
+  it.each(['/dev/null/data', '/proc/no-such-folder'])(
+    'names a data folder that cannot be: %s',
+    async (folder) => {
+      const [line, ...more] = await faultsOf({ ...BASE, GATEWAY_DATA_DIR: folder });
+      expect(line).toMatch(
+        /^GATEWAY_DATA_DIR: was "\/(dev|proc)\/.*"; allowed is a folder that is there or can be made \(E[A-Z]+\)$/,
+      );
+      expect(more).toEqual([]);
+    },
+  );
+
+  it('names an address that is none of this machine', async () => {
+    const lines = await faultsOf({ ...BASE, HOST: '203.0.113.7' });
+    expect(lines.join('\n')).toContain('set HOST and ADMIN_HOST to an address or name of this machine');
+    expect(lines).toHaveLength(1);
+  });
+
   it('names the port that is taken', async () => {
     const gateway = await startGateway(BASE);
     const port = new URL(gateway.data).port;

@@ -55,6 +55,8 @@ it('serves from two processes, counts both, and replaces the one that dies', asy
       return counted(text) === reports(logLines(gateway)) && text;
     });
     expect(metrics).toContain('dsp_gateway_platform_calls_total{outcome="answer",team="many"} 1\n');
+    // Those of the process that has the admin plane are among them.
+    expect(metrics).toMatch(/^dsp_gateway_requests_total\{plane="admin",status="201"/m);
     // What is one and the same in all workers is not added up.
     expect(metrics).toContain('dsp_gateway_store_up 1\n');
     const expiry = /^dsp_gateway_token_expiry_timestamp_seconds (\S+)$/m.exec(metrics)?.[1];

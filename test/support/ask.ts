@@ -91,6 +91,7 @@ export async function newTeam(
   await admin(gateway, 'POST', '/teams', {
     scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh'],
     advertisers: '*',
+    limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000 },
     ...team,
   });
   return admin<IssuedKey>(gateway, 'POST', `/teams/${team.id}/keys`, {});
@@ -98,6 +99,8 @@ export async function newTeam(
 
 /** One recorded call of the simulated platform, as far as tests look at it. */
 export interface PlatformCall {
+  /** When it arrived, milliseconds since the Unix epoch by the simulator's clock. */
+  readonly at: number;
   readonly method: string;
   readonly path: string;
   readonly url: string;

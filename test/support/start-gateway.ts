@@ -155,6 +155,7 @@ export async function startGatewayAt(
     adminToken: fixedSecret('ADMIN_TOKEN', ADMIN_TOKEN),
     stopping: () => false,
     metricsText: () => services.metrics.registry.metrics(),
+    workersReady: () => true,
   };
   const data = await buildDataPlane(app);
   const admin = await buildAdminPlane(app);
@@ -305,6 +306,7 @@ function managementOf(admin: FastifyInstance): Pick<TestGateway, 'manage' | 'add
         id: `team-${teams}`,
         scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh'],
         advertisers: '*',
+        limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000 },
         ...team,
       });
       const { key } = await manage('POST', `/teams/${id}/keys`, {});

@@ -3,11 +3,13 @@ import { createMetrics, type Gauges } from '../../src/telemetry/metrics.js';
 
 function open(changes: Partial<Gauges> = {}) {
   return createMetrics({
-    tokenExpiresAtMs: () => Date.parse('2027-11-21T12:00:00Z'),
+    token: () => ({ expiresAt: '2027-11-21T12:00:00.000Z', expiryKnown: false, warningDays: 14 }),
     storeOk: () => true,
     l1: () => ({ bytes: 12, entries: 3 }),
     budget: () => ({ running: 2, queued: 5 }),
     pauseMs: () => 1500,
+    circuitOpen: () => true,
+    replicas: () => 3,
     ...changes,
   });
 }
@@ -71,6 +73,8 @@ describe('createMetrics', () => {
       ),
     ).toEqual({
       dsp_gateway_token_expiry_timestamp_seconds: Date.parse('2027-11-21T12:00:00Z') / 1000,
+      dsp_gateway_token_expiry_known: 0,
+      dsp_gateway_token_expiry_warning_days: 14,
       dsp_gateway_store_up: 1,
       dsp_gateway_l1_bytes: 12,
       dsp_gateway_l1_entries: 3,
@@ -81,9 +85,12 @@ describe('createMetrics', () => {
   });
 
   it('follows the state, and shows no expiry where there is no token', async () => {
-    let expiresAt: number | null = 5000;
+    let expiresAt: string | null = '1970-01-01T00:00:05Z';
     let up = true;
-    const metrics = open({ tokenExpiresAtMs: () => expiresAt, storeOk: () => up });
+    const metrics = open({
+      token: () => ({ expiresAt, expiryKnown: null, warningDays: null }),
+      storeOk: () => up,
+    });
     expect((await samples(metrics)).get('dsp_gateway_token_expiry_timestamp_seconds')).toBe(5);
     expiresAt = null;
     up = false;

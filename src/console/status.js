@@ -1,0 +1,46 @@
+import { fields, h, span, when } from './dom.js';
+
+/** Health at a glance: whatever the gateway says of itself. */
+export async function statusView({ api, refresh }) {
+  const status = await api('GET', 'status');
+  const { ready, version, uptimeSeconds, ...parts } = status;
+  return [
+    h('h2', {}, 'Status'),
+    h(
+      'p',
+      {},
+      h('span', { class: ready ? 'good' : 'bad' }, ready ? 'Ready' : 'Not ready'),
+      `, version ${version}, up for ${span(uptimeSeconds)}`,
+    ),
+    h('div', { class: 'row' }, h('button', { type: 'button', onclick: refresh }, 'Refresh')),
+    ...Object.entries(parts).flatMap(([name, part]) =>
+      typeof part === 'object' && part !== null
+        ? [h('h3', {}, title(name)), fields(Object.entries(part).map(shownField))]
+        : [fields([shownField([name, part])])],
+    ),
+  ];
+}
+
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}T/;
+
+function shownField([name, value]) {
+  if (name.endsWith('Bytes') && typeof value === 'number')
+    return [`${title(name.slice(0, -5))} size`, bytes(value)];
+  if (name.endsWith('Seconds') && typeof value === 'number') return [title(name.slice(0, -7)), span(value)];
+  if (typeof value === 'object' && value !== null) return [title(name), h('code', {}, JSON.stringify(value))];
+  if (typeof value === 'string' && ISO_TIME.test(value)) return [title(name), when(value)];
+  if (typeof value === 'boolean') return [title(name), value ? 'yes' : 'no'];
+  return [title(name), value];
+}
+
+/** `callsQueued` as `Calls queued`. */
+function title(name) {
+  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function bytes(count) {
+  const units = ['B', 'KiB', 'MiB', 'GiB'];
+  const step = Math.min(units.length - 1, count < 1 ? 0 : Math.floor(Math.log2(count) / 10));
+  return `${(count / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
+}
