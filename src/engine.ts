@@ -39,6 +39,8 @@ export interface EngineOptions {
   readonly platform: PlatformClient;
   readonly identify: Identify;
   readonly limits: TeamLimits;
+  /** Platform calls that this process may make at once, as of now. */
+  readonly turns: () => number;
   readonly l1: L1<Finished>;
   readonly metrics: Metrics;
   /** Told of reports that a token can be proven with. */
@@ -132,6 +134,7 @@ export function createEngine(options: EngineOptions): Engine {
     rules,
     plan,
     timeoutMs,
+    turns: options.turns,
     now: clock.now,
     logger,
     onAssembled: (ask, parts) => background.add(audit(ask, parts)),

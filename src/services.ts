@@ -112,14 +112,21 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const limits = createLimits({ store, clock, logger, teamOf: directory.team });
   const { maxConcurrent, maxQueued, weights, circuit: breaks } = config.platform;
   const pace = createPace(clock, () => limits.replicas.count);
+  const turns = () => limits.replicas.share(maxConcurrent);
   const budget = createBudget({
-    maxConcurrent: () => limits.replicas.share(maxConcurrent),
+    maxConcurrent: turns,
     maxQueued,
     weightOf: (team) => weights[team] ?? 1,
     paceMs: pace.waitMs,
   });
   const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000 });
-  const pause = createPause(clock, config.platform.maxPauseSeconds * 1000);
+  const pause = createPause(clock, config.platform.maxPauseSeconds * 1000, (untilMs) => {
+    // A replica that does not hear of it is told by the platform itself.
+    store.bus.publish('pause', String(untilMs)).catch((error: unknown) => {
+      logger.debug({ err: error }, 'the other replicas could not be told of a pause');
+    });
+  });
+  store.bus.subscribe('pause', (message) => pause.hear(Number(message)));
   const l1 = createL1<Finished>(config.cache.l1MaxBytes);
   const metrics = createMetrics({
     token: outlook,
@@ -171,11 +178,13 @@ export async function createServices(options: ServicesOptions): Promise<Services
     purges,
     platform,
     identify,
+    turns,
     limits: limits.teams,
     l1,
     metrics,
     onReport: witnesses.note,
   });
+  await recallShares(limits, usage, logger);
   const upkeep = await credential.start();
 
   return {
@@ -228,6 +237,17 @@ export async function createServices(options: ServicesOptions): Promise<Services
 }
 
 const ONE_CALL: ReadonlyMap<UsageField, number> = new Map([['upstreamCalls', 1]]);
+
+/** The buckets of the embedded store do not outlive the process; what was used today is in its journal. */
+async function recallShares({ shares }: Limits, usage: Usage, logger: Log['logger']): Promise<void> {
+  try {
+    const { from, to } = usage.daysBack(0);
+    for (const { team, upstreamCalls } of await usage.read(from, to))
+      await shares.recall(team, upstreamCalls);
+  } catch (error) {
+    logger.warn({ err: error }, 'what teams have used of their daily shares could not be read');
+  }
+}
 
 /** Pass-through calls stream outside of the report budget's turns while a body is under way. */
 const WRITE_SOCKETS = 64;

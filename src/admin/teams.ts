@@ -23,6 +23,9 @@ interface IdParams {
   readonly id: string;
 }
 
+/** Room for as many teams as a list may hold. */
+const MAX_APPLY_BYTES = 33_554_432;
+
 const Apply = Type.Object(
   {
     teams: TeamList,
@@ -97,7 +100,10 @@ export function registerTeams(app: FastifyInstance, { registry, directory, clock
 
   app.post(
     '/admin/v1/teams/apply',
-    { schema: { tags: ['teams'], summary: 'Make the teams what a file declares', body: Apply } },
+    {
+      bodyLimit: MAX_APPLY_BYTES,
+      schema: { tags: ['teams'], summary: 'Make the teams what a file declares', body: Apply },
+    },
     async (request) => {
       const { teams, removed = 'keep', dryRun = false } = request.body as Static<typeof Apply>;
       refuse(listFaults(teams));

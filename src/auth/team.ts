@@ -7,8 +7,9 @@ export type Scope = (typeof SCOPES)[number];
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
 
 const TeamId = Type.String({
-  pattern: '^[a-z0-9-]{1,40}$',
-  description: 'Lower-case letters, digits and hyphens, at most 40.',
+  pattern: '^(?!gateway$)[a-z0-9-]{1,40}$',
+  description:
+    'Lower-case letters, digits and hyphens, at most 40; not gateway, which stands for the gateway itself.',
 });
 
 const DEFAULT_LIMITS = {

@@ -31,27 +31,38 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
   const token = adminToken(options, env);
   return {
     async call<T>(method: string, path: string, body?: object): Promise<T> {
-      const response = await fetch(`${base}/admin/v1/${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${token}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token, body).catch(
+        (error: Error) => {
+          const cause = error.cause instanceof Error ? error.cause.message : error.message;
+          throw new CommandError(
+            `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
+            EXIT.unavailable,
+          );
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      }).catch((error: Error) => {
-        const cause = error.cause instanceof Error ? error.cause.message : error.message;
-        throw new CommandError(
-          `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
-          EXIT.unavailable,
-        );
-      });
-      const text = await response.text();
-      if (!response.ok) throw refusal(text, response.status, base);
+      );
+      if (status < 200 || status > 299) throw refusal(text, status, base);
       return (text === '' ? undefined : parseAnswer(text, base)) as T;
     },
   };
+}
+
+async function exchange(
+  url: string,
+  method: string,
+  token: string,
+  body: object | undefined,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  return { status: response.status, text: await response.text() };
 }
 
 function adminUrl(options: AdminOptions, env: Environment): string {

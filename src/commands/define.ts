@@ -26,8 +26,10 @@ function exampleLine(line: string): string {
   return line.includes('dsp-gateway') ? line : `dsp-gateway ${line}`;
 }
 
-/** Options that every command against the admin API takes, below their own heading in its help. */
+/** The heading of {@link ADMIN_OPTIONS} in a command's help. */
 export const ADMIN_GROUP = 'Every command against the admin API:';
+
+/** Options that every command against the admin API takes. */
 const ADMIN_OPTIONS: readonly (readonly [flags: string, description: string])[] = [
   ['--url <url>', 'address of the admin plane (GATEWAY_ADMIN_URL; default: http://127.0.0.1:$ADMIN_PORT)'],
   [

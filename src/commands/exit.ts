@@ -27,6 +27,11 @@ export async function faultOf(error: unknown): Promise<Fault> {
     const advice = 'set PORT, ADMIN_PORT or METRICS_PORT to a free port (0 picks one)';
     return { lines: [`${message}; ${advice}`], code: 1 };
   }
+  // Other servers' addresses are looked up too, but none of those faults ends a command.
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    const advice = 'set HOST and ADMIN_HOST to an address or name of this machine';
+    return { lines: [`${message}; ${advice}`], code: EXIT.settings };
+  }
   return { lines: [stack ?? message], code: 1 };
 }
 

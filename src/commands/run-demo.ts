@@ -70,6 +70,7 @@ Try, in another terminal:
   # the platform's side: what it was asked, and its switches
   curl -s ${simulator.url}/_sim
 
+The operator's console is ${adminUrl}/ (the admin token is in the lines above).
 The interface is described at ${gatewayUrl}/docs. Ctrl-C stops everything.
 `;
 }

@@ -1,7 +1,7 @@
 /** `dsp-gateway teams`: who may call. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Team } from '../auth/team.js';
-import type { AdminOptions } from './admin-client.js';
+import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, refuseSecret, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -25,8 +25,6 @@ interface TeamOptions extends AdminOptions {
 
 export function addTeamsCommands(program: Command, terminal: Terminal): void {
   const teams = program.command('teams').description('Teams: who may call, for which advertisers, how much.');
-  const out = (options: AdminOptions, team: Team) => show(terminal, options, team, describeTeam);
-
   adminCommand(teams, {
     name: 'list',
     description: 'List all teams.',
@@ -41,9 +39,14 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
     .argument('<team>', 'its id', readId)
     .action(
       act<AdminOptions>(terminal, async (admin, options, id) =>
-        out(options, await admin.call<Team>('GET', `teams/${id}`)),
+        show(terminal, options, await admin.call<Team>('GET', `teams/${id}`), describeTeam),
       ),
     );
+  addTeamChanges(teams, terminal);
+  addTeamDelete(teams, terminal);
+}
+
+function addTeamChanges(teams: Command, terminal: Terminal): void {
   withTeamOptions(
     adminCommand(teams, {
       name: 'create',
@@ -55,7 +58,12 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
     }).argument('<team>', 'its id: lower-case letters, digits and hyphens, at most 40', readId),
   ).action(
     act<TeamOptions>(terminal, async (admin, options, id) =>
-      out(options, await admin.call<Team>('POST', 'teams', { id, ...teamBody(options) })),
+      show(
+        terminal,
+        options,
+        await admin.call<Team>('POST', 'teams', { id, ...teamBody(options) }),
+        describeTeam,
+      ),
     ),
   );
   withTeamOptions(
@@ -65,8 +73,13 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
       examples: ['teams update growth --advertisers 1,2,7', 'teams update growth --disabled'],
     }).argument('<team>', 'its id', readId),
   ).action(
-    act<TeamOptions>(terminal, async (admin, options, id) => out(options, await update(admin, options, id))),
+    act<TeamOptions>(terminal, async (admin, options, id) =>
+      show(terminal, options, await update(admin, options, id), describeTeam),
+    ),
   );
+}
+
+function addTeamDelete(teams: Command, terminal: Terminal): void {
   adminCommand(teams, {
     name: 'delete',
     description: 'Delete a team and revoke its keys, for good.',
@@ -83,9 +96,7 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
     );
 }
 
-type Update = Parameters<Parameters<typeof act<TeamOptions>>[1]>;
-
-async function update(admin: Update[0], options: TeamOptions, id: string | undefined): Promise<Team> {
+async function update(admin: Admin, options: TeamOptions, id: string | undefined): Promise<Team> {
   const body = teamBody(options);
   if (Object.keys(body).length === 0)
     throw new CommandError('nothing to change was named; see --help', EXIT.usage);

@@ -22,7 +22,14 @@ export function processTerminal(): Terminal {
   return {
     env: process.env,
     input: process.stdin,
-    print: (text) => void process.stdout.write(text),
+    print(text) {
+      // Whoever reads may have enough of it, as `head` has: that is no fault.
+      process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EPIPE') process.exit(0);
+        throw error;
+      });
+      process.stdout.write(text);
+    },
     say: (text) => void process.stderr.write(text),
     nowMs: () => Date.now(),
   };

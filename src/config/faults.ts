@@ -1,4 +1,5 @@
 /** What is wrong with settings, a line each: the setting, what it was, what is allowed. */
+import { Settings } from 'typebox/system';
 import Value from 'typebox/value';
 import { checkRules, type Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
@@ -47,6 +48,8 @@ export function withoutFaults(tree: Tree, pointers: readonly string[]): ConfigVa
 
 /** @returns one line per faulty place, by its JSON pointer */
 export function schemaFaults(values: ConfigValues): Map<string, string> {
+  // All of them: typebox stops after 8 by itself.
+  Settings.Set({ maxErrors: MAX_FAULTS });
   const byPlace = new Map<string, string>();
   for (const error of Value.Errors(ConfigSchema, values)) {
     if (error.keyword === 'additionalProperties') continue; // each one is also reported at its own place
@@ -58,6 +61,8 @@ export function schemaFaults(values: ConfigValues): Map<string, string> {
   }
   return byPlace;
 }
+
+const MAX_FAULTS = 1000;
 
 function requiredNames(params: unknown): string[] {
   return (params as { requiredProperties?: string[] }).requiredProperties ?? [''];

@@ -87,7 +87,7 @@ function newTokenForm({ api, act }) {
   );
 }
 
-function steps({ api, act }, { pending, previous }) {
+function steps({ api, act }, slots) {
   const step = ({ label, name, possible, words, question, body = {} }) =>
     h(
       'button',
@@ -101,7 +101,12 @@ function steps({ api, act }, { pending, previous }) {
       },
       label,
     );
-  const all = [
+  return h('div', { class: 'row' }, stepsOf(slots).map(step));
+}
+
+/** Every step of a rotation, and whether it can be taken now. */
+function stepsOf({ pending, previous }) {
+  return [
     { label: 'Mint', name: 'mint', possible: true, words: 'A token was asked for and staged.' },
     { label: 'Verify', name: 'verify', possible: pending !== null, words: 'The pending token is verified.' },
     {
@@ -133,5 +138,4 @@ function steps({ api, act }, { pending, previous }) {
       question: 'Make the previous token the active one?',
     },
   ];
-  return h('div', { class: 'row' }, all.map(step));
 }

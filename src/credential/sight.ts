@@ -55,6 +55,7 @@ async function rowsSeen(witness: Witness, secret: string, options: SightOptions)
     if ([401, 403, 404].includes(statusCode)) return 0;
     return statusCode === 200 ? countRows(Buffer.concat(chunks), witness) : null;
   } catch {
+    // A call that fails says nothing of the token.
     return null;
   }
 }

@@ -40,7 +40,7 @@ export function createWitnesses(notes: Notes, clock: Clock): Witnesses {
 
   async function read(): Promise<string | null> {
     const text = await notes.get(KEY);
-    known = merge(known, text === null ? [] : (JSON.parse(text) as Witness[]), clock.now());
+    known = merge(known, text === null ? [] : parse(text), clock.now());
     return text;
   }
 
@@ -70,6 +70,15 @@ export function createWitnesses(notes: Notes, clock: Clock): Witnesses {
       shared = done;
     },
   };
+}
+
+/** What is damaged is written over by the next. */
+function parse(text: string): readonly Witness[] {
+  try {
+    return JSON.parse(text) as Witness[];
+  } catch {
+    return [];
+  }
 }
 
 /** The newest of each account, of the accounts with the newest ones. */

@@ -12,10 +12,12 @@ export const TeamList = Type.Array(NewTeam, {
 
 /** What the schema cannot say. `param` is a path such as `teams.1.id`. */
 export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
+  const firstAt = new Map<string, number>();
   return teams.flatMap(({ id, ipAllow }, index) => {
-    const first = teams.findIndex((team) => team.id === id);
+    const first = firstAt.get(id);
+    if (first === undefined) firstAt.set(id, index);
     return [
-      ...(first === index
+      ...(first === undefined
         ? []
         : [{ param: `teams.${index}.id`, message: `must be there once; teams.${first} is ${id}, too` }]),
       ...addressFaults(ipAllow, `teams.${index}.`),

@@ -17,9 +17,10 @@ export function registerRateLimitHeaders(
   app: FastifyInstance,
   standingOf: (teamId: string) => RateStanding | null,
 ): void {
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const { team } = request.trace;
     const standing = team === null ? null : standingOf(team);
     if (standing !== null) reply.headers(rateLimitHeaders(standing));
+    done(null, payload);
   });
 }

@@ -8,7 +8,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import type { QuotaGrant, Quotas } from '../store/port.js';
+import { type QuotaGrant, type Quotas, StoreUnavailable } from '../store/port.js';
 import { describeGrant, leftIn, type QuotaBucket, refilled } from '../store/quota-bucket.js';
 import type { Replicas } from './replicas.js';
 
@@ -35,6 +35,8 @@ export interface Allowances {
   take(bucket: Bucket): Promise<number | null>;
   /** Gives a permit back that was not used after all. */
   putBack(bucket: Bucket): void;
+  /** Sees to it that at least so many permits count as used. */
+  charge(bucket: Bucket, used: number): Promise<void>;
   look(bucket: Bucket): Standing;
   /** Asks the store how things stand; without it, what is known is all there is. */
   refresh(bucket: Bucket): Promise<Standing>;
@@ -142,6 +144,7 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
         hand.own = null;
         return grant;
       } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
         awayUntilMs = clock.monotonicMs() + AWAY_MS;
         logger.debug(
           { err: error },
@@ -168,6 +171,12 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
     take,
     putBack(bucket) {
       handOf(bucket).held += 1;
+    },
+    async charge(bucket, used) {
+      const take = { ...bucket, nowMs: clock.now() };
+      const { left } = await quotas.take(bucket.key, { ...take, want: 0 });
+      const missing = used - (bucket.capacity - left);
+      if (missing > 0) await quotas.take(bucket.key, { ...take, want: missing });
     },
     look: (bucket) => lookAt(hands.get(bucket.key), bucket, clock.now()),
     async refresh(bucket) {

@@ -12,6 +12,11 @@ export interface DailyStanding {
 }
 
 export interface DailyShares extends Shares {
+  /**
+   * Tells what a team has used today, for a store that has forgotten it.
+   * @throws StoreUnavailable
+   */
+  recall(team: string, calls: number): Promise<void>;
   /** What is left of a team's share, as far as the store can be asked. */
   standing(team: Team): Promise<DailyStanding>;
 }
@@ -20,7 +25,7 @@ const DAY_MS = 86_400_000;
 
 /** @param teamOf undefined for what is no team, such as the gateway's own calls: they are not counted */
 export function createDailyShares(
-  allowances: Pick<Allowances, 'take' | 'putBack' | 'refresh'>,
+  allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh'>,
   teamOf: (id: string) => Team | undefined,
   clock: Clock,
 ): DailyShares {
@@ -46,6 +51,10 @@ export function createDailyShares(
     putBack(id) {
       const team = teamOf(id);
       if (team !== undefined) allowances.putBack(bucketOf(team));
+    },
+    async recall(id, calls) {
+      const team = teamOf(id);
+      if (team !== undefined) await allowances.charge(bucketOf(team), calls);
     },
     async standing(team) {
       const { left } = await allowances.refresh(bucketOf(team));

@@ -3,13 +3,13 @@
  *
  *   turn (turn.ts) → request → judge → (retry | pause | refuse the credential) → hand over
  */
-import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
 import { asGatewayError, GatewayError } from '../errors.js';
+import { buildRequest } from './build-request.js';
 import type { Circuit } from './circuit.js';
 import { startDeadline, within } from './deadline.js';
 import { asFailure, type Failure, outcomeOf } from './failure.js';
@@ -220,28 +220,11 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     return startedMs === null ? 0 : clock.monotonicMs() - startedMs;
   }
 
-  function request(
-    call: Call,
-    { target, body }: Asked,
-    token: string,
-    signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData> {
-    const prefix = options.rules.baseUrl.pathname.replace(/\/$/, '');
-    return options.agent.request({
-      origin: options.rules.baseUrl.origin,
-      path: prefix + target,
-      method: call.method as Dispatcher.HttpMethod,
-      headers: {
-        'user-agent': options.userAgent,
-        ...lowerCase(call.headers ?? {}),
-        // Last, so that nothing above can stand in their place.
-        accept: 'application/json',
-        authorization: `Bearer ${token}`,
-        'x-request-id': randomUUID(),
-      },
-      body: body ?? null,
-      signal,
-    });
+  function request(call: Call, asked: Asked, token: string, signal: AbortSignal) {
+    const { method, headers = {} } = call;
+    const { target, body = null } = asked;
+    const outgoing = { method, target, headers, body, token, userAgent: options.userAgent };
+    return options.agent.request({ ...buildRequest(options.rules.baseUrl, outgoing), signal });
   }
 
   async function judge(
@@ -318,10 +301,6 @@ function mayRepeat(call: Call, kinds: readonly Call['kind'][]): boolean {
 function streams({ request }: Call): boolean {
   const body = typeof request === 'function' ? null : request.body;
   return typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
-}
-
-function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Breaks off what nobody will read; the connection is not used again. */

@@ -58,7 +58,10 @@ export function createTakeTurn<Token>(options: TurnOptions<Token>): TakeTurn<Tok
   return async function takeTurn(team, asked, signal) {
     check();
     // Before the wait: whoever has no share left must not hold up others in line, nor claim what they wait for.
-    await within(signal, () => shares.take(team)).catch((error: unknown) => {
+    const charged = shares.take(team);
+    await within(signal, () => charged).catch((error: unknown) => {
+      // Whatever comes of it now: what was not charged need not be given back.
+      if (signal.aborted) void charged.then(() => shares.putBack(team)).catch(() => {});
       throw asFailure(error, signal);
     });
     try {

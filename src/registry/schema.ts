@@ -59,15 +59,16 @@ export async function migrateRegistry(
     );
     const after = migrateRecords(before, from, migrations);
     if (from === to) return null;
-    moved = { from, to };
+    // A registry that was just made has nothing to be told of.
+    const isNew = before.size === 0;
+    moved = isNew ? null : { from, to };
     const event = { action: 'registry.migrate', subject: 'registry', before: from, after: to };
     return {
       text: String(to),
       also: changes(before, after).map(
         ([id, value]) => [id, value, registry.get(id)?.revision ?? 0] as const,
       ),
-      // A registry that was just made has nothing to be told of.
-      ...(before.size === 0 ? {} : { audit: [auditLine(event, GATEWAY_ACTOR, clock.now())] }),
+      ...(isNew ? {} : { audit: [auditLine(event, GATEWAY_ACTOR, clock.now())] }),
     };
   });
   if (moved !== null) logger.info(moved, 'the registry was brought to the present form');

@@ -54,6 +54,8 @@ export interface GatherOptions {
   readonly now: () => number;
   /** Longest time a request waits for its parts. */
   readonly timeoutMs: number;
+  /** Platform calls that this process may make at once, as of now. */
+  readonly turns: () => number;
   readonly logger: Logger;
   /** Told of every answer that was joined from days, for the occasional audit. */
   readonly onAssembled: (ask: GatherAsk, parts: readonly Part<RowsHeader>[]) => void;
@@ -146,13 +148,15 @@ export function createGather(options: GatherOptions): Gather {
       plan: options.plan,
       rules,
     });
-    const results = await Promise.allSettled(trips.map(({ units, range }) => obtain(errand, units, range)));
+    // A long backfill leaves a turn for those who ask for little.
+    const atOnce = Math.max(1, options.turns() - 1);
+    const results = await settleInTurns(trips, atOnce, ({ units, range }) => obtain(errand, units, range));
     let failure: unknown = null;
     for (const result of results) {
       if (result.status === 'rejected') failure ??= result.reason;
       else {
         journey.hauls.push(result.value);
-        journey.search.take(result.value.pieces);
+        journey.search.take(result.value.pieces, result.value.by);
       }
     }
     if (failure instanceof NotCuttable) throw failure;
@@ -246,6 +250,21 @@ export function wholeUnit({ report, series, form }: Pick<GatherAsk, 'report' | '
 /** The entries of its days, for a report with a period. */
 export function dayUnits({ report, series }: Pick<GatherAsk, 'report' | 'series'>): Unit[] {
   return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayUnit(series, date));
+}
+
+/** As `Promise.allSettled` of `run` for each, in order, with so many under way at once. */
+async function settleInTurns<T, R>(
+  all: readonly T[],
+  atOnce: number,
+  run: (one: T) => Promise<R>,
+): Promise<PromiseSettledResult<R>[]> {
+  const results: PromiseSettledResult<R>[] = [];
+  const waiting = all.entries();
+  async function lane(): Promise<void> {
+    for (const [at, one] of waiting) [results[at]] = await Promise.allSettled([run(one)]);
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
+  return results;
 }
 
 function isExcuse(error: unknown): boolean {

@@ -4,15 +4,19 @@ import type { Wish } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Part } from '../report/part.js';
 import type { LookUp, Unit, Use } from './look-up.js';
-import type { Piece } from './obtain.js';
+import type { Haul, Piece } from './obtain.js';
 
 export interface Search {
   /** The last known piece of each key, acceptable or not. */
   readonly known: ReadonlyMap<string, Part>;
   /** Looks into the store. @returns whether the store was away */
   look(units: readonly Unit[]): Promise<boolean>;
-  /** Takes what a call brought. @throws GatewayError when a piece cannot be read */
-  take(pieces: ReadonlyMap<string, Piece>): void;
+  /**
+   * Takes what a call brought.
+   * @param by whose call it was: one's own began after the question came, whatever the clock did meanwhile
+   * @throws GatewayError when a piece cannot be read
+   */
+  take(pieces: ReadonlyMap<string, Piece>, by?: Haul['by']): void;
   /** Whether a piece that somebody else brought will do. */
   satisfies(part: Part, unit: Unit): boolean;
   /** Pieces that have to be brought before there is an answer. */
@@ -93,14 +97,15 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
       looked = true;
       return degraded;
     },
-    take(pieces) {
+    take(pieces, by = 'other') {
       for (const unit of ask.refusalAt === null ? units : [...units, ask.refusalAt]) {
         const piece = pieces.get(unit.key);
         if (piece === undefined) continue;
         if (piece instanceof GatewayError) throw piece;
         if (lookUp.isPurged(piece, report, unit)) continue;
         // What a call brings is taken even if its freshness is nil; only `no-cache` insists on a later fetch.
-        if (wish.maxAgeMs === 0 && piece.header.fetchStartedAt < arrivedAt) continue;
+        const isLater = by === 'own' || piece.header.fetchStartedAt >= arrivedAt;
+        if (wish.maxAgeMs === 0 && !isLater) continue;
         if (piece.header.form === 'refusal') refusal = piece;
         else if (unit !== ask.refusalAt) {
           known.set(unit.key, piece);

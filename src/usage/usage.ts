@@ -44,6 +44,8 @@ const KEPT_MS = 800 * 86_400_000;
 const REPEATED_MS = 9 * 60_000;
 /** As `/gateway/v1/me` shows them. */
 const RECENT_DAYS = 30;
+/** A store answers one command within its time; a year of many teams is read in several. */
+const BOOKS_AT_ONCE = 500;
 const CLOSE_TRIES = 5;
 const CLOSE_WAIT_MS = 500;
 
@@ -113,11 +115,16 @@ export function createUsage(options: UsageOptions): Usage {
   async function read(from: string, to: string, team?: string): Promise<UsageDay[]> {
     const days = daysBetween(from, to);
     const places = team === undefined ? await placesOf(days) : days.map((day) => ({ day, team }));
-    const books = await tallies.read(places.map((place) => teamBook(place.day, place.team)));
-    return places.flatMap((place, index) => {
-      const found = readDay(place.day, place.team, books[index] ?? new Map());
-      return found === null ? [] : [found];
-    });
+    const found: UsageDay[] = [];
+    for (let at = 0; at < places.length; at += BOOKS_AT_ONCE) {
+      const some = places.slice(at, at + BOOKS_AT_ONCE);
+      const books = await tallies.read(some.map((place) => teamBook(place.day, place.team)));
+      for (const [index, place] of some.entries()) {
+        const day = readDay(place.day, place.team, books[index] ?? new Map());
+        if (day !== null) found.push(day);
+      }
+    }
+    return found;
   }
 
   async function placesOf(days: readonly string[]): Promise<{ day: string; team: string }[]> {

@@ -22,7 +22,9 @@ const PROBE = `${REPORT}?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01`;
 
 /** A change by one route, in a gateway with a team `a`, a key of it, a pending token and a previous one. */
 interface Change {
-  readonly json?: unknown;
+  readonly json?: object;
+  /** Made of the present state. */
+  readonly jsonOf?: (world: World) => Promise<object>;
   /** Stands for `:id`. */
   readonly id?: (world: World) => string;
   /** What the audit says of it, newest first. */
@@ -124,6 +126,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
     actions: ['token.reseal'],
     after: { records: ['meta/pepper', 'vault'] },
   },
+  'POST /admin/v1/registry/import': {
+    jsonOf: async ({ gateway }) => ({ ...(await gateway.manage('GET', '/registry/export')), replace: true }),
+    actions: ['registry.import'],
+    before: { teams: 1, keys: 1 },
+    after: { teams: 1, keys: 1 },
+  },
   'POST /admin/v1/cache/purge': {
     json: { advertiserId: 1, from: '2026-11-01' },
     actions: ['cache.purge'],
@@ -170,13 +178,13 @@ async function open(options: GatewayOptions = {}): Promise<World> {
 }
 
 /** Makes the call of a route. */
-async function make(route: string, { json = {}, id }: Change, world: World) {
+async function make(route: string, { json = {}, jsonOf, id }: Change, world: World) {
   const [method = '', url = ''] = route.split(' ');
   return world.gateway.admin.inject({
     method: method as 'POST',
     url: url.replace(':id', id?.(world) ?? ''),
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-    payload: JSON.stringify(json),
+    payload: JSON.stringify((await jsonOf?.(world)) ?? json),
     remoteAddress: '192.0.2.7',
   });
 }

@@ -23,7 +23,10 @@ const members = {
 };
 const patch = fc.record(members, { requiredKeys: [] });
 const newTeam = fc
-  .tuple(fc.stringMatching(/^[a-z0-9-]{1,40}$/), patch)
+  .tuple(
+    fc.stringMatching(/^[a-z0-9-]{1,40}$/).filter((id) => id !== 'gateway'),
+    patch,
+  )
   .map(([id, rest]) => ({ id, ...rest }));
 
 describe('a new team', () => {
@@ -57,6 +60,7 @@ describe('a new team', () => {
     [{}],
     [{ id: '' }],
     [{ id: 'Growth' }],
+    [{ id: 'gateway' }],
     [{ id: 'a'.repeat(41) }],
     [{ id: 'a/b' }],
     [{ id: 'a', advertisers: [0] }],

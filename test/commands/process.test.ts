@@ -26,3 +26,17 @@ it('reads a secret from a pipe, and repeats nothing of it', async () => {
   expect(said).toContain('cannot be reached');
   expect(said).not.toContain('SECRET-OF-THE-TEST');
 });
+
+it('takes it in good part when its reader has had enough', async () => {
+  // Closed long before there is anything to read.
+  const child = spawn(process.execPath, [join(ROOT, 'dist', 'cli.js'), 'config', 'defaults'], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  expect([await new Promise((resolve) => child.once('close', resolve)), said]).toEqual([0, '']);
+});

@@ -26,7 +26,7 @@ describe('config/default.yaml', () => {
       const names = path.split('.');
       const value = names.reduce<unknown>((node, name) => (node as Record<string, unknown>)?.[name], tree);
       expect(value, path).toEqual(schema.default);
-      if (schema.default === undefined) expect(text, path).toMatch(new RegExp(`^ +# ${names.at(-1)}:$`, 'm'));
+      if (schema.default === undefined) expect(text, path).toMatch(new RegExp(`^ *# ${names.at(-1)}:$`, 'm'));
       if (env !== undefined) expect(text).toContain(`[${env}]`);
     }
   });

@@ -23,6 +23,7 @@ const VALUES: readonly [env: string, path: string, initial: unknown, text: strin
   ['PLATFORM_PROBE', 'platform.probe', undefined, '/api/v1/me?a=1', '/api/v1/me?a=1'],
   ['PLATFORM_TIMEZONE', 'platform.timezone', 'UTC', 'America/New_York', 'America/New_York'],
   ['GATEWAY_DATA_DIR', 'store.dataDir', './data', '/var/lib/gateway', '/var/lib/gateway'],
+  ['GATEWAY_TEAMS_FILE', 'teamsFile', undefined, 'config/teams.yaml', 'config/teams.yaml'],
   ['LOG_LEVEL', 'logLevel', 'info', 'debug', 'debug'],
   ['GATEWAY_TEST_CLOCK', 'testClock', false, '1', true],
 ];

@@ -54,6 +54,11 @@ describe('faults of kind and faults of meaning', () => {
   });
 });
 
+it('tells however many faults there are', () => {
+  const server = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`slip${index}`, 1]));
+  expect(faultsOf(BASE, stringify({ server, report: { maxRows: 'many' } }))).toHaveLength(31);
+});
+
 describe('addresses to listen on', () => {
   it.each([
     { PORT: '8088', ADMIN_PORT: '8088' },

@@ -1,9 +1,11 @@
 /** The console: what is served, to whom, and what the page may do. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerConsole } from '../../src/admin/console.js';
+import { span } from '../../src/commands/span.js';
 import { ask } from '../support/ask.js';
 import { ROOT, startGateway } from '../support/processes.js';
 
@@ -57,6 +59,15 @@ describe('the files', () => {
       if (file !== 'main.js') expect(Object.keys(await import(join(FOLDER, file)))).not.toEqual([]);
     }
   });
+});
+
+it('says lengths of time as the command line does', async () => {
+  const page = (await import(join(FOLDER, 'dom.js'))) as { span: (seconds: number | null) => string | null };
+  fc.assert(
+    fc.property(fc.option(fc.integer({ min: -(10 ** 9), max: 10 ** 9 })), (seconds) => {
+      expect(page.span(seconds)?.replace('−', '-') ?? null).toBe(span(seconds));
+    }),
+  );
 });
 
 describe('the page', () => {

@@ -46,6 +46,17 @@ describe('the witnesses', () => {
     }
   });
 
+  it('write over a note that is damaged', async () => {
+    const clock = createTestClock();
+    const { notes } = await openEmbedded(clock);
+    await notes.create('credential/witnesses', '[{', DAY);
+    const witnesses = createWitnesses(notes, clock);
+    expect(await seen(witnesses)).toEqual([]);
+    witnesses.note(report('1', 3));
+    await witnesses.flush();
+    expect(await seen(createWitnesses(notes, clock))).toEqual(['1:3']);
+  });
+
   it('are those of this process while the store is away', async () => {
     const clock = createTestClock();
     const away: Notes = {

@@ -68,6 +68,11 @@ describe('names', () => {
     const others = [
       'GATEWAY_CONFIG',
       'GATEWAY_ADMIN_URL',
+      'HTTP_PROXY',
+      'HTTPS_PROXY',
+      'NO_PROXY',
+      'NODE_EXTRA_CA_CERTS',
+      'ADMIN_TOKEN_OPS',
       'NAME_FILE',
       'NODE_ENV',
       'REDIS_SERVER',

@@ -31,6 +31,25 @@ beforeAll(async () => {
   objects = Object.fromEntries(await Promise.all(EXAMPLES.map(made))) as typeof objects;
 }, INSTALL_MS);
 
+describe('tokens of further admins', () => {
+  it('are mounted where their tokenFile says, and are no setting', async () => {
+    const sets = ['secrets.ADMIN_TOKEN_OPS.name=dsp-admins', 'secrets.ADMIN_TOKEN_OPS.key=ops'];
+    const made = await render(values.redis, sets);
+    const sources = podOf(made).spec.volumes.flatMap(({ projected }) => projected?.sources ?? []);
+    expect(sources.map(({ secret }) => secret)).toContainEqual({
+      name: 'dsp-admins',
+      items: [{ key: 'ops', path: 'ADMIN_TOKEN_OPS' }],
+    });
+    const { env, volumeMounts } = containerOf(made);
+    expect(volumeMounts.find(({ name }) => name === 'secrets')?.mountPath).toBe('/run/secrets/dsp-gateway');
+    expect(env.filter(({ name }) => name.startsWith('ADMIN_TOKEN_OPS'))).toEqual([]);
+  });
+
+  it('have names of their own kind', async () => {
+    await expect(render(values.redis, ['secrets.OPS.name=dsp-admins'])).rejects.toThrow(/OPS/);
+  });
+});
+
 describe('the store', () => {
   it('embedded: one pod, replaced and never doubled, on a volume that stays', () => {
     const { replicas, strategy } = objects.embedded.one('Deployment').spec;

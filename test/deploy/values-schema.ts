@@ -42,6 +42,14 @@ export function secretsSchema(): Json {
     properties: Object.fromEntries(
       names.map(({ env, schema }) => [env, { type: 'object', description: schema.description, ...SECRET }]),
     ),
+    patternProperties: {
+      '^ADMIN_TOKEN_[A-Z0-9_]+$': {
+        type: 'object',
+        description:
+          'A token of config.auth.adminTokens, whose tokenFile is /run/secrets/dsp-gateway/ and this name.',
+        ...SECRET,
+      },
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  * the platform's tokens, the account's secrets, the master key, the admin token and the team keys.
  */
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
@@ -113,6 +113,9 @@ async function everyCall(stage: Stage, gateway: Gateway, key: string): Promise<v
   }
   const create = `${gateway.data}/api/v1/campaign/create`;
   await say(stage, create, { method: 'POST', key, json: { userId: 1, name: 'x' } });
+  // Kept in the store, and given again.
+  for (const headers of [{ 'idempotency-key': 'canary' }, { 'idempotency-key': 'canary' }])
+    await say(stage, create, { method: 'POST', key, json: { userId: 1, name: 'x' }, headers });
   await say(stage, gateway.data + REPORT, { method: 'POST', key, json: { advertiserId: 1 } });
   for (const path of ADMIN_PATHS) {
     await say(stage, `${gateway.admin}/admin/v1${path}`, { bearer: gateway.adminToken });
@@ -279,8 +282,10 @@ describe.concurrent('no secret is found', () => {
     await playAll(stage, {});
     const [{ dataDir }] = stage.processes as [Gateway];
     const own: Record<string, string> = {};
-    for (const name of await readdir(dataDir)) {
-      const bytes = await readFile(join(dataDir, name));
+    for (const name of await readdir(dataDir, { recursive: true })) {
+      const path = join(dataDir, name);
+      if (!(await stat(path)).isFile()) continue;
+      const bytes = await readFile(path);
       const isOwn = name === 'master.key' || name === 'admin.token';
       if (isOwn) own[name] = bytes.toString('utf8').trim();
       stage.places.push({ name: `the file ${name}`, bytes: isOwn ? Buffer.alloc(0) : bytes });

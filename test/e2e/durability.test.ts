@@ -85,8 +85,9 @@ describe.concurrent('after kill -9 right behind an acknowledged change', () => {
     const names = await readdir(next.dataDir);
     expect(names).toEqual(expect.arrayContaining(['admin.token', 'lock', 'master.key']));
     for (const name of names) {
-      const { mode } = await stat(join(next.dataDir, name));
-      expect({ name, mode: mode & 0o777 }).toEqual({ name, mode: 0o600 });
+      const found = await stat(join(next.dataDir, name));
+      const mode = found.isDirectory() ? 0o700 : 0o600;
+      expect({ name, mode: found.mode & 0o777 }).toEqual({ name, mode });
     }
     expect(names.filter((name) => /\.(tmp|new|[0-9a-f]{12})$/.test(name))).toEqual([]);
   });

@@ -69,3 +69,15 @@ it('three gateways keep to one limit together, and to two thirds of the turns wh
   await gateways[2]?.end('SIGKILL');
   await replicas(2);
 });
+
+it('a daily share outlives a restart of the embedded store', async () => {
+  const platform = await startPlatform();
+  const before = await startGateway(platform.env);
+  const { key } = await newTeam(before, { id: 'share', limits: { upstreamCallsPerDay: 3 } });
+  for (const of of [1, 2]) expect((await ask(before.data + day(of), { key })).status).toBe(200);
+  await before.end('SIGTERM');
+  const after = await startGateway({ ...platform.env, GATEWAY_DATA_DIR: before.dataDir });
+  const codes: string[] = [];
+  for (const of of [3, 4]) codes.push(codeOf(await ask(after.data + day(of), { key })));
+  expect(codes).toEqual(['200', 'upstream_budget_exhausted']);
+});

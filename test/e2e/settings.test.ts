@@ -126,7 +126,7 @@ describe.concurrent('a start that is refused', () => {
   );
 
   it('names an address that is none of this machine', async () => {
-    const lines = await faultsOf({ ...BASE, HOST: '203.0.113.7' });
+    const lines = await faultsOf({ ...BASE, HOST: '203.0.113.7', LOG_LEVEL: 'silent' });
     expect(lines.join('\n')).toContain('set HOST and ADMIN_HOST to an address or name of this machine');
     expect(lines).toHaveLength(1);
   });

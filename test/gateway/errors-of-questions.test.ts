@@ -31,7 +31,7 @@ describe('what is asked', () => {
     expect(await asked('dateFrom=2026-11-01&dateTo=2026-11-07')).toBe('200');
     expect(await asked('dateFrom=2026-11-01&dateTo=2026-11-08')).toBe('400 invalid_query dateTo');
     expect(await asked('_period=last_7_days')).toBe('200');
-    expect(await asked('_period=last_8_days')).toBe('400 invalid_query _period');
+    expect(await asked('_period=last_8_days')).toBe('400 invalid_query dateTo');
     expect(await asked('dateFrom=2026-11-15')).toBe('200');
     expect(await asked('dateFrom=2026-11-14')).toBe('400 invalid_query dateTo');
     expect(await asked('dateTo=2026-11-14')).toBe('200');

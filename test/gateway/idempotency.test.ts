@@ -336,6 +336,28 @@ describe('when the platform certainly did nothing', () => {
     expect((await post({ idempotencyKey: 'second' })).status).toBe(201);
   });
 
+  it('because calls are suspended, a repeat may ask', async () => {
+    const circuit = { failures: 1, openSeconds: 1 };
+    const { platform, post } = await open(sends('', {}, 500), { config: { platform: { circuit } } });
+    await post({ idempotencyKey: 'opens it' });
+    expect(outcomeOf(await post())).toBe('503 upstream_circuit_open');
+    platform.answer(CREATED);
+    await expect.poll(async () => (await post()).status, { timeout: 10_000 }).toBe(201);
+    expect(platform.requests).toHaveLength(2);
+  });
+
+  it("because the team's share of the day is used up, a repeat may ask the next day", async () => {
+    const { platform, gateway } = await open(CREATED);
+    const limits = { upstreamCallsPerDay: 1 };
+    const post = poster(gateway, await gateway.addTeam({ limits }));
+    expect((await post({ idempotencyKey: 'first' })).status).toBe(201);
+    expect(outcomeOf(await post())).toBe('429 upstream_budget_exhausted');
+    expect((await post({ idempotencyKey: 'first' })).headers['idempotency-replayed']).toBe('true');
+    gateway.clock.advance(12 * HOUR);
+    expect((await post()).status).toBe(201);
+    expect(platform.requests).toHaveLength(2);
+  });
+
   it('because nobody listens there, a repeat may ask', async () => {
     const gateway = await gatewayAt({ url: (await deadUrl()).href, token: 'platform-token' });
     const post = poster(gateway, await gateway.addTeam());

@@ -187,6 +187,23 @@ describe('GET /gateway/v1/me', () => {
   });
 });
 
+describe('a platform that limits one replica', () => {
+  it('is left alone by all', async () => {
+    const gateway = await withGateway();
+    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
+    const key = await gateway.addTeam();
+    gateway.simulator.fault({ kind: 'status', status: 429, retryAfterS: 60 });
+    expect(outcomeOf(await gateway.report(key, FINAL))).toBe('503 upstream_rate_limited');
+    await vi.waitUntil(() => replica.services.pause.leftMs() > 0);
+    const calls = gateway.simulator.callCount;
+    const refused = await replica.report(key, RESTATING);
+    expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 upstream_rate_limited', '60']);
+    expect(gateway.simulator.callCount).toBe(calls);
+    gateway.clock.advance(MINUTE);
+    expect(outcomeOf(await replica.report(key, RESTATING))).toBe('200');
+  });
+});
+
 describe('a platform that keeps failing', () => {
   it('is left alone: old answers go on, the rest is refused at once, and one call finds that it is back', async () => {
     const gateway = await withGateway({

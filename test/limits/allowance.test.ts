@@ -201,6 +201,12 @@ describe('while the store is away', () => {
     expect(rig.trips).toBeGreaterThan(1);
   });
 
+  it('is told from a defect, which is thrown', async () => {
+    const rig = createAllowanceRig(1);
+    const [replica] = rig.replicas as [Allowances];
+    await expect(replica.take({ ...perDay(10), capacity: Number.NaN })).rejects.toThrow(RangeError);
+  });
+
   it('what is in hand is not given back, and closing does not fail', async () => {
     const rig = createAllowanceRig(1);
     const [replica] = rig.replicas as [Allowances];

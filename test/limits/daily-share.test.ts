@@ -50,6 +50,18 @@ describe("a team's daily share of platform calls", () => {
     expect(await other.standing(team)).toEqual({ left: 40, resetsAt: '2026-11-23T00:00:00.000Z' });
   });
 
+  it('is charged once with what was used before, however often that is told', async () => {
+    const { team, one, other } = open(10);
+    await one.take('growth');
+    for (const shares of [one, other]) await shares.recall('growth', 4);
+    expect(await one.standing(team)).toMatchObject({ left: 6 });
+    await other.recall('growth', 2);
+    await other.recall('nobody', 2);
+    expect(await other.standing(team)).toMatchObject({ left: 6 });
+    await one.recall('growth', 99);
+    await expect(one.take('growth')).rejects.toMatchObject({ code: 'upstream_budget_exhausted' });
+  });
+
   it('does not count what no team asked for', async () => {
     const { rig, one } = open(1);
     for (let call = 0; call < 5; call++) await one.take('gateway');

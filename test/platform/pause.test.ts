@@ -45,6 +45,21 @@ describe('the pause after a 429', () => {
     );
   });
 
+  it('is told to others, who keep it as far as they believe it', () => {
+    const clock = createTestClock();
+    const told: number[] = [];
+    const pause = createPause(clock, MAX_MS, (untilMs) => told.push(untilMs));
+    pause.open(7000);
+    expect(told).toEqual([clock.now() + 7000]);
+    const other = createPause(clock, MAX_MS, () => expect.unreachable());
+    for (const heard of [told[0] as number, Number.NaN, clock.now() - 1]) other.hear(heard);
+    expect(other.leftMs()).toBe(7000);
+    other.hear(Number.MAX_SAFE_INTEGER);
+    expect(other.leftMs()).toBe(MAX_MS);
+    other.hear(clock.now() + 1);
+    expect(other.leftMs()).toBe(MAX_MS);
+  });
+
   it('has an error that asks for a second at least, also when it is over', () => {
     const pause = createPause(createTestClock(), MAX_MS);
     pause.open(0);

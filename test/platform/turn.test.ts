@@ -18,7 +18,7 @@ function open(broken: Broken = {}) {
   const pause = createPause(createTestClock(), 900_000);
   if (broken.pause) pause.open(5000);
   const charged: string[] = [];
-  const state = { circuitOpen: broken.circuit ?? false, paceMs: 0 };
+  const state = { circuitOpen: broken.circuit ?? false, paceMs: 0, charging: Promise.resolve(), charges: 0 };
   const takeTurn = createTakeTurn({
     pace: { waitMs: () => state.paceMs },
     budget,
@@ -31,6 +31,8 @@ function open(broken: Broken = {}) {
     shares: {
       async take(team) {
         if (broken.share) throw new GatewayError('upstream_budget_exhausted', { retryAfterS: 1 });
+        await state.charging;
+        state.charges += 1;
         charged.push(team);
       },
       putBack(team) {
@@ -108,6 +110,21 @@ describe('a turn', () => {
       await expect(waiting).rejects.toMatchObject({ code: code[happens] });
       expect([budget.running, budget.queued, charged]).toEqual([0, 0, ['growth']]);
     }
+  });
+
+  it('is given back when its caller goes while it is being charged', async () => {
+    const { takeTurn, charged, state } = open();
+    const caller = new AbortController();
+    let charge = () => {};
+    state.charging = new Promise((resolve) => {
+      charge = () => resolve();
+    });
+    const waiting = takeTurn('growth', question, caller.signal);
+    caller.abort(new GatewayError('upstream_timeout'));
+    await expect(waiting).rejects.toMatchObject({ code: 'upstream_timeout' });
+    charge();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([state.charges, charged]).toEqual([1, []]);
   });
 
   it('that does not come in time is the platform’s limit where its pace held it up, else a time-out', async () => {

@@ -69,6 +69,14 @@ describe('usage', () => {
     expect(await usage.read('2026-11-01', '2026-11-20')).toEqual([]);
   });
 
+  it('is read whole, however many teams there are', async () => {
+    const { usage, requests } = await open();
+    const teams = Array.from({ length: 1203 }, (_, at) => `t${String(at).padStart(4, '0')}`);
+    for (const team of teams) usage.add(team, counts({ requests: 1 }));
+    await usage.flush();
+    expect(await requests()).toEqual(teams.map((team) => [team, 1]));
+  });
+
   it('is not written where nothing was counted', async () => {
     const { usage, state } = await open();
     expect(await usage.flush()).toBe(true);

@@ -1,0 +1,32 @@
+/** A call as it goes out: the gateway's own headers stand above the caller's. Pure, but for the request id. */
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+
+export interface Outgoing {
+  readonly method: string;
+  /** Path and query below the base URL. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | Readable | null;
+  readonly token: string;
+  readonly userAgent: string;
+}
+
+export function buildRequest(baseUrl: URL, outgoing: Outgoing): Dispatcher.RequestOptions {
+  const given = Object.entries(outgoing.headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return {
+    origin: baseUrl.origin,
+    path: baseUrl.pathname.replace(/\/$/, '') + outgoing.target,
+    method: outgoing.method as Dispatcher.HttpMethod,
+    headers: {
+      'user-agent': outgoing.userAgent,
+      ...Object.fromEntries(given),
+      // Last, so that nothing above can stand in their place.
+      accept: 'application/json',
+      authorization: `Bearer ${outgoing.token}`,
+      'x-request-id': randomUUID(),
+    },
+    body: outgoing.body,
+  };
+}
