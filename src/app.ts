@@ -23,7 +23,7 @@ import { registerDocs } from './routes/docs.js';
 import { type Readiness, registerHealth } from './routes/health.js';
 import { registerMe } from './routes/me.js';
 import { registerMetrics } from './routes/metrics.js';
-import { registerPassThrough } from './routes/pass-through.js';
+import { METHODS, registerPassThrough } from './routes/pass-through.js';
 import { refuseOtherMethods } from './routes/refuse-methods.js';
 import { registerReports } from './routes/reports.js';
 import type { Services } from './services.js';
@@ -102,6 +102,7 @@ export async function buildDataPlane({
   });
   for (const url of ['/healthz', '/readyz', '/gateway/v1/me', '/openapi.json'])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
+  refuseOtherMethods(app, '/api/v1/*', METHODS);
   return app;
 }
 

@@ -76,7 +76,7 @@ const REQUEST_HEADERS = new Set([
   'prefer',
 ]);
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Rides on the headers object from the route to the client: reply-from copies it, symbols and all. */
 const REQUEST = Symbol('request');

@@ -52,8 +52,6 @@ export interface IdempotencyOptions {
   readonly logger: Logger;
   /** Longest time a call takes; after it nobody is asking any more. */
   readonly callMs: number;
-  /** Waits before an outcome that the store did not take is written again. */
-  readonly againMs?: readonly number[];
 }
 
 const LIFETIME_MS = 24 * 3_600_000;
@@ -61,10 +59,11 @@ const LIFETIME_MS = 24 * 3_600_000;
 const NOTE_TTL_MS = LIFETIME_MS + 3_600_000;
 /** Time on top of a call's own, for the outcome to be written down. */
 const SETTLE_MS = 10_000;
+/** Waits before an outcome that the store did not take is written again. */
 const AGAIN_MS = [1000, 2000, 5000, 10_000];
 
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
-  const { notes, now, logger, callMs, againMs = AGAIN_MS } = options;
+  const { notes, now, logger, callMs } = options;
   const settling = new Set<Promise<void>>();
 
   async function once(keyed: KeyedRequest, attempt: Attempt) {
@@ -130,7 +129,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
 
   async function settleAgain(note: string, record: IdempotencyRecord, fate: Fate | null): Promise<void> {
-    for (const waitMs of againMs) {
+    for (const waitMs of AGAIN_MS) {
       await sleep(waitMs);
       if (await write(note, record, fate)) return;
     }

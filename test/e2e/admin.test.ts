@@ -197,6 +197,7 @@ describe('/gateway/v1/me', () => {
       name: 'Me',
       scopes: ['report:read'],
       advertisers: [3],
+      limits: DEFAULTS.limits,
     });
     const answer = await ask(`${gateway.data}/gateway/v1/me`, { bearer: key });
     expect(answer.status).toBe(200);

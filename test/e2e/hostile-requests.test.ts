@@ -103,6 +103,13 @@ describe('a target', () => {
   });
 
   it('takes no other methods', async () => {
+    for (const path of [REPORT, '/api/v1/campaign/1', '/api/v1/campaign/create']) {
+      for (const method of ['OPTIONS', 'TRACE']) {
+        const text = await send(head(`${method} ${path} HTTP/1.1`, ['host: gateway', 'connection: close']));
+        expect(statusOf(text)).toEqual([405]);
+        expect(text).toMatch(/^allow: GET, HEAD, POST, PUT, PATCH, DELETE\r$/m);
+      }
+    }
     for (const method of ['TRACE', 'PROPFIND', 'OPTIONS', 'PURGE', 'LINK']) {
       for (const path of [REPORT, '/api/v1/campaign/1', '/healthz', '/gateway/v1/me']) {
         const line = `${method} ${path} HTTP/1.1`;
