@@ -17,6 +17,7 @@ import { createAuditor } from './stages/audit.js';
 import { createCaps } from './stages/caps.js';
 import { createExplain, type Explain } from './stages/explain.js';
 import { createFetchReport } from './stages/fetch-report.js';
+import { createFetchUncapped } from './stages/fetch-uncapped.js';
 import type { Finished } from './stages/finish.js';
 import { createGather } from './stages/gather.js';
 import type { Identify } from './stages/identify.js';
@@ -111,7 +112,7 @@ export function createEngine(options: EngineOptions): Engine {
     purges,
     fetchReport,
     learner,
-    caps,
+    fetchUncapped: createFetchUncapped(caps),
     rules,
     plan,
     negativeMs,

@@ -3,7 +3,8 @@ import type { Config } from '../config/load.js';
 import { digestBytes } from '../report/digest.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { buildPlatformCall } from '../report/platform-call.js';
-import type { FetchedAnswer, FetchReport } from './fetch-report.js';
+import type { FetchReport } from './fetch-report.js';
+import type { FetchedAnswer } from './read-answer.js';
 
 /** A report of one final day, and what it held. */
 export interface SeenReport {

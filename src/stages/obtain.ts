@@ -8,15 +8,16 @@ import type { CacheTier, TierWrite } from '../cache/tier.js';
 import { GatewayError } from '../errors.js';
 import type { CallReport } from '../platform/client.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import { dayNumber, daysBetween, isoDay } from '../report/days.js';
+import { dayNumber, isoDay } from '../report/days.js';
 import { type FreshnessRules, freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, rowsKey } from '../report/keys.js';
-import { joinParts, type Part, type RowsHeader } from '../report/part.js';
+import type { Part, RowsHeader } from '../report/part.js';
 import { type DayRange, type PlanRules, planCalls } from '../report/plan.js';
-import type { Caps } from './caps.js';
-import type { Fetched, FetchedAnswer, FetchReport, Range } from './fetch-report.js';
+import type { FetchReport } from './fetch-report.js';
+import { CAPPED, type FetchUncapped } from './fetch-uncapped.js';
 import type { Learner } from './learn.js';
 import { dayUnit, type LookUp, type Unit } from './look-up.js';
+import type { Fetched, Range } from './read-answer.js';
 
 /** What one request is after, as far as fetching is concerned. */
 export interface Errand {
@@ -53,7 +54,7 @@ export interface ObtainOptions {
   readonly purges: Purges;
   readonly fetchReport: FetchReport;
   readonly learner: Learner;
-  readonly caps: Caps;
+  readonly fetchUncapped: FetchUncapped;
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
   readonly negativeMs: number;
@@ -70,7 +71,7 @@ export class NotCuttable extends Error {
 export type Obtain = (errand: Errand, units: readonly Unit[], range: Range) => Promise<Haul>;
 
 export function createObtain(options: ObtainOptions): Obtain {
-  const { claims, lookUp, tier, purges, fetchReport, learner, caps, rules } = options;
+  const { claims, lookUp, tier, purges, fetchReport, learner, fetchUncapped, rules } = options;
 
   return async function obtain(errand, units, range) {
     const turn: Turn = { claim: null, brought: new Map() };
@@ -80,7 +81,10 @@ export function createObtain(options: ObtainOptions): Obtain {
     try {
       const fetched = await fetchOnce(errand, () => choose(turn, errand, units, range));
       if (fetched === null) return await settleForOthers(turn, errand);
-      const answer = await fetchUncapped(errand, fetched);
+      const { report, series } = errand;
+      const answer = await fetchUncapped({ series, endpoint: report.endpoint }, fetched, (half) =>
+        fetchOnce(errand, async () => half),
+      );
       return await keep(turn, errand, answer);
     } catch (error) {
       // What one team has used up is nothing to others who wait for its call: they may make it themselves.
@@ -157,33 +161,6 @@ export function createObtain(options: ObtainOptions): Obtain {
       },
       ...(errand.onTry === undefined ? {} : { onTry: errand.onTry }),
     });
-  }
-
-  /**
-   * An answer whose row count may be a cap is asked for again in halves, until the halves are not capped. If they
-   * add up the count was a coincidence; if they hold more, they are the answer. A day that is capped by itself is
-   * served as the platform gave it, and never cut.
-   */
-  async function fetchUncapped(errand: Errand, fetched: Fetched): Promise<Fetched> {
-    if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
-    const { range, rowCount } = fetched;
-    const { series, report } = errand;
-    if (!caps.suspects(series, report.endpoint, `${range.from}/${range.to}`, rowCount)) return fetched;
-    const halves = halvesOf(range);
-    if (halves === null) return uncut(fetched, CAPPED);
-    const answers: FetchedAnswer[] = [];
-    for (const half of halves) {
-      const part = await fetchOnce(errand, async () => half);
-      const whole = part === null ? null : await fetchUncapped(errand, part);
-      if (whole === null || whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
-      answers.push(whole);
-    }
-    const sum = answers.reduce((total, answer) => total + answer.rowCount, 0);
-    if (sum === rowCount) {
-      caps.clear(series, rowCount);
-      return fetched;
-    }
-    return together(fetched, answers, sum);
   }
 
   async function keep(turn: Turn, errand: Errand, fetched: Fetched): Promise<Haul> {
@@ -263,8 +240,6 @@ export function entryOf(key: string, part: Part, rules: FreshnessRules): TierWri
 /** Calls nobody asked for are charged to this name. */
 export const BACKGROUND_TEAM = 'gateway';
 
-const CAPPED = 'its row count may be a cap';
-
 interface Turn {
   claim: Claim<Haul> | null;
   /** Found in the store after the claim. */
@@ -291,34 +266,6 @@ function piecesOf(errand: Errand, fetched: Fetched): [string, Piece][] {
   return [
     [bytes, body],
     [rows, fetched.rows ?? fetched.rowsFault ?? body],
-  ];
-}
-
-function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
-  return { ...fetched, days: null, cuttable: { ok: false, reason } };
-}
-
-/** The halves hold more than the answer they were halved from: they are the answer. */
-function together(capped: FetchedAnswer, halves: readonly FetchedAnswer[], rowCount: number): FetchedAnswer {
-  const days = halves.flatMap((half) => half.days ?? []);
-  return {
-    ...capped,
-    days,
-    rows: capped.rows === null ? null : joinParts(days),
-    rowCount,
-    storable: halves.every(({ storable }) => storable),
-  };
-}
-
-/** @returns null for a single day */
-function halvesOf({ from, to }: Range): [Range, Range] | null {
-  if (from === null || to === null || from === to) return null;
-  const dates = daysBetween(from, to);
-  const middle = dates[Math.ceil(dates.length / 2) - 1] as string;
-  const next = isoDay((dayNumber(middle) as number) + 1);
-  return [
-    { from, to: middle },
-    { from: next, to },
   ];
 }
 

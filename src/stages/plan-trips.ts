@@ -3,8 +3,8 @@ import { dayNumber, isoDay } from '../report/days.js';
 import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
 import { type PlanRules, planCalls, stretchCalls } from '../report/plan.js';
-import type { Range } from './fetch-report.js';
 import type { Unit } from './look-up.js';
+import type { Range } from './read-answer.js';
 
 /** One call, and the wanted pieces it would bring. */
 export interface Trip {

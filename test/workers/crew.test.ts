@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { decodeEntry, encodeEntry } from '../../src/cache/entry.js';
 import { toCsv } from '../../src/report/csv.js';
@@ -35,6 +36,20 @@ describe('an answer of 3 MiB', () => {
     expect(hash).toBe(bodyHash(LARGE));
     // What comes from another thread lies in memory of both.
     expect(isShared(bytes)).toBe(true);
+  });
+
+  it.runIf(process.platform === 'linux')('is read by a thread that gives way to the others', async () => {
+    await crew.digest(inPieces(LARGE, 1_000_003), ASK, TOKEN);
+    const threads = await readdir('/proc/self/task');
+    // The 17th field behind the name in parentheses (proc_pid_stat(5): nice is the 19th of all).
+    const niceOf = async (thread: string) => {
+      const text = await readFile(`/proc/self/task/${thread}/stat`, 'utf8');
+      return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[16]);
+    };
+    const nices = await Promise.all(threads.map(niceOf));
+    const own = await niceOf(String(process.pid));
+    expect(nices).toContain(10);
+    expect(own).toBeLessThan(10);
   });
 
   it('has days that can be kept and joined as any others', async () => {

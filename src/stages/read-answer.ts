@@ -1,0 +1,303 @@
+/** Stage: makes parts of the platform's answer to a report: rows, bytes, days, or a refusal. */
+import type { EndpointRule } from '../config/schema.js';
+import { GatewayError } from '../errors.js';
+import type { Response } from '../platform/client.js';
+import { holdsToken } from '../platform/holds-token.js';
+import { invalid, originCaching, single } from '../platform/interpret.js';
+import { readRefusal } from '../platform/read-refusal.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { dayAt } from '../report/days.js';
+import type { DayBlock, Digest, DigestAsk, RowBlock } from '../report/digest.js';
+import { emptyTailOf, type Facts } from '../report/freshness.js';
+import {
+  type BytesHeader,
+  bodyHash,
+  type Part,
+  type RefusalHeader,
+  type RowsHeader,
+} from '../report/part.js';
+import type { Cuttable } from '../report/rows.js';
+import type { Crew } from '../workers/crew.js';
+
+/** The period of one call; null leaves an end to the platform. */
+export interface Range {
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export interface FetchedAnswer {
+  readonly kind: 'answer';
+  readonly range: Range;
+  /** Null when only days were wanted, when the answer is not JSON, or when its rows cannot be told (`rowsFault`). */
+  readonly rows: Part<RowsHeader> | null;
+  readonly rowsFault: GatewayError | null;
+  /** Null when only days were wanted. */
+  readonly bytes: Part<BytesHeader> | null;
+  /** One part a day, empty days too; null when the answer may not be cut. */
+  readonly days: readonly Part<RowsHeader>[] | null;
+  readonly cuttable: Cuttable;
+  readonly rowCount: number;
+  /** False when the platform said `no-store`, or RFC 9111 forbids it where that decides. */
+  readonly storable: boolean;
+}
+
+export interface FetchedRefusal {
+  readonly kind: 'refusal';
+  readonly range: Range;
+  readonly refusal: Part<RefusalHeader>;
+  readonly storable: boolean;
+}
+
+export type Fetched = FetchedAnswer | FetchedRefusal;
+
+export interface ReadOptions {
+  /** Parses, normalises and cuts; large answers on another thread. */
+  readonly crew: Pick<Crew, 'digest'>;
+  readonly now: () => number;
+  readonly timezoneOf: (account: string | null) => string;
+  readonly endpoints: Readonly<Record<string, EndpointRule>>;
+  readonly accountPattern: RegExp;
+  readonly maxRows: number;
+}
+
+/** A call under way: what it asked for, and when. */
+export interface AskedReport {
+  readonly report: CanonicalReport;
+  /** Rows all together, and the platform's bytes, beside the days. */
+  readonly whole: boolean;
+  /** Generation of the kind's divisibility; cut days carry it. */
+  readonly generation: string;
+  /** What is known already of the part that ends on a day, to tell an empty day that stays empty. */
+  readonly earlier: (lastDay: string | null) => Facts | null;
+  readonly range: Range;
+  readonly startedAt: number;
+  /** The newest purge known when the platform was asked. */
+  readonly seq: number;
+}
+
+/** Statuses that are remembered for a short time. */
+const REMEMBERED = [400, 404, 422];
+
+export async function readAnswer(
+  asked: AskedReport,
+  response: Response,
+  chunks: readonly Buffer[],
+  options: ReadOptions,
+): Promise<Fetched> {
+  const rule = ruleOf(asked.report.endpoint, options);
+  const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
+  const caching = originCaching(response.headers, options.now());
+  const facts: AnswerFacts = {
+    fetchStartedAt: asked.startedAt,
+    fetchedAt: options.now(),
+    fetchedOn: dayAt(asked.startedAt, options.timezoneOf(asked.report.account)),
+    kind: kindOf(asked, rule),
+    originMs: rule?.freshness === 'origin' ? caching.originMs : null,
+    seq: asked.seq,
+  };
+  if (contentType.includes(response.token)) throw invalid('the content type holds the platform token');
+  if (response.status >= 400) {
+    const refusal = refusalOf(asked, response, contentType, Buffer.concat(chunks), facts);
+    return { ...refusal, storable: refusal.storable && !caching.noStore };
+  }
+  // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
+  if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
+  if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
+  const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
+  const context = { asked, facts, contentType, storable, status: response.status };
+  if (rule === undefined && !isJson(contentType)) {
+    const body = Buffer.concat(chunks);
+    if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
+    return unreadable({ ...context, body, hash: bodyHash(body) }, null, [], true);
+  }
+  const { outcome, bytes, hash } = await options.crew.digest(
+    chunks,
+    digestAsk(asked, rule, options),
+    response.token,
+  );
+  const read: Context = { ...context, body: bytes, hash };
+  if (outcome.kind === 'invalid') throw invalid(outcome.reason);
+  if (outcome.kind === 'no-rows') return unreadable(read, invalid(outcome.reason), outcome.accounts, false);
+  if (outcome.digest.rowCount > options.maxRows) {
+    throw new GatewayError('upstream_too_large', {
+      detail: `The platform's answer has more than ${options.maxRows} rows.`,
+    });
+  }
+  return answerOf(read, outcome.digest);
+}
+
+/** What is known of an answer before it is read. */
+type AnswerFacts = Omit<Facts, 'emptyTail' | 'lastDay'> & { readonly seq: number };
+
+interface Context {
+  readonly asked: AskedReport;
+  readonly facts: AnswerFacts;
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** Digest of the body; empty when only days are wanted. */
+  readonly hash: string;
+  readonly storable: boolean;
+}
+
+function digestAsk(
+  { report, range, whole }: AskedReport,
+  rule: EndpointRule | undefined,
+  options: ReadOptions,
+): DigestAsk {
+  const { from, to } = range;
+  return {
+    rule: { rowsPath: rule?.rows, dateField: rule?.dateField },
+    period: from === null || to === null ? null : { from, to },
+    byDate: report.split.includes('date'),
+    splits: report.split.length > 0,
+    accountPattern: options.accountPattern,
+    whole,
+  };
+}
+
+function refusalOf(
+  { range }: AskedReport,
+  { status, token }: Response,
+  contentType: string,
+  body: Buffer,
+  facts: AnswerFacts,
+): FetchedRefusal {
+  const tainted = holdsToken(body, token);
+  const header: RefusalHeader = {
+    ...facts,
+    form: 'refusal',
+    lastDay: range.to,
+    status,
+    contentType,
+    upstream: readRefusal(status, contentType, body, token),
+    accounts: [],
+    emptyTail: 'no',
+    hash: bodyHash(body),
+    tainted,
+  };
+  const refusal = { header, body: tainted ? Buffer.alloc(0) : body };
+  return { kind: 'refusal', range, refusal, storable: REMEMBERED.includes(status) };
+}
+
+/** An answer without rows: not JSON at all, or JSON in which they cannot be told. */
+function unreadable(
+  context: Context,
+  rowsFault: GatewayError | null,
+  accounts: readonly string[],
+  opaque: boolean,
+): FetchedAnswer {
+  return {
+    kind: 'answer',
+    range: context.asked.range,
+    rows: null,
+    rowsFault,
+    bytes: bytesOf(context, accounts, 'no', opaque),
+    days: null,
+    cuttable: { ok: false, reason: 'the answer has no rows that can be told' },
+    rowCount: 0,
+    storable: context.storable,
+  };
+}
+
+function answerOf(context: Context, digest: Digest): FetchedAnswer {
+  const { asked, facts, storable } = context;
+  const { accounts } = digest;
+  const emptyTail = emptyTailOf(isEmptyAtEnd(digest, asked), facts.fetchedAt, asked.earlier(asked.range.to));
+  const whole: Part<RowsHeader> | null =
+    digest.whole === null
+      ? null
+      : {
+          header: {
+            ...rowsHeader(facts, digest.whole, accounts),
+            lastDay: asked.range.to,
+            emptyTail,
+            paging: digest.paging,
+            cut: null,
+          },
+          body: digest.whole.body,
+        };
+  return {
+    kind: 'answer',
+    range: asked.range,
+    rows: whole,
+    rowsFault: null,
+    bytes: asked.whole ? bytesOf(context, accounts, emptyTail, false) : null,
+    days: digest.days?.map((block) => dayPart(block, digest, context)) ?? null,
+    cuttable: digest.cuttable,
+    rowCount: digest.rowCount,
+    storable,
+  };
+}
+
+function rowsHeader(facts: AnswerFacts, block: RowBlock, accounts: readonly string[]) {
+  const { columns, rowCount, hash } = block;
+  return { ...facts, form: 'rows' as const, accounts, columns, rowCount, hash };
+}
+
+function dayPart(
+  block: DayBlock,
+  { lastDate, accounts }: Digest,
+  { asked, facts }: Context,
+): Part<RowsHeader> {
+  const { range, generation } = asked;
+  const empty = block.rowCount === 0 && (lastDate === null || block.date > lastDate);
+  return {
+    header: {
+      ...rowsHeader(facts, block, accounts),
+      lastDay: block.date,
+      emptyTail: emptyTailOf(empty, facts.fetchedAt, asked.earlier(block.date)),
+      paging: null,
+      cut: { from: range.from as string, to: range.to as string, sortedHash: block.sortedHash, generation },
+    },
+    body: block.body,
+  };
+}
+
+function bytesOf(
+  { facts, asked, status, contentType, body, hash }: Context,
+  accounts: readonly string[],
+  emptyTail: Facts['emptyTail'],
+  opaque: boolean,
+): Part<BytesHeader> {
+  const lastDay = asked.range.to;
+  return {
+    header: {
+      ...facts,
+      form: 'bytes',
+      lastDay,
+      opaque,
+      status,
+      contentType,
+      accounts,
+      emptyTail,
+      hash,
+    },
+    body,
+  };
+}
+
+/** An endpoint is a path of the caller's; `constructor` is not declared. */
+function ruleOf(endpoint: string, { endpoints }: ReadOptions): EndpointRule | undefined {
+  return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
+}
+
+function kindOf({ report, range: { from, to } }: AskedReport, rule: EndpointRule | undefined): Facts['kind'] {
+  if (rule === undefined) return 'undeclared';
+  return report.account === null || from === null || to === null ? 'open' : 'bounded';
+}
+
+/** Whether the last day of the answer has no rows. Without a split by date only an empty answer tells. */
+function isEmptyAtEnd({ rowCount, lastDate }: Digest, { report, range: { to } }: AskedReport): boolean {
+  if (!report.split.includes('date')) return rowCount === 0;
+  return to !== null && lastDate !== to;
+}
+
+function isJson(contentType: string): boolean {
+  return /^[^;]*[/+]json\b/i.test(contentType);
+}
+
+function isHtml(contentType: string, body: Buffer): boolean {
+  if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
+  return /^\s*<(!doctype\s+html|html)\b/i.test(body.toString('latin1', 0, 256));
+}
