@@ -17,7 +17,7 @@ async function showTour(demo: Demo): Promise<void> {
   print('');
   const { answers, calls, direct, faults } = await tour(demo, print);
   print(
-    `${answers} questions, ${calls} platform calls. Apps that ask the platform themselves had made ${direct}: ${direct - calls} saved.`,
+    `${answers} questions, ${calls} platform calls. Apps that ask the platform themselves would have made ${direct}: ${direct - calls} saved.`,
   );
   print(
     'Why: one cached answer serves every spelling, every format and every team that may see it, and a range is',
