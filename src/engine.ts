@@ -104,7 +104,7 @@ export function createEngine(options: EngineOptions): Engine {
     maxRows: config.report.maxRows,
   });
   const fetchReport = noteWitnesses(fetchReported, rules, options.onReport);
-  const caps = createCaps(endpoints);
+  const fetchUncapped = createFetchUncapped({ caps: createCaps(endpoints), purges, now: clock.now });
   const obtain = createObtain({
     claims,
     lookUp,
@@ -112,7 +112,7 @@ export function createEngine(options: EngineOptions): Engine {
     purges,
     fetchReport,
     learner,
-    fetchUncapped: createFetchUncapped(caps),
+    fetchUncapped,
     rules,
     plan,
     negativeMs,
@@ -121,6 +121,7 @@ export function createEngine(options: EngineOptions): Engine {
   const audit = createAuditor({
     every: auditEvery,
     fetchReport,
+    fetchUncapped,
     learner,
     purges,
     tier,

@@ -19,8 +19,13 @@ const DEFAULT_LIMITS = {
   maxConcurrent: 32,
 };
 
+/** Without `default`: a validator would fill it in, and a change of one limit would take back all others. */
 const limit = (name: keyof typeof DEFAULT_LIMITS, maximum: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum, default: DEFAULT_LIMITS[name], description });
+  Type.Integer({
+    minimum: 1,
+    maximum,
+    description: `${description} ${DEFAULT_LIMITS[name]} when not given.`,
+  });
 
 export const TeamLimits = Type.Object(
   {

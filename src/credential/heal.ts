@@ -13,7 +13,7 @@ import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
 import { SealError } from './seal.js';
-import { activate, isExpired, mayHeal, noteHealing, rollback, type Vault } from './vault.js';
+import { activate, isExpired, isOver, mayHeal, noteHealing, rollback, type Vault } from './vault.js';
 
 const LEASE_KEY = 'lease:{credential}:heal';
 /** Held by whoever failed, for as long as nobody should try again. */
@@ -170,7 +170,7 @@ export function createHealer(options: HealerOptions): Healer {
 }
 
 function isUnusable({ active }: Vault, refusedId: string | null, nowMs: number): boolean {
-  return active === null || active.id === refusedId || isExpired(active, nowMs);
+  return active === null || active.id === refusedId || isOver(active, nowMs);
 }
 
 /** @returns a function that puts another token in the place of the active one, and says whether it could */

@@ -10,7 +10,7 @@ import { updateRecord } from '../registry/update-record.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import type { Sealer } from './seal.js';
-import { dropExpired, EMPTY_VAULT, isExpired, showToken, type Token, type Vault } from './vault.js';
+import { dropExpired, EMPTY_VAULT, isOver, showToken, type Token, type Vault } from './vault.js';
 import { readVault, writeVault } from './vault-text.js';
 
 export const VAULT_RECORD = 'vault';
@@ -72,7 +72,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
     active() {
       const token = vault().active;
       if (token === null) throw unavailable('there is no active token');
-      if (isExpired(token, clock.now())) throw unavailable('the active token has expired');
+      if (isOver(token, clock.now())) throw unavailable('the active token has expired');
       return token;
     },
     refresh: registry.refresh,

@@ -81,9 +81,16 @@ export function hasSeen(vault: Vault, fingerprint: string): boolean {
   return held || vault.seen.includes(fingerprint);
 }
 
-/** Puts a token beside the active one. A pending one that was there before is replaced. */
+/**
+ * Puts a token beside the active one. A pending one that was there before is replaced. The active one itself may be
+ * given again with another expiry, which is then its own.
+ */
 export function stage(vault: Vault, token: Token): Vault {
   if (vault.active?.fingerprint === token.fingerprint) {
+    // Staged once more to say when it expires.
+    if (token.expiryKnown && token.expiresAt !== vault.active.expiresAt) {
+      return { ...vault, active: { ...vault.active, expiresAt: token.expiresAt, expiryKnown: true } };
+    }
     throw new GatewayError('conflict', { detail: 'This token is the active one already.' });
   }
   const seen = [...vault.seen.filter((one) => one !== token.fingerprint), token.fingerprint].slice(-MAX_SEEN);
@@ -158,6 +165,15 @@ export function dropExpired(vault: Vault, nowMs: number): Vault {
   return vault.previous !== null && isExpired(vault.previous, nowMs) ? { ...vault, previous: null } : vault;
 }
 
+/**
+ * Whether it is not to be used any more. An expiry that is only assumed is a reason to warn: whether the token works is
+ * for the platform to say.
+ */
+export function isOver(token: Token, nowMs: number): boolean {
+  return token.expiryKnown && isExpired(token, nowMs);
+}
+
+/** Whether its time has come, known or assumed. */
 export function isExpired(token: Token, nowMs: number): boolean {
   return Date.parse(token.expiresAt) <= nowMs;
 }

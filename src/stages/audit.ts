@@ -8,14 +8,17 @@ import type { FreshnessRules } from '../report/freshness.js';
 import { dayKey } from '../report/keys.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import type { FetchReport } from './fetch-report.js';
+import type { FetchUncapped } from './fetch-uncapped.js';
 import type { GatherAsk } from './gather.js';
 import type { FetchAlone, Learner } from './learn.js';
 import { BACKGROUND_TEAM, entryOf } from './obtain.js';
+import type { Fetched, Range } from './read-answer.js';
 
 export interface AuditorOptions {
   /** One answer in so many; 0: none. */
   readonly every: number;
   readonly fetchReport: FetchReport;
+  readonly fetchUncapped: FetchUncapped;
   readonly learner: Learner;
   readonly purges: Purges;
   readonly tier: CacheTier;
@@ -30,7 +33,7 @@ export type Audit = (ask: GatherAsk, parts: readonly Part<RowsHeader>[]) => Prom
 const MAX_COUNTED = 1000;
 
 export function createAuditor(options: AuditorOptions): Audit {
-  const { every, fetchReport, learner, purges, tier, rules, onAudit } = options;
+  const { every, fetchReport, fetchUncapped, learner, purges, tier, rules, onAudit } = options;
   const counts = new Map<string, number>();
 
   function isDue(kind: string): boolean {
@@ -51,15 +54,18 @@ export function createAuditor(options: AuditorOptions): Audit {
       from: string | null,
       to: string | null,
     ): Promise<readonly Part<RowsHeader>[]> => {
-      const fetched = await fetchReport({
-        report,
-        team: BACKGROUND_TEAM,
-        whole: false,
-        choose: async () => ({ from, to }),
-        seq: () => purges.seq,
-        generation,
-        earlier: (lastDay) => known.get(lastDay ?? '')?.header ?? null,
-      });
+      const fetchRange = (range: Range): Promise<Fetched | null> =>
+        fetchReport({
+          report,
+          team: BACKGROUND_TEAM,
+          whole: false,
+          choose: async () => range,
+          seq: () => purges.seq,
+          generation,
+          earlier: (lastDay) => known.get(lastDay ?? '')?.header ?? null,
+        });
+      const answer = await fetchRange({ from, to });
+      const fetched = answer === null ? null : await fetchUncapped({ report, series }, answer, fetchRange);
       const days = fetched?.kind === 'answer' ? (fetched.days ?? []) : [];
       if (fetched?.storable) {
         await tier.write(

@@ -14,18 +14,28 @@ export interface Caps {
   suspects(series: string, endpoint: string, range: string, rowCount: number): boolean;
   /** The halves of a suspected range add up to it: for this series the number is a coincidence. */
   clear(series: string, rowCount: number): void;
+  /**
+   * The halves hold more: the number is a cap of this series, from now on wherever it comes up.
+   * @returns other ranges that came with this number before; what was cut from them is wrong
+   */
+  confirm(series: string, range: string, rowCount: number): readonly string[];
 }
 
 interface Counts {
   readonly byRange: Map<string, number>;
   readonly cleared: Set<number>;
+  readonly confirmed: Set<number>;
 }
 
 export function createCaps(endpoints: Readonly<Record<string, EndpointRule>>): Caps {
   const known = new LRUCache<string, Counts>({ max: SERIES });
 
   const countsOf = (series: string): Counts => {
-    const counts = known.get(series) ?? { byRange: new Map(), cleared: new Set() };
+    const counts = known.get(series) ?? {
+      byRange: new Map(),
+      cleared: new Set(),
+      confirmed: new Set(),
+    };
     known.set(series, counts);
     return counts;
   };
@@ -35,14 +45,21 @@ export function createCaps(endpoints: Readonly<Record<string, EndpointRule>>): C
       const { rowCap } = endpoints[endpoint] ?? {};
       if (rowCap !== undefined) return rowCount >= rowCap;
       if (rowCount < SMALLEST_CAP) return false;
-      const { byRange, cleared } = countsOf(series);
+      const { byRange, cleared, confirmed } = countsOf(series);
       const seenElsewhere = [...byRange].some(([other, count]) => other !== range && count === rowCount);
       byRange.set(range, rowCount);
       if (byRange.size > RANGES) byRange.delete(byRange.keys().next().value as string);
-      return seenElsewhere && !cleared.has(rowCount);
+      return confirmed.has(rowCount) || (seenElsewhere && !cleared.has(rowCount));
     },
     clear(series, rowCount) {
       countsOf(series).cleared.add(rowCount);
+    },
+    confirm(series, range, rowCount) {
+      const { byRange, confirmed } = countsOf(series);
+      confirmed.add(rowCount);
+      const same = [...byRange].filter(([other, count]) => other !== range && count === rowCount);
+      for (const [other] of same) byRange.delete(other);
+      return same.map(([other]) => other);
     },
   };
 }

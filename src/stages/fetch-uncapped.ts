@@ -3,25 +3,62 @@
  * add up the count was a coincidence; if they hold more, they are the answer. A day that is capped by itself is served
  * as the platform gave it, and never cut.
  */
+
+import type { Purges } from '../cache/purges.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
-import { joinParts } from '../report/part.js';
+import { joinParts, type Part, type RowsHeader } from '../report/part.js';
+import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { Caps } from './caps.js';
 import type { Fetched, FetchedAnswer, Range } from './read-answer.js';
 
 /** Why a capped answer is not cut. */
 export const CAPPED = 'its row count may be a cap';
 
+export interface Capped {
+  readonly series: string;
+  readonly report: Pick<CanonicalReport, 'endpoint' | 'account'>;
+}
+
+export interface FetchUncappedOptions {
+  readonly caps: Caps;
+  readonly purges: Purges;
+  readonly now: () => number;
+}
+
 export type FetchUncapped = (
-  what: { readonly series: string; readonly endpoint: string },
+  what: Capped,
   fetched: Fetched,
   fetchRange: (range: Range) => Promise<Fetched | null>,
 ) => Promise<Fetched>;
 
-export function createFetchUncapped(caps: Caps): FetchUncapped {
+export function createFetchUncapped({ caps, purges, now }: FetchUncappedOptions): FetchUncapped {
+  /** Days were cut from answers that are now known to have been capped: they have to go. */
+  async function purgeCapped({ series, report }: Capped, range: string, rowCount: number): Promise<Restamp> {
+    const before = purges.seq;
+    const ranges = caps.confirm(series, range, rowCount);
+    for (const capped of ranges) {
+      const [from, to] = capped.split('/') as [string, string];
+      const scope = {
+        ...(report.account === null ? {} : { advertiserId: report.account }),
+        endpoint: report.endpoint,
+        from,
+        to,
+      };
+      const event = { action: 'cache.uncap', subject: report.endpoint, after: { ...scope, rowCount } };
+      await purges.append(scope, auditLine(event, GATEWAY_ACTOR, now()));
+    }
+    // What was fetched for it is newer than these purges; than any other it is not.
+    const own = purges.seq === before + ranges.length;
+    return (part) =>
+      own && part.header.seq === before ? { ...part, header: { ...part.header, seq: purges.seq } } : part;
+  }
+
   return async function fetchUncapped(what, fetched, fetchRange) {
     if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
     const { range, rowCount } = fetched;
-    if (!caps.suspects(what.series, what.endpoint, `${range.from}/${range.to}`, rowCount)) return fetched;
+    const name = `${range.from}/${range.to}`;
+    if (!caps.suspects(what.series, what.report.endpoint, name, rowCount)) return fetched;
     const halves = halvesOf(range);
     if (halves === null) return uncut(fetched, CAPPED);
     const answers: FetchedAnswer[] = [];
@@ -36,17 +73,24 @@ export function createFetchUncapped(caps: Caps): FetchUncapped {
       caps.clear(what.series, rowCount);
       return fetched;
     }
-    return together(fetched, answers, sum);
+    return together(fetched, answers, sum, await purgeCapped(what, name, rowCount));
   };
 }
+
+type Restamp = (part: Part<RowsHeader>) => Part<RowsHeader>;
 
 function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
   return { ...fetched, days: null, cuttable: { ok: false, reason } };
 }
 
 /** The halves hold more than the answer they were halved from: they are the answer. */
-function together(capped: FetchedAnswer, halves: readonly FetchedAnswer[], rowCount: number): FetchedAnswer {
-  const days = halves.flatMap((half) => half.days ?? []);
+function together(
+  capped: FetchedAnswer,
+  halves: readonly FetchedAnswer[],
+  rowCount: number,
+  restamp: Restamp,
+): FetchedAnswer {
+  const days = halves.flatMap((half) => half.days ?? []).map(restamp);
   return {
     ...capped,
     days,

@@ -104,7 +104,9 @@ export function createGather(options: GatherOptions): Gather {
     const search = createSearch({ report, units, refusalAt, wish, arrivedAt, generation }, lookUp);
     const journey: Journey = { ask, mode, units, search, hauls: [], degraded: await search.look(units) };
     const missing = search.open();
-    if (search.refusal() === null && missing.length > 0) return fetchMissing(journey, missing);
+    if (search.refusal() === null && missing.length > 0) {
+      return search.isWhole() ? collect(ask, 'whole') : fetchMissing(journey, missing);
+    }
     const stale = search.stale();
     if (stale.length > 0 && !wish.onlyIfCached) refreshBehind(journey, stale);
     return arrive(journey, stale.length > 0 ? 'stale' : 'hit', 0);

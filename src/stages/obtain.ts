@@ -81,10 +81,7 @@ export function createObtain(options: ObtainOptions): Obtain {
     try {
       const fetched = await fetchOnce(errand, () => choose(turn, errand, units, range));
       if (fetched === null) return await settleForOthers(turn, errand);
-      const { report, series } = errand;
-      const answer = await fetchUncapped({ series, endpoint: report.endpoint }, fetched, (half) =>
-        fetchOnce(errand, async () => half),
-      );
+      const answer = await fetchUncapped(errand, fetched, (half) => fetchOnce(errand, async () => half));
       return await keep(turn, errand, answer);
     } catch (error) {
       // What one team has used up is nothing to others who wait for its call: they may make it themselves.
@@ -211,7 +208,9 @@ export function createObtain(options: ObtainOptions): Obtain {
   async function fetchAlone(errand: Errand, date: string): Promise<Part<RowsHeader> | null> {
     const { onTry: _, ...rest } = errand;
     const alone: Errand = { ...rest, mode: 'days', team: BACKGROUND_TEAM };
-    const fetched = await fetchOnce(alone, async () => ({ from: date, to: date }));
+    const answer = await fetchOnce(alone, async () => ({ from: date, to: date }));
+    // A day that is capped by itself is no witness.
+    const fetched = answer === null ? null : await fetchUncapped(alone, answer, async () => null);
     const part = fetched?.kind === 'answer' ? fetched.days?.[0] : undefined;
     if (part === undefined) return null;
     if (fetched?.storable) await tier.write([entryOf(dayKeyOf(errand.series, part), part, rules)]);

@@ -23,6 +23,11 @@ export interface Search {
   open(): readonly Unit[];
   /** Pieces past freshness that may be given all the same, while a refresh runs behind. */
   stale(): readonly Unit[];
+  /**
+   * Whether the report is better taken as a whole: there is a fresh entry for all of it, or one and no day at all, as
+   * it is with an answer that could not be cut.
+   */
+  isWhole(): boolean;
   /** The platform's refusal, when it refused. */
   refusal(): Part | null;
   /** Accepts old pieces for those still open. @returns whether there is one for each */
@@ -50,6 +55,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
   const before = new Map<string, number>();
   let looked = false;
   let refusal: Part | null = null;
+  let whole: Use = 'absent';
 
   function isVoid({ header }: Part): boolean {
     return ask.generation !== null && header.form === 'rows' && header.cut?.generation !== ask.generation;
@@ -72,11 +78,15 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
   }
 
   function note(part: Part, unit: Unit): void {
+    if (unit === ask.refusalAt && part.header.form === 'rows') {
+      whole = useOf(part, unit);
+      return;
+    }
     if (isVoid(part)) return;
     const use = useOf(part, unit);
     if (use === 'absent') return;
     if (part.header.form === 'refusal') refusal = part;
-    else if (unit !== ask.refusalAt) {
+    else {
       known.set(unit.key, part);
       if (use === 'error-only') return;
       accepted.set(unit.key, part);
@@ -118,6 +128,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
     open: () => units.filter((unit) => !isAccepted(unit)),
     stale: () => units.filter((unit) => stale.has(unit.key) && isAccepted(unit)),
     refusal: () => refusal,
+    isWhole: () => whole === 'fresh' || (whole !== 'absent' && known.size === 0),
     settleForOld() {
       for (const unit of units) {
         if (isAccepted(unit)) continue;

@@ -119,7 +119,13 @@ function expectStep(model: Model, asked: Step, id: string | null): string | null
   const secretOf = (name: string | null) => name?.split('#')[0];
   switch (asked.do) {
     case 'stage':
-      if (model.active !== null && secretOf(model.active) === asked.secret) return 'conflict';
+      if (model.active !== null && secretOf(model.active) === asked.secret) {
+        // The active one once more: only its expiry may be new.
+        const expiresAt = model.nowMs + asked.days * DAY;
+        if (model.expiresAt.get(model.active) === expiresAt) return 'conflict';
+        model.expiresAt.set(model.active, expiresAt);
+        return null;
+      }
       model.pending = id;
       model.seen.add(asked.secret);
       model.expiresAt.set(id as string, model.nowMs + asked.days * DAY);

@@ -46,7 +46,7 @@ describe('teams', () => {
   });
 
   it('are changed member by member, at once in force', async () => {
-    const { key } = await newTeam(gateway, { id: 'changing', advertisers: [1] });
+    const { key } = await newTeam(gateway, { id: 'changing', advertisers: [1], limits: DEFAULTS.limits });
     expect(await code(key)).toBe(200);
     const changed = await operate('PATCH', '/teams/changing', {
       name: 'Changed',
@@ -186,6 +186,18 @@ describe('status', () => {
       credential: { state: 'ok' },
       cache: { l1Bytes: expect.any(Number), l1Entries: expect.any(Number) },
       platform: { state: 'ok' },
+    });
+  });
+});
+
+describe('a change of one limit', () => {
+  it('leaves the others as they are', async () => {
+    const limits = { requestsPerMinute: 3, upstreamCallsPerDay: 2, maxRangeDays: 7, maxConcurrent: 1 };
+    await newTeam(gateway, { id: 'bounded', limits });
+    const changed = await admin(gateway, 'PATCH', '/teams/bounded', { limits: { requestsPerMinute: 4 } });
+    expect(changed).toMatchObject({ limits: { ...limits, requestsPerMinute: 4 } });
+    expect(await admin(gateway, 'PATCH', '/teams/bounded', { limits: {} })).toMatchObject({
+      limits: { ...limits, requestsPerMinute: 4 },
     });
   });
 });

@@ -1,0 +1,61 @@
+/** Days cut from an answer that turned out to be capped stayed in use, and the audit cut capped answers itself. */
+import { expect, it } from 'vitest';
+import { reportIn, withGateway } from '../support/start-gateway.js';
+
+const query = (dateFrom: string, dateTo: string) =>
+  `advertiserId=1&byDate=1&byCampaign=1&dateFrom=${dateFrom}&dateTo=${dateTo}`;
+
+const rowsOf = (rows: readonly object[]) => rows.length;
+
+it('days of the first capped answer go when the second one shows the cap', async () => {
+  const gateway = await withGateway({ switches: { rowCap: 500 } });
+  const key = await gateway.addTeam();
+  await gateway.report(key, query('2025-10-01', '2026-09-30'));
+  await gateway.services.settled();
+  await gateway.report(key, query('2025-08-01', '2026-08-05'));
+  await gateway.services.settled();
+  const [from, to] = ['2026-08-18', '2026-09-30'];
+  const { data } = reportIn(await gateway.report(key, query(from, to)));
+  const truth = gateway.simulator.truth({
+    advertiserId: 1,
+    byDate: true,
+    byCampaign: true,
+    dateFrom: from,
+    dateTo: to,
+  });
+  expect(rowsOf(data)).toBe(rowsOf(truth));
+  expect(rowsOf(truth)).toBeGreaterThan(50);
+});
+
+it('an audit whose answer is capped changes nothing', async () => {
+  const gateway = await withGateway({
+    switches: { rowCap: 60 },
+    config: { report: { auditEvery: 2, endpoints: { 'campaigns/get': { rowCap: 60 } } } },
+  });
+  const key = await gateway.addTeam();
+  for (const [from, to] of [
+    ['2026-10-10', '2026-10-20'],
+    ['2026-10-11', '2026-10-21'],
+    ['2026-10-12', '2026-10-22'],
+    ['2026-10-22', '2026-11-10'],
+  ] as const) {
+    await gateway.report(key, query(from, to));
+    await gateway.services.settled();
+  }
+  const [from, to] = ['2026-10-10', '2026-11-12'];
+  for (let times = 0; times < 4; times++) {
+    await gateway.report(key, `${query(from, to)}&_days=${times % 2}`);
+    await gateway.services.settled();
+  }
+  const { data } = reportIn(await gateway.report(key, query('2026-10-10', '2026-11-11')));
+  const truth = gateway.simulator.truth({
+    advertiserId: 1,
+    byDate: true,
+    byCampaign: true,
+    dateFrom: '2026-10-10',
+    dateTo: '2026-11-11',
+  });
+  expect(rowsOf(truth)).toBeGreaterThan(60);
+  expect(rowsOf(data)).toBe(rowsOf(truth));
+  expect(gateway.log.filter(({ msg }) => msg.includes('may not be cut'))).toEqual([]);
+});
