@@ -42,7 +42,8 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
     );
 }
 
-function describe({ canonical, key, policy, days, whole, refusal, calls, storeAway }: Explanation): string {
+function describe(explained: Explanation): string {
+  const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway } = explained;
   const learned = policy.divisibility;
   const kept = policy.mode === 'days' ? 'day by day' : 'as one entry';
   const rows = days ?? (whole === null ? [] : [{ date: 'whole report', ...whole }]);
@@ -74,10 +75,15 @@ function describe({ canonical, key, policy, days, whole, refusal, calls, storeAw
     calls.length === 0
       ? 'Answering it now makes no platform call.'
       : `Answering it now makes ${calls.length} platform call${calls.length === 1 ? '' : 's'}:`,
-    ...calls.map(({ from, to }) => `  ${from ?? 'open'} to ${to ?? 'open'}`),
+    ...calls.map(showRange),
+    ...(behind.length === 0
+      ? []
+      : ['Behind the answer it refreshes what is stale:', ...behind.map(showRange)]),
     '',
   ].join('\n');
 }
+
+const showRange = ({ from, to }: Explanation['calls'][number]) => `  ${from ?? 'open'} to ${to ?? 'open'}`;
 
 interface PurgeOptions extends AdminOptions {
   readonly all?: boolean;

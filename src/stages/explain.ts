@@ -6,11 +6,12 @@ import type { Divisibility } from '../report/divisibility.js';
 import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
 import type { PlanRules } from '../report/plan.js';
-import { buildPlatformCall, seriesId } from '../report/platform-call.js';
-import { dayUnits, modeOf, wholeUnit } from './gather.js';
+import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
+import { dayUnits, type GatherAsk, type Mode, modeOf, wholeUnit } from './gather.js';
 import type { Learner } from './learn.js';
 import type { LookUp, Unit } from './look-up.js';
 import { planTrips } from './plan-trips.js';
+import type { Range } from './read-answer.js';
 import { createSearch, type Search } from './search.js';
 
 /** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
@@ -45,7 +46,9 @@ export interface Explanation {
   /** The platform's refusal of the report, while it is remembered: the answer for so long. */
   readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;
   /** The platform calls that answering now would make before the answer. */
-  readonly calls: readonly { readonly from: string | null; readonly to: string | null }[];
+  readonly calls: readonly Range[];
+  /** Those it would make behind the answer, for what is given past its freshness. */
+  readonly behind: readonly Range[];
   readonly storeAway: boolean;
 }
 
@@ -69,26 +72,13 @@ export function createExplain(options: ExplainOptions): Explain {
   const { lookUp, learner, rules, plan, now } = options;
 
   return async function explain(endpoint, query) {
-    const { report } = canonicalize({ endpoint, method: 'GET', query, body: null }, options.canonical);
+    const canonical = canonicalize({ endpoint, method: 'GET', query, body: null }, options.canonical);
+    const { report } = canonical;
+    const form = canonical.options.format === 'raw' ? 'bytes' : 'rows';
     const series = seriesId(report, options.account, options.baseUrl);
-    const { mode, because } = modeOf({ report, form: 'rows' }, options.endpoints, learner);
-    const whole = wholeUnit({ report, series, form: 'rows' });
-    const units = mode === 'days' ? dayUnits({ report, series }) : [whole];
-    const generation = mode === 'days' ? learner.standing(report).generation : null;
-    const search = createSearch(
-      {
-        report,
-        units,
-        refusalAt: mode === 'days' ? whole : null,
-        wish: NO_WISH,
-        arrivedAt: now(),
-        generation,
-      },
-      lookUp,
-    );
-    const storeAway = await search.look(units);
-    const { known } = search;
-    const trips = planTrips({ mode, units, wanted: wantedBy(search), known, nowMs: now(), plan, rules });
+    const found = await look({ report, series, form });
+    const { mode, because, whole, known, search, storeAway, calls, behind } = found;
+    const totals = canonical.options.totals ? await lookAtTotals(report) : { calls: [], behind: [] };
     return {
       canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
       series,
@@ -106,10 +96,57 @@ export function createExplain(options: ExplainOptions): Explain {
         : null,
       whole: mode === 'days' ? null : explainPiece(known.get(whole.key), whole.to),
       refusal: explainRefusal(search.refusal()),
-      calls: trips.map(({ range: { from, to } }) => ({ from, to })),
+      calls: [...calls, ...totals.calls],
+      behind: [...behind, ...totals.behind],
       storeAway,
     };
   };
+
+  /** What a request would find, and what it would ask for: before its answer, and behind it. */
+  async function look(asked: Pick<GatherAsk, 'report' | 'series' | 'form'>): Promise<Look> {
+    const preferred = modeOf(asked, options.endpoints, learner);
+    const first = await lookAs(asked, preferred);
+    if (preferred.mode === 'whole' || first.search.open().length === 0 || !first.search.isWhole())
+      return first;
+    return lookAs(asked, { mode: 'whole', because: 'kept as a whole, though its kind is cut by day' });
+  }
+
+  async function lookAs(asked: Pick<GatherAsk, 'report' | 'series' | 'form'>, how: Mode): Promise<Look> {
+    const { report } = asked;
+    const { mode, because } = how;
+    const whole = wholeUnit(asked);
+    const units = mode === 'days' ? dayUnits(asked) : [whole];
+    const generation = mode === 'days' ? learner.standing(report).generation : null;
+    const refusalAt = mode === 'days' ? whole : null;
+    const ask = { report, units, refusalAt, wish: NO_WISH, arrivedAt: now(), generation };
+    const search = createSearch(ask, lookUp);
+    const storeAway = await search.look(units);
+    const { known } = search;
+    const callsFor = (wanted: readonly Unit[]) =>
+      planTrips({ mode, units, wanted, known, nowMs: now(), plan, rules }).map(({ range: { from, to } }) => ({
+        from,
+        to,
+      }));
+    const isOpen = search.open().length > 0;
+    const refused = search.refusal() !== null;
+    return {
+      mode,
+      because,
+      whole,
+      known,
+      search,
+      storeAway,
+      calls: isOpen && !refused ? callsFor([...search.open(), ...search.stale()]) : [],
+      behind: isOpen || refused ? [] : callsFor(search.stale()),
+    };
+  }
+
+  /** `_totals=1` needs the unsplit report beside it. */
+  function lookAtTotals(report: CanonicalReport): Promise<Look> {
+    const whole = unsplit(report);
+    const series = seriesId(whole, options.account, options.baseUrl);
+    return look({ report: whole, series, form: 'rows' });
+  }
 
   /** @param whole the entry that holds all days, when they are not kept one by one */
   function explainDays(units: readonly Unit[], whole: Unit | null, known: ReadonlyMap<string, Part>) {
@@ -146,10 +183,13 @@ export function createExplain(options: ExplainOptions): Explain {
   }
 }
 
-/** What a request would ask for: nothing while nothing is missing, else what is past freshness along with it. */
-function wantedBy(search: Search): readonly Unit[] {
-  const open = search.open();
-  return open.length === 0 || search.refusal() !== null ? [] : [...open, ...search.stale()];
+interface Look extends Mode {
+  readonly whole: Unit;
+  readonly known: ReadonlyMap<string, Part>;
+  readonly search: Search;
+  readonly storeAway: boolean;
+  readonly calls: readonly Range[];
+  readonly behind: readonly Range[];
 }
 
 function isByDate({ split, from, to }: CanonicalReport): boolean {

@@ -54,11 +54,15 @@ describe('the calls that explain promises', () => {
     ['with short calls and small gaps', { mergeGapDays: 1, maxDaysPerCall: 4 }],
   ])('are the calls that are made before the answer, %s', async (_what, limits) => {
     const { gateway, report, askedBy } = await watched({ report: { ...ALWAYS.report, ...limits } });
+    let run = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), range, async (steps, query) => {
-        await gateway.manage('POST', '/cache/purge', { all: true });
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), range, async (steps, asks) => {
+        // A series of its own: the clock is set back behind each run, and what is newer in the store would stay.
+        run += 1;
+        const own = `&run=${run}`;
+        const query = asks + own;
         for (const one of steps) {
-          if ('query' in one) await report(one.query);
+          if ('query' in one) await report(one.query + own);
           else if ('advanceMs' in one) gateway.clock.advance(one.advanceMs);
           else await gateway.manage('POST', '/cache/purge', one.purge);
           await gateway.services.settled();
@@ -73,6 +77,18 @@ describe('the calls that explain promises', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it('are those of the bytes for raw, and of the unsplit report too for totals', async () => {
+    const { report, askedBy, gateway } = await watched();
+    const query = byDay('2026-11-12', '2026-11-14');
+    await report(query);
+    for (const more of ['_format=raw', '_totals=1']) {
+      const told = await explain(gateway, `${query}&${more}`);
+      expect([more, ranges(told.calls)]).toEqual([more, [['2026-11-12', '2026-11-14']]]);
+      expect(await askedBy(() => report(`${query}&${more}`))).toHaveLength(1);
+      expect((await explain(gateway, `${query}&${more}`)).calls).toEqual([]);
+    }
   });
 
   it('bring along what is past freshness, once a call is made at all', async () => {
@@ -108,6 +124,7 @@ describe('the calls that explain promises', () => {
     gateway.clock.advance(HOUR + MINUTE);
     const told = await explain(gateway, query);
     expect([statesOf(told), told.calls]).toEqual([['stale', 'stale', 'stale'], []]);
+    expect(ranges(told.behind)).toEqual([['2026-11-17', '2026-11-19']]);
     expect((await report(query)).headers['cache-status']).toContain('stale-while-revalidate');
     await gateway.services.settled();
   });
