@@ -27,6 +27,8 @@ export interface VaultKeeper {
    * @throws GatewayError `conflict` when others kept moving it; StoreUnavailable, SealError
    */
   move(action: string, actor: Actor, move: (vault: Vault) => Vault): Promise<Vault>;
+  /** Writes a step into the audit that changed nothing, e.g. because it failed. @throws StoreUnavailable */
+  note(action: string, actor: Actor, subject: string, after: object): Promise<void>;
   /** Fetches what other replicas did, instead of at the next poll. @throws StoreUnavailable */
   refresh(): Promise<void>;
   /** Calls back whenever the vault changed, by whomever. */
@@ -69,6 +71,10 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
   return {
     vault,
     move,
+    async note(action, actor, subject, after) {
+      const line = auditLine({ action, subject, after }, actor, clock.now());
+      await registry.commit({ writes: new Map(), audit: [line] });
+    },
     active() {
       const token = vault().active;
       if (token === null) throw unavailable('there is no active token');

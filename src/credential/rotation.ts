@@ -111,8 +111,16 @@ export function createRotation(options: RotationOptions): Rotation {
     if (token === null && id === undefined)
       throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
     if (token === null || token.id !== (id ?? token.id)) throw superseded();
-    await prove(token);
-    if (against === 'active') await compare(token);
+    try {
+      await prove(token);
+      if (against === 'active') await compare(token);
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'verification_failed') {
+        const reason = error.options.detail;
+        await keeper.note('token.verify', actor, token.id, { verified: false, reason });
+      }
+      throw error;
+    }
     return keeper.move('token.verify', actor, (vault) => {
       if (vault.pending?.id !== token.id) throw superseded();
       return markVerified(vault, token.id, clock.now());

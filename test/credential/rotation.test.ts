@@ -89,7 +89,7 @@ describe('a verification', () => {
     expect(error).toMatchObject({ code: 'verification_failed', status: 409 });
     expect((error as { options: { detail: string } }).options.detail).toContain(detail);
     expect(scene.keeper.vault().pending).toMatchObject({ secret: 'second', verifiedAt: null });
-    expect((await scene.actions()).at(-1)).toBe('token.stage');
+    expect((await scene.actions()).at(-1)).toBe('token.verify');
   });
 
   it('without a probe proves nothing for a pasted token, and a minted one is fresh from the platform', async () => {
@@ -207,7 +207,7 @@ describe('a rotation in one', () => {
       code: 'verification_failed',
     });
     expect(scene.keeper.vault()).toMatchObject({ active, pending: null, previous: null });
-    expect((await scene.actions()).slice(-2)).toEqual(['token.stage', 'token.discard']);
+    expect((await scene.actions()).slice(-3)).toEqual(['token.stage', 'token.verify', 'token.discard']);
     // The same when it was minted, and the probe cannot tell.
     scene.simulator.fault({ kind: 'status', status: 503, path: '/report/' });
     await expect(scene.rotation.rotate(null, false, ALICE)).rejects.toMatchObject({
@@ -216,11 +216,11 @@ describe('a rotation in one', () => {
     expect(scene.keeper.vault()).toMatchObject({ active, pending: null, previous: null });
   });
 
-  it('with force activates whatever it is, and says nothing of a verification', async () => {
+  it('with force activates whatever it is, and the audit has that it was not proven', async () => {
     const scene = await openActive();
     const { active } = await scene.rotation.rotate(staged('unproven'), true, ALICE);
     expect(active).toMatchObject({ secret: 'unproven', verifiedAt: null });
-    expect((await scene.actions()).slice(-2)).toEqual(['token.stage', 'token.activate']);
+    expect((await scene.actions()).slice(-3)).toEqual(['token.stage', 'token.verify', 'token.activate']);
   });
 
   it('does not activate an expired token, not even by force', async () => {
