@@ -104,7 +104,7 @@ export function createEngine(options: EngineOptions): Engine {
     maxRows: config.report.maxRows,
   });
   const fetchReport = noteWitnesses(fetchReported, rules, options.onReport);
-  const fetchUncapped = createFetchUncapped({ caps: createCaps(endpoints), purges, now: clock.now });
+  const fetchUncapped = createFetchUncapped({ caps: createCaps(endpoints), purges, now: clock.now, logger });
   const obtain = createObtain({
     claims,
     lookUp,

@@ -19,6 +19,8 @@ export interface Caps {
    * @returns other ranges that came with this number before; what was cut from them is wrong
    */
   confirm(series: string, range: string, rowCount: number): readonly string[];
+  /** What was cut from this range is gone. */
+  forget(series: string, range: string): void;
 }
 
 interface Counts {
@@ -58,8 +60,10 @@ export function createCaps(endpoints: Readonly<Record<string, EndpointRule>>): C
       const { byRange, confirmed } = countsOf(series);
       confirmed.add(rowCount);
       const same = [...byRange].filter(([other, count]) => other !== range && count === rowCount);
-      for (const [other] of same) byRange.delete(other);
       return same.map(([other]) => other);
+    },
+    forget(series, range) {
+      countsOf(series).byRange.delete(range);
     },
   };
 }

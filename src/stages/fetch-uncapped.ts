@@ -3,7 +3,7 @@
  * add up the count was a coincidence; if they hold more, they are the answer. A day that is capped by itself is served
  * as the platform gave it, and never cut.
  */
-
+import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
@@ -24,6 +24,7 @@ export interface FetchUncappedOptions {
   readonly caps: Caps;
   readonly purges: Purges;
   readonly now: () => number;
+  readonly logger: Logger;
 }
 
 export type FetchUncapped = (
@@ -32,12 +33,12 @@ export type FetchUncapped = (
   fetchRange: (range: Range) => Promise<Fetched | null>,
 ) => Promise<Fetched>;
 
-export function createFetchUncapped({ caps, purges, now }: FetchUncappedOptions): FetchUncapped {
+export function createFetchUncapped({ caps, purges, now, logger }: FetchUncappedOptions): FetchUncapped {
   /** Days were cut from answers that are now known to have been capped: they have to go. */
   async function purgeCapped({ series, report }: Capped, range: string, rowCount: number): Promise<Restamp> {
     const before = purges.seq;
-    const ranges = caps.confirm(series, range, rowCount);
-    for (const capped of ranges) {
+    let purged = 0;
+    for (const capped of caps.confirm(series, range, rowCount)) {
       const [from, to] = capped.split('/') as [string, string];
       const scope = {
         ...(report.account === null ? {} : { advertiserId: report.account }),
@@ -46,10 +47,17 @@ export function createFetchUncapped({ caps, purges, now }: FetchUncappedOptions)
         to,
       };
       const event = { action: 'cache.uncap', subject: report.endpoint, after: { ...scope, rowCount } };
-      await purges.append(scope, auditLine(event, GATEWAY_ACTOR, now()));
+      try {
+        await purges.append(scope, auditLine(event, GATEWAY_ACTOR, now()));
+        caps.forget(series, capped);
+        purged += 1;
+      } catch (error) {
+        // This answer is right all the same; the next one that shows the cap tries again.
+        logger.error({ err: error, ...scope }, 'days cut from a capped answer could not be purged');
+      }
     }
     // What was fetched for it is newer than these purges; than any other it is not.
-    const own = purges.seq === before + ranges.length;
+    const own = purges.seq === before + purged;
     return (part) =>
       own && part.header.seq === before ? { ...part, header: { ...part.header, seq: purges.seq } } : part;
   }

@@ -1,5 +1,6 @@
 /** Days cut from an answer that turned out to be capped stayed in use, and the audit cut capped answers itself. */
 import { expect, it } from 'vitest';
+import { StoreUnavailable } from '../../src/store/port.js';
 import { reportIn, withGateway } from '../support/start-gateway.js';
 
 const query = (dateFrom: string, dateTo: string) =>
@@ -25,6 +26,34 @@ it('days of the first capped answer go when the second one shows the cap', async
   });
   expect(rowsOf(data)).toBe(rowsOf(truth));
   expect(rowsOf(truth)).toBeGreaterThan(50);
+});
+
+it('a store that is away while the cap shows fails nobody, and the days go when it shows again', async () => {
+  let away = false;
+  const gateway = await withGateway({
+    switches: { rowCap: 500 },
+    wrapStore: (store) => ({
+      ...store,
+      registry: {
+        ...store.registry,
+        commit: (change) =>
+          away ? Promise.reject(new StoreUnavailable('away')) : store.registry.commit(change),
+      },
+    }),
+  });
+  const key = await gateway.addTeam();
+  await gateway.report(key, query('2025-10-01', '2026-09-30'));
+  await gateway.services.settled();
+  away = true;
+  expect((await gateway.report(key, query('2025-08-01', '2026-08-05'))).status).toBe(200);
+  away = false;
+  await gateway.services.settled();
+  expect((await gateway.report(key, query('2025-08-01', '2026-08-06'))).status).toBe(200);
+  await gateway.services.settled();
+  const late = { dateFrom: '2026-08-18', dateTo: '2026-09-30' };
+  const { data } = reportIn(await gateway.report(key, query(late.dateFrom, late.dateTo)));
+  const truth = gateway.simulator.truth({ advertiserId: 1, byDate: true, byCampaign: true, ...late });
+  expect(rowsOf(data)).toBe(rowsOf(truth));
 });
 
 it('an audit whose answer is capped changes nothing', async () => {
