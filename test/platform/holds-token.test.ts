@@ -37,6 +37,10 @@ describe('holdsToken', () => {
     );
   });
 
+  it('finds a token whose slash and backslash are escaped each in its own way', () => {
+    expect(holdsToken(Buffer.from('"=\\/1~\\\\-+/"'), '=/1~\\-+/')).toBe(true);
+  });
+
   it('finds it in a URL, and as it is in what is no JSON', () => {
     expect(holdsToken(Buffer.from('https://x/?t=12%7Cabcdefgh'), '12|abcdefgh')).toBe(true);
     expect(holdsToken(Buffer.from('a,12|abcdefgh\r\n'), '12|abcdefgh')).toBe(true);
