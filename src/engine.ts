@@ -116,6 +116,7 @@ export function createEngine(options: EngineOptions): Engine {
     rules,
     plan,
     negativeMs,
+    callMs: timeoutMs,
     background: background.add,
   });
   const audit = createAuditor({

@@ -1,6 +1,9 @@
 /**
  * Who fetches what: within this process by promises, between replicas by leases on single keys. A key is claimed
  * only for the time of one platform call; whoever wants it meanwhile waits for that call and no other.
+ *
+ * A claim ends by itself: one that is granted when its call was given up is let go at once, and none is renewed for
+ * longer than its call may take, whatever becomes of the code that took it.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -12,6 +15,16 @@ const RENEW_MS = 1000;
 /** How often a key that another replica holds is looked at, when its message is lost. */
 const POLL_MS = 200;
 const CHANNEL = 'released';
+/** How long a claim may outlive the time of its call: the answer is kept meanwhile. */
+const GRACE_MS = 5000;
+
+/** Until when a claim is wanted. */
+export interface ClaimDeadline {
+  /** Aborted when nobody wants it any more. */
+  readonly signal: AbortSignal;
+  /** Milliseconds that its call may take from now on. */
+  leftMs(): number;
+}
 
 export interface Claim<T> {
   /** Keys this caller is to fetch. */
@@ -21,14 +34,19 @@ export interface Claim<T> {
   readonly others: readonly string[];
   /** Gives some of `mine` back unfetched. */
   drop(keys: readonly string[]): Promise<void>;
+  /** Another call is made under it, which may take so many milliseconds from now on. */
+  prolong(leftMs: number): void;
   /** Ends the claim: those who wait in this process get what was brought, others are told to look. */
   succeed(brought: T): Promise<void>;
   fail(error: unknown): Promise<void>;
 }
 
 export interface Claims<T> {
-  /** @param epoch the newest purge known: whoever asks after one does not wait for what was asked for before it */
-  take(keys: readonly string[], epoch: number): Promise<Claim<T>>;
+  /**
+   * @param epoch the newest purge known: whoever asks after one does not wait for what was asked for before it
+   * @throws the reason of the signal when it was aborted meanwhile: then nothing is held
+   */
+  take(keys: readonly string[], epoch: number, deadline: ClaimDeadline): Promise<Claim<T>>;
   /** Whether calls of this process have all of these keys under way. */
   areUnderWay(keys: readonly string[], epoch: number): boolean;
   /**
@@ -60,31 +78,68 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
     for (const key of message.split(' ')) for (const wake of wakers.get(key) ?? []) wake();
   });
 
-  async function take(keys: readonly string[], epoch: number): Promise<Claim<T>> {
+  async function take(
+    keys: readonly string[],
+    epoch: number,
+    { signal, leftMs }: ClaimDeadline,
+  ): Promise<Claim<T>> {
     const nameOf = (key: string) => claimName(key, epoch);
     const local = keys.filter((key) => underWay.has(nameOf(key)));
     const free = keys.filter((key) => !underWay.has(nameOf(key)));
     // Entered before the leases are asked for: a second asker in this process must not ask for them too.
     for (const key of free) underWay.set(nameOf(key), createPending());
     const held = await claimAll(free.map(nameOf));
+    const granted = free.filter((_, index) => held[index]);
     const foreign = free.filter((_, index) => !held[index]);
-    const mine = new Set(free.filter((_, index) => held[index]));
     settle(foreign.map(nameOf), (pending) => pending.resolve(null));
-    const renewal = mine.size > 0 ? setInterval(() => void renew([...mine].map(nameOf)), RENEW_MS) : null;
-    renewal?.unref();
+    if (signal.aborted) {
+      // Whoever asked has given up, and will not end it.
+      settle(granted.map(nameOf), (pending) => pending.resolve(null));
+      await letGo(granted.map(nameOf));
+      throw signal.reason;
+    }
+    return hold(granted, [...local, ...foreign], epoch, leftMs());
+  }
 
-    async function end(keysOver: readonly string[], tell: (pending: Pending<T>) => void): Promise<void> {
-      for (const key of keysOver) mine.delete(key);
-      if (mine.size === 0 && renewal !== null) clearInterval(renewal);
-      const names = keysOver.map(nameOf);
+  function hold(
+    granted: readonly string[],
+    others: readonly string[],
+    epoch: number,
+    leftMs: number,
+  ): Claim<T> {
+    const nameOf = (key: string) => claimName(key, epoch);
+    const mine = new Set(granted);
+    const renewal = setInterval(() => void renew([...mine].map(nameOf)), RENEW_MS).unref();
+    let life = setTimeout(expire, leftMs + GRACE_MS).unref();
+
+    function stop(): void {
+      clearInterval(renewal);
+      clearTimeout(life);
+    }
+
+    function expire(): void {
+      logger.warn({ keys: mine.size }, 'a fetch lock outlived its call; it is let go');
+      void end([...mine], (pending) => pending.resolve(null));
+    }
+
+    /** What was let go of before may be somebody else's by now. */
+    async function end(keys: readonly string[], tell: (pending: Pending<T>) => void): Promise<void> {
+      const names = keys.filter((key) => mine.delete(key)).map(nameOf);
+      if (mine.size === 0) stop();
       settle(names, tell);
       await letGo(names);
     }
+    if (mine.size === 0) stop();
     return {
       epoch,
-      mine: [...mine],
-      others: [...local, ...foreign],
+      mine: granted,
+      others,
       drop: (dropped) => end(dropped, (pending) => pending.resolve(null)),
+      prolong(forMs) {
+        if (mine.size === 0) return;
+        clearTimeout(life);
+        life = setTimeout(expire, forMs + GRACE_MS).unref();
+      },
       succeed: (brought) => end([...mine], (pending) => pending.resolve(brought)),
       fail: (error) => end([...mine], (pending) => pending.reject(error)),
     };

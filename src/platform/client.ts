@@ -11,7 +11,7 @@ import type { Clock } from '../clock.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import { buildRequest } from './build-request.js';
 import type { Circuit } from './circuit.js';
-import { startDeadline, within } from './deadline.js';
+import { type Deadline, startDeadline, within } from './deadline.js';
 import { asFailure, type Failure, outcomeOf } from './failure.js';
 import { type Headers, type InterpretRules, interpret, type Verdict } from './interpret.js';
 import type { Pace } from './pace.js';
@@ -40,13 +40,17 @@ export interface Asked {
   readonly body?: string | Buffer | Readable | null;
 }
 
+/** When a call's time is over, waiting and tries included. */
+export type CallDeadline = Pick<Deadline, 'signal' | 'leftMs'>;
+
 export interface Call {
   readonly method: string;
   /**
-   * What to ask. A function is called once, when it is the call's turn; when it gives null, nothing is left to be
-   * asked and the call ends without having been made.
+   * What to ask. A function is called once, when it is the call's turn, and told how long the call may still take;
+   * when it gives null, nothing is left to be asked and the call ends without having been made. What it is granted
+   * after the signal was aborted it has to give back itself: nobody waits for it any more.
    */
-  readonly request: Asked | (() => Promise<Asked | null>);
+  readonly request: Asked | ((deadline: CallDeadline) => Promise<Asked | null>);
   /** Sent beside the gateway's own, which they cannot replace. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Who the call is charged to. */
@@ -121,7 +125,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
 
   async function send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T | null> {
     const deadline = startDeadline(call.timeoutMs, call.signal);
-    const asked = onceAsked(call.request);
+    const asked = onceAsked(call.request, deadline);
     let [retries, newTokens] = [0, 0];
     try {
       for (;;) {
@@ -258,11 +262,11 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
 }
 
 /** A second try asks the same again: what was claimed for the first stays claimed. */
-function onceAsked(request: Call['request']): () => Promise<Asked | null> {
+function onceAsked(request: Call['request'], deadline: CallDeadline): () => Promise<Asked | null> {
   if (typeof request !== 'function') return () => Promise.resolve(request);
   let first: Promise<Asked | null> | null = null;
   return () => {
-    first ??= request();
+    first ??= request(deadline);
     return first;
   };
 }

@@ -1,5 +1,5 @@
 /** Stage: asks the platform for a report. */
-import type { CallReport, PlatformClient } from '../platform/client.js';
+import type { CallDeadline, CallReport, PlatformClient } from '../platform/client.js';
 import { single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
 import { buildPlatformCall } from '../report/platform-call.js';
@@ -10,9 +10,10 @@ export interface FetchAsk extends Omit<AskedReport, 'range' | 'startedAt' | 'seq
   readonly team: string;
   /**
    * Called when it is this call's turn: what to ask for, or null when nothing is left to be asked.
-   * Whoever waited in line may find that somebody else brought it meanwhile.
+   * Whoever waited in line may find that somebody else brought it meanwhile. Once the signal is aborted nobody waits
+   * for the choice any more: what it holds then it has to let go of itself.
    */
-  readonly choose: () => Promise<Range | null>;
+  readonly choose: (deadline: CallDeadline) => Promise<Range | null>;
   /** The newest purge known when the platform is asked. */
   readonly seq: () => number;
   readonly onTry?: (report: CallReport) => void;
@@ -39,8 +40,8 @@ export function createFetchReport(options: FetchOptions): FetchReport {
           'accept-encoding': 'gzip',
           ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
         },
-        request: async () => {
-          const chosen = await ask.choose();
+        request: async (deadline) => {
+          const chosen = await ask.choose(deadline);
           if (chosen === null) return null;
           range = chosen;
           asked = { startedAt: options.now(), seq: ask.seq() };

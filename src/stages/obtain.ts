@@ -6,7 +6,7 @@ import type { Claim, Claims } from '../cache/claims.js';
 import type { Purges } from '../cache/purges.js';
 import type { CacheTier, TierWrite } from '../cache/tier.js';
 import { GatewayError } from '../errors.js';
-import type { CallReport } from '../platform/client.js';
+import type { CallDeadline, CallReport } from '../platform/client.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, isoDay } from '../report/days.js';
 import { type FreshnessRules, freshForMs } from '../report/freshness.js';
@@ -58,6 +58,8 @@ export interface ObtainOptions {
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
   readonly negativeMs: number;
+  /** Longest time one call takes, waiting included. */
+  readonly callMs: number;
   /** Keeps work that outlives its request, so that a graceful stop can wait for it. */
   readonly background: (work: Promise<unknown>) => void;
 }
@@ -79,9 +81,12 @@ export function createObtain(options: ObtainOptions): Obtain {
     // Whoever only waits needs no turn of the platform's, and must not wait for one.
     if (claims.areUnderWay(wanted.others, wanted.epoch)) return await follow(wanted, errand);
     try {
-      const fetched = await fetchOnce(errand, () => choose(turn, errand, units, range));
+      const fetched = await fetchOnce(errand, (deadline) => choose(turn, errand, units, range, deadline));
       if (fetched === null) return await settleForOthers(turn, errand);
-      const answer = await fetchUncapped(errand, fetched, (half) => fetchOnce(errand, async () => half));
+      const answer = await fetchUncapped(errand, fetched, (half) => {
+        turn.claim?.prolong(options.callMs);
+        return fetchOnce(errand, async () => half);
+      });
       return await keep(turn, errand, answer);
     } catch (error) {
       // What one team has used up is nothing to others who wait for its call: they may make it themselves.
@@ -97,10 +102,12 @@ export function createObtain(options: ObtainOptions): Obtain {
     errand: Errand,
     units: readonly Unit[],
     range: Range,
+    deadline: CallDeadline,
   ): Promise<Range | null> {
     const claim = await claims.take(
       units.map((unit) => unit.claim),
       purges.seq,
+      deadline,
     );
     turn.claim = claim;
     const held = new Set(claim.mine);
@@ -142,7 +149,10 @@ export function createObtain(options: ObtainOptions): Obtain {
     return { pieces: new Map(), stored: false, keep: true, ...haul, by: 'other' };
   }
 
-  function fetchOnce(errand: Errand, chooseRange: () => Promise<Range | null>): Promise<Fetched | null> {
+  function fetchOnce(
+    errand: Errand,
+    chooseRange: (deadline: CallDeadline) => Promise<Range | null>,
+  ): Promise<Fetched | null> {
     const { report, series, known, team, mode } = errand;
     return fetchReport({
       report,

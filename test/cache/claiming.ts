@@ -9,6 +9,8 @@ export const [ONE, TWO, THREE, FOUR] = DAYS;
 export const EPOCH = 0;
 /** Of a wait that nothing ends. */
 export const never = () => new AbortController().signal;
+/** Time enough for any call. */
+export const LONG = { signal: never(), leftMs: () => 600_000 };
 /** What has become of a promise so far. */
 export const state = (promise: Promise<unknown>) => {
   const seen = { is: 'waiting' };

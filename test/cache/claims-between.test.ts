@@ -5,7 +5,7 @@ import { openStore, withControl } from '../store/redis/open-store.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { openEmbedded, withoutBus } from '../support/shared-registry.js';
 import { createTestClock, type TestClock } from '../support/test-clock.js';
-import { EPOCH, never, ONE, processOn, settled, state, TWO } from './claiming.js';
+import { EPOCH, LONG, never, ONE, processOn, settled, state, TWO } from './claiming.js';
 
 let redis: RedisServer;
 beforeAll(async () => {
@@ -45,10 +45,10 @@ describe.each(Object.entries(PAIRS))('between two processes on %s', (kind, open)
     ];
     const keys = Array.from({ length: 40 }, (_, index) => `{many}:${kind}:${index}`);
     const claims = await Promise.all([
-      one.take(keys.slice(0, 30), EPOCH),
-      two.take(keys.slice(10), EPOCH),
-      one.take(keys, EPOCH),
-      two.take(keys, EPOCH),
+      one.take(keys.slice(0, 30), EPOCH, LONG),
+      two.take(keys.slice(10), EPOCH, LONG),
+      one.take(keys, EPOCH, LONG),
+      two.take(keys, EPOCH, LONG),
     ]);
     expect(claims.flatMap(({ mine }) => mine).sort()).toEqual([...keys].sort());
     for (const { mine, others } of claims) expect(mine.filter((key) => others.includes(key))).toEqual([]);
@@ -60,15 +60,15 @@ describe.each(Object.entries(PAIRS))('between two processes on %s', (kind, open)
       Claims<string>,
     ];
     const [first, second] = fresh();
-    const holder = await here.take([first, second], EPOCH);
-    const waiter = await there.take([first], EPOCH);
+    const holder = await here.take([first, second], EPOCH, LONG);
+    const waiter = await there.take([first], EPOCH, LONG);
     expect([waiter.mine, waiter.others]).toEqual([[], [first]]);
     if (end === 'succeed') await holder.succeed('it');
     if (end === 'fail') await holder.fail(new Error('refused'));
     if (end === 'drop') await holder.drop([first]);
     // What was brought is in the store, a failure is the other's own: the waiter looks, and may take over.
     expect(await there.wait(waiter, never())).toBeNull();
-    const next = await there.take([first, second], EPOCH);
+    const next = await there.take([first, second], EPOCH, LONG);
     expect(next.mine).toEqual(end === 'drop' ? [first] : [first, second]);
   });
 
@@ -78,9 +78,9 @@ describe.each(Object.entries(PAIRS))('between two processes on %s', (kind, open)
       Claims<string>,
     ];
     const [key] = fresh();
-    await here.take([key], 1);
-    expect((await there.take([key], 1)).mine).toEqual([]);
-    expect((await there.take([key], 2)).mine).toEqual([key]);
+    await here.take([key], 1, LONG);
+    expect((await there.take([key], 1, LONG)).mine).toEqual([]);
+    expect((await there.take([key], 2, LONG)).mine).toEqual([key]);
   });
 
   it('keeps for the next one in this process what it takes up the moment it is free', async () => {
@@ -90,13 +90,13 @@ describe.each(Object.entries(PAIRS))('between two processes on %s', (kind, open)
     ];
     const [key] = fresh();
     for (let round = 0; round < 20; round++) {
-      const holder = await here.take([key], EPOCH);
-      const waiter = await here.take([key], EPOCH);
-      const next = here.wait(waiter, never()).then(() => here.take([key], EPOCH));
+      const holder = await here.take([key], EPOCH, LONG);
+      const waiter = await here.take([key], EPOCH, LONG);
+      const next = here.wait(waiter, never()).then(() => here.take([key], EPOCH, LONG));
       const [, claim] = await Promise.all([holder.succeed('it'), next]);
       expect(claim.mine).toEqual([key]);
       // The release of the first must not have freed what the second holds.
-      expect((await there.take([key], EPOCH)).mine).toEqual([]);
+      expect((await there.take([key], EPOCH, LONG)).mine).toEqual([]);
       await claim.succeed('it');
     }
   });
@@ -112,10 +112,10 @@ describe('a waiter for another process', () => {
   it('is woken by a message', async () => {
     const store = await openEmbedded();
     const [here, there] = [processOn(store), processOn(store)];
-    const holder = await here.take([ONE, TWO], EPOCH);
+    const holder = await here.take([ONE, TWO], EPOCH, LONG);
     holdTimers();
-    const one = state(there.wait(await there.take([ONE], EPOCH), never()));
-    const two = state(there.wait(await there.take([TWO], EPOCH), never()));
+    const one = state(there.wait(await there.take([ONE], EPOCH, LONG), never()));
+    const two = state(there.wait(await there.take([TWO], EPOCH, LONG), never()));
     await settled();
     expect([one.is, two.is]).toEqual(['waiting', 'waiting']);
     await holder.drop([ONE]);
@@ -129,9 +129,9 @@ describe('a waiter for another process', () => {
   it('looks by itself within a fifth of a second when the message is lost', async () => {
     const store = await openEmbedded();
     const [here, there] = [processOn(store), processOn(withoutBus(store))];
-    const holder = await here.take([ONE], EPOCH);
+    const holder = await here.take([ONE], EPOCH, LONG);
     holdTimers();
-    const one = state(there.wait(await there.take([ONE], EPOCH), never()));
+    const one = state(there.wait(await there.take([ONE], EPOCH, LONG), never()));
     await holder.succeed('it');
     await settled();
     expect(one.is).toBe('waiting');
@@ -141,16 +141,16 @@ describe('a waiter for another process', () => {
     vi.advanceTimersByTime(1);
     await settled();
     expect(one.is).toBe('got null');
-    expect((await there.take([ONE], EPOCH)).mine).toEqual([ONE]);
+    expect((await there.take([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
   });
 
   it('is not woken by a message about another key', async () => {
     const store = await openEmbedded();
     const [here, there] = [processOn(store), processOn(store)];
-    await here.take([ONE], EPOCH);
-    const other = await here.take(['{other}:1'], EPOCH);
+    await here.take([ONE], EPOCH, LONG);
+    const other = await here.take(['{other}:1'], EPOCH, LONG);
     holdTimers();
-    const one = state(there.wait(await there.take([ONE], EPOCH), never()));
+    const one = state(there.wait(await there.take([ONE], EPOCH, LONG), never()));
     await other.succeed('it');
     await settled();
     expect(one.is).toBe('waiting');
@@ -168,41 +168,41 @@ describe('a lease', () => {
   it('is renewed while its call lasts, however long', async () => {
     const clock = createTestClock();
     const [here, there] = await renewing(clock);
-    const holder = await here.take([ONE, TWO], EPOCH);
+    const holder = await here.take([ONE, TWO], EPOCH, LONG);
     for (let second = 0; second < 12; second++) {
       clock.advanceMonotonic(1000);
       await vi.advanceTimersByTimeAsync(1000);
-      expect((await there.take([ONE, TWO], EPOCH)).mine).toEqual([]);
+      expect((await there.take([ONE, TWO], EPOCH, LONG)).mine).toEqual([]);
     }
     await holder.succeed('it');
-    expect((await there.take([ONE], EPOCH)).mine).toEqual([ONE]);
+    expect((await there.take([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
   });
 
   it('is no longer renewed for keys that were dropped', async () => {
     const clock = createTestClock();
     const [here, there] = await renewing(clock);
-    const holder = await here.take([ONE, TWO], EPOCH);
+    const holder = await here.take([ONE, TWO], EPOCH, LONG);
     await holder.drop([ONE]);
-    const taker = await there.take([ONE], EPOCH);
+    const taker = await there.take([ONE], EPOCH, LONG);
     expect(taker.mine).toEqual([ONE]);
     await vi.advanceTimersByTimeAsync(1000);
     await taker.succeed('it');
-    expect((await there.take([ONE, TWO], EPOCH)).mine).toEqual([ONE]);
+    expect((await there.take([ONE, TWO], EPOCH, LONG)).mine).toEqual([ONE]);
   });
 
   it('lapses 4 s after its holder was last heard of', async () => {
     const clock = createTestClock();
     const [here, there] = await renewing(clock);
-    await here.take([ONE], EPOCH);
+    await here.take([ONE], EPOCH, LONG);
     clock.advanceMonotonic(3999);
-    expect((await there.take([ONE], EPOCH)).mine).toEqual([]);
+    expect((await there.take([ONE], EPOCH, LONG)).mine).toEqual([]);
     clock.advanceMonotonic(1);
-    expect((await there.take([ONE], EPOCH)).mine).toEqual([ONE]);
+    expect((await there.take([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
   });
 
   it('is extended in Redis, and let go of there when the call is over', async () => {
     const claims = processOn(await openRedis());
-    const claim = await claims.take(['{renewed}:1'], EPOCH);
+    const claim = await claims.take(['{renewed}:1'], EPOCH, LONG);
     await withControl(redis.url, async (control) => {
       const [key] = await control.keys('*{renewed}*');
       expect(await control.pttl(key as string)).toBeGreaterThan(3000);

@@ -1,0 +1,55 @@
+/**
+ * The time of a call was over while the store still granted its fetch lock. Nobody ended the lock, it was renewed for
+ * ever, and the report was 504 on every replica until a restart.
+ */
+import { expect, it } from 'vitest';
+import type { Store } from '../../src/store/port.js';
+import { sends, startRawPlatform } from '../support/raw-platform.js';
+import { openEmbedded } from '../support/shared-registry.js';
+import { gatewayAt, outcomeOf, reportIn } from '../support/start-gateway.js';
+import { createTestClock } from '../support/test-clock.js';
+
+const QUERY = 'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-07';
+const TIGHT = { platform: { timeoutMs: 2000, maxConcurrent: 1, retry: { attempts: 0 } } };
+
+/** Grants leases as the store does, but tells of it only when the gate opens. */
+function withLateLeases(gate: Promise<void>) {
+  const late = { claims: 0, granted: 0 };
+  const wrapStore = (store: Store): Store => ({
+    ...store,
+    leases: {
+      renew: store.leases.renew.bind(store.leases),
+      release: store.leases.release.bind(store.leases),
+      async claim(...args) {
+        late.claims += 1;
+        const held = await store.leases.claim(...args);
+        await gate;
+        late.granted += 1;
+        return held;
+      },
+    },
+  });
+  return { late, wrapStore };
+}
+
+it('a lock that is granted after the call was given up is let go: the report is there for who asks next', async () => {
+  const platform = await startRawPlatform(sends('{"data":[{"impressions":7}]}'));
+  const clock = createTestClock();
+  const sharedStore = await openEmbedded(clock);
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { late, wrapStore } = withLateLeases(gate);
+  const hasty = await gatewayAt(platform, { clock, sharedStore, wrapStore, config: TIGHT });
+  const other = await gatewayAt(platform, { clock, sharedStore, config: TIGHT });
+  const key = await hasty.addTeam();
+  await other.services.registry.refresh();
+  const given = await hasty.report(key, QUERY);
+  expect([outcomeOf(given), late.claims, platform.requests.length]).toEqual(['504 upstream_timeout', 1, 0]);
+  open();
+  await expect.poll(() => late.granted).toBe(1);
+  expect(reportIn(await other.report(key, QUERY)).data).toEqual([{ impressions: 7 }]);
+  expect(reportIn(await hasty.report(key, QUERY)).data).toEqual([{ impressions: 7 }]);
+  expect(platform.requests).toHaveLength(1);
+});
