@@ -19,7 +19,7 @@ import { createAgent } from './platform/agent.js';
 import { type Budget, createBudget } from './platform/budget.js';
 import { type Circuit, createCircuit } from './platform/circuit.js';
 import { createPlatformClient, type PlatformClient } from './platform/client.js';
-import { createPace } from './platform/pace.js';
+import { createPace, type Pace } from './platform/pace.js';
 import { createPause, type Pause } from './platform/pause.js';
 import { openRegistry, type Registry } from './registry/mirror.js';
 import { migrateRegistry } from './registry/schema.js';
@@ -63,6 +63,7 @@ export interface Services
   readonly limits: Limits;
   readonly budget: Budget;
   readonly pause: Pause;
+  readonly pace: Pace;
   readonly circuit: Circuit;
   readonly metrics: Metrics;
   readonly engine: Engine;
@@ -111,7 +112,10 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const usage = createUsage({ tallies: store.tallies, clock, logger });
   const limits = createLimits({ store, clock, logger, teamOf: directory.team });
   const { maxConcurrent, maxQueued, weights, circuit: breaks } = config.platform;
-  const pace = createPace(clock, () => limits.replicas.count);
+  const maxPauseMs = config.platform.maxPauseSeconds * 1000;
+  // Half of a call's time: whatever rate the platform shows, a call that waits for it is made in time.
+  const maxPaceMs = Math.min(maxPauseMs, config.platform.timeoutMs / 2);
+  const pace = createPace(clock, () => limits.replicas.count, maxPaceMs);
   const turns = () => limits.replicas.share(maxConcurrent);
   const budget = createBudget({
     maxConcurrent: turns,
@@ -119,14 +123,14 @@ export async function createServices(options: ServicesOptions): Promise<Services
     weightOf: (team) => weights[team] ?? 1,
     paceMs: pace.waitMs,
   });
-  const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000 });
-  const pause = createPause(clock, config.platform.maxPauseSeconds * 1000, (untilMs) => {
+  const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
+  const pause = createPause(clock, maxPauseMs, (message) => {
     // A replica that does not hear of it is told by the platform itself.
-    store.bus.publish('pause', String(untilMs)).catch((error: unknown) => {
+    store.bus.publish('pause', message).catch((error: unknown) => {
       logger.debug({ err: error }, 'the other replicas could not be told of a pause');
     });
   });
-  store.bus.subscribe('pause', (message) => pause.hear(Number(message)));
+  store.bus.subscribe('pause', pause.hear);
   const l1 = createL1<Finished>(config.cache.l1MaxBytes);
   const metrics = createMetrics({
     token: outlook,
@@ -134,6 +138,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     l1: () => l1,
     budget: () => budget,
     pauseMs: () => pause.leftMs(),
+    paceMs: () => pace.waitMs(),
     circuitOpen: () => circuit.isOpen,
     replicas: () => limits.replicas.count,
   });
@@ -209,6 +214,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     limits,
     budget,
     pause,
+    pace,
     circuit,
     metrics,
     engine,

@@ -1,6 +1,7 @@
 /** The state of the gateway at a glance. */
 import type { FastifyInstance } from 'fastify';
 import type { Outlook } from '../credential/outlook.js';
+import type { PaceStatus } from '../platform/pace.js';
 import type { Registry } from '../registry/mirror.js';
 import type { Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
@@ -13,11 +14,13 @@ export interface StatusOptions {
   readonly limits: { readonly replicas: { readonly count: number } };
   readonly l1: { readonly bytes: number; readonly entries: number };
   readonly budget: { readonly running: number; readonly queued: number };
+  readonly pause: { leftMs(): number };
+  readonly pace: { status(): PaceStatus | null };
 }
 
 export function registerStatus(
   app: FastifyInstance,
-  { store, registry, outlook, limits, l1, budget }: StatusOptions,
+  { store, registry, outlook, limits, l1, budget, pause, pace }: StatusOptions,
   readiness: () => Readiness,
 ): void {
   app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
@@ -36,7 +39,25 @@ export function registerStatus(
       },
       credential: outlook(),
       cache: { l1Bytes: l1.bytes, l1Entries: l1.entries },
-      platform: { state: state.platform, callsRunning: budget.running, callsQueued: budget.queued },
+      platform: {
+        state: state.platform,
+        callsRunning: budget.running,
+        callsQueued: budget.queued,
+        pauseSeconds: Math.ceil(pause.leftMs() / 1000),
+        pace: paceOf(pace.status()),
+      },
     };
   });
+}
+
+/** The rate that the platform shows; null while it shows none. */
+function paceOf(shown: PaceStatus | null) {
+  if (shown === null) return null;
+  const { limit, remaining, resetInMs, waitMs } = shown;
+  return {
+    limit,
+    remaining,
+    resetInSeconds: Math.ceil(resetInMs / 1000),
+    nextCallInSeconds: Math.ceil(waitMs / 1000),
+  };
 }

@@ -67,7 +67,7 @@ interface Hand {
   /** Permits drawn and not used. */
   held: number;
   /** What the bucket said last, and when. */
-  said: { readonly left: number; readonly nextAtMs: number; readonly atMs: number } | null;
+  said: { readonly left: number; readonly nextInMs: number; readonly atMs: number } | null;
   /** When an empty bucket may be asked again; 0: now. */
   askAtMs: number;
   /** This replica's own part, while the store is away. */
@@ -110,7 +110,7 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
       while (hand.held < 1) {
         const nowMs = clock.now();
         const waits = hand.said !== null && nowMs >= hand.said.atMs && nowMs < hand.askAtMs;
-        if (waits) return Math.max(1, (hand.said?.nextAtMs ?? 0) - nowMs);
+        if (waits) return Math.max(1, nextIn(hand.said, nowMs));
         hand.drawing ??= draw(hand, bucket).finally(() => {
           hand.drawing = null;
         });
@@ -134,7 +134,7 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
   }
 
   function hear(hand: Hand, { left, nextInMs }: QuotaGrant, nowMs: number): void {
-    hand.said = { left, nextAtMs: nowMs + nextInMs, atMs: nowMs };
+    hand.said = { left, nextInMs, atMs: nowMs };
   }
 
   async function ask(hand: Hand, bucket: Bucket, want: number, nowMs: number): Promise<QuotaGrant> {
@@ -202,9 +202,14 @@ function bucketLeft(hand: Hand, { capacity, refillPerMs }: Bucket, nowMs: number
   return Math.min(capacity, left + Math.max(0, nowMs - atMs) * refillPerMs);
 }
 
+/** A clock that was set back since then makes nobody wait longer. */
+function nextIn(said: Hand['said'], nowMs: number): number {
+  return said === null ? 0 : said.nextInMs - Math.max(0, nowMs - said.atMs);
+}
+
 function lookAt(hand: Hand | undefined, bucket: Bucket, nowMs: number): Standing {
   if (hand === undefined || hand.said === null)
     return { left: bucket.capacity, nextInMs: Number.POSITIVE_INFINITY };
   const left = Math.min(bucket.capacity, Math.floor(bucketLeft(hand, bucket, nowMs)) + hand.held);
-  return { left, nextInMs: Math.max(0, hand.said.nextAtMs - nowMs) };
+  return { left, nextInMs: Math.max(0, nextIn(hand.said, nowMs)) };
 }

@@ -53,7 +53,7 @@ export function createBudget(options: BudgetOptions): Budget {
   let time = 0;
   let arrivals = 0;
   let [running, queued] = [0, 0];
-  let alarm: NodeJS.Timeout | null = null;
+  let alarm: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
 
   function lineOf(team: string): Line {
     const line = lines.get(team) ?? { waiters: new Set(), tag: time, since: 0 };
@@ -91,12 +91,16 @@ export function createBudget(options: BudgetOptions): Budget {
     }
   }
 
+  /** What the platform showed since may have brought the next start nearer. */
   function wakeIn(ms: number): void {
-    if (alarm !== null) return;
-    alarm = setTimeout(() => {
+    const atMs = performance.now() + ms;
+    if (alarm !== null && alarm.atMs <= atMs) return;
+    if (alarm !== null) clearTimeout(alarm.timer);
+    const timer = setTimeout(() => {
       alarm = null;
       startNext();
     }, ms).unref();
+    alarm = { timer, atMs };
   }
 
   function first(): [string, Line] {

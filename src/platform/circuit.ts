@@ -4,7 +4,8 @@
  * Only what says that the platform itself is ill counts: a 5xx or 408, a broken connection, a time-out. Each replica
  * judges for itself. Real time, never the movable clock.
  */
-import { BrokenCircuitError, CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
+import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
+import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 
 export interface Circuit {
@@ -27,6 +28,7 @@ export interface CircuitOptions {
   readonly failures: number;
   /** How long the platform is left alone. */
   readonly openMs: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 /** Carries what the caller of `run` thinks of an error to the breaker's own filter. */
@@ -39,31 +41,37 @@ class Judged extends Error {
   }
 }
 
-export function createCircuit({ failures, openMs }: CircuitOptions): Circuit {
+/** The library waits by the machine's clock, which may be set back an hour. So it is told not to wait: `check` does. */
+const NO_WAIT_MS = Number.NEGATIVE_INFINITY;
+
+export function createCircuit({ failures, openMs, clock }: CircuitOptions): Circuit {
   const policy = circuitBreaker(
     // A try that tells nothing, such as one whose caller has gone, does not show that the platform is back.
     handleWhen((error) => (error as Judged).isFailure || policy.state === CircuitState.HalfOpen),
-    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: openMs },
+    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: NO_WAIT_MS },
   );
   let opensAgainAt = 0;
   policy.onBreak(() => {
-    opensAgainAt = Date.now() + openMs;
+    opensAgainAt = clock.monotonicMs() + openMs;
   });
   const isOpen = () => policy.state !== CircuitState.Closed;
-  const leftMs = () => (isOpen() ? Math.max(0, opensAgainAt - Date.now()) : 0);
+  const leftMs = () => (isOpen() ? Math.max(0, opensAgainAt - clock.monotonicMs()) : 0);
 
   const refusal = () =>
     new GatewayError('upstream_circuit_open', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
 
+  const check = () => {
+    if (policy.state === CircuitState.HalfOpen || leftMs() > 0) throw refusal();
+  };
+
   return {
-    check() {
-      if (policy.state === CircuitState.HalfOpen || leftMs() > 0) throw refusal();
-    },
+    check,
     leftMs,
     get isOpen() {
       return isOpen();
     },
     async run(call, isFailure) {
+      check();
       try {
         return await policy.execute(() =>
           call().catch((error: unknown) => {
@@ -71,7 +79,6 @@ export function createCircuit({ failures, openMs }: CircuitOptions): Circuit {
           }),
         );
       } catch (error) {
-        if (error instanceof BrokenCircuitError) throw refusal();
         throw error instanceof Judged ? error.thrown : error;
       }
     },

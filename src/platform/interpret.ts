@@ -33,7 +33,7 @@ export function interpret(status: number, headers: Headers, rules: InterpretRule
   if ((status >= 200 && status < 300) || status === 304) return { kind: 'answer' };
   if (status === 401) return { kind: 'credential-refused' };
   if (status >= 300 && status < 400) return redirect(status, single(headers.location), rules);
-  const retryAfterMs = parseRetryAfter(single(headers['retry-after']), nowMs);
+  const retryAfterMs = parseRetryAfter(single(headers['retry-after']), nowMs, headers);
   if (status === 429) return { kind: 'rate-limited', retryAfterMs };
   if (status === 408) {
     return {
@@ -76,13 +76,32 @@ export function single(value: string | string[] | undefined): string | undefined
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Seconds or an HTTP date (RFC 9110, section 10.2.3). @returns milliseconds, or null for neither */
-export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
+/**
+ * Seconds or an HTTP date (RFC 9110, section 10.2.3).
+ * @param headers of the answer, whose `date` tells the platform's clock
+ * @returns milliseconds, or null for neither
+ */
+export function parseRetryAfter(
+  value: string | undefined,
+  nowMs: number,
+  headers: Headers = {},
+): number | null {
   if (value === undefined) return null;
   const text = value.trim();
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
   const date = parseHttpDate(text);
-  return date === null ? null : Math.max(0, date - nowMs);
+  return date === null ? null : untilTime(date, headers, nowMs);
+}
+
+/**
+ * How long it is until a time that the platform tells: by this machine's clock or by the platform's, for either may be
+ * wrong; the sooner one that is still to come.
+ * @returns milliseconds; 0 when it is over by both
+ */
+export function untilTime(timeMs: number, headers: Headers, nowMs: number): number {
+  const platformMs = parseHttpDate(single(headers.date)?.trim() ?? '') ?? nowMs;
+  const waits = [timeMs - nowMs, timeMs - platformMs].filter((wait) => wait > 0);
+  return waits.length === 0 ? 0 : Math.min(...waits);
 }
 
 /** The three forms of RFC 9110, section 5.6.7; `Date.parse` would take almost anything, `-5` too. */

@@ -7,8 +7,11 @@ export interface Pause {
   check(): void;
   /** @param retryAfterMs what the platform asked for; null when it did not say */
   open(retryAfterMs: number | null): void;
-  /** Another replica was told to wait. @param untilMs by the wall clock */
-  hear(untilMs: number): void;
+  /**
+   * Another replica was told to wait.
+   * @param message as it told; what cannot be read is left alone
+   */
+  hear(message: string): void;
   /** The error of the present pause. */
   error(): GatewayError;
   /** Milliseconds left; 0 when there is none. */
@@ -18,13 +21,21 @@ export interface Pause {
 /** When the platform limits without saying for how long. */
 const UNSAID_MS = 10_000;
 
+/** A number above this is an end by the wall clock, as replicas of the first versions tell it. */
+const WALL_ABOVE_MS = 1e12;
+
 /**
  * @param maxMs longest wait that is believed
- * @param tell told the end of each pause that the platform asks for, by the wall clock
+ * @param tell Told what is left of each pause that the platform asks for, in milliseconds: clocks of replicas may
+ *   differ, and be set, so nobody's clock is part of it.
  */
-export function createPause(clock: Clock, maxMs: number, tell: (untilMs: number) => void = () => {}): Pause {
-  let untilMs = 0;
-  const leftMs = () => Math.max(0, untilMs - clock.now());
+export function createPause(clock: Clock, maxMs: number, tell: (message: string) => void = () => {}): Pause {
+  /** By the clock that never jumps. */
+  let untilMs = Number.NEGATIVE_INFINITY;
+  const leftMs = () => Math.max(0, untilMs - clock.monotonicMs());
+  const extend = (ms: number) => {
+    untilMs = Math.max(untilMs, clock.monotonicMs() + Math.min(ms, maxMs));
+  };
   const error = () =>
     new GatewayError('upstream_rate_limited', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
   return {
@@ -34,12 +45,13 @@ export function createPause(clock: Clock, maxMs: number, tell: (untilMs: number)
       if (leftMs() > 0) throw error();
     },
     open(retryAfterMs) {
-      const wait = Math.min(retryAfterMs ?? UNSAID_MS, maxMs);
-      untilMs = Math.max(untilMs, clock.now() + wait);
-      tell(untilMs);
+      extend(retryAfterMs ?? UNSAID_MS);
+      tell(String(leftMs()));
     },
-    hear(toldMs) {
-      if (Number.isFinite(toldMs)) untilMs = Math.max(untilMs, Math.min(toldMs, clock.now() + maxMs));
+    hear(message) {
+      if (!/^\d{1,16}(\.\d+)?$/.test(message)) return;
+      const told = Number(message);
+      extend(told > WALL_ABOVE_MS ? told - clock.now() : told);
     },
   };
 }

@@ -180,7 +180,11 @@ export interface QuotaTake {
   readonly capacity: number;
   /** Permits that come back, 0 or more, fractions allowed; 0: none ever, as in a daily share. */
   readonly refillPerMs: number;
-  /** The caller's time. It never goes back in a bucket: with an older one than a call before had, nothing refills. */
+  /**
+   * The caller's time. With an older one than a call before had, nothing refills; by up to {@link CLOCK_LEAD_MAX_MS} the
+   * bucket keeps the later time, for clocks of callers differ a little. Beyond it the clock of a call before was wrong,
+   * or has been set since: the bucket goes on from the caller's time.
+   */
   readonly nowMs: number;
   /** A bucket is full again so long after the last call that wanted any, in real time; at least 1 ms. */
   readonly ttlMs: number;
@@ -194,6 +198,9 @@ export interface QuotaGrant {
   /** Milliseconds from `nowMs` until there is one more than `left`; Infinity when there never will be. */
   readonly nextInMs: number;
 }
+
+/** How far ahead of a call's time a bucket may be. */
+export const CLOCK_LEAD_MAX_MS = 5000;
 
 /** Token buckets: lossy and quick. A new bucket is full. A number that is not as said here is a RangeError. */
 export interface Quotas {

@@ -1,4 +1,4 @@
-import type { QuotaGrant, QuotaTake } from './port.js';
+import { CLOCK_LEAD_MAX_MS, type QuotaGrant, type QuotaTake } from './port.js';
 
 /** What is kept of a bucket. What was used, not what is left: so the capacity may change. */
 export interface QuotaBucket {
@@ -33,6 +33,7 @@ function checkAmount(amount: number): void {
 /** The bucket as it is at the time of the call; null: a new one. */
 export function refilled(bucket: QuotaBucket | null, { refillPerMs, nowMs }: QuotaTake): QuotaBucket {
   if (bucket === null) return { used: 0, atMs: nowMs };
+  if (bucket.atMs - nowMs > CLOCK_LEAD_MAX_MS) return { used: bucket.used, atMs: nowMs };
   if (nowMs <= bucket.atMs) return bucket;
   return { used: Math.max(0, bucket.used - (nowMs - bucket.atMs) * refillPerMs), atMs: nowMs };
 }

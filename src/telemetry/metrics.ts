@@ -23,6 +23,7 @@ export interface Gauges {
   readonly l1: () => { readonly bytes: number; readonly entries: number };
   readonly budget: () => { readonly running: number; readonly queued: number };
   readonly pauseMs: () => number;
+  readonly paceMs: () => number;
   readonly circuitOpen: () => boolean;
   readonly replicas: () => number;
 }
@@ -130,6 +131,12 @@ export function createMetrics(gauges: Gauges): Metrics {
     'Time left of the pause the platform asked for.',
     'max',
     () => gauges.pauseMs() / 1000,
+  );
+  gauge(
+    'dsp_gateway_platform_pace_seconds',
+    'Time until the next call may start, by the rate the platform shows.',
+    'max',
+    () => gauges.paceMs() / 1000,
   );
   gauge(
     'dsp_gateway_platform_circuit_open',

@@ -161,6 +161,7 @@ describe('tables', () => {
       l1: () => ({ bytes: 0, entries: 0 }),
       budget: () => ({ running: 0, queued: 0 }),
       pauseMs: () => 0,
+      paceMs: () => 0,
       circuitOpen: () => false,
       replicas: () => 1,
     });

@@ -218,3 +218,23 @@ describe('while the store is away', () => {
     );
   });
 });
+
+describe('a clock that is set', () => {
+  it.each([-60 * MINUTE, 60 * MINUTE])(
+    'by %d ms keeps nobody waiting for longer than a permit takes',
+    async (ms) => {
+      const { clock, replicas } = createAllowanceRig(2);
+      const [one, other] = replicas as [Allowances, Allowances];
+      const bucket = perMinute(60);
+      await drain(one, bucket);
+      clock.advance(ms);
+      expect(one.look(bucket).nextInMs).toBeLessThanOrEqual(SECOND);
+      for (const replica of [one, other]) {
+        await drain(replica, bucket);
+        expect(await replica.take(bucket)).toBeLessThanOrEqual(SECOND);
+      }
+      clock.advance(SECOND);
+      expect(await one.take(bucket)).toBeNull();
+    },
+  );
+});

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Circuit, createCircuit } from '../../src/platform/circuit.js';
 
 const OPEN_MS = 10_000;
@@ -10,14 +10,12 @@ const fails = async () => {
   throw new Error('ill');
 };
 
-// The library reads the machine's clock.
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-const advance = (ms: number) => vi.setSystemTime(Date.now() + ms);
+/** Time stands still, and the machine's clock with it, until one of them is moved. */
+let monotonicMs = 0;
+const clock = { now: () => expect.unreachable(), monotonicMs: () => monotonicMs };
+const advance = (ms: number) => {
+  monotonicMs += ms;
+};
 
 async function fail(circuit: Circuit, times: number): Promise<void> {
   for (let call = 0; call < times; call++) await expect(circuit.run(fails, ill)).rejects.toThrow('ill');
@@ -30,6 +28,10 @@ const refused = (retryAfterS: number) =>
     options: expect.objectContaining({ retryAfterS }),
   });
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 describe('the circuit', () => {
   it('opens after so many failures in a row, and no others', async () => {
     await fc.assert(
@@ -39,7 +41,7 @@ describe('the circuit', () => {
           maxLength: 40,
         }),
         async (failures, script) => {
-          const circuit = createCircuit({ failures, openMs: OPEN_MS });
+          const circuit = createCircuit({ failures, openMs: OPEN_MS, clock });
           let row = 0;
           for (const step of script) {
             if (circuit.isOpen) break;
@@ -57,7 +59,7 @@ describe('the circuit', () => {
   });
 
   it('refuses calls while it is open, and says for how long', async () => {
-    const circuit = createCircuit({ failures: 3, openMs: OPEN_MS });
+    const circuit = createCircuit({ failures: 3, openMs: OPEN_MS, clock });
     circuit.check();
     expect(circuit.leftMs()).toBe(0);
     await fail(circuit, 3);
@@ -69,7 +71,7 @@ describe('the circuit', () => {
   });
 
   it('lets one call try, and closes when that succeeds', async () => {
-    const circuit = createCircuit({ failures: 1, openMs: OPEN_MS });
+    const circuit = createCircuit({ failures: 1, openMs: OPEN_MS, clock });
     await fail(circuit, 1);
     advance(OPEN_MS);
     circuit.check();
@@ -88,12 +90,26 @@ describe('the circuit', () => {
 
   it('opens again when the try fails, or tells nothing', async () => {
     for (const isFailure of [true, false]) {
-      const circuit = createCircuit({ failures: 1, openMs: OPEN_MS });
+      const circuit = createCircuit({ failures: 1, openMs: OPEN_MS, clock });
       await fail(circuit, 1);
       advance(OPEN_MS);
       await expect(circuit.run(fails, () => isFailure)).rejects.toThrow('ill');
       expect(circuit.check).toThrow(refused(10));
       advance(OPEN_MS);
+      expect(await circuit.run(fine, ill)).toBe('fine');
+      expect(circuit.isOpen).toBe(false);
+    }
+  });
+
+  it('is open for as long as it should be, wherever the machine sets its clock', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    for (const stepMs of [-3_600_000, 3_600_000]) {
+      const circuit = createCircuit({ failures: 1, openMs: OPEN_MS, clock });
+      await fail(circuit, 1);
+      vi.setSystemTime(Date.now() + stepMs);
+      expect(circuit.check).toThrow(refused(10));
+      advance(OPEN_MS);
+      circuit.check();
       expect(await circuit.run(fine, ill)).toBe('fine');
       expect(circuit.isOpen).toBe(false);
     }

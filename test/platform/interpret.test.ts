@@ -158,6 +158,18 @@ describe('retry-after', () => {
     expect(parseRetryAfter(value, NOW)).toBe(wanted);
   });
 
+  it.each([
+    ['an hour behind', NOW - 3_600_000],
+    ['an hour ahead', NOW + 3_600_000],
+    ['right', NOW],
+  ])("that is a date is read by the platform's clock where this machine's is %s", (_, nowMs) => {
+    const headers = {
+      date: new Date(NOW).toUTCString(),
+      'retry-after': new Date(NOW + 2000).toUTCString(),
+    };
+    expect(interpret(429, headers, RULES, nowMs)).toEqual({ kind: 'rate-limited', retryAfterMs: 2000 });
+  });
+
   it('is never negative, whatever it says', () => {
     fc.assert(
       fc.property(

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { createPace, type Pace } from '../../src/platform/pace.js';
 
 /** Time that stands still. */
-function open(replicas = 1) {
+function open(replicas = 1, maxWaitMs = 3_600_000) {
   let nowMs = 1_000_000;
   const startMs = Date.parse('2026-11-21T12:00:00Z');
   const clock = { now: () => startMs + nowMs, monotonicMs: () => nowMs };
-  const pace = createPace(clock, () => replicas);
+  const pace = createPace(clock, () => replicas, maxWaitMs);
   return {
     pace,
     clock,
@@ -50,11 +50,92 @@ describe('the pace of calls', () => {
 
   it.each<[string, (nowMs: number) => number]>([
     ['seconds', () => 30],
-    ['a time', (nowMs) => nowMs / 1000 + 30],
+    ['a time in seconds', (nowMs) => nowMs / 1000 + 30],
+    ['a time in milliseconds', (nowMs) => nowMs + 30_000],
   ])('reads a reset that is %s', (_, reset) => {
     const { pace, clock } = open();
     call(pace, shown(60, 10, reset(clock.now())));
     expect(pace.waitMs()).toBe(3000);
+  });
+
+  it.each([1, 1000])("reads a time, in units of %d a second, by the platform's own clock", (perSecond) => {
+    const { pace, clock } = open();
+    const platformMs = clock.now() + 3_600_000;
+    const reset = ((platformMs + 30_000) / 1000) * perSecond;
+    call(pace, { ...shown(60, 10, reset), date: new Date(platformMs).toUTCString() });
+    expect(pace.waitMs()).toBe(3000);
+  });
+
+  it('reads milliseconds where they are too many to be the seconds of a day', () => {
+    const { pace } = open();
+    call(pace, shown(60, 10, 100_000));
+    expect(pace.waitMs()).toBe(10_000);
+  });
+
+  it('reads milliseconds where they run as milliseconds do', () => {
+    const { pace, advance } = open();
+    call(pace, shown(60, 10, 50_000));
+    expect(pace.status()?.resetInMs).toBe(50_000_000);
+    advance(2000);
+    call(pace, shown(60, 10, 47_990));
+    expect(pace.status()?.resetInMs).toBe(47_990);
+    advance(47_990);
+    call(pace, shown(60, 10, 60_000));
+    expect(pace.status()?.resetInMs).toBe(60_000);
+  });
+
+  it('reads seconds where they run as seconds do', () => {
+    const { pace, advance } = open();
+    for (const reset of [50_000, 49_998, 49_996]) {
+      call(pace, shown(1000, 100, reset));
+      expect(pace.status()?.resetInMs).toBe(reset * 1000);
+      advance(2000);
+    }
+  });
+
+  it('spreads a day no further than a call can wait, and always leaves one call to find out', () => {
+    const { pace, advance, clock } = open(3, 15_000);
+    for (const reset of [40_000, clock.now() / 1000 + 40_000, clock.now() + 40_000_000]) {
+      call(pace, shown(1000, 200, reset));
+      expect(pace.waitMs()).toBe(15_000);
+      advance(15_000);
+      expect(pace.waitMs()).toBe(0);
+    }
+    call(pace, shown(60, 59));
+    expect(pace.waitMs()).toBe(0);
+  });
+
+  it('does not believe a window of more than a day', () => {
+    const { pace } = open();
+    call(pace, shown(60, 10, 900_000_000));
+    expect(pace.status()?.resetInMs).toBe(60_000);
+  });
+
+  it('is told while a window lasts', () => {
+    const { pace, advance } = open();
+    expect(pace.status()).toBeNull();
+    call(pace, shown(60, 10, 30));
+    expect(pace.status()).toEqual({ limit: 60, remaining: 10, resetInMs: 30_000, waitMs: 3000 });
+    advance(30_000);
+    expect(pace.status()).toBeNull();
+  });
+
+  it('never waits longer than it may, whatever the platform shows', () => {
+    const number = fc.oneof(fc.nat(200), fc.maxSafeNat());
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ limit: number, remaining: number, reset: number }), { minLength: 1 }),
+        fc.integer({ min: 1, max: 9 }),
+        (answers, replicas) => {
+          const { pace } = open(replicas, 15_000);
+          for (const { limit, remaining, reset } of answers) {
+            call(pace, shown(limit, remaining, reset));
+            expect(pace.waitMs()).toBeLessThanOrEqual(15_000);
+            expect(pace.status()?.resetInMs ?? 0).toBeLessThanOrEqual(86_400_000);
+          }
+        },
+      ),
+    );
   });
 
   it('takes the window for a minute that began when it was first seen, where no reset is shown', () => {

@@ -1,13 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPause } from '../../src/platform/pause.js';
-import { createTestClock } from '../support/test-clock.js';
 
 const MAX_MS = 900_000;
 
+/** Time that stands still, and a machine's clock that is set now and then. */
+function createStillClock() {
+  let [monotonicMs, wallMs] = [5000, Date.parse('2026-11-21T12:00:00Z')];
+  return {
+    now: () => wallMs,
+    monotonicMs: () => monotonicMs,
+    advance(ms: number) {
+      monotonicMs += ms;
+      wallMs += ms;
+    },
+    setBack(ms: number) {
+      wallMs -= ms;
+    },
+  };
+}
+
 describe('the pause after a 429', () => {
   it('lasts as long as the platform asked, and tells callers how long', () => {
-    const clock = createTestClock();
+    const clock = createStillClock();
     const pause = createPause(clock, MAX_MS);
     expect(pause.leftMs()).toBe(0);
     pause.check();
@@ -29,7 +44,7 @@ describe('the pause after a 429', () => {
   });
 
   it('is ten seconds when the platform does not say', () => {
-    const pause = createPause(createTestClock(), MAX_MS);
+    const pause = createPause(createStillClock(), MAX_MS);
     pause.open(null);
     expect(pause.leftMs()).toBe(10_000);
   });
@@ -37,7 +52,7 @@ describe('the pause after a 429', () => {
   it('is no longer than is believed, and a shorter one does not shorten it', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.nat(10 * MAX_MS)), { minLength: 1 }), (asked) => {
-        const pause = createPause(createTestClock(), MAX_MS);
+        const pause = createPause(createStillClock(), MAX_MS);
         for (const ms of asked) pause.open(ms);
         const longest = Math.max(...asked.map((ms) => Math.min(ms ?? 10_000, MAX_MS)));
         expect(pause.leftMs()).toBe(longest);
@@ -45,23 +60,47 @@ describe('the pause after a 429', () => {
     );
   });
 
-  it('is told to others, who keep it as far as they believe it', () => {
-    const clock = createTestClock();
-    const told: number[] = [];
-    const pause = createPause(clock, MAX_MS, (untilMs) => told.push(untilMs));
+  it('lasts as long as the platform asked, wherever the machine sets its clock', () => {
+    for (const backMs of [3_600_000, -3_600_000]) {
+      const clock = createStillClock();
+      const pause = createPause(clock, MAX_MS);
+      pause.open(2000);
+      clock.setBack(backMs);
+      expect(pause.leftMs()).toBe(2000);
+      clock.advance(2000);
+      pause.check();
+    }
+  });
+
+  it('is told to others, who keep it as far as they believe it, wherever their clocks stand', () => {
+    const clock = createStillClock();
+    const told: string[] = [];
+    const pause = createPause(clock, MAX_MS, (message) => told.push(message));
     pause.open(7000);
-    expect(told).toEqual([clock.now() + 7000]);
-    const other = createPause(clock, MAX_MS, () => expect.unreachable());
-    for (const heard of [told[0] as number, Number.NaN, clock.now() - 1]) other.hear(heard);
+    const otherClock = createStillClock();
+    otherClock.setBack(3_600_000);
+    const other = createPause(otherClock, MAX_MS, () => expect.unreachable());
+    for (const heard of [told[0] as string, '', 'nonsense', '-5', '12']) other.hear(heard);
     expect(other.leftMs()).toBe(7000);
-    other.hear(Number.MAX_SAFE_INTEGER);
+    other.hear(String(MAX_MS * 100));
     expect(other.leftMs()).toBe(MAX_MS);
-    other.hear(clock.now() + 1);
+    other.hear('1');
     expect(other.leftMs()).toBe(MAX_MS);
   });
 
+  it('is understood when a replica of an older version tells its end by the wall clock', () => {
+    const clock = createStillClock();
+    const pause = createPause(clock, MAX_MS);
+    pause.hear(String(clock.now() - 1));
+    expect(pause.leftMs()).toBe(0);
+    pause.hear(String(clock.now() + 7000));
+    expect(pause.leftMs()).toBe(7000);
+    pause.hear(String(clock.now() + 100 * MAX_MS));
+    expect(pause.leftMs()).toBe(MAX_MS);
+  });
+
   it('has an error that asks for a second at least, also when it is over', () => {
-    const pause = createPause(createTestClock(), MAX_MS);
+    const pause = createPause(createStillClock(), MAX_MS);
     pause.open(0);
     pause.check();
     expect(pause.error().options.retryAfterS).toBe(1);

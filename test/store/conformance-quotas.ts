@@ -53,6 +53,14 @@ export function describeQuotas(open: OpenHarness): void {
         expect(await store.quotas.take('a', take(1, 1_200))).toEqual({ granted: 1, left: 0, nextInMs: 100 });
       }));
 
+    it('hold nobody up who comes after a clock that was an hour ahead, and refill by the clock that is', () =>
+      withStore(open, async ({ store, another }) => {
+        const other = await another();
+        await store.quotas.take('a', take(10, 3_600_000));
+        expect(await other.quotas.take('a', take(1, 1_000))).toEqual({ granted: 0, left: 0, nextInMs: 100 });
+        expect(await other.quotas.take('a', take(9, 1_300))).toMatchObject({ granted: 3, left: 0 });
+      }));
+
     it('never refill at a rate of 0', () =>
       withStore(open, async ({ store: { quotas } }) => {
         const share = (want: number, nowMs: number) => take(want, nowMs, { refillPerMs: 0 });

@@ -10,8 +10,8 @@ export function unlimited(clock: Clock = createClock()): {
   readonly shares: Shares;
 } {
   return {
-    circuit: createCircuit({ failures: 1_000_000, openMs: 1 }),
-    pace: createPace(clock, () => 1),
+    circuit: createCircuit({ failures: 1_000_000, openMs: 1, clock }),
+    pace: createPace(clock, () => 1, 15_000),
     shares: { take: async () => {}, putBack: () => {} },
   };
 }

@@ -8,6 +8,7 @@ function open(changes: Partial<Gauges> = {}) {
     l1: () => ({ bytes: 12, entries: 3 }),
     budget: () => ({ running: 2, queued: 5 }),
     pauseMs: () => 1500,
+    paceMs: () => 250,
     circuitOpen: () => true,
     replicas: () => 3,
     ...changes,

@@ -1,5 +1,5 @@
 import type { Result } from 'ioredis';
-import { VERSION_LEAD_MAX_MS } from '../port.js';
+import { CLOCK_LEAD_MAX_MS, VERSION_LEAD_MAX_MS } from '../port.js';
 import { HEAD_BYTES, MARK } from './versioned-value.js';
 
 /** Scripts of what may be lost: cache entries, token buckets, presence. */
@@ -30,7 +30,7 @@ local used, at = tonumber(found[1] or 0), tonumber(found[2] or now)
 if now > at then
   used = math.max(0, used - (now - at) * refill)
   at = now
-end
+elseif at - now > ${CLOCK_LEAD_MAX_MS} then at = now end
 local granted = math.min(want, math.max(0, math.floor(capacity - used)))
 used = string.format('%.17g', used + granted)
 at = string.format('%.17g', at)
