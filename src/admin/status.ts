@@ -1,11 +1,18 @@
 /** The state of the gateway at a glance. */
 import type { FastifyInstance } from 'fastify';
 import type { Outlook } from '../credential/outlook.js';
-import type { PaceStatus } from '../platform/pace.js';
 import type { Registry } from '../registry/mirror.js';
 import type { Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
 import { VERSION } from '../version.js';
+
+/** The rate that the platform shows. */
+interface PaceStatus {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetInMs: number;
+  readonly waitMs: number;
+}
 
 export interface StatusOptions {
   readonly store: Store;
@@ -50,7 +57,7 @@ export function registerStatus(
   });
 }
 
-/** The rate that the platform shows; null while it shows none. */
+/** Null while the platform shows no rate. */
 function paceOf(shown: PaceStatus | null) {
   if (shown === null) return null;
   const { limit, remaining, resetInMs, waitMs } = shown;
