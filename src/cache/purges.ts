@@ -1,11 +1,15 @@
 /**
  * Purges as a short list of records: an entry that was begun before a matching record counts as absent, in every
  * tier and for every kind of stale use. Nothing has to be found and deleted, so nothing can be missed.
+ *
+ * They are numbered within their registry, and the cache may outlive it: an entry begun under another registry is
+ * absent, too, for nobody can tell which purges it has missed.
  */
+import { hash } from 'node:crypto';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
 
-const RECORD = 'purges';
+export const PURGES_RECORD = 'purges';
 /** Beyond it the oldest records become one that matches everything older. */
 const MAX_RECORDS = 200;
 
@@ -18,6 +22,7 @@ export interface PurgeScope {
   readonly to?: string;
 }
 
+/** @see firstOf */
 interface PurgeRecord extends PurgeScope {
   readonly seq: number;
 }
@@ -32,7 +37,10 @@ export interface PurgeSubject {
 }
 
 export interface Purges {
-  /** Number of the newest purge known; to be read before the platform is asked. */
+  /**
+   * Number of the newest purge known; to be read before the platform is asked. Numbers of two registries never meet:
+   * the registry is in their upper digits.
+   */
   readonly seq: number;
   isPurged(subject: PurgeSubject): boolean;
   /** @param audit a line stored with it */
@@ -40,28 +48,67 @@ export interface Purges {
 }
 
 export function createPurges(registry: Registry): Purges {
-  let records: readonly PurgeRecord[] = [];
-  let seq = 0;
+  let known = read();
+  registry.onChange(PURGES_RECORD, () => {
+    known = read();
+  });
 
-  function read(): void {
-    const text = registry.get(RECORD)?.value;
-    records = text === undefined ? [] : (JSON.parse(text) as PurgeRecord[]);
-    seq = records.at(-1)?.seq ?? 0;
+  function read() {
+    const { epoch } = registry;
+    const first = firstOf(epoch);
+    const all = readPurges(registry.get(PURGES_RECORD)?.value);
+    const records = all.filter(({ seq }) => seq > first && seq < first + PER_REGISTRY);
+    return { epoch, first, newest: first + countOf(all), records };
   }
-  read();
-  registry.onChange(RECORD, read);
+
+  function current(): typeof known {
+    if (known.epoch !== registry.epoch) known = read();
+    return known;
+  }
 
   return {
     get seq() {
-      return seq;
+      return current().newest;
     },
-    isPurged: (subject) => subject.seq < seq && records.some((record) => matches(record, subject)),
+    isPurged(subject) {
+      const { first, newest, records } = current();
+      if (subject.seq < first || subject.seq >= first + PER_REGISTRY) return true;
+      return subject.seq < newest && records.some((record) => matches(record, subject));
+    },
     append: (scope, audit) =>
-      updateRecord(registry, RECORD, () => ({
-        text: JSON.stringify(bounded([...records, { seq: seq + 1, ...scope }])),
-        audit: [audit],
-      })),
+      updateRecord(registry, PURGES_RECORD, () => {
+        const { newest, records } = current();
+        return { text: JSON.stringify(bounded([...records, { ...scope, seq: newest + 1 }])), audit: [audit] };
+      }),
   };
+}
+
+/** Room for the purges of one registry; what is above it is the registry. */
+const PER_REGISTRY = 2 ** 22;
+const REGISTRIES = 2 ** 31;
+
+/** The number before the first purge of a registry. */
+function firstOf(epoch: string): number {
+  const digest = hash('sha256', epoch, 'buffer').readUInt32BE() % REGISTRIES;
+  return digest * PER_REGISTRY;
+}
+
+/** How many purges a registry has had, by its list; the list may have come from another one, by a backup. */
+function countOf(records: readonly PurgeRecord[]): number {
+  return (records.at(-1)?.seq ?? 0) % PER_REGISTRY;
+}
+
+function readPurges(text: string | undefined): readonly PurgeRecord[] {
+  return text === undefined ? [] : (JSON.parse(text) as PurgeRecord[]);
+}
+
+/**
+ * The list to go on with when a backup is restored: the longer one, so that no number is given twice.
+ * @param present the record that is there; undefined without one
+ */
+export function laterPurges(present: string | undefined, backup: string): string {
+  if (present === undefined) return backup;
+  return countOf(readPurges(backup)) > countOf(readPurges(present)) ? backup : present;
 }
 
 function bounded(records: readonly PurgeRecord[]): readonly PurgeRecord[] {

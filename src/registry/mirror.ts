@@ -13,6 +13,8 @@ import { loadAndMend } from './load.js';
 const CHANNEL = 'registry';
 
 export interface Registry {
+  /** Which registry this is: another one when it was lost and made anew, or restored from elsewhere. */
+  readonly epoch: string;
   /** The version the copy is at. */
   readonly version: number;
   get(id: string): RegistryRecord | undefined;
@@ -90,6 +92,9 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
   const unsubscribe = store.bus.subscribe(CHANNEL, () => void poll());
 
   return {
+    get epoch() {
+      return copy.epoch;
+    },
     get version() {
       return copy.version;
     },

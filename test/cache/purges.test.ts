@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPurges, type PurgeScope, type PurgeSubject } from '../../src/cache/purges.js';
+import { createPurges, laterPurges, type PurgeScope, type PurgeSubject } from '../../src/cache/purges.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
 
 const AUDIT = '{"action":"cache.purge"}';
@@ -15,14 +15,18 @@ const subject = (changes: Partial<PurgeSubject> = {}): PurgeSubject => ({
 
 async function openPurges() {
   const { registry, store } = await openReplica(await openEmbedded());
-  return { purges: createPurges(registry), registry, store };
+  const purges = createPurges(registry);
+  // Numbers as they are within one registry, counted from before its first purge.
+  const first = purges.seq;
+  const isPurged = (changes: Partial<PurgeSubject>) =>
+    purges.isPurged(subject({ ...changes, seq: first + (changes.seq ?? 0) }));
+  return { purges, registry, store, first, isPurged };
 }
 
 describe('createPurges', () => {
   it('has nothing purged at first', async () => {
-    const { purges } = await openPurges();
-    expect(purges.seq).toBe(0);
-    expect(purges.isPurged(subject())).toBe(false);
+    const { isPurged } = await openPurges();
+    expect(isPurged({})).toBe(false);
   });
 
   it.each<[string, PurgeScope, Partial<PurgeSubject>, boolean]>([
@@ -50,9 +54,9 @@ describe('createPurges', () => {
     ['its endpoint and another advertiser', { endpoint: 'campaigns/get', advertiserId: '2' }, {}, false],
     ['its advertiser on other days', { advertiserId: '1', from: '2026-12-01' }, {}, false],
   ])('a purge of %s', async (_what, scope, changes, expected) => {
-    const { purges } = await openPurges();
+    const { purges, isPurged } = await openPurges();
     await purges.append(scope, AUDIT);
-    expect(purges.isPurged(subject(changes))).toBe(expected);
+    expect(isPurged(changes)).toBe(expected);
     expect(purges.isPurged(subject({ ...changes, seq: purges.seq }))).toBe(false);
   });
 
@@ -67,7 +71,7 @@ describe('createPurges', () => {
       },
       { requiredKeys: [] },
     );
-    const { purges } = await openPurges();
+    const { purges, first } = await openPurges();
     const all: (PurgeScope & { seq: number })[] = [];
     await fc.assert(
       fc.asyncProperty(scope, fc.nat(), async (next, seed) => {
@@ -75,7 +79,7 @@ describe('createPurges', () => {
         await purges.append(next, AUDIT);
         all.push({ ...next, seq });
         const asked = subject({
-          seq: seed % (seq + 1),
+          seq: first + (seed % (seq - first + 1)),
           advertiserId: seed % 3 === 0 ? null : String(1 + (seed % 2)),
         });
         const expected = all.some(
@@ -94,13 +98,13 @@ describe('createPurges', () => {
   });
 
   it('stays short, and when it forgets a record purges rather too much than too little', async () => {
-    const { purges, registry } = await openPurges();
+    const { purges, registry, first, isPurged } = await openPurges();
     for (let at = 1; at <= 201; at++) await purges.append({ advertiserId: String(1000 + at) }, AUDIT);
-    expect(purges.seq).toBe(201);
+    expect(purges.seq - first).toBe(201);
     const records = JSON.parse(registry.get('purges')?.value ?? '') as { seq: number }[];
     expect(records.length).toBeLessThanOrEqual(200);
-    const other = (seq: number) => purges.isPurged(subject({ seq, advertiserId: '5' }));
-    const [oldest] = records as [{ seq: number }];
+    const other = (seq: number) => isPurged({ seq, advertiserId: '5' });
+    const oldest = { seq: (records[0]?.seq ?? 0) - first };
     expect([other(0), other(oldest.seq - 1), other(oldest.seq), other(200)]).toEqual([
       true,
       true,
@@ -108,9 +112,9 @@ describe('createPurges', () => {
       false,
     ]);
     // What is still listed one by one goes on matching alone.
-    expect(purges.isPurged(subject({ seq: 200, advertiserId: '1201' }))).toBe(true);
+    expect(isPurged({ seq: 200, advertiserId: '1201' })).toBe(true);
     await purges.append({ advertiserId: '7' }, AUDIT);
-    expect(purges.seq).toBe(202);
+    expect(purges.seq - first).toBe(202);
   });
 
   it('writes its audit line in the same commit', async () => {
@@ -126,7 +130,7 @@ describe('createPurges on two replicas', () => {
     const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
     const [here, there] = [createPurges(one.registry), createPurges(two.registry)];
     await here.append({ advertiserId: '1' }, AUDIT);
-    await expect.poll(() => there.isPurged(subject())).toBe(true);
+    await expect.poll(() => there.isPurged(subject({ seq: here.seq - 1 }))).toBe(true);
     expect(there.seq).toBe(here.seq);
   });
 
@@ -135,14 +139,16 @@ describe('createPurges on two replicas', () => {
     const one = await openReplica(store);
     const two = await openReplica(withoutBus(store), { pollMs: 20 });
     const there = createPurges(two.registry);
+    const before = there.seq;
     await createPurges(one.registry).append({}, AUDIT);
-    await expect.poll(() => there.isPurged(subject())).toBe(true);
+    await expect.poll(() => there.isPurged(subject({ seq: before }))).toBe(true);
   });
 
   it('loses none of the purges that both make at once', async () => {
     const store = await openEmbedded();
     const [one, two] = await Promise.all([openReplica(withoutBus(store)), openReplica(withoutBus(store))]);
     const [here, there] = [createPurges(one.registry), createPurges(two.registry)];
+    const first = here.seq;
     await Promise.all([
       here.append({ advertiserId: '1' }, AUDIT),
       there.append({ advertiserId: '2' }, AUDIT),
@@ -151,9 +157,9 @@ describe('createPurges on two replicas', () => {
     ]);
     await Promise.all([one.registry.refresh(), two.registry.refresh()]);
     for (const purges of [here, there]) {
-      expect(purges.seq).toBe(4);
+      expect(purges.seq - first).toBe(4);
       const purged = ['1', '2', '3', '4', '5'].map((advertiserId) =>
-        purges.isPurged(subject({ advertiserId })),
+        purges.isPurged(subject({ advertiserId, seq: first })),
       );
       expect(purged).toEqual([true, true, true, true, false]);
     }
@@ -163,6 +169,45 @@ describe('createPurges on two replicas', () => {
     const store = await openEmbedded();
     await createPurges((await openReplica(store)).registry).append({ advertiserId: '1' }, AUDIT);
     const again = createPurges((await openReplica(store)).registry);
-    expect(again.isPurged(subject())).toBe(true);
+    expect(again.isPurged(subject({ seq: again.seq - 1 }))).toBe(true);
+  });
+});
+
+describe('a purge number of another registry', () => {
+  it('is of an entry that counts as absent, whatever was purged since', async () => {
+    const [one, two] = [await openPurges(), await openPurges()];
+    for (const { purges } of [one, two]) await purges.append({ advertiserId: '2' }, AUDIT);
+    expect(one.purges.isPurged(subject({ seq: one.purges.seq }))).toBe(false);
+    expect(one.purges.isPurged(subject({ seq: two.purges.seq }))).toBe(true);
+    // As releases before this one wrote them.
+    expect(one.purges.isPurged(subject({ seq: 0 }))).toBe(true);
+    expect(one.purges.isPurged(subject({ seq: 1 }))).toBe(true);
+  });
+
+  it('is not met by entries of this one when its list came with a backup, and is not given again', async () => {
+    const { purges, registry, first } = await openPurges();
+    const foreign = await openPurges();
+    for (const _ of [1, 2, 3]) await foreign.purges.append({}, AUDIT);
+    const list = foreign.registry.get('purges')?.value as string;
+    const before = purges.seq;
+    await registry.commit({ writes: new Map([['purges', list]]) });
+    expect(purges.isPurged(subject({ seq: before }))).toBe(false);
+    expect(purges.seq - first).toBe(3);
+    await purges.append({}, AUDIT);
+    expect(purges.seq - first).toBe(4);
+    expect(purges.isPurged(subject({ seq: before }))).toBe(true);
+  });
+});
+
+describe('laterPurges', () => {
+  it('is the list that has counted further', async () => {
+    const [short, long] = [await openPurges(), await openPurges()];
+    await short.purges.append({}, AUDIT);
+    for (const _ of [1, 2]) await long.purges.append({}, AUDIT);
+    const [a, b] = [short, long].map(({ registry }) => registry.get('purges')?.value as string) as [
+      string,
+      string,
+    ];
+    expect([laterPurges(a, b), laterPurges(b, a), laterPurges(undefined, a)]).toEqual([b, b, a]);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEntry } from '../../src/cache/entry.js';
-import { createPurges } from '../../src/cache/purges.js';
 import { createCacheTier } from '../../src/cache/tier.js';
 import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
 import { daysBetween } from '../../src/report/days.js';
@@ -9,6 +8,7 @@ import { createLookUp, dayUnit } from '../../src/stages/look-up.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { get } from '../report/canonical-request.js';
 import { bytesPart, FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
+import { countedPurges } from '../support/counted-purges.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica } from '../support/shared-registry.js';
 
@@ -20,7 +20,7 @@ const [FIRST, SECOND, THIRD] = UNITS as [(typeof UNITS)[0], (typeof UNITS)[0], (
 async function opened(away = false) {
   const store = await openEmbedded();
   const { registry } = await openReplica(store);
-  const purges = createPurges(registry);
+  const purges = countedPurges(registry);
   const faults: string[] = [];
   let nowMs = FETCHED_AT;
   const tier = createCacheTier({

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEntry } from '../../src/cache/entry.js';
-import { createPurges } from '../../src/cache/purges.js';
 import { createCacheTier } from '../../src/cache/tier.js';
 import { GatewayError } from '../../src/errors.js';
 import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
@@ -10,6 +9,7 @@ import { createLookUp, dayUnit, type Unit } from '../../src/stages/look-up.js';
 import { createSearch } from '../../src/stages/search.js';
 import { get } from '../report/canonical-request.js';
 import { FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
+import { countedPurges } from '../support/counted-purges.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica } from '../support/shared-registry.js';
 
@@ -34,7 +34,7 @@ function day({ from }: Unit, ageMs = 1000, generation = 'first'): Part {
 async function searching(held: readonly (readonly [Unit, Part])[], wish: Partial<Wish> = {}) {
   const store = await openEmbedded();
   const { registry } = await openReplica(store);
-  const purges = createPurges(registry);
+  const purges = countedPurges(registry);
   const tier = createCacheTier({
     store: store.cache,
     encode: async (entries) => entries.map(({ header, body }) => encodeEntry(header, body)),
