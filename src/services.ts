@@ -3,13 +3,14 @@
  */
 import { createDirectory, type Directory } from './auth/directory.js';
 import { createLastUse, type LastUse } from './auth/last-use.js';
+import { opensWhatIsStored } from './auth/master-key-rule.js';
 import { openPepper } from './auth/pepper.js';
 import { createSlowFailures, type SlowFailures } from './auth/slow-failures.js';
 import { createL1, type L1 } from './cache/l1.js';
 import { createPurges, type Purges } from './cache/purges.js';
 import type { MovableClock } from './clock.js';
 import type { Config, ProxySettings } from './config/load.js';
-import type { Secret } from './config/secret.js';
+import type { Secret, SecretFileFault } from './config/secret.js';
 import { type Credential, createCredential } from './credential/credential.js';
 import { createSealer, type Sealer } from './credential/seal.js';
 import { createEngine, type Engine } from './engine.js';
@@ -43,6 +44,8 @@ export interface ServicesOptions {
   readonly log: Log;
   readonly masterKey: Secret;
   readonly proxy: ProxySettings;
+  /** Files of secrets whose present content is not in use. */
+  readonly secretFaults?: () => readonly SecretFileFault[];
 }
 
 export interface Services
@@ -51,6 +54,7 @@ export interface Services
   readonly store: Store;
   readonly clock: MovableClock;
   readonly log: Log;
+  readonly secretFaults: () => readonly SecretFileFault[];
   readonly registry: Registry;
   readonly sealer: Sealer;
   readonly directory: Directory;
@@ -82,13 +86,15 @@ export interface Services
 
 /** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
 export async function createServices(options: ServicesOptions): Promise<Services> {
-  const { config, store, clock, log, masterKey } = options;
+  const { config, store, clock, log, masterKey, secretFaults = () => [] } = options;
   const { logger } = log;
   const registry = await openRegistry({ store, clock, logger });
   await migrateRegistry(registry, { clock, logger });
   const sharedClock = config.testClock ? followSharedClock(registry, clock) : null;
   const sealer = createSealer(masterKey);
   const pepper = await openPepper(registry, sealer);
+  for (const file of config.fileSecrets)
+    if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
   const directory = createDirectory(registry, pepper);
   const purges = createPurges(registry);
   const agent = createAgent({
@@ -141,6 +147,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     paceMs: () => pace.waitMs(),
     circuitOpen: () => circuit.isOpen,
     replicas: () => limits.replicas.count,
+    secretFaults: () => secretFaults().length,
   });
   const platform = createPlatformClient({
     agent,
@@ -197,6 +204,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     store,
     clock,
     log,
+    secretFaults,
     registry,
     sealer,
     directory,

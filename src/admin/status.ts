@@ -1,5 +1,6 @@
 /** The state of the gateway at a glance. */
 import type { FastifyInstance } from 'fastify';
+import type { SecretFileFault } from '../config/secret.js';
 import type { Outlook } from '../credential/outlook.js';
 import type { Registry } from '../registry/mirror.js';
 import type { Readiness } from '../routes/health.js';
@@ -23,11 +24,12 @@ export interface StatusOptions {
   readonly budget: { readonly running: number; readonly queued: number };
   readonly pause: { leftMs(): number };
   readonly pace: { status(): PaceStatus | null };
+  readonly secretFaults: () => readonly SecretFileFault[];
 }
 
 export function registerStatus(
   app: FastifyInstance,
-  { store, registry, outlook, limits, l1, budget, pause, pace }: StatusOptions,
+  { store, registry, outlook, limits, l1, budget, pause, pace, secretFaults }: StatusOptions,
   readiness: () => Readiness,
 ): void {
   app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
@@ -45,6 +47,7 @@ export function registerStatus(
         registryVersion: registry.version,
       },
       credential: outlook(),
+      secretFiles: secretFilesOf(secretFaults()),
       cache: { l1Bytes: l1.bytes, l1Entries: l1.entries },
       platform: {
         state: state.platform,
@@ -67,4 +70,9 @@ function paceOf(shown: PaceStatus | null) {
     resetInSeconds: Math.ceil(resetInMs / 1000),
     nextCallInSeconds: Math.ceil(waitMs / 1000),
   };
+}
+
+/** A bad change keeps the value before it, so nothing else shows that a file is not what it should be. */
+function secretFilesOf(faulty: readonly SecretFileFault[]): object {
+  return faulty.length === 0 ? { state: 'ok' } : { state: 'faulty', faulty };
 }

@@ -1,6 +1,7 @@
 /** Named admin tokens: who holds which role. Their values come from files or the environment, never from the YAML. */
 import type { AdminRole, ConfigValues } from './schema.js';
 import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
+import { adminToken, type SecretRule, sizeOf } from './secret-rules.js';
 
 export interface NamedAdmin {
   /** As the audit shows it. */
@@ -26,8 +27,8 @@ export interface AdminTokenSources {
 
 export function takeAdminTokens(settings: readonly Setting[], sources: AdminTokenSources): NamedAdmin[] {
   const names = new Set(TAKEN);
-  const tokens = new Set(sources.owner === undefined ? [] : [sources.owner.read()]);
-  return settings.flatMap((setting, index): NamedAdmin[] => {
+  const tokens: Secret[] = sources.owner === undefined ? [] : [sources.owner];
+  const admins = settings.flatMap((setting, index): NamedAdmin[] => {
     const place = `auth.adminTokens.${index}`;
     const { name, role } = setting;
     if (names.has(name)) {
@@ -38,19 +39,30 @@ export function takeAdminTokens(settings: readonly Setting[], sources: AdminToke
     names.add(name);
     const token = readToken(place, setting, sources);
     if (token === null) return [];
-    const value = token.read();
-    const fault = tokens.has(value)
-      ? 'in use by another'
-      : /^[\x21-\x7e]{16,}$/.test(value)
-        ? null
-        : 'too short or not printable ASCII';
-    tokens.add(value);
-    if (fault === null) return [{ name, role, token }];
-    sources.faults.push(
-      `${place}: was a token of ${value.length} characters that is ${fault}; allowed is a token of its own of 16 printable ASCII characters or more`,
-    );
-    return [];
+    const faults = [...adminToken(token.read()), ...ofItsOwn(token, tokens)(token.read())];
+    tokens.push(token);
+    sources.faults.push(...faults.map(({ was, allowed }) => `${place}: was ${was}; allowed is ${allowed}`));
+    return faults.length === 0 ? [{ name, role, token }] : [];
   });
+  keepApart(sources.fileSecrets, tokens);
+  return admins;
+}
+
+/**
+ * Holds the files of admin tokens to values of their own, whatever they change to: who holds two roles by one token
+ * would act under the wrong name.
+ * @param tokens every admin token there is; others of the files are left alone
+ */
+export function keepApart(files: readonly FileSecret[], tokens: readonly Secret[]): void {
+  for (const file of files.filter((one) => tokens.includes(one))) file.hold(ofItsOwn(file, tokens));
+}
+
+/** @returns a rule that refuses the values of all tokens but this one */
+export function ofItsOwn(token: Secret, tokens: readonly Secret[]): SecretRule {
+  return (value) =>
+    tokens.some((other) => other !== token && other.read() === value)
+      ? [{ was: `${sizeOf(value)} that is in use by another`, allowed: 'a token of its own' }]
+      : [];
 }
 
 function readToken(
@@ -72,7 +84,7 @@ function readToken(
     return null;
   }
   try {
-    const secret = fileSecret(`the admin token ${name}`, tokenFile as string);
+    const secret = fileSecret(`the admin token ${name}`, tokenFile as string, adminToken);
     fileSecrets.push(secret);
     return secret;
   } catch (error) {

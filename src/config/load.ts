@@ -10,6 +10,7 @@ import { readYaml } from './read-yaml.js';
 import type { Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
 import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.js';
+import { ruleOf } from './secret-rules.js';
 import { allowed, listSettings, type SchemaNode, type Setting } from './settings.js';
 import { dropEmpty, put, type Tree, take } from './tree.js';
 
@@ -132,7 +133,7 @@ function takeSecret(
   }
   if (file !== undefined) {
     try {
-      const secret = fileSecret(name, file);
+      const secret = fileSecret(name, file, ruleOf(name));
       secrets.set(name, secret);
       fileSecrets.push(secret);
     } catch (error) {

@@ -2,6 +2,7 @@
 import ipaddr from 'ipaddr.js';
 import type { ConfigValues } from './schema.js';
 import type { Secret } from './secret.js';
+import { ruleOf } from './secret-rules.js';
 import { listSettings } from './settings.js';
 
 /** The process's environment, passed in by the command line. */
@@ -20,7 +21,7 @@ export function checkRules(values: ConfigValues, secrets: Secrets, env: Environm
     ...proxyFaults(values.server.trustedProxies),
     ...credentialFaults(values, secrets),
     ...storeFaults(values, secrets),
-    ...masterKeyFaults(secrets.get('GATEWAY_MASTER_KEY')),
+    ...secretFaults(secrets),
     ...patternFaults('report.accountPattern', values.report.accountPattern),
     ...(values.testClock && env.NODE_ENV === 'production'
       ? ['GATEWAY_TEST_CLOCK: was 1; allowed is 0 when NODE_ENV is production']
@@ -135,7 +136,6 @@ function credentialFaults(values: ConfigValues, secrets: Secrets): string[] {
       }
     }
   }
-  faults.push(...headerFaults('PLATFORM_TOKEN', secrets));
   const expires = values.platform.tokenExpiresAt;
   if (expires !== undefined && !isIsoDate(expires)) {
     faults.push(
@@ -163,14 +163,6 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
   ].filter((form) => form !== '');
   if (forms.length > 1)
     faults.push(`${forms[1]}: was set together with ${forms[0]}; allowed is one form of Redis`);
-  for (const name of ['REDIS_URL', 'REDIS_REGISTRY_URL']) {
-    const url = secrets.get(name)?.read();
-    if (url !== undefined && !(URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol))) {
-      faults.push(
-        `${name}: was a secret of ${url.length} characters; allowed is a redis:// or rediss:// address`,
-      );
-    }
-  }
   const shared = forms.length > 0;
   if (!shared && values.server.workers > 1) {
     faults.push(`WORKERS: was ${values.server.workers}; allowed is 1 without Redis (set REDIS_URL)`);
@@ -187,31 +179,20 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
       'REDIS_PASSWORD: was set; allowed is only with redis.sentinels or redis.cluster (an address holds its own)',
     );
   }
-  return [...faults, ...headerFaults('ADMIN_TOKEN', secrets)];
+  return faults;
 }
 
-/** A secret that travels in a header. */
-function headerFaults(name: string, secrets: Secrets): string[] {
-  const value = secrets.get(name)?.read();
-  if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return [];
-  return [
-    `${name}: was a secret of ${value.length} characters, some not printable ASCII; allowed is the token alone`,
-  ];
+/** Each by its own rule, which its file is held to later on, too. */
+function secretFaults(secrets: Secrets): string[] {
+  return [...secrets.values()].flatMap((secret) =>
+    ruleOf(secret.name)(secret.read()).map(
+      ({ was, allowed }) => `${secret.name}: was ${was}${placeOf(secret)}; allowed is ${allowed}`,
+    ),
+  );
 }
 
-function masterKeyFaults(secret: Secret | undefined): string[] {
-  if (secret === undefined) return [];
-  return secret
-    .read()
-    .split(',')
-    .map((key) => key.trim())
-    .flatMap((key, index) =>
-      /^[A-Za-z0-9+/_-]{42,43}={0,1}$/.test(key) && Buffer.from(key, 'base64').length === 32
-        ? []
-        : [
-            `GATEWAY_MASTER_KEY: was a secret whose key ${index + 1} has ${key.length} characters; allowed is 32 bytes in base64 (openssl rand -base64 32)`,
-          ],
-    );
+function placeOf({ path }: Secret): string {
+  return path === undefined ? '' : ` in ${path}`;
 }
 
 function patternFaults(name: string, source: string): string[] {

@@ -473,7 +473,7 @@ const auth = group(
   {
     adminToken: secret(
       'ADMIN_TOKEN',
-      'First admin credential. Required with Redis; generated into a file of the data folder when embedded.',
+      'First admin credential, 16 printable ASCII characters or more. Required with Redis; generated into a file of the data folder when embedded.',
     ),
     adminTokens: Type.Array(adminToken, {
       default: [],

@@ -37,7 +37,8 @@ function readIfThere(path: string): string | null {
   try {
     const value = readFileSync(path, 'utf8').trim();
     if (value === '')
-      throw new Error(`the file ${path} is empty; restore it, or delete it to have a new one made`);
+      // What it opened would be lost with a new one.
+      throw new Error(`the file ${path} is empty`);
     return value;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

@@ -1,8 +1,9 @@
 /** Master key and admin token: from the settings, or, with the embedded store, made and kept in its folder. */
 import { randomBytes } from 'node:crypto';
-import { resolve } from 'node:path';
-import type { Config } from '../config/load.js';
+import { join, resolve } from 'node:path';
+import { type Config, ConfigError } from '../config/load.js';
 import { fixedSecret, type Secret } from '../config/secret.js';
+import { adminToken, masterKey, type SecretRule } from '../config/secret-rules.js';
 import { localSecret } from '../credential/local-secret.js';
 
 export interface LocalSecrets {
@@ -12,18 +13,69 @@ export interface LocalSecrets {
   readonly adminTokenPath: string | null;
 }
 
-/** To be called after the store has made its folder. */
+interface Generated {
+  /** The setting it stands for. */
+  readonly name: string;
+  readonly file: string;
+  readonly rule: SecretRule;
+  readonly make: () => string;
+  /** What to do when its file is of no use. */
+  readonly advice: string;
+}
+
+const MASTER_KEY: Generated = {
+  name: 'GATEWAY_MASTER_KEY',
+  file: 'master.key',
+  rule: masterKey,
+  make: () => randomBytes(32).toString('base64'),
+  advice: 'restore it from a backup, for nothing else opens what is stored in that folder',
+};
+
+const ADMIN_TOKEN: Generated = {
+  name: 'ADMIN_TOKEN',
+  file: 'admin.token',
+  rule: adminToken,
+  make: () => `dga_${randomBytes(24).toString('base64url')}`,
+  advice: 'write one, or delete the file to have a new one made',
+};
+
+/**
+ * To be called after the store has made its folder.
+ * @throws ConfigError that names a file that is of no use, and what to do
+ */
 export function localSecrets(config: Config): LocalSecrets {
   const folder = resolve(config.store.dataDir);
-  const givenKey = config.secrets.get('GATEWAY_MASTER_KEY');
-  const givenToken = config.secrets.get('ADMIN_TOKEN');
-  const masterKey =
-    givenKey ??
-    fixedSecret(
-      'GATEWAY_MASTER_KEY',
-      localSecret(folder, 'master.key', () => randomBytes(32).toString('base64')).value,
-    );
-  if (givenToken !== undefined) return { masterKey, adminToken: givenToken, adminTokenPath: null };
-  const made = localSecret(folder, 'admin.token', () => `dga_${randomBytes(24).toString('base64url')}`);
-  return { masterKey, adminToken: fixedSecret('ADMIN_TOKEN', made.value), adminTokenPath: made.path };
+  const take = (generated: Generated): Secret =>
+    config.secrets.get(generated.name) ?? fixedSecret(generated.name, generatedIn(folder, generated));
+  const isGiven = config.secrets.has('ADMIN_TOKEN');
+  return {
+    masterKey: take(MASTER_KEY),
+    adminToken: take(ADMIN_TOKEN),
+    adminTokenPath: isGiven ? null : join(folder, ADMIN_TOKEN.file),
+  };
+}
+
+function generatedIn(folder: string, { name, file, rule, make, advice }: Generated): string {
+  const path = join(folder, file);
+  const value = readOrMake(folder, file, make, (message) => refused(name, path, message, advice));
+  const [fault] = rule(value);
+  if (fault === undefined) return value;
+  throw refused(name, path, `was ${fault.was}; allowed is ${fault.allowed}`, advice);
+}
+
+function readOrMake(
+  folder: string,
+  file: string,
+  make: () => string,
+  refuse: (message: string) => ConfigError,
+): string {
+  try {
+    return localSecret(folder, file, make).value;
+  } catch (error) {
+    throw refuse(`was of no use (${(error as Error).message}); allowed is a readable file`);
+  }
+}
+
+function refused(name: string, path: string, message: string, advice: string): ConfigError {
+  return new ConfigError([`${name} (${path}): ${message}; ${advice}`]);
 }

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { type AppOptions, buildAdminPlane, buildDataPlane, buildMetricsPlane } from '../app.js';
 import { createClock } from '../clock.js';
+import { keepApart } from '../config/admin-tokens.js';
 import type { Config, ProxySettings } from '../config/load.js';
 import { watchSecrets } from '../config/secret.js';
 import { createServices, type Services } from '../services.js';
@@ -52,9 +53,11 @@ export async function run(options: RunOptions): Promise<Running> {
   const { host, port } = config.server;
   const store = await openStore(config, clock, logger, () => holdPort(host, port));
   const secrets = localSecrets(config);
-  const stopWatching = watchSecrets(config.fileSecrets, (name, error) =>
-    logger.error({ err: error }, `the file of ${name} cannot be read; the last value stays`),
-  );
+  const watch = watchSecrets(config.fileSecrets, {
+    onFault: (name, error) =>
+      logger.error({ err: error }, `the file of ${name} cannot be used; the last value stays`),
+    onMended: (name) => logger.info(`the file of ${name} is right again`),
+  });
   const services = await createServices({
     config,
     store,
@@ -62,7 +65,9 @@ export async function run(options: RunOptions): Promise<Running> {
     log,
     masterKey: secrets.masterKey,
     proxy: options.proxy,
+    secretFaults: watch.faults,
   });
+  keepApart(config.fileSecrets, [secrets.adminToken, ...config.admins.map(({ token }) => token)]);
   const learnSecrets = () => {
     known = secretsOf(config, secrets, services);
   };
@@ -96,7 +101,7 @@ export async function run(options: RunOptions): Promise<Running> {
         sleep(config.server.drainSeconds * 1000, undefined, { ref: false }),
       ]);
       for (const server of servers) server.server.closeAllConnections();
-      stopWatching();
+      watch.stop();
       await services.close();
       await store.close();
       logger.info('stopped');

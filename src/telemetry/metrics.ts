@@ -26,6 +26,7 @@ export interface Gauges {
   readonly paceMs: () => number;
   readonly circuitOpen: () => boolean;
   readonly replicas: () => number;
+  readonly secretFaults: () => number;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -146,6 +147,12 @@ export function createMetrics(gauges: Gauges): Metrics {
   );
   gauge('dsp_gateway_replicas', 'Processes that serve requests, as this one sees them.', 'max', () =>
     gauges.replicas(),
+  );
+  gauge(
+    'dsp_gateway_secret_files_faulty',
+    'Files of secrets whose present content is not in use, for it cannot be read or is not allowed.',
+    'max',
+    () => gauges.secretFaults(),
   );
 
   return {

@@ -217,7 +217,10 @@ describe('watching secret files', () => {
     writeFileSync(path, 'one');
     const secret = fileSecret('NAME', path);
     const faults: string[] = [];
-    const stop = watchSecrets([secret], (name, error) => faults.push(`${name}: ${error.message}`));
+    const { stop } = watchSecrets([secret], {
+      onFault: (name, error) => faults.push(`${name}: ${error.message}`),
+      onMended: () => {},
+    });
 
     writeFileSync(path, 'two');
     vi.advanceTimersByTime(1000);
@@ -225,7 +228,7 @@ describe('watching secret files', () => {
 
     writeFileSync(path, '');
     vi.advanceTimersByTime(5000);
-    expect(faults).toEqual([`NAME: the file ${path} is empty`]);
+    expect(faults).toEqual([`NAME: the file ${path} is empty; allowed is the secret`]);
     writeFileSync(path, 'three');
     vi.advanceTimersByTime(1000);
     expect(secret.read()).toBe('three');
@@ -245,7 +248,7 @@ describe('watching secret files', () => {
     const [bad, good] = [join(folder(), 'bad'), join(folder(), 'good')];
     for (const path of [bad, good]) writeFileSync(path, 'one');
     const secrets = [fileSecret('BAD', bad), fileSecret('GOOD', good)];
-    const stop = watchSecrets(secrets, () => {});
+    const { stop } = watchSecrets(secrets, { onFault: () => {}, onMended: () => {} });
     unlinkSync(bad);
     writeFileSync(good, 'two');
     vi.advanceTimersByTime(1000);

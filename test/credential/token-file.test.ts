@@ -104,25 +104,6 @@ describe('a token file that is changed', () => {
     expect(secretsIn(scene)).toMatchObject({ active: next, pending: null });
   });
 
-  it.each([
-    ['several lines', 'one\ntwo'],
-    ['a page', '<html> not here </html>'],
-    ['bytes that are no text', '\u0000\u0001'],
-    ['far too much', 'x'.repeat(20_000)],
-  ])('to %s is refused without asking the platform', async (_what, text) => {
-    const { scene, mounted, look } = await openFollowing();
-    const before = scene.keeper.vault();
-    await mounted.put(text);
-    await look();
-    await look();
-    expect(scene.keeper.vault()).toEqual(before);
-    expect(reportCalls(scene)).toEqual([]);
-    expect(scene.log.messages('error')).toEqual([
-      'the changed file of PLATFORM_TOKEN holds no token; the active one stays',
-    ]);
-    expect(scene.log.text).not.toContain(text.slice(0, 8));
-  });
-
   it('back to a token that was in use before does not undo a rotation', async () => {
     const { scene, mounted, look } = await openFollowing();
     const next = scene.simulator.issueToken();

@@ -164,6 +164,7 @@ describe('tables', () => {
       paceMs: () => 0,
       circuitOpen: () => false,
       replicas: () => 1,
+      secretFaults: () => 0,
     });
     const metrics = registry
       .getMetricsAsArray()

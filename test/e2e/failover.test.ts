@@ -14,7 +14,7 @@ it('what the store has lost of revocations and tokens is put back by the gateway
   const env = {
     ...platform.env,
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token',
+    ADMIN_TOKEN: 'an-admin-token-for-tests',
     REDIS_URL: redis.url,
   };
   const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);

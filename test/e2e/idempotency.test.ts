@@ -76,7 +76,7 @@ describe.concurrent('a campaign creation with an idempotency key', () => {
         ...platform.env,
         REDIS_URL: redis.url,
         GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-        ADMIN_TOKEN: 'an-admin-token',
+        ADMIN_TOKEN: 'an-admin-token-for-tests',
       };
       const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
       const { key } = await newTeam(one, { id: 'buyers' });

@@ -12,7 +12,7 @@ async function openFleet() {
   const env: Env = {
     ...platform.env,
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token',
+    ADMIN_TOKEN: 'an-admin-token-for-tests',
     REDIS_URL: redis.url,
   };
   const gateways = await Promise.all([startGateway(env), startGateway(env), startGateway(env)]);

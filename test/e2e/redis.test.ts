@@ -13,7 +13,10 @@ import {
 import { freePort, startRedis } from '../support/redis.js';
 
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
-const SECRETS = { GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'), ADMIN_TOKEN: 'an-admin-token' };
+const SECRETS = {
+  GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
+  ADMIN_TOKEN: 'an-admin-token-for-tests',
+};
 
 const codeOf = async (url: string, key: string): Promise<number | string> => {
   const answer = await ask(url, { key });

@@ -40,7 +40,7 @@ it('is taken over by all gateways, once, and a wrong token in it changes nothing
     PLATFORM_TOKEN_FILE: secret.path,
     PLATFORM_PROBE: PROBE,
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token',
+    ADMIN_TOKEN: 'an-admin-token-for-tests',
     REDIS_URL: redis.url,
   };
   const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);

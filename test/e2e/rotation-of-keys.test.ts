@@ -18,7 +18,7 @@ it('is rolled without an interruption, and says when it was last used', async ()
   const env = {
     ...platform.env,
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token',
+    ADMIN_TOKEN: 'an-admin-token-for-tests',
     REDIS_URL: redis.url,
   };
   const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);

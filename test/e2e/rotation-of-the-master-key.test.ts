@@ -10,7 +10,7 @@ const newKey = () => randomBytes(32).toString('base64');
 it('is put in front, everything is sealed anew, and the old one goes', async () => {
   const platform = await startPlatform();
   const [before, after] = [newKey(), newKey()];
-  const base = { PLATFORM_BASE_URL: platform.url, ADMIN_TOKEN: 'an-admin-token' };
+  const base = { PLATFORM_BASE_URL: platform.url, ADMIN_TOKEN: 'an-admin-token-for-tests' };
   let gateway: Gateway = await startGateway({
     ...base,
     PLATFORM_TOKEN: platform.token,

@@ -34,7 +34,7 @@ async function openFleet(way: 'paste' | 'mint') {
   const env: Env = {
     ...(way === 'paste' ? platform.env : platform.mintEnv),
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token',
+    ADMIN_TOKEN: 'an-admin-token-for-tests',
     REDIS_URL: redis.url,
     PLATFORM_PROBE: PROBE,
   };

@@ -189,7 +189,7 @@ describe.concurrent('settings that work', () => {
     expect((await status(first)).json()).toMatchObject({ status: 401, code: 'invalid_admin_token' });
 
     await unlink(join(folder, 'admin'));
-    await waitFor('a word about the lost file', () => /ADMIN_TOKEN cannot be read/.test(gateway.stdout));
+    await waitFor('a word about the lost file', () => /ADMIN_TOKEN cannot be used/.test(gateway.stdout));
     expect((await status(second)).status).toBe(200);
   });
 

@@ -12,7 +12,7 @@ const LOST_MS = 5000;
 
 const shared = () => ({
   GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-  ADMIN_TOKEN: 'an-admin-token',
+  ADMIN_TOKEN: 'an-admin-token-for-tests',
 });
 
 /** Requests of a team as the store knows them. */

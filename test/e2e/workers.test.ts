@@ -14,7 +14,7 @@ it('serves from two processes, counts both, and replaces the one that dies', asy
     ...platform.env,
     REDIS_URL: redis.url,
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token',
+    ADMIN_TOKEN: 'an-admin-token-for-tests',
     WORKERS: '2',
     METRICS_PORT: '0',
   });

@@ -6,7 +6,7 @@ import { launch, logLines, planeOf, startPlatform, tempFolder, waitFor } from '.
 
 it('a Ctrl-C at `npm start` finishes what is under way', async () => {
   const platform = await startPlatform(['--switch', 'latencyMs=800']);
-  const adminToken = 'an-admin-token';
+  const adminToken = 'an-admin-token-for-tests';
   const npm = launch('npm', ['start'], {
     ...platform.env,
     ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', ADMIN_TOKEN: adminToken },

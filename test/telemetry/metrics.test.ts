@@ -11,6 +11,7 @@ function open(changes: Partial<Gauges> = {}) {
     paceMs: () => 250,
     circuitOpen: () => true,
     replicas: () => 3,
+    secretFaults: () => 1,
     ...changes,
   });
 }
