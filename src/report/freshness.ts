@@ -5,6 +5,7 @@
  * cached already.
  */
 import { dayNumber } from './days.js';
+import type { EmptyEnd } from './empty-days.js';
 
 export interface FreshnessRules {
   readonly restatementDays: number;
@@ -19,7 +20,7 @@ export interface FreshnessRules {
 }
 
 /** What is known of a stored answer, or of one day of it. */
-export interface Facts {
+export interface Facts extends EmptyEnd {
   readonly fetchStartedAt: number;
   readonly fetchedAt: number;
   /** Last day covered; null when the platform chose the period. */
@@ -28,17 +29,9 @@ export interface Facts {
   readonly fetchedOn: number;
   /** The report names account and period, and its endpoint is declared. */
   readonly kind: 'bounded' | 'open' | 'undeclared';
-  /**
-   * The last day has no rows: an outage, a cap and "not ready yet" look like that. `confirmed` when a second
-   * fetch, at least an hour after the first, said the same.
-   */
-  readonly emptyTail: 'no' | 'unconfirmed' | 'confirmed';
   /** Set when RFC 9111 decides instead (`freshness: origin`); such an answer is never served stale. */
   readonly originMs: number | null;
 }
-
-/** A second look this much later confirms an empty day. */
-export const CONFIRM_AFTER_MS = 3_600_000;
 
 /** A clock this far behind the writer's is not trusted: the entry counts as absent. */
 export const MAX_FUTURE_MS = 300_000;
@@ -61,7 +54,9 @@ export function freshForMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
   if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
   const final = isFinal(facts, rules);
-  if (facts.emptyTail === 'no' || (final && facts.emptyTail === 'confirmed')) {
+  // What was confirmed without a word on its days may hold one that was seen empty once.
+  const confirmed = facts.emptyTail === 'confirmed' && facts.emptySince !== undefined;
+  if (facts.emptyTail === 'no' || (final && confirmed)) {
     return final ? rules.finalMs : rules.restatingMs;
   }
   return final ? rules.emptyFinalMs : rules.emptyMs;
@@ -86,16 +81,4 @@ export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): Sta
 /** Age as shown to callers: never negative, though clocks may differ. */
 export function ageMs(fetchedAt: number, nowMs: number): number {
   return Math.max(0, nowMs - fetchedAt);
-}
-
-/** Whether an empty last day was seen empty before, at least an hour earlier. */
-export function emptyTailOf(
-  empty: boolean,
-  fetchedAt: number,
-  earlier: Pick<Facts, 'emptyTail' | 'fetchedAt'> | null,
-): Facts['emptyTail'] {
-  if (!empty) return 'no';
-  if (earlier === null || earlier.emptyTail === 'no') return 'unconfirmed';
-  if (earlier.emptyTail === 'confirmed') return 'confirmed';
-  return fetchedAt - earlier.fetchedAt >= CONFIRM_AFTER_MS ? 'confirmed' : 'unconfirmed';
 }

@@ -3,6 +3,7 @@
  * stored as JSON in front of the body; see `cache/entry.ts`.
  */
 import { hash } from 'node:crypto';
+import { joinEmptyDays } from './empty-days.js';
 import type { Facts } from './freshness.js';
 import type { NormalizedRow } from './normalize.js';
 import type { Paging } from './paging.js';
@@ -90,14 +91,19 @@ export function isPartHeader(value: unknown): value is PartHeader {
 }
 
 function hasFacts(header: Readonly<Record<string, unknown>>): boolean {
-  const { fetchedAt, fetchStartedAt, fetchedOn, lastDay, originMs } = header;
+  const { fetchedAt, fetchStartedAt, fetchedOn, lastDay, originMs, emptySince } = header;
   return (
     [fetchedAt, fetchStartedAt, fetchedOn].every((value) => typeof value === 'number') &&
     (lastDay === null || typeof lastDay === 'string') &&
     (originMs === null || typeof originMs === 'number') &&
     ['bounded', 'open', 'undeclared'].includes(header.kind as string) &&
-    ['no', 'unconfirmed', 'confirmed'].includes(header.emptyTail as string)
+    ['no', 'unconfirmed', 'confirmed'].includes(header.emptyTail as string) &&
+    (emptySince === undefined || (Array.isArray(emptySince) && emptySince.every(isEmptyRun)))
   );
+}
+
+function isEmptyRun(run: unknown): boolean {
+  return Array.isArray(run) && typeof run[0] === 'string' && typeof run[1] === 'number';
 }
 
 function hasRows({ columns, rowCount, paging, cut }: Readonly<Record<string, unknown>>): boolean {
@@ -129,12 +135,13 @@ export function joinParts(parts: readonly Part<RowsHeader>[]): Part<RowsHeader> 
   );
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Part<RowsHeader>];
   const last = parts.at(-1) as Part<RowsHeader>;
+  const { emptySince: _, ...header } = oldest.header;
   return {
     body,
     header: {
-      ...oldest.header,
+      ...header,
       lastDay: last.header.lastDay,
-      emptyTail: last.header.emptyTail,
+      ...joinEmptyDays(parts.map((part) => part.header)),
       seq: Math.min(...parts.map(({ header }) => header.seq)),
       accounts: [...new Set(parts.flatMap(({ header }) => header.accounts))].sort(),
       columns: [...new Set(filled.flatMap(({ header }) => header.columns))],

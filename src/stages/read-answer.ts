@@ -6,9 +6,10 @@ import { holdsToken } from '../platform/holds-token.js';
 import { invalid, originCaching, single } from '../platform/interpret.js';
 import { readRefusal } from '../platform/read-refusal.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import { dayAt } from '../report/days.js';
+import { dayAt, daysBetween } from '../report/days.js';
 import type { DayBlock, Digest, DigestAsk, RowBlock } from '../report/digest.js';
-import { emptyTailOf, type Facts } from '../report/freshness.js';
+import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
+import type { Facts } from '../report/freshness.js';
 import {
   type BytesHeader,
   bodyHash,
@@ -67,7 +68,7 @@ export interface AskedReport {
   readonly whole: boolean;
   /** Generation of the kind's divisibility; cut days carry it. */
   readonly generation: string;
-  /** What is known already of the part that ends on a day, to tell an empty day that stays empty. */
+  /** What is known already of a day, from a part that holds it, to tell an empty day that stays empty. */
   readonly earlier: (lastDay: string | null) => Facts | null;
   readonly range: Range;
   readonly startedAt: number;
@@ -127,7 +128,7 @@ export async function readAnswer(
 }
 
 /** What is known of an answer before it is read. */
-type AnswerFacts = Omit<Facts, 'emptyTail' | 'lastDay'> & { readonly seq: number };
+type AnswerFacts = Omit<Facts, keyof EmptyEnd | 'lastDay'> & { readonly seq: number };
 
 interface Context {
   readonly asked: AskedReport;
@@ -192,7 +193,7 @@ function unreadable(
     range: context.asked.range,
     rows: null,
     rowsFault,
-    bytes: bytesOf(context, accounts, 'no', opaque),
+    bytes: bytesOf(context, accounts, { emptyTail: 'no' }, opaque),
     days: null,
     cuttable: { ok: false, reason: 'the answer has no rows that can be told' },
     rowCount: 0,
@@ -203,7 +204,7 @@ function unreadable(
 function answerOf(context: Context, digest: Digest): FetchedAnswer {
   const { asked, facts, storable } = context;
   const { accounts } = digest;
-  const emptyTail = emptyTailOf(isEmptyAtEnd(digest, asked), facts.fetchedAt, asked.earlier(asked.range.to));
+  const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
   const whole: Part<RowsHeader> | null =
     digest.whole === null
       ? null
@@ -211,7 +212,7 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
           header: {
             ...rowsHeader(facts, digest.whole, accounts),
             lastDay: asked.range.to,
-            emptyTail,
+            ...emptyEnd,
             paging: digest.paging,
             cut: null,
           },
@@ -222,7 +223,7 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
     range: asked.range,
     rows: whole,
     rowsFault: null,
-    bytes: asked.whole ? bytesOf(context, accounts, emptyTail, false) : null,
+    bytes: asked.whole ? bytesOf(context, accounts, emptyEnd, false) : null,
     days: digest.days?.map((block) => dayPart(block, digest, context)) ?? null,
     cuttable: digest.cuttable,
     rowCount: digest.rowCount,
@@ -246,7 +247,7 @@ function dayPart(
     header: {
       ...rowsHeader(facts, block, accounts),
       lastDay: block.date,
-      emptyTail: emptyTailOf(empty, facts.fetchedAt, asked.earlier(block.date)),
+      ...judgeEmptyDays(empty ? [block.date] : [], facts.fetchedAt, asked.earlier),
       paging: null,
       cut: { from: range.from as string, to: range.to as string, sortedHash: block.sortedHash, generation },
     },
@@ -257,7 +258,7 @@ function dayPart(
 function bytesOf(
   { facts, asked, status, contentType, body, hash }: Context,
   accounts: readonly string[],
-  emptyTail: Facts['emptyTail'],
+  emptyEnd: EmptyEnd,
   opaque: boolean,
 ): Part<BytesHeader> {
   const lastDay = asked.range.to;
@@ -270,7 +271,7 @@ function bytesOf(
       status,
       contentType,
       accounts,
-      emptyTail,
+      ...emptyEnd,
       hash,
     },
     body,
@@ -287,10 +288,14 @@ function kindOf({ report, range: { from, to } }: AskedReport, rule: EndpointRule
   return report.account === null || from === null || to === null ? 'open' : 'bounded';
 }
 
-/** Whether the last day of the answer has no rows. Without a split by date only an empty answer tells. */
-function isEmptyAtEnd({ rowCount, lastDate }: Digest, { report, range: { to } }: AskedReport): boolean {
-  if (!report.split.includes('date')) return rowCount === 0;
-  return to !== null && lastDate !== to;
+/** Days at the end of the answer that have no rows. Without a split by date only an empty answer tells. */
+function emptyDaysOf({ rowCount, lastDate }: Digest, { report, range }: AskedReport): readonly string[] {
+  const { from, to } = range;
+  if (to === null) return [];
+  if (!report.split.includes('date')) return rowCount === 0 ? [to] : [];
+  if (lastDate === to) return [];
+  const days = from === null ? [to] : daysBetween(from, to);
+  return lastDate === null ? days : days.filter((day) => day > lastDate);
 }
 
 function isJson(contentType: string): boolean {

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { dayNumber, isoDay } from '../../src/report/days.js';
 import {
   ageMs,
-  emptyTailOf,
   type Facts,
   freshForMs,
   isFinal,
@@ -47,7 +46,16 @@ describe('freshForMs', () => {
     ['an empty day that may be restated', { lastDay: '2026-11-16', emptyTail: 'unconfirmed' }, 5 * MINUTE],
     ['the same, seen twice', { lastDay: '2026-11-16', emptyTail: 'confirmed' }, 5 * MINUTE],
     ['an empty final day', { lastDay: '2026-11-15', emptyTail: 'unconfirmed' }, HOUR],
-    ['the same, seen twice', { lastDay: '2026-11-15', emptyTail: 'confirmed' }, 30 * DAY],
+    [
+      'the same, seen twice',
+      { lastDay: '2026-11-15', emptyTail: 'confirmed', emptySince: [['2026-11-15', 0]] },
+      30 * DAY,
+    ],
+    [
+      'the same, confirmed by a release that did not look at each day',
+      { lastDay: '2026-11-15', emptyTail: 'confirmed' },
+      HOUR,
+    ],
     ['today, empty', { lastDay: '2026-11-21', emptyTail: 'confirmed' }, 5 * MINUTE],
     ['no last day', { lastDay: null, kind: 'open' }, 5 * MINUTE],
     ['no advertiser', { lastDay: '2025-01-01', kind: 'open' }, 5 * MINUTE],
@@ -139,23 +147,5 @@ describe('ageMs', () => {
         expect(age).toBe(now > fetchedAt ? now - fetchedAt : 0);
       }),
     );
-  });
-});
-
-describe('emptyTailOf', () => {
-  const seen = (emptyTail: Facts['emptyTail'], agoMs: number) => ({
-    emptyTail,
-    fetchedAt: FETCHED_AT - agoMs,
-  });
-
-  it.each<[string, boolean, ReturnType<typeof seen> | null, Facts['emptyTail']]>([
-    ['rows at the end', false, seen('confirmed', 2 * HOUR), 'no'],
-    ['empty for the first time', true, null, 'unconfirmed'],
-    ['empty, after rows', true, seen('no', 2 * HOUR), 'unconfirmed'],
-    ['empty again, too soon', true, seen('unconfirmed', HOUR - 1), 'unconfirmed'],
-    ['empty again, an hour later', true, seen('unconfirmed', HOUR), 'confirmed'],
-    ['empty still', true, seen('confirmed', 1), 'confirmed'],
-  ])('%s', (_what, empty, earlier, expected) => {
-    expect(emptyTailOf(empty, FETCHED_AT, earlier)).toBe(expected);
   });
 });
