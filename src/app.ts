@@ -27,6 +27,7 @@ import { METHODS, registerPassThrough } from './routes/pass-through.js';
 import { refuseOtherMethods } from './routes/refuse-methods.js';
 import { registerReports } from './routes/reports.js';
 import type { Services } from './services.js';
+import { createAnswerBuffers } from './stages/answer-buffers.js';
 import { countRequest } from './usage/count-request.js';
 import { measureAnswers } from './usage/measure-answers.js';
 import { VERSION } from './version.js';
@@ -99,6 +100,13 @@ export async function buildDataPlane({
     rules: { routes: config.routes, accountPattern: services.accountPattern },
     maxBodyBytes: config.server.maxBodyBytes,
     timeoutMs: config.platform.timeoutMs,
+    places: services.streamPlaces,
+    answers: {
+      silenceMs: config.platform.timeoutMs,
+      minBytesPerSecond: config.server.minReadBytesPerSecond,
+      overMs: config.server.minReadOverSeconds * 1000,
+      buffers: createAnswerBuffers(config.platform.answerBufferBytes),
+    },
   });
   for (const url of ['/healthz', '/readyz', '/gateway/v1/me', '/openapi.json'])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);

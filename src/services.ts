@@ -22,6 +22,7 @@ import { type Circuit, createCircuit } from './platform/circuit.js';
 import { createPlatformClient, type PlatformClient } from './platform/client.js';
 import { createPace, type Pace } from './platform/pace.js';
 import { createPause, type Pause } from './platform/pause.js';
+import { createStreamPlaces, type StreamPlaces } from './platform/stream-places.js';
 import { openRegistry, type Registry } from './registry/mirror.js';
 import { migrateRegistry } from './registry/schema.js';
 import { followSharedClock, type SharedClock } from './registry/shared-clock.js';
@@ -66,6 +67,8 @@ export interface Services
   readonly usage: Usage;
   readonly limits: Limits;
   readonly budget: Budget;
+  /** Places of calls whose answers are streamed. */
+  readonly streamPlaces: StreamPlaces;
   readonly pause: Pause;
   readonly pace: Pace;
   readonly circuit: Circuit;
@@ -128,6 +131,11 @@ export async function createServices(options: ServicesOptions): Promise<Services
     maxQueued,
     weightOf: (team) => weights[team] ?? 1,
     paceMs: pace.waitMs,
+  });
+  const streamPlaces = createStreamPlaces({
+    maxConcurrent: turns,
+    maxQueued,
+    weightOf: (team) => weights[team] ?? 1,
   });
   const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
   const pause = createPause(clock, maxPauseMs, (message) => {
@@ -221,6 +229,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     usage,
     limits,
     budget,
+    streamPlaces,
     pause,
     pace,
     circuit,

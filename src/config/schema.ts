@@ -92,6 +92,18 @@ const server = group(
       description: 'Largest request body that is read; beyond it 413.',
     }),
     requestTimeoutSeconds: seconds(30, 'Time a caller has to send its whole request.'),
+    minReadBytesPerSecond: Type.Integer({
+      minimum: 0,
+      maximum: 1_048_576,
+      default: 1024,
+      description: 'A caller that reads a passed-through answer slower than this is cut off; 0: none is.',
+    }),
+    minReadOverSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 3600,
+      default: 30,
+      description: 'Time over which that is judged.',
+    }),
     drainSeconds: seconds(30, 'Time in-flight requests have to finish after SIGTERM.'),
     metricsAuth: Type.Boolean({ default: false, description: 'Ask for the admin token on /metrics too.' }),
   },
@@ -211,6 +223,13 @@ const platform = group(
       maximum: 100_000,
       default: 1000,
       description: 'Platform calls that may wait for their turn; beyond it 503 overloaded.',
+    }),
+    answerBufferBytes: Type.Integer({
+      minimum: 0,
+      maximum: 17_179_869_184,
+      default: 67_108_864,
+      description:
+        'Memory for passed-through answers of up to 1 MiB that wait for their callers; without it they hold a platform call.',
     }),
     weights: Type.Record(
       Type.String({ pattern: '^[a-z0-9-]{1,40}$' }),

@@ -38,6 +38,8 @@ export function sendProblem(error: GatewayError, request: FastifyRequest, reply:
   request.trace.code = error.code;
   request.trace.cause = error.options.cause ?? error.options.internal;
   const { retryAfterS, headers } = error.options;
+  // An answer that broke off before its first byte may have left them.
+  for (const name of OF_AN_ANSWER) reply.removeHeader(name);
   const body = Buffer.from(JSON.stringify(toProblem(error, request.id)));
   return reply
     .code(error.status)
@@ -50,6 +52,19 @@ export function sendProblem(error: GatewayError, request: FastifyRequest, reply:
     })
     .send(body);
 }
+
+/** What says something of a body, and nothing of the problem that is told in its place. */
+const OF_AN_ANSWER = [
+  'accept-ranges',
+  'cache-status',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-range',
+  'etag',
+  'last-modified',
+];
 
 function translate(error: FastifyError, rules: ProblemRules): GatewayError {
   if (error instanceof GatewayError) return error;

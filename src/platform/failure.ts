@@ -8,7 +8,10 @@ export type Failure = 'network' | 'timeout' | 'aborted' | 'invalid';
 /** @param signal of the call's deadline, whose reason counts more than how the call felt it */
 export function outcomeOf(error: unknown, { aborted, reason }: AbortSignal): Failure {
   if (aborted) return asGatewayError(reason).code === 'upstream_timeout' ? 'timeout' : 'aborted';
-  return error instanceof GatewayError ? 'invalid' : 'network';
+  if (!(error instanceof GatewayError)) return 'network';
+  // A body that broke off, or fell silent, under way through the gateway's own streams.
+  if (error.code === 'upstream_error') return 'network';
+  return error.code === 'upstream_timeout' ? 'timeout' : 'invalid';
 }
 
 /** The same as an error that may be shown. */

@@ -118,7 +118,7 @@ export function decoderOf(encoding: string | undefined, stream: Readable): Trans
 }
 
 /** Whether it was the decoder that failed; the last of them when it was done before the body was. */
-function isDecodingError(error: unknown): boolean {
+export function isDecodingError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return (
     typeof code === 'string' &&

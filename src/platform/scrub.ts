@@ -1,5 +1,6 @@
 /** Keeps the platform's token out of everything that leaves the gateway. */
 import { Transform } from 'node:stream';
+import { MORE, type Spelling, spellingOf } from './spelling.js';
 
 const REDACTED = '[redacted]';
 
@@ -29,22 +30,22 @@ function spellings(secret: string): string[] {
 }
 
 /**
- * A stream that replaces every occurrence of the secret, in any of its usual spellings, by as many other bytes, also
- * across chunks: the length of the whole does not change, so `content-length` stays true.
+ * A stream that replaces every occurrence of the secret, in whatever spelling (spelling.ts), by as many other bytes,
+ * also across chunks: the length of the whole does not change, so `content-length` stays true.
  */
 export function maskStream(secret: string): Transform {
-  const needles = spellings(secret).map((spelling) => Buffer.from(spelling));
+  const spelling = spellingOf(secret);
   // Not part of any spelling, so that what was masked and what follows cannot be the secret once more.
-  const fill = needles.some((needle) => needle.includes('*')) ? ' ' : '*';
+  const fill = secret.includes('*') ? ' ' : '*';
   let tail: Buffer = Buffer.alloc(0);
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
+      // A copy: the bytes are masked in place, and the chunk belongs to whoever sent it.
       const bytes = Buffer.concat([tail, chunk]);
-      for (const needle of needles) mask(bytes, needle, fill);
       // What could be the beginning of the secret waits for the next chunk.
-      const keep = Math.max(0, ...needles.map((needle) => partialMatch(bytes, needle)));
-      tail = bytes.subarray(bytes.length - keep);
-      done(null, bytes.subarray(0, bytes.length - keep));
+      const end = maskSpellings(bytes, spelling, fill);
+      tail = bytes.subarray(end);
+      done(null, bytes.subarray(0, end));
     },
     flush(done) {
       done(null, tail);
@@ -52,16 +53,13 @@ export function maskStream(secret: string): Transform {
   });
 }
 
-function mask(bytes: Buffer, needle: Buffer, fill: string): void {
-  for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, at + needle.length)) {
-    bytes.fill(fill, at, at + needle.length);
+/** @returns the offset from which on the bytes may begin a spelling, or their length */
+function maskSpellings(bytes: Buffer, spelling: Spelling, fill: string): number {
+  for (let at = 0; at < bytes.length; ) {
+    const length = spelling.lengthAt(bytes, at);
+    if (length === MORE) return at;
+    if (length > 0) bytes.fill(fill, at, at + length);
+    at += Math.max(1, length);
   }
-}
-
-/** Length of the longest end of `bytes` that is a proper beginning of `needle`. */
-function partialMatch(bytes: Buffer, needle: Buffer): number {
-  for (let length = Math.min(needle.length - 1, bytes.length); length > 0; length--) {
-    if (bytes.subarray(bytes.length - length).equals(needle.subarray(0, length))) return length;
-  }
-  return 0;
+  return bytes.length;
 }

@@ -12,8 +12,9 @@ import { readKeyHeaders } from '../http/request-keys.js';
 import { whenOver } from '../http/when-over.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { Asked, CallReport, PlatformClient, Response } from '../platform/client.js';
+import type { StreamPlaces } from '../platform/stream-places.js';
 import { admit } from '../policy/authorize.js';
-import { type CleanAnswer, cleanAnswer, returnedHeaders } from '../stages/clean-answer.js';
+import { type CleanAnswer, type CleanOptions, cleanAnswer, returnedHeaders } from '../stages/clean-answer.js';
 import type { Idempotency, KeyedRequest } from '../stages/idempotency.js';
 import { readIdempotencyKey } from '../stages/idempotency-key.js';
 import { fingerprint } from '../stages/idempotency-record.js';
@@ -39,6 +40,9 @@ export interface PassThroughOptions {
   readonly rules: PassRules;
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
+  /** Places of calls whose answers are streamed. */
+  readonly places: StreamPlaces;
+  readonly answers: CleanOptions;
 }
 
 /** What the checks found, for the call that follows them. */
@@ -183,7 +187,7 @@ type Done = (error: Error | null, response?: CleanAnswer) => void;
 async function forward(asked: ProxiedRequest, options: PassThroughOptions): Promise<CleanAnswer> {
   const request = asked.headers[REQUEST] as FastifyRequest;
   const { keyed } = request.passage as Passage;
-  const clean = (response: Response) => cleanAnswer(response, asked.method, options.timeoutMs);
+  const clean = (response: Response) => cleanAnswer(response, asked.method, options.answers);
   const note = (call: CallReport) => addCall(request.trace, call);
   if (keyed === null) return send(asked, options, note, async (response) => clean(response));
   const { answer, replayed } = await options.idempotency.once(keyed, (onTry) => {
@@ -197,9 +201,10 @@ async function forward(asked: ProxiedRequest, options: PassThroughOptions): Prom
   return answer;
 }
 
-function send<T>(
+/** Takes a place for the answer first, and lets go of it when the platform's part is over. */
+async function send<T>(
   { path, method, headers, body }: ProxiedRequest,
-  { platform, timeoutMs }: PassThroughOptions,
+  { platform, places, timeoutMs }: PassThroughOptions,
   onTry: (call: CallReport) => void,
   consume: (response: Response) => Promise<T>,
 ): Promise<T> {
@@ -210,16 +215,26 @@ function send<T>(
   for (const [name, value] of Object.entries(headers)) {
     if (REQUEST_HEADERS.has(name) && value !== undefined) sent[name] = value;
   }
+  const startedMs = performance.now();
+  const leave = await places.enter(caller.team.id, timeoutMs, gone);
   const call = {
     method,
     request: { target: path, body: body === '' ? null : (body ?? null) },
     headers: sent,
     team: caller.team.id,
     kind: isRead ? ('read' as const) : rule?.read ? ('post-read' as const) : ('write' as const),
-    timeoutMs,
+    timeoutMs: Math.max(1, timeoutMs - (performance.now() - startedMs)),
     // A write goes on: breaking it off would leave open what it did.
     ...(isRead ? { signal: gone } : {}),
     onTry,
   };
-  return platform.send(call, consume);
+  try {
+    return await platform.send(call, (response) => {
+      response.body.once('close', leave);
+      return consume(response);
+    });
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }

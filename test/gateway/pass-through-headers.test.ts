@@ -253,6 +253,40 @@ describe('what comes back', () => {
     expect(text).toMatch(/^\{"debug":"Bearer \*+/);
   });
 
+  it('never holds the token, though the platform writes it in escapes', async () => {
+    const escaped = (token: string, digits: (code: string) => string) =>
+      [...token].map((char) => digits(char.charCodeAt(0).toString(16))).join('');
+    const { platform, key, url } = await open((_request, response) => {
+      const spellings = [
+        escaped(platform.token, (code) => `\\u00${code}`),
+        escaped(platform.token, (code) => `%${code}`),
+        `\\u00${platform.token.charCodeAt(0).toString(16)}${JSON.stringify(platform.token.slice(1)).slice(1, -1)}`,
+      ];
+      response.setHeader('content-type', 'application/json');
+      response.end(`{"debug":"${spellings.join('","')}"}`);
+    });
+    const text = await (await request(`${url}/api/v1/thing`, { headers: { 'x-api-key': key } })).body.text();
+    expect(text).toMatch(/^\{"debug":"\*+","\*+","\*+"\}$/);
+    expect(text).not.toContain(platform.token);
+  });
+
+  it('has none of the headers that the platform says are for the gateway alone', async () => {
+    const { key, url } = await open((_request, response) => {
+      response.writeHead(200, {
+        connection: 'keep-alive, ETag, content-language',
+        'content-type': 'text/plain',
+        'content-language': 'de',
+        etag: '"hop"',
+        'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT',
+      });
+      response.end('x');
+    });
+    const { headers, body } = await request(`${url}/api/v1/thing`, { headers: { 'x-api-key': key } });
+    await body.dump();
+    expect([headers.etag, headers['content-language']]).toEqual([undefined, undefined]);
+    expect(headers['last-modified']).toBe('Sat, 21 Nov 2026 00:00:00 GMT');
+  });
+
   it('is in plain coding, whatever the platform made of it', async () => {
     const zipped = gzipSync('{"ok":true}');
     const { platform, key, url } = await open(

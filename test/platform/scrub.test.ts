@@ -12,10 +12,21 @@ const noise = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
 );
 
-/** The spellings in which a token would still be one: as it is, in JSON, in PHP's JSON, in a URL. */
+/** The spellings in which a token would still be one: as it is, in JSON, in PHP's JSON, in a URL, in escapes. */
 function spellingsOf(token: string): string[] {
   const json = JSON.stringify(token).slice(1, -1);
-  return [token, json, json.replaceAll('/', '\\/'), encodeURIComponent(token)];
+  const code = (char: string) => char.charCodeAt(0).toString(16);
+  return [
+    token,
+    json,
+    json.replaceAll('/', '\\/'),
+    encodeURIComponent(token),
+    [...token].map((char) => `\\u00${code(char).toUpperCase()}`).join(''),
+    [...token].map((char) => `%${code(char)}`).join(''),
+    // Escaped in part: the first character, and every other one.
+    `\\u00${code(token)}${JSON.stringify(token.slice(1)).slice(1, -1)}`,
+    [...token].map((char, index) => (index % 2 === 0 ? `\\u00${code(char)}` : `%${code(char)}`)).join(''),
+  ];
 }
 
 async function through(stream: Transform, chunks: readonly Buffer[]): Promise<Buffer> {
@@ -39,7 +50,7 @@ describe('a masked stream', () => {
         fc.array(
           fc.oneof(
             noise.map((text) => () => text),
-            fc.nat(3).map((which) => (token: string) => spellingsOf(token)[which] ?? ''),
+            fc.nat(7).map((which) => (token: string) => spellingsOf(token)[which] ?? ''),
           ),
           { maxLength: 8 },
         ),
