@@ -64,6 +64,9 @@ export function schemaFaults(values: ConfigValues): Map<string, string> {
 
 const MAX_FAULTS = 1000;
 
+/** Settings that had another name. */
+const RENAMED: readonly (readonly [RegExp, string])[] = [[/^report\.endpoints\..+\.rows$/, 'rowsAt']];
+
 function requiredNames(params: unknown): string[] {
   return (params as { requiredProperties?: string[] }).requiredProperties ?? [''];
 }
@@ -73,6 +76,9 @@ function describeFault(pointer: string, values: ConfigValues): string {
   const schema = schemaAt(pointer);
   const name = schema?.env ?? path;
   const was = Value.Pointer.Get(values, pointer);
+  const renamed = RENAMED.find(([old]) => old.test(path))?.[1];
+  if (schema === undefined && renamed !== undefined)
+    return `${path}: was set; allowed is the same under its new name ${renamed}`;
   if (schema === undefined) return `${path}: was set; allowed is no setting of this name`;
   return `${name}: was ${shown(was, schema)}; allowed is ${allowed(schema)}`;
 }

@@ -275,8 +275,16 @@ const freshness = group(
 const endpoint = Type.Object(
   {
     readByPost: Type.Boolean({ default: false, description: 'POST with a JSON body is a read here.' }),
-    rows: Type.Optional(
-      Type.String({ description: 'Dotted path of the row array, e.g. result.rows; unset: found by rule.' }),
+    rowsAt: Type.Optional(
+      Type.String({
+        description: 'Dotted path of the row array, e.g. result.rows; empty: the root; unset: found by rule.',
+      }),
+    ),
+    requiredColumns: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        description: 'Members that every row has; an answer with a row that lacks one is no report (502).',
+      }),
     ),
     dateField: Type.Optional(Type.String({ minLength: 1, description: 'The member that holds the day.' })),
     rowCap: Type.Optional(

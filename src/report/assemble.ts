@@ -131,6 +131,9 @@ function writeMeta(ask: AssembleAsk, asOfMs: number, stale: boolean, rowCount: n
   const { report, parts, totals, rules } = ask;
   const { from, to } = report;
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
+  const doubt = [...parts, ...(totals === null ? [] : [totals])].find(
+    ({ header }) => header.doubt !== undefined,
+  )?.header.doubt;
   const meta = {
     endpoint: report.endpoint,
     advertiserId: showId(report.account),
@@ -144,11 +147,19 @@ function writeMeta(ask: AssembleAsk, asOfMs: number, stale: boolean, rowCount: n
     reach: { summable: report.split.length === 0 },
     // The platform's own numbers, shown only when these rows are not all there are.
     ...(paging === null ? {} : { paging }),
+    ...(doubt === undefined ? {} : { warnings: [shapeUnknown(report.endpoint, doubt)] }),
     ...(ask.days ? { days: showDays(ask) } : {}),
   };
   const row = totals !== null && totals.header.rowCount === 1 ? totals.body.toString() : null;
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
+}
+
+function shapeUnknown(endpoint: string, doubt: string) {
+  return {
+    code: 'shape_unknown',
+    message: `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt or requiredColumns.`,
+  };
 }
 
 /** A number while JSON holds it exactly, else text, as for ids in rows. */

@@ -42,11 +42,15 @@ export interface Digest {
   readonly lastDate: string | null;
   readonly accounts: readonly string[];
   readonly paging: Paging | null;
+  /** Member names joined by dots, from the root to the rows. */
+  readonly place: string;
+  /** Why it may be no report; null when nothing speaks against it. */
+  readonly doubt: string | null;
 }
 
 /** @throws JsonError, RowsError */
 export function digestAnswer(text: string, ask: DigestAsk): Digest {
-  const { rows, columns, accounts, cuttable, paging } = normalizeAnswer(text, ask);
+  const { rows, columns, accounts, cuttable, paging, place, doubt } = normalizeAnswer(text, ask);
   const cut = ask.byDate && ask.period !== null && cuttable.ok;
   const days =
     cut && ask.period !== null ? cutByDay(rows, daysBetween(ask.period.from, ask.period.to)) : null;
@@ -58,6 +62,8 @@ export function digestAnswer(text: string, ask: DigestAsk): Digest {
     lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,
     accounts,
     paging,
+    place,
+    doubt,
   };
 }
 
@@ -115,7 +121,7 @@ function unionOf(rows: readonly NormalizedRow[]): string[] {
 /** What came of an answer's bytes. Plain values, so that it can come from another thread. */
 export type DigestOutcome =
   | { readonly kind: 'digest'; readonly digest: Digest }
-  /** JSON, but its rows cannot be told; the accounts it names are known all the same. */
+  /** JSON, but no report, or none whose rows can be told; the accounts it names are known all the same. */
   | { readonly kind: 'no-rows'; readonly reason: string; readonly accounts: readonly string[] }
   /** Not JSON as read here, or it holds the token. */
   | { readonly kind: 'invalid'; readonly reason: string };

@@ -6,6 +6,7 @@
 import { collectAccounts } from './accounts.js';
 import { isoDate } from './iso-date.js';
 import { type Json, type JsonNumber, type JsonObject, parseJson, writeJson } from './json.js';
+import { judgeShape } from './judge-shape.js';
 import { numberInString, numberTokenJson } from './number-text.js';
 import type { Paging } from './paging.js';
 import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
@@ -14,6 +15,8 @@ import { type Cuttable, findRows, judgeCuttable, type RowsAsk } from './rows.js'
 export interface NormalizeAsk extends RowsAsk {
   /** Tells the members that name an account; see accounts.ts. */
   readonly accountPattern: RegExp;
+  /** Where rows of this kind of report were before, as {@link Normalized.place} has it. */
+  readonly seenAt?: readonly string[];
 }
 
 export interface NormalizedRow {
@@ -34,17 +37,22 @@ export interface Normalized {
   readonly accounts: readonly string[];
   readonly cuttable: Cuttable;
   readonly paging: Paging | null;
+  /** Member names joined by dots, from the root to the rows. */
+  readonly place: string;
+  /** Why it may be no report, for people; null when nothing speaks against it. */
+  readonly doubt: string | null;
 }
 
 /**
  * Reads and normalises one answer.
  *
  * @throws {JsonError} when it is not strict JSON
- * @throws {RowsError} when its rows cannot be told
+ * @throws {RowsError} when its rows cannot be told, or it says that it is an error
  */
 export function normalizeAnswer(text: string, ask: NormalizeAsk): Normalized {
   const document = parseJson(text, { allowBom: true });
   const found = findRows(document, ask);
+  const doubt = judgeShape(document, found, ask, ask.seenAt ?? []);
   const columns = new Set<string>();
   const rows = normalizeRows(found.rows, ask.rule.dateField, columns);
   return {
@@ -57,6 +65,8 @@ export function normalizeAnswer(text: string, ask: NormalizeAsk): Normalized {
       ask.period,
     ),
     paging: found.paging,
+    place: found.at,
+    doubt,
   };
 }
 

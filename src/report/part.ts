@@ -26,6 +26,8 @@ export interface RowsHeader extends Common {
   readonly paging: Paging | null;
   /** Set for one day cut out of an answer; null for an answer as a whole. */
   readonly cut: Cut | null;
+  /** Why it may be no report. Such a part is given when there is nothing better, and never kept. */
+  readonly doubt?: string;
 }
 
 export interface Cut {

@@ -13,6 +13,8 @@ export interface RowsRule {
   readonly rowsPath?: string | undefined;
   /** The member that holds a row's date, in either spelling. Absent: `date`, else `day`. */
   readonly dateField?: string | undefined;
+  /** Members that every row has, in either spelling; an answer whose rows lack one is no report. */
+  readonly requiredColumns?: readonly string[] | undefined;
 }
 
 export interface RowsAsk {
@@ -31,6 +33,14 @@ export class RowsError extends Error {
 
 export interface FoundRows {
   readonly rows: readonly JsonObject[];
+  /** What the rows were read from: an array, or the one object. */
+  readonly value: Json;
+  /** Whether it is one object, as an unsplit report may be. */
+  readonly single: boolean;
+  /** Member names joined by dots, from the root to the rows. */
+  readonly at: string;
+  /** Whether a list with a more usual name stood beside, without rows. */
+  readonly beside: boolean;
   readonly paging: Paging | null;
   /** Why the answer may not be cut by day whatever its rows are; null when nothing speaks against it. */
   readonly obstacle: string | null;
@@ -42,6 +52,7 @@ export type Cuttable = { readonly ok: true } | { readonly ok: false; readonly re
 interface Place {
   readonly value: Json;
   readonly steps: readonly Step[];
+  readonly beside?: boolean;
 }
 
 interface Step {
@@ -50,11 +61,27 @@ interface Step {
 }
 
 const SEARCH_DEPTH = 3;
-const PREFERRED = ['data', 'rows', 'items', 'results', 'records', 'list', 'report', 'reports', 'campaigns'];
+export const PREFERRED: readonly string[] = [
+  'data',
+  'rows',
+  'items',
+  'results',
+  'records',
+  'list',
+  'report',
+  'reports',
+  'campaigns',
+];
 const SINGLE_ROW = ['data', 'result', 'report'];
 /** Members that tell of the call or the page, never of the report. */
-const ABOUT_THE_CALL = new Set(
+export const ABOUT_THE_CALL: ReadonlySet<string> = new Set(
   'message messages error errors warning warnings status code success ok links'.split(' '),
+);
+/** Lists that describe a report, or tell where an error came from: they hold objects, and never rows. */
+const NEVER_ROWS = new Set(
+  'columns fields headers header schema dimensions metrics measures filters sorts trace stack exceptions debug'.split(
+    ' ',
+  ),
 );
 
 /**
@@ -72,7 +99,15 @@ export function findRows(document: Json, { rule, byDate, splits }: RowsAsk): Fou
   const containers = place.steps.map((step) => step.container);
   const paging = readPaging(containers, rows.length);
   const obstacle = obstacleOf(place, byDate, paging);
-  return { rows, paging, obstacle };
+  return {
+    rows,
+    paging,
+    obstacle,
+    value: place.value,
+    single: !isJsonArray(place.value),
+    at: place.steps.map((step) => step.member).join('.'),
+    beside: place.beside ?? false,
+  };
 }
 
 /**
@@ -185,22 +220,28 @@ function childrenOf({ value, steps }: Place): Place[] {
   const children = value.values.map((child, index): Place => {
     return { value: child, steps: [...steps, { container: value, member: value.names[index] as string }] };
   });
-  return children.filter((child) => mayVary(child.value) && !ABOUT_THE_CALL.has(lastMember(child)));
+  return children.filter((child) => {
+    const name = lastMember(child);
+    return mayVary(child.value) && !ABOUT_THE_CALL.has(name) && !NEVER_ROWS.has(name.toLowerCase());
+  });
 }
 
 function lastMember({ steps }: Place): string {
   return steps.at(-1)?.member ?? '';
 }
 
-function choose(candidates: readonly ArrayPlace[]): ArrayPlace {
+function choose(candidates: readonly ArrayPlace[]): Place {
   const filled = candidates.filter(({ value }) => value.length > 0);
   const pool = filled.length > 0 ? filled : candidates;
   const usual = pool.filter((place) => PREFERRED.includes(lastMember(place)));
   const [first, second] = (pool.length > 1 ? usual : pool).toSorted(byDepthThenName);
   if (first === undefined || (second !== undefined && byDepthThenName(first, second) === 0)) {
-    throw new RowsError('several arrays could be the rows; set rows in the configuration');
+    throw new RowsError('several arrays could be the rows; set report.endpoints.*.rowsAt');
   }
-  return first;
+  const isUsual = PREFERRED.includes(lastMember(first));
+  return !isUsual && candidates.some((place) => PREFERRED.includes(lastMember(place)))
+    ? { ...first, beside: true }
+    : first;
 }
 
 function byDepthThenName(a: Place, b: Place): number {

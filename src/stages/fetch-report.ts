@@ -4,6 +4,7 @@ import { single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import { type AskedReport, type Fetched, type Range, type ReadOptions, readAnswer } from './read-answer.js';
+import { createSeenPlaces } from './seen-places.js';
 
 export interface FetchAsk extends Omit<AskedReport, 'range' | 'startedAt' | 'seq'> {
   /** Who pays for the call. */
@@ -19,7 +20,7 @@ export interface FetchAsk extends Omit<AskedReport, 'range' | 'startedAt' | 'seq
   readonly onTry?: (report: CallReport) => void;
 }
 
-export interface FetchOptions extends ReadOptions {
+export interface FetchOptions extends Omit<ReadOptions, 'places'> {
   readonly platform: PlatformClient;
   readonly timeoutMs: number;
   readonly maxAnswerBytes: number;
@@ -29,6 +30,7 @@ export interface FetchOptions extends ReadOptions {
 export type FetchReport = (ask: FetchAsk) => Promise<Fetched | null>;
 
 export function createFetchReport(options: FetchOptions): FetchReport {
+  const reading: ReadOptions = { ...options, places: createSeenPlaces() };
   return async function fetchReport(ask) {
     let range: Range = { from: null, to: null };
     let asked = { startedAt: 0, seq: 0 };
@@ -55,7 +57,7 @@ export function createFetchReport(options: FetchOptions): FetchReport {
       async (response) => {
         const encoding = single(response.headers['content-encoding']);
         const chunks = await readBody(response.body, encoding, options.maxAnswerBytes);
-        return readAnswer({ ...ask, ...asked, range }, response, chunks, options);
+        return readAnswer({ ...ask, ...asked, range }, response, chunks, reading);
       },
     );
   };

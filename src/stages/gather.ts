@@ -102,7 +102,15 @@ export function createGather(options: GatherOptions): Gather {
     const generation = mode === 'whole' ? null : learner.standing(report).generation;
     const refusalAt = mode === 'whole' ? null : whole;
     const search = createSearch({ report, units, refusalAt, wish, arrivedAt, generation }, lookUp);
-    const journey: Journey = { ask, mode, units, search, hauls: [], degraded: await search.look(units) };
+    const journey: Journey = {
+      ask,
+      mode,
+      units,
+      search,
+      hauls: [],
+      doubts: [],
+      degraded: await search.look(units),
+    };
     const missing = search.open();
     if (search.refusal() === null && missing.length > 0) {
       return search.isWhole() ? collect(ask, 'whole') : fetchMissing(journey, missing);
@@ -124,6 +132,11 @@ export function createGather(options: GatherOptions): Gather {
       if (failure !== null && search.open().length > 0) {
         if (!isExcuse(failure) || !search.settleForOld()) throw failure;
         return arrive(journey, 'stale-if-error', missing.length);
+      }
+      if (journey.doubts.length > 0 && search.open().length > 0) {
+        if (search.settleForOld()) return arrive(journey, 'stale-if-error', missing.length);
+        search.settleForDoubtful();
+        hauls.push(...journey.doubts);
       }
       // What another replica brought is in the store, not in our hands.
       if (search.open().length > 0) journey.degraded = await search.look(search.open());
@@ -157,11 +170,16 @@ export function createGather(options: GatherOptions): Gather {
     for (const result of results) {
       if (result.status === 'rejected') failure ??= result.reason;
       else {
-        journey.hauls.push(result.value);
-        journey.search.take(result.value.pieces, result.value.by);
+        const haul = result.value;
+        try {
+          const isAside = search.take(haul.pieces, haul.by);
+          (isAside ? journey.doubts : journey.hauls).push(haul);
+        } catch (error) {
+          failure ??= error;
+        }
       }
     }
-    if (failure instanceof NotCuttable) throw failure;
+    if (failure instanceof NotCuttable && !failure.doubtful) throw failure;
     return failure;
   }
 
@@ -175,7 +193,7 @@ export function createGather(options: GatherOptions): Gather {
       known: journey.search.known,
       satisfies: (part) => lookUp.use(part, NO_WISH, now()) === 'fresh',
     };
-    const work = sendOut({ ...journey, hauls: [] }, errand, stale).then((failure) => {
+    const work = sendOut({ ...journey, hauls: [], doubts: [] }, errand, stale).then((failure) => {
       if (failure !== null) throw failure;
     });
     options.background(
@@ -239,6 +257,8 @@ interface Journey {
   readonly units: readonly Unit[];
   readonly search: Search;
   readonly hauls: Haul[];
+  /** Those that may be no report, as long as something better may be found. */
+  readonly doubts: Haul[];
   degraded: boolean;
 }
 
@@ -270,5 +290,6 @@ async function settleInTurns<T, R>(
 }
 
 function isExcuse(error: unknown): boolean {
+  if (error instanceof NotCuttable) return error.doubtful;
   return error instanceof GatewayError && EXCUSES.includes(error.code);
 }

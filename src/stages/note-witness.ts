@@ -4,7 +4,7 @@ import { digestBytes } from '../report/digest.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import type { FetchReport } from './fetch-report.js';
-import type { FetchedAnswer } from './read-answer.js';
+import { type FetchedAnswer, rowsRuleOf } from './read-answer.js';
 
 /** A report of one final day, and what it held. */
 export interface SeenReport {
@@ -26,7 +26,7 @@ export function noteWitnesses(
 ): FetchReport {
   return async (ask) => {
     const fetched = await fetchReport(ask);
-    if (fetched?.kind === 'answer' && ask.report.method === 'GET') {
+    if (fetched?.kind === 'answer' && fetched.doubt === null && ask.report.method === 'GET') {
       const day = cheapestFinalDay(fetched, rules);
       if (day !== null) {
         const { account, endpoint, split } = ask.report;
@@ -58,7 +58,7 @@ export function countRowsOf(
 ): number | null {
   const rule = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
   const outcome = digestBytes(body, {
-    rule: { rowsPath: rule?.rows, dateField: rule?.dateField },
+    rule: rowsRuleOf(rule),
     period: { from: day, to: day },
     byDate: split.includes('date'),
     splits: split.length > 0,

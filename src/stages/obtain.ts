@@ -43,7 +43,7 @@ export interface Haul {
   /** own: this errand asked the platform · other: somebody else had it under way, or had just brought it */
   readonly by: 'own' | 'other';
   readonly stored: boolean;
-  /** Whether the pieces may be kept at all: not when the platform said no-store. */
+  /** Whether the pieces may be kept at all: not when the platform said no-store, nor of what may be no report. */
   readonly keep: boolean;
 }
 
@@ -67,6 +67,13 @@ export interface ObtainOptions {
 /** An answer may not be cut although its kind was thought to allow it: the report has to be asked for as a whole. */
 export class NotCuttable extends Error {
   override readonly name = 'NotCuttable';
+  /** It may be no report at all: what is known already is better. */
+  readonly doubtful: boolean;
+
+  constructor(reason: string, doubtful = false) {
+    super(reason);
+    this.doubtful = doubtful;
+  }
 }
 
 /** Brings `units`, all of which lie in `range`. What it leaves undone is seen by who looks again. */
@@ -172,7 +179,7 @@ export function createObtain(options: ObtainOptions): Obtain {
 
   async function keep(turn: Turn, errand: Errand, fetched: Fetched): Promise<Haul> {
     if (errand.mode === 'days' && fetched.kind === 'answer' && fetched.days === null) {
-      throw new NotCuttable(fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason);
+      throw new NotCuttable(fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason, fetched.doubt !== null);
     }
     const pieces = new Map<string, Piece>([...turn.brought, ...piecesOf(errand, fetched)]);
     const stored = fetched.storable && (await store(errand, fetched));

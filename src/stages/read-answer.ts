@@ -17,8 +17,9 @@ import {
   type RefusalHeader,
   type RowsHeader,
 } from '../report/part.js';
-import type { Cuttable } from '../report/rows.js';
+import type { Cuttable, RowsRule } from '../report/rows.js';
 import type { Crew } from '../workers/crew.js';
+import type { SeenPlaces } from './seen-places.js';
 
 /** The period of one call; null leaves an end to the platform. */
 export interface Range {
@@ -29,7 +30,7 @@ export interface Range {
 export interface FetchedAnswer {
   readonly kind: 'answer';
   readonly range: Range;
-  /** Null when only days were wanted, when the answer is not JSON, or when its rows cannot be told (`rowsFault`). */
+  /** Null when only days were wanted, when the answer is not JSON, or when it is no report (`rowsFault`). */
   readonly rows: Part<RowsHeader> | null;
   readonly rowsFault: GatewayError | null;
   /** Null when only days were wanted. */
@@ -38,7 +39,12 @@ export interface FetchedAnswer {
   readonly days: readonly Part<RowsHeader>[] | null;
   readonly cuttable: Cuttable;
   readonly rowCount: number;
-  /** False when the platform said `no-store`, or RFC 9111 forbids it where that decides. */
+  /** Why it may be no report; null when nothing speaks against it. */
+  readonly doubt: string | null;
+  /**
+   * False when the platform said `no-store`, when RFC 9111 forbids it where that decides, and for what is no report
+   * or may be none.
+   */
   readonly storable: boolean;
 }
 
@@ -59,6 +65,7 @@ export interface ReadOptions {
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly accountPattern: RegExp;
   readonly maxRows: number;
+  readonly places: SeenPlaces;
 }
 
 /** A call under way: what it asked for, and when. */
@@ -118,13 +125,38 @@ export async function readAnswer(
   );
   const read: Context = { ...context, body: bytes, hash };
   if (outcome.kind === 'invalid') throw invalid(outcome.reason);
-  if (outcome.kind === 'no-rows') return unreadable(read, invalid(outcome.reason), outcome.accounts, false);
+  if (outcome.kind === 'no-rows') {
+    const fault = invalid(outcome.reason);
+    // Where days are wanted there is nothing in it for anybody; as a whole it may be wanted byte for byte.
+    if (!asked.whole) throw fault;
+    return unreadable({ ...read, storable: false }, fault, outcome.accounts, false);
+  }
   if (outcome.digest.rowCount > options.maxRows) {
     throw new GatewayError('upstream_too_large', {
       detail: `The platform's answer has more than ${options.maxRows} rows.`,
     });
   }
-  return answerOf(read, outcome.digest);
+  const { digest } = outcome;
+  if (digest.doubt === null && digest.rowCount > 0) options.places.note(asked.report, digest.place);
+  return digest.doubt === null ? answerOf(read, digest) : doubtful(read, digest, digest.doubt);
+}
+
+/** An answer that may be no report: whole, uncut, and never kept. */
+function doubtful(context: Context, digest: Digest, doubt: string): FetchedAnswer {
+  const answer = answerOf({ ...context, storable: false }, digest);
+  const { rows } = answer;
+  return {
+    ...answer,
+    rows: rows === null ? null : { ...rows, header: { ...rows.header, doubt } },
+    days: null,
+    cuttable: { ok: false, reason: doubt },
+    doubt,
+  };
+}
+
+/** What the configuration says of where an endpoint's rows are. */
+export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
+  return { rowsPath: rule?.rowsAt, dateField: rule?.dateField, requiredColumns: rule?.requiredColumns };
 }
 
 /** What is known of an answer before it is read. */
@@ -148,7 +180,8 @@ function digestAsk(
 ): DigestAsk {
   const { from, to } = range;
   return {
-    rule: { rowsPath: rule?.rows, dateField: rule?.dateField },
+    rule: rowsRuleOf(rule),
+    seenAt: options.places.of(report),
     period: from === null || to === null ? null : { from, to },
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,
@@ -181,7 +214,7 @@ function refusalOf(
   return { kind: 'refusal', range, refusal, storable: REMEMBERED.includes(status) };
 }
 
-/** An answer without rows: not JSON at all, or JSON in which they cannot be told. */
+/** An answer without rows: not JSON at all, or JSON that is no report. */
 function unreadable(
   context: Context,
   rowsFault: GatewayError | null,
@@ -197,6 +230,7 @@ function unreadable(
     days: null,
     cuttable: { ok: false, reason: 'the answer has no rows that can be told' },
     rowCount: 0,
+    doubt: null,
     storable: context.storable,
   };
 }
@@ -227,6 +261,7 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
     days: digest.days?.map((block) => dayPart(block, digest, context)) ?? null,
     cuttable: digest.cuttable,
     rowCount: digest.rowCount,
+    doubt: null,
     storable,
   };
 }

@@ -12,11 +12,12 @@ export interface Search {
   /** Looks into the store. @returns whether the store was away */
   look(units: readonly Unit[]): Promise<boolean>;
   /**
-   * Takes what a call brought.
+   * Takes what a call brought; what may be no report is put aside, see `settleForDoubtful`.
    * @param by whose call it was: one's own began after the question came, whatever the clock did meanwhile
+   * @returns whether something was put aside
    * @throws GatewayError when a piece cannot be read
    */
-  take(pieces: ReadonlyMap<string, Piece>, by?: Haul['by']): void;
+  take(pieces: ReadonlyMap<string, Piece>, by?: Haul['by']): boolean;
   /** Whether a piece that somebody else brought will do. */
   satisfies(part: Part, unit: Unit): boolean;
   /** Pieces that have to be brought before there is an answer. */
@@ -32,6 +33,8 @@ export interface Search {
   refusal(): Part | null;
   /** Accepts old pieces for those still open. @returns whether there is one for each */
   settleForOld(): boolean;
+  /** Accepts pieces that may be no report, where nothing better is known. */
+  settleForDoubtful(): void;
   /** All pieces, in the order of the units. */
   parts(): Part[];
 }
@@ -52,6 +55,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
   const known = new Map<string, Part>();
   const accepted = new Map<string, Part>();
   const stale = new Set<string>();
+  const doubtful = new Map<string, Part>();
   const before = new Map<string, number>();
   let looked = false;
   let refusal: Part | null = null;
@@ -108,6 +112,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
       return degraded;
     },
     take(pieces, by = 'other') {
+      let isAside = false;
       for (const unit of ask.refusalAt === null ? units : [...units, ask.refusalAt]) {
         const piece = pieces.get(unit.key);
         if (piece === undefined) continue;
@@ -117,12 +122,17 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
         const isLater = by === 'own' || piece.header.fetchStartedAt >= arrivedAt;
         if (wish.maxAgeMs === 0 && !isLater) continue;
         if (piece.header.form === 'refusal') refusal = piece;
-        else if (unit !== ask.refusalAt) {
+        else if (unit === ask.refusalAt) continue;
+        else if (piece.header.form === 'rows' && piece.header.doubt !== undefined) {
+          doubtful.set(unit.key, piece);
+          isAside = true;
+        } else {
           known.set(unit.key, piece);
           accepted.set(unit.key, piece);
           stale.delete(unit.key);
         }
       }
+      return isAside;
     },
     satisfies: (part, unit) => !isVoid(part) && useOf(part, unit) === 'fresh',
     open: () => units.filter((unit) => !isAccepted(unit)),
@@ -138,6 +148,9 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
         accepted.set(unit.key, part);
       }
       return true;
+    },
+    settleForDoubtful() {
+      for (const [key, part] of doubtful) accepted.set(key, part);
     },
     parts: () => units.map(({ key }) => accepted.get(key) as Part),
   };

@@ -29,7 +29,7 @@ describe('settings of the YAML', () => {
       BASE,
       stringify({
         routes: [{ method: 'GET', path: '/api/v1/files/*' }],
-        report: { endpoints: { 'a/b': { rows: 'result.rows' } } },
+        report: { endpoints: { 'a/b': { rowsAt: 'result.rows' } } },
         platform: { timezones: { 7: 'Europe/Berlin' }, loginPaths: [] },
       }),
     );
@@ -38,7 +38,7 @@ describe('settings of the YAML', () => {
       { method: 'GET', path: '/api/v1/files/*', read: false, account: [], pathChars: '' },
     ]);
     expect(config.report.endpoints).toEqual({
-      'a/b': { rows: 'result.rows', readByPost: false, divisible: 'auto', freshness: 'own' },
+      'a/b': { rowsAt: 'result.rows', readByPost: false, divisible: 'auto', freshness: 'own' },
     });
     expect(config.platform.timezones).toEqual({ 7: 'Europe/Berlin' });
     expect(config.platform.loginPaths).toEqual([]);
@@ -209,6 +209,15 @@ describe('a loaded configuration', () => {
         },
       ),
       { numRuns: 60 },
+    );
+  });
+});
+
+describe('a setting that had another name', () => {
+  it('stops the start, and the line says what it is called now', () => {
+    const yaml = stringify({ report: { endpoints: { 'a/b': { rows: 'result.rows' } } } });
+    expect(() => load(BASE, yaml)).toThrow(
+      'report.endpoints.a/b.rows: was set; allowed is the same under its new name rowsAt',
     );
   });
 });

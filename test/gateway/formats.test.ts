@@ -143,7 +143,7 @@ describe('raw', () => {
     expect(gateway.simulator.callCount).toBe(1);
   });
 
-  it('is given where rows cannot be told; other formats are an error, and are asked for anew', async () => {
+  it('is given where rows cannot be told, and not kept; other formats are an error, and are asked for anew', async () => {
     const platform = await startRawPlatform(sends('{"one":[{"a":1}],"two":[{"a":2}]}'));
     const gateway = await gatewayAt(platform);
     const key = await gateway.addTeam();
@@ -151,7 +151,7 @@ describe('raw', () => {
     expect((await gateway.report(key, `${FINAL}&_format=raw`)).text).toBe(
       '{"one":[{"a":1}],"two":[{"a":2}]}',
     );
-    expect(platform.requests).toHaveLength(1);
+    expect(platform.requests).toHaveLength(2);
     platform.answer(sends('{"data":[{"a":1}]}'));
     expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
   });

@@ -133,6 +133,8 @@ describe('an answer', () => {
       accounts: [],
       cuttable: { ok: true },
       paging: null,
+      place: '',
+      doubt: null,
     });
   });
 

@@ -1,0 +1,128 @@
+/**
+ * What in an answer with status 200 says that it is an error and no report: platforms answer so when their own
+ * layers fail. Names are compared in lower case without separators.
+ */
+
+import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
+
+/** Objects around a report that may tell how the call went. */
+const WRAPPERS = new Set(
+  'data result results response meta status header head body report payload'.split(' '),
+);
+const DEEPEST = 3;
+
+const SUCCESS_FLAGS = new Set(['success', 'ok', 'succeeded', 'successful']);
+const STATUSES = new Set(
+  'status state result outcome statuscode httpstatus httpcode httpstatuscode'.split(' '),
+);
+const FAULTS = new Set(
+  'error errors err fault faults exception exceptions errormessage errormsg errordescription'.split(' '),
+);
+const CODES = new Set('code errorcode errcode errno resultcode returncode retcode statuscode'.split(' '));
+const TRACES = new Set('trace stack stacktrace backtrace'.split(' '));
+const MESSAGES = new Set('message messages msg detail description exception'.split(' '));
+
+const SAYS_ERROR =
+  /(?:^|[^a-z])(?:errors?|err|fail|failed|failure|fault|exception|invalid|denied|forbidden|unauthori[sz]ed|unauthenticated|unavailable|timeout|nok)(?:[^a-z]|$)/i;
+const SAYS_TROUBLE =
+  /error|exception|fail|unavailable|maintenance|time[d -]*out|try again|too many|overload|denied|forbidden|unauthori[sz]ed|unauthenticated|not allowed|limit/i;
+const SAYS_WELL =
+  /^\s*(?:ok|okay|success|successful|succeeded|done|none|null|false|no errors?|0+)?\s*[.!]?\s*$/i;
+
+/** Names without case and separators: `error_message`, `errorMessage` and `Error-Message` are one. */
+export function bareWord(name: string): string {
+  return name.toLowerCase().replace(/[_.\-\s]/g, '');
+}
+
+/**
+ * @param hasRows whether the answer holds what looks like rows: an odd code beside those says little
+ * @param rows what was taken for the rows, and is not looked into
+ * @returns the name of the member that says that the answer is an error, null when none does
+ */
+export function findErrorSign(document: Json, rows: Json | null, hasRows: boolean): string | null {
+  let level: Json[] = [document];
+  for (let depth = 0; depth < DEEPEST; depth += 1) {
+    const next: Json[] = [];
+    for (const value of level) {
+      if (!(value instanceof JsonObject)) continue;
+      const sign = signIn(value, rows, hasRows);
+      if (sign !== null) return sign;
+      for (const [at, name] of value.names.entries()) {
+        const member = value.values[at] as Json;
+        if (member !== rows && member instanceof JsonObject && WRAPPERS.has(bareWord(name)))
+          next.push(member);
+      }
+    }
+    level = next;
+  }
+  return null;
+}
+
+/** Whether a message beside no rows sounds like trouble. */
+export function findTrouble(document: Json): boolean {
+  if (!(document instanceof JsonObject)) return false;
+  return document.names.some((name, at) => {
+    const text = document.values[at];
+    return MESSAGES.has(bareWord(name)) && typeof text === 'string' && SAYS_TROUBLE.test(text);
+  });
+}
+
+function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): string | null {
+  const words = object.names.map(bareWord);
+  const explains = words.some((word, at) => MESSAGES.has(word) && isSaid(object.values[at] as Json));
+  const isWell = words.some((word, at) => MESSAGES.has(word) && saysWell(object.values[at] as Json));
+  for (const [at, word] of words.entries()) {
+    const value = object.values[at] as Json;
+    if (value === rows || value === null) continue;
+    const isSign =
+      (SUCCESS_FLAGS.has(word) && isFalse(value)) ||
+      (STATUSES.has(word) && isErrorStatus(value)) ||
+      (FAULTS.has(word) && isFault(value, hasRows)) ||
+      (TRACES.has(word) && explains && isSaid(value)) ||
+      (CODES.has(word) && !hasRows && !isWell && isErrorCode(value));
+    if (isSign) return object.names[at] as string;
+  }
+  return null;
+}
+
+function isFalse(value: Json): boolean {
+  const text = scalarText(value);
+  return text === 'false' || text === '0';
+}
+
+function isErrorStatus(value: Json): boolean {
+  if (value === false) return true;
+  const text = scalarText(value);
+  if (text === null) return false;
+  return /^[45]\d\d$/.test(text) || (typeof value === 'string' && SAYS_ERROR.test(text.replaceAll('_', ' ')));
+}
+
+/** Beside rows a number may be a count, and says nothing. */
+function isFault(value: Json, hasRows: boolean): boolean {
+  return isSaid(value) && !(hasRows && value instanceof JsonNumber);
+}
+
+/** 0, 1 and 2xx are the usual codes of success. */
+function isErrorCode(value: Json): boolean {
+  const text = scalarText(value);
+  if (text === null || typeof value === 'boolean') return false;
+  return /^-?\d+$/.test(text) ? !/^(?:0+|1|2\d\d)$/.test(text) : SAYS_ERROR.test(text.replaceAll('_', ' '));
+}
+
+/** Whether a member says anything: `{"code":0,"message":""}`, `[]` and `"none"` do not. */
+function isSaid(value: Json): boolean {
+  if (isJsonArray(value)) return value.some(isSaid);
+  if (value instanceof JsonObject) return value.values.some(isSaid);
+  const text = scalarText(value);
+  return text !== null && !SAYS_WELL.test(text);
+}
+
+function saysWell(value: Json): boolean {
+  return typeof value === 'string' && value.trim() !== '' && SAYS_WELL.test(value);
+}
+
+function scalarText(value: Json): string | null {
+  if (value instanceof JsonNumber) return value.text;
+  if (typeof value === 'boolean') return String(value);
+  return typeof value === 'string' ? value.trim() : null;
+}

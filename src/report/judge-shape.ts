@@ -1,0 +1,98 @@
+/**
+ * Whether what was taken for the rows of an answer is a report: an error says so itself, and what cannot be told
+ * from one is doubtful. A doubtful answer is given with a warning where there is nothing better, and never kept.
+ */
+
+import { bareWord, findErrorSign, findTrouble } from './error-signs.js';
+import { type Json, JsonNumber, type JsonObject } from './json.js';
+import { camelCase } from './row-names.js';
+import { ABOUT_THE_CALL, type FoundRows, PREFERRED, type RowsAsk, RowsError } from './rows.js';
+
+/** Members of errors and of the frames of their traces. An object of nothing else is no row. */
+const WORDS_OF_ERRORS = new Set(
+  `${[...ABOUT_THE_CALL].join(' ')} exception trace stack reason detail details description hint type class file line function`.split(
+    ' ',
+  ),
+);
+const STARTS_WITH_DAY = /^\d{4}-?\d\d-?\d\d/;
+const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
+
+/**
+ * @param seenAt where rows of this kind of report were before: there they leave no doubt
+ * @returns why the answer may be no report, null when nothing speaks against it
+ * @throws {RowsError} when it says that it is an error, or lacks a column that the configuration requires
+ */
+export function judgeShape(
+  document: Json,
+  found: FoundRows,
+  { rule, byDate }: RowsAsk,
+  seenAt: readonly string[],
+): string | null {
+  const { rows, single, at } = found;
+  const hasRows = single ? rows.some(hasNumber) : rows.some(isRow);
+  const sign = findErrorSign(document, found.value, hasRows) ?? (hasRows ? null : signOfFirst(found));
+  if (sign !== null) throw new RowsError(`${JSON.stringify(sign.slice(0, 40))} says that it is an error`);
+  const missing = missingColumn(rows, rule.requiredColumns ?? []);
+  if (missing !== null) throw new RowsError(`a row has no ${JSON.stringify(missing)}, which is required`);
+  // What the configuration points at, or names the columns of, is what it says.
+  if (rule.rowsPath !== undefined || (rule.requiredColumns ?? []).length > 0) return null;
+  if (rows.length === 0) return doubtInNothing(document, found, seenAt);
+  if (!hasRows) return 'no row holds a figure';
+  if (!shareColumn(rows)) return 'the rows have no column in common';
+  if (seenAt.includes(at)) return null;
+  if (found.beside) return 'another list has a more usual name';
+  const isEmptyOfFacts = byDate && !rows.some((row) => hasDay(row) || hasNumber(row));
+  return isEmptyOfFacts ? 'no row holds a day or a number, though a split by date was asked for' : null;
+}
+
+/** The sign in what was taken for a row: `[{"error": …}]`. */
+function signOfFirst({ rows }: FoundRows): string | null {
+  return rows[0] === undefined ? null : findErrorSign(rows[0], null, false);
+}
+
+function doubtInNothing(document: Json, { at, beside }: FoundRows, seenAt: readonly string[]): string | null {
+  if (findTrouble(document)) return 'there are no rows, and a message that sounds like trouble';
+  const [name = ''] = at.split('.').slice(-1);
+  const isUsual = at === '' || PREFERRED.includes(name) || seenAt.includes(at);
+  return isUsual && !beside ? null : 'there are no rows, and their list has an unusual name';
+}
+
+function isRow({ names }: JsonObject): boolean {
+  return names.some((name) => !WORDS_OF_ERRORS.has(bareWord(name)));
+}
+
+function hasNumber({ names, values }: JsonObject): boolean {
+  return values.some((value, at) => {
+    const isNumber = value instanceof JsonNumber || (typeof value === 'string' && FIGURE.test(value));
+    return (isNumber || value === null) && !WORDS_OF_ERRORS.has(bareWord(names[at] as string));
+  });
+}
+
+function hasDay({ values }: JsonObject): boolean {
+  return values.some((value) => {
+    const text = value instanceof JsonNumber ? value.text : value;
+    return typeof text === 'string' && STARTS_WITH_DAY.test(text);
+  });
+}
+
+/** Whether any column is in every row. Rows of one shape share their list of names. */
+function shareColumn(rows: readonly JsonObject[]): boolean {
+  const shapes = new Set(rows.map(({ names }) => names));
+  const [first, ...others] = shapes;
+  let common = new Set(first);
+  for (const names of others) {
+    common = new Set(names.filter((name) => common.has(name)));
+    if (common.size === 0) return false;
+  }
+  return common.size > 0;
+}
+
+function missingColumn(rows: readonly JsonObject[], required: readonly string[]): string | null {
+  if (required.length === 0) return null;
+  for (const names of new Set(rows.map((row) => row.names))) {
+    const columns = new Set([...names, ...names.map(camelCase)]);
+    const missing = required.find((name) => !columns.has(name) && !columns.has(camelCase(name)));
+    if (missing !== undefined) return missing;
+  }
+  return null;
+}
