@@ -3,38 +3,23 @@
  * without asking it.
  *
  * A permit is taken from the shared bucket before it is used, so the replicas together never use more than there are;
- * what lies unused in their hands is at most {@link PORTION} of a bucket. While the store is away every replica keeps
- * to its own part of the bucket.
+ * what lies unused in their hands is at most {@link PORTION} of a bucket, and for {@link HELD_MS}. While the
+ * store is away every replica keeps to its own part of the bucket.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { type QuotaGrant, type Quotas, StoreUnavailable } from '../store/port.js';
 import { describeGrant, leftIn, type QuotaBucket, refilled } from '../store/quota-bucket.js';
+import { type Bucket, bucketLeft, type Known, lookAt, nextIn, type Standing } from './bucket.js';
 import type { Replicas } from './replicas.js';
-
-/** A bucket as all replicas agree on it. */
-export interface Bucket {
-  readonly key: string;
-  /** Permits in a full bucket. */
-  readonly capacity: number;
-  /** Permits that come back; 0: none ever. */
-  readonly refillPerMs: number;
-  /** Real time after which the store may forget it: when it is full again, or of no use. */
-  readonly ttlMs: number;
-}
-
-/** What is known of a bucket without asking. Others' permits in hand count as used. */
-export interface Standing {
-  readonly left: number;
-  /** Milliseconds until there is one more; Infinity when there never will be. */
-  readonly nextInMs: number;
-}
 
 export interface Allowances {
   /** Uses one permit. @returns null when it was there, else milliseconds until there may be one */
   take(bucket: Bucket): Promise<number | null>;
-  /** Gives a permit back that was not used after all. */
+  /** Gives a permit back that was not used after all, to the bucket it was taken from. */
   putBack(bucket: Bucket): void;
+  /** Whether there is no permit, as the store said within the last second or says now. */
+  isEmpty(bucket: Bucket): Promise<boolean>;
   /** Sees to it that at least so many permits count as used. */
   charge(bucket: Bucket, used: number): Promise<void>;
   look(bucket: Bucket): Standing;
@@ -53,6 +38,8 @@ export interface AllowancesOptions {
 
 /** Of a bucket, in the hands of all replicas together. */
 const PORTION = 0.05;
+/** Permits that lie unused for so long are let go of: a bucket that is full again would be more than full with them. */
+const HELD_MS = 15_000;
 /** The store is asked for an empty bucket no more often than this, and no less often when it is wanted. */
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];
 /** A store that did not answer is left alone for so long. */
@@ -66,8 +53,10 @@ interface Hand {
   usedAtMs: number;
   /** Permits drawn and not used. */
   held: number;
+  /** When they were drawn, by time that never jumps. */
+  drawnAtMs: number;
   /** What the bucket said last, and when. */
-  said: { readonly left: number; readonly nextInMs: number; readonly atMs: number } | null;
+  said: Known['said'];
   /** When an empty bucket may be asked again; 0: now. */
   askAtMs: number;
   /** This replica's own part, while the store is away. */
@@ -76,13 +65,22 @@ interface Hand {
   drawing: Promise<void> | null;
 }
 
-const EMPTY = { held: 0, said: null, askAtMs: 0, own: null, waiting: 0, drawing: null } as const;
+const EMPTY = {
+  held: 0,
+  drawnAtMs: 0,
+  said: null,
+  askAtMs: 0,
+  own: null,
+  waiting: 0,
+  drawing: null,
+} as const;
 
 /** More hands than this are looked through for those of no use any more. */
 const MANY = 1024;
-
 export function createAllowances({ quotas, replicas, clock, logger }: AllowancesOptions): Allowances {
   const hands = new Map<string, Hand>();
+  /** Permits on their way back. */
+  const gifts = new Set<Promise<void>>();
   let awayUntilMs = Number.NEGATIVE_INFINITY;
 
   /** A bucket whose numbers were changed keeps its hand. */
@@ -106,6 +104,7 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
   async function take(bucket: Bucket): Promise<number | null> {
     const hand = handOf(bucket);
     hand.waiting += 1;
+    if (hand.held > 0 && hand.usedAtMs - hand.drawnAtMs > HELD_MS) letGo(hand);
     try {
       while (hand.held < 1) {
         const nowMs = clock.now();
@@ -125,9 +124,10 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
 
   async function draw(hand: Hand, bucket: Bucket): Promise<void> {
     const nowMs = clock.now();
-    const portion = Math.floor((bucket.capacity * PORTION) / replicas.count);
+    const portion = bucket.portion ?? Math.floor((bucket.capacity * PORTION) / replicas.count);
     const grant = await ask(hand, bucket, Math.max(portion, hand.waiting), nowMs);
     hand.held += grant.granted;
+    hand.drawnAtMs = clock.monotonicMs();
     hear(hand, grant, nowMs);
     const waitMs = Math.min(Math.max(grant.nextInMs, ASK_AGAIN_MIN_MS), ASK_AGAIN_MAX_MS);
     hand.askAtMs = grant.granted > 0 ? 0 : nowMs + waitMs;
@@ -167,10 +167,47 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
     return describeGrant(hand.own, granted, take);
   }
 
+  /** Of a bucket that refills they have come back by themselves since, and must not come back twice. */
+  function letGo(hand: Hand): void {
+    if (hand.bucket.refillPerMs === 0) giveBack(hand);
+    else hand.held = 0;
+  }
+
+  /** What is in hand goes back to its bucket; a store that is away gets it later. */
+  function giveBack(hand: Hand): void {
+    const { bucket, held } = hand;
+    if (held < 1 || hand.own !== null) return;
+    hand.held = 0;
+    const giving = quotas
+      .give(bucket.key, held, bucket.capacity)
+      .then((left) => {
+        if (hand.said !== null && hand.said.left < left) hand.said = { ...hand.said, left };
+      })
+      .catch((error: unknown) => {
+        hand.held += held;
+        logger.debug({ err: error }, 'permits could not be given back');
+      })
+      .finally(() => gifts.delete(giving));
+    gifts.add(giving);
+  }
+
+  async function isEmpty(bucket: Bucket): Promise<boolean> {
+    const [hand, nowMs] = [handOf(bucket), clock.now()];
+    if (hand.held >= 1) return false;
+    const { said } = hand;
+    if (said === null || nowMs < said.atMs || nowMs - said.atMs >= ASK_AGAIN_MAX_MS)
+      hear(hand, await ask(hand, bucket, 0, nowMs), nowMs);
+    return hand.held < 1 && bucketLeft(hand, bucket, clock.now()) < 1;
+  }
+
   return {
     take,
+    isEmpty,
     putBack(bucket) {
-      handOf(bucket).held += 1;
+      const hand = handOf(bucket);
+      if (hand.own !== null) hand.own = { ...hand.own, used: Math.max(0, hand.own.used - 1) };
+      else hand.held += 1;
+      giveBack(hand);
     },
     async charge(bucket, used) {
       const take = { ...bucket, nowMs: clock.now() };
@@ -185,31 +222,9 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
       return lookAt(hand, bucket, nowMs);
     },
     async close() {
-      const given = [...hands.values()]
-        .filter(({ held, own }) => held > 0 && own === null)
-        .map(({ bucket, held }) => quotas.give(bucket.key, held, bucket.capacity));
-      for (const result of await Promise.allSettled(given))
-        if (result.status === 'rejected')
-          logger.debug({ err: result.reason }, 'permits could not be given back');
+      hands.forEach(giveBack);
+      await Promise.all(gifts);
       hands.clear();
     },
   };
-}
-
-function bucketLeft(hand: Hand, { capacity, refillPerMs }: Bucket, nowMs: number): number {
-  if (hand.said === null) return capacity;
-  const { left, atMs } = hand.said;
-  return Math.min(capacity, left + Math.max(0, nowMs - atMs) * refillPerMs);
-}
-
-/** A clock that was set back since then makes nobody wait longer. */
-function nextIn(said: Hand['said'], nowMs: number): number {
-  return said === null ? 0 : said.nextInMs - Math.max(0, nowMs - said.atMs);
-}
-
-function lookAt(hand: Hand | undefined, bucket: Bucket, nowMs: number): Standing {
-  if (hand === undefined || hand.said === null)
-    return { left: bucket.capacity, nextInMs: Number.POSITIVE_INFINITY };
-  const left = Math.min(bucket.capacity, Math.floor(bucketLeft(hand, bucket, nowMs)) + hand.held);
-  return { left, nextInMs: Math.max(0, nextIn(hand.said, nowMs)) };
 }

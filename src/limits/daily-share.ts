@@ -2,8 +2,9 @@
 import type { Team } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { Shares } from '../platform/turn.js';
-import type { Allowances, Bucket } from './allowance.js';
+import type { Charge, Shares } from '../platform/turn.js';
+import type { Allowances } from './allowance.js';
+import type { Bucket } from './bucket.js';
 
 export interface DailyStanding {
   readonly left: number;
@@ -22,10 +23,11 @@ export interface DailyShares extends Shares {
 }
 
 const DAY_MS = 86_400_000;
+const UNCOUNTED: Charge = { putBack() {} };
 
 /** @param teamOf undefined for what is no team, such as the gateway's own calls: they are not counted */
 export function createDailyShares(
-  allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh'>,
+  allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh' | 'isEmpty'>,
   teamOf: (id: string) => Team | undefined,
   clock: Clock,
 ): DailyShares {
@@ -34,6 +36,8 @@ export function createDailyShares(
     key: `calls:${id}:${new Date(clock.now()).toISOString().slice(0, 10)}`,
     capacity: limits.upstreamCallsPerDay,
     refillPerMs: 0,
+    // Drawn one by one, by the calls that are made: what never comes back must not lie with a replica that may be killed.
+    portion: 1,
     // Longer than a day, for its day may be anywhere from here to there on the clocks of others.
     ttlMs: 2 * DAY_MS,
   });
@@ -46,11 +50,15 @@ export function createDailyShares(
   return {
     async take(id) {
       const team = teamOf(id);
-      if (team !== undefined && (await allowances.take(bucketOf(team))) !== null) throw exhausted(team);
+      if (team === undefined) return UNCOUNTED;
+      const bucket = bucketOf(team);
+      if ((await allowances.take(bucket)) !== null) throw exhausted(team);
+      // Of the day it was charged to, which may be over by then.
+      return { putBack: () => allowances.putBack(bucket) };
     },
-    putBack(id) {
+    async exhausted(id) {
       const team = teamOf(id);
-      if (team !== undefined) allowances.putBack(bucketOf(team));
+      return team !== undefined && (await allowances.isEmpty(bucketOf(team))) ? exhausted(team) : null;
     },
     async recall(id, calls) {
       const team = teamOf(id);

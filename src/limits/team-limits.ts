@@ -6,7 +6,8 @@
  */
 import type { Team } from '../auth/team.js';
 import { GatewayError } from '../errors.js';
-import type { Allowances, Bucket } from './allowance.js';
+import type { Allowances } from './allowance.js';
+import type { Bucket } from './bucket.js';
 import type { Replicas } from './replicas.js';
 
 export interface RateStanding {

@@ -204,7 +204,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
 
   function breakOff(error: unknown, call: Call, attempt: Attempt, signal: AbortSignal): Try<never> {
     if (attempt.startedMs === null) {
-      options.shares.putBack(call.team);
+      attempt.turn.charge.putBack();
       throw asGatewayError(error);
     }
     report(call, attempt, outcomeOf(error, signal));

@@ -1,7 +1,10 @@
 /**
  * What a call needs before it may be sent:
  *
- *   pause → circuit → the team's daily share → a turn in the budget → (pause and circuit again) → token → question
+ *   pause → circuit → a turn in the budget → (pause and circuit again) → token → question → the team's daily share
+ *
+ * The share is charged with the call that is made, and with nobody who waits: most of those who ask the same find,
+ * when their turn comes, that nothing is left to be asked.
  */
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Budget } from './budget.js';
@@ -13,16 +16,22 @@ import type { Pause } from './pause.js';
 
 /** How many calls a team may cause. */
 export interface Shares {
-  /** Charges a call. @throws GatewayError `upstream_budget_exhausted` */
-  take(team: string): Promise<void>;
-  /** Of a call that was not made after all. */
-  putBack(team: string): void;
+  /** `upstream_budget_exhausted` when nothing is left of a team's share, as far as is known; else null. */
+  exhausted(team: string): Promise<GatewayError | null>;
+  /** Charges a call that is about to be made. @throws GatewayError `upstream_budget_exhausted` */
+  take(team: string): Promise<Charge>;
+}
+
+export interface Charge {
+  /** Of a call that was not made after all; to be called once. */
+  putBack(): void;
 }
 
 /** A call that may be sent now: with what token, and what it asks. */
 export interface Turn<Token, Question> {
   /** To be called when the call is over; more than once does no harm. */
   readonly release: () => void;
+  readonly charge: Charge;
   readonly active: Token;
   readonly what: Question;
 }
@@ -57,22 +66,22 @@ export function createTakeTurn<Token>(options: TurnOptions<Token>): TakeTurn<Tok
 
   return async function takeTurn(team, asked, signal) {
     check();
-    // Before the wait: whoever has no share left must not hold up others in line, nor claim what they wait for.
-    const charged = shares.take(team);
-    await within(signal, () => charged).catch((error: unknown) => {
-      // Whatever comes of it now: what was not charged need not be given back.
-      if (signal.aborted) void charged.then(() => shares.putBack(team)).catch(() => {});
+    const exhausted = await within(signal, () => shares.exhausted(team)).catch((error: unknown) => {
       throw asFailure(error, signal);
     });
-    try {
-      const turn = await waitForTurn(team, asked, signal);
-      if (turn === null) shares.putBack(team);
-      return turn;
-    } catch (error) {
-      shares.putBack(team);
-      throw error;
-    }
+    if (exhausted === null) return await waitForTurn(team, asked, signal);
+    // Whoever has no share left must not hold up others in line. Somebody else may be asking the same all the same.
+    if ((await within(signal, asked)) === null) return null;
+    throw exhausted;
   };
+
+  async function charge(team: string, signal: AbortSignal): Promise<Charge> {
+    const charging = shares.take(team);
+    return await within(signal, () => charging).catch((error: unknown) => {
+      if (signal.aborted) void charging.then((late) => late.putBack()).catch(() => {});
+      throw asFailure(error, signal);
+    });
+  }
 
   /** Time that ran out while the platform's pace held up everybody is the platform's limit, not its slowness. */
   function whyNoTurn(error: GatewayError): GatewayError {
@@ -94,7 +103,7 @@ export function createTakeTurn<Token>(options: TurnOptions<Token>): TakeTurn<Tok
       check();
       const active = await within(signal, async () => tokens.current());
       const what = await within(signal, asked);
-      if (what !== null) return { release, active, what };
+      if (what !== null) return { release, active, what, charge: await charge(team, signal) };
       release();
       return null;
     } catch (error) {

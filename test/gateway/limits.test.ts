@@ -119,6 +119,36 @@ describe("a team's daily share of platform calls", () => {
     expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
   });
 
+  it('is charged with the call that is made, not with everybody who waits for it', async () => {
+    const platform = await startHeldPlatform(sends(ROWS));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam({ limits: { upstreamCallsPerDay: 2 } });
+    const asking = Array.from({ length: 6 }, () => gateway.report(key, day(10)));
+    await platform.arrived(1);
+    platform.release();
+    expect((await Promise.all(asking)).map(outcomeOf)).toEqual(Array(6).fill('200'));
+    expect(platform.requests).toHaveLength(1);
+    expect((await gateway.call('/gateway/v1/me', { key })).json()).toMatchObject({
+      left: { upstreamCallsPerDay: 1 },
+    });
+  });
+
+  it('of which one call is left answers all who ask the same on two replicas', async () => {
+    const platform = await startHeldPlatform(sends(ROWS));
+    const gateway = await gatewayAt(platform);
+    const replica = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    const key = await gateway.addTeam({ limits: { upstreamCallsPerDay: 1 } });
+    await vi.waitUntil(async () => (await replica.call('/gateway/v1/me', { key })).status === 200);
+    const early = [gateway, replica, gateway].map((one) => one.report(key, day(10)));
+    await platform.arrived(1);
+    const late = [replica, gateway, replica].map((one) => one.report(key, day(10)));
+    const other = await gateway.report(key, day(11));
+    expect(outcomeOf(other)).toBe('429 upstream_budget_exhausted');
+    platform.release();
+    expect((await Promise.all([...early, ...late])).map(outcomeOf)).toEqual(Array(6).fill('200'));
+    expect(platform.requests).toHaveLength(1);
+  });
+
   it('is not charged for refreshing behind an answer, nor for what another team asked for', async () => {
     const platform = await startHeldPlatform(sends(ROWS));
     const gateway = await gatewayAt(platform);

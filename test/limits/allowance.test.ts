@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Allowances, Bucket } from '../../src/limits/allowance.js';
+import type { Allowances } from '../../src/limits/allowance.js';
+import type { Bucket } from '../../src/limits/bucket.js';
 import { MINUTE, SECOND } from '../support/test-clock.js';
 import { createAllowanceRig } from './rig.js';
 
@@ -144,11 +145,24 @@ describe('permits that replicas share', () => {
     const [one, other] = replicas as [Allowances, Allowances];
     const bucket = perDay(200);
     expect(await one.take(bucket)).toBeNull();
-    one.putBack(bucket);
-    expect(one.look(bucket).left).toBe(200);
     expect((await other.refresh(bucket)).left).toBe(195);
-    await one.close();
+    one.putBack(bucket);
+    expect((await one.refresh(bucket)).left).toBe(200);
     expect((await other.refresh(bucket)).left).toBe(200);
+    expect(await one.take(bucket)).toBeNull();
+    await one.close();
+    expect((await other.refresh(bucket)).left).toBe(199);
+  });
+
+  it('lie with a replica for some seconds only, so that a full bucket is no more than full', async () => {
+    const { clock, replicas } = createAllowanceRig(2);
+    const [one, other] = replicas as [Allowances, Allowances];
+    const bucket = perMinute(600);
+    expect(await one.take(bucket)).toBeNull();
+    clock.advance(10 * MINUTE);
+    clock.advanceMonotonic(10 * MINUTE);
+    expect(await drain(other, bucket)).toBe(600);
+    expect(await drain(one, bucket)).toBe(0);
   });
 });
 

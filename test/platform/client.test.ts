@@ -609,11 +609,14 @@ describe('what a call is charged', () => {
     const { url } = await startHttpPlatform(script(status(503), status(503), OK));
     let charged = 0;
     const shares = {
+      exhausted: async () => null,
       async take() {
         charged += 1;
-      },
-      putBack() {
-        charged -= 1;
+        return {
+          putBack() {
+            charged -= 1;
+          },
+        };
       },
     };
     const { ask, client } = createHarness(url, { attempts: 2, between: { shares } });

@@ -8,7 +8,8 @@ import { createTestClock } from '../support/test-clock.js';
 interface Broken {
   readonly pause?: boolean;
   readonly circuit?: boolean;
-  readonly share?: boolean;
+  /** What is left of the team's share. */
+  readonly share?: number;
   readonly token?: boolean;
 }
 
@@ -18,7 +19,14 @@ function open(broken: Broken = {}) {
   const pause = createPause(createTestClock(), 900_000);
   if (broken.pause) pause.open(5000);
   const charged: string[] = [];
-  const state = { circuitOpen: broken.circuit ?? false, paceMs: 0, charging: Promise.resolve(), charges: 0 };
+  const state = {
+    circuitOpen: broken.circuit ?? false,
+    paceMs: 0,
+    charging: Promise.resolve(),
+    charges: 0,
+    share: broken.share ?? 9,
+  };
+  const exhausted = () => new GatewayError('upstream_budget_exhausted', { retryAfterS: 1 });
   const takeTurn = createTakeTurn({
     pace: { waitMs: () => state.paceMs },
     budget,
@@ -29,14 +37,19 @@ function open(broken: Broken = {}) {
       },
     },
     shares: {
+      exhausted: async () => (state.share === 0 ? exhausted() : null),
       async take(team) {
-        if (broken.share) throw new GatewayError('upstream_budget_exhausted', { retryAfterS: 1 });
+        if (state.share === 0) throw exhausted();
+        state.share -= 1;
         await state.charging;
         state.charges += 1;
         charged.push(team);
-      },
-      putBack(team) {
-        charged.splice(charged.indexOf(team), 1);
+        return {
+          putBack() {
+            state.share += 1;
+            charged.splice(charged.indexOf(team), 1);
+          },
+        };
       },
     },
     tokens: {
@@ -65,7 +78,6 @@ describe('a turn', () => {
   it.each<[string, Broken]>([
     ['upstream_rate_limited', { pause: true }],
     ['upstream_circuit_open', { circuit: true }],
-    ['upstream_budget_exhausted', { share: true }],
     ['credential_unavailable', { token: true }],
   ])('that ends with %s is not charged, holds nothing, and asks nothing', async (code, broken) => {
     const { takeTurn, budget, charged } = open(broken);
@@ -86,9 +98,50 @@ describe('a turn', () => {
     const waiting = takeTurn('growth', question, patient());
     await new Promise((resolve) => setImmediate(resolve));
     await expect(takeTurn('growth', question, patient())).rejects.toMatchObject({ code: 'overloaded' });
-    expect(charged).toEqual(['growth', 'growth']);
+    expect(charged).toEqual(['growth']);
     first?.release();
     (await waiting)?.release();
+    expect(charged).toEqual(['growth', 'growth']);
+  });
+
+  it('of a team that has used up its share is refused at once, also while others wait, and holds nothing', async () => {
+    const { takeTurn, budget, charged } = open({ share: 1 });
+    const first = await takeTurn('growth', question, patient());
+    const waiting = takeTurn('growth', question, patient());
+    await expect(waiting).rejects.toMatchObject({ code: 'upstream_budget_exhausted' });
+    expect([budget.running, budget.queued, charged]).toEqual([1, 0, ['growth']]);
+    first?.release();
+  });
+
+  it('needs no share when nothing is left to be asked', async () => {
+    const { takeTurn, budget, charged } = open({ share: 0 });
+    expect(await takeTurn('growth', async () => null, patient())).toBeNull();
+    expect([budget.running, charged]).toEqual([0, []]);
+  });
+
+  it('is charged when it comes, so that those who wait for the same call are not refused', async () => {
+    const { takeTurn, budget, charged } = open({ share: 2 });
+    const first = await takeTurn('growth', question, patient());
+    const others = [1, 2, 3].map(() => takeTurn('other', async () => null, patient()));
+    // One may wait here; that it does is no reason to charge it.
+    const settled = Promise.allSettled(others);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([budget.queued, charged]).toEqual([1, ['growth']]);
+    first?.release();
+    expect((await settled).filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(charged).toEqual(['growth']);
+  });
+
+  it('whose share ends while it waits goes to the next in line', async () => {
+    const { takeTurn, budget, state } = open();
+    const first = await takeTurn('growth', question, patient());
+    const waiting = takeTurn('growth', question, patient());
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(budget.queued).toBe(1);
+    state.share = 0;
+    first?.release();
+    await expect(waiting).rejects.toMatchObject({ code: 'upstream_budget_exhausted' });
+    expect(budget.running).toBe(0);
   });
 
   it('is looked at again after the wait: what broke meanwhile breaks it', async () => {
@@ -120,11 +173,12 @@ describe('a turn', () => {
       charge = () => resolve();
     });
     const waiting = takeTurn('growth', question, caller.signal);
+    await new Promise((resolve) => setImmediate(resolve));
     caller.abort(new GatewayError('upstream_timeout'));
     await expect(waiting).rejects.toMatchObject({ code: 'upstream_timeout' });
     charge();
     await new Promise((resolve) => setImmediate(resolve));
-    expect([state.charges, charged]).toEqual([1, []]);
+    expect([state.charges, state.share, charged]).toEqual([1, 9, []]);
   });
 
   it('that does not come in time is the platform’s limit where its pace held it up, else a time-out', async () => {

@@ -12,6 +12,6 @@ export function unlimited(clock: Clock = createClock()): {
   return {
     circuit: createCircuit({ failures: 1_000_000, openMs: 1, clock }),
     pace: createPace(clock, () => 1, 15_000),
-    shares: { take: async () => {}, putBack: () => {} },
+    shares: { exhausted: async () => null, take: async () => ({ putBack: () => {} }) },
   };
 }
