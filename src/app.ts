@@ -14,7 +14,6 @@ import { registerTeams } from './admin/teams.js';
 import { registerToken } from './admin/token.js';
 import { registerUsage } from './admin/usage.js';
 import type { Secret } from './config/secret.js';
-import { summaryOf } from './credential/outlook.js';
 import { widerPath } from './http/path-gate.js';
 import { registerRateLimitHeaders } from './http/rate-limit-headers.js';
 import { createServer } from './http/server.js';
@@ -222,21 +221,19 @@ function newServer(
   });
 }
 
-function platformState(pauseMs: number, circuit: Services['circuit']): string {
-  if (pauseMs > 0) return `paused for ${Math.ceil(pauseMs / 1000)} s`;
-  return circuit.isOpen ? `failing; asked again in ${Math.ceil(circuit.leftMs() / 1000)} s` : 'ok';
-}
-
-/** Ready while requests can be answered at all: not while stopping, nor without teams or any token. */
+/**
+ * Ready while requests can be answered at all: not while stopping, nor without teams or any token. A token that is
+ * refused leaves what is cached to be served; as all replicas share it, none would be left to do so.
+ */
 function readiness(services: Services, unavailable: boolean): Readiness {
-  const { store, registry, keeper, config, pause, circuit } = services;
-  const health = store.health();
+  const { registry, keeper, config, health } = services;
+  const { store, credential, platform } = health.own();
   const registryUsable = registry.staleForMs() <= config.auth.maxStaleSeconds * 1000;
   return {
     ready: !unavailable && registryUsable && keeper.vault().active !== null,
-    // The reason may name an address: it is for the log and the admin plane's status.
-    store: health.ok ? 'ok' : 'away',
-    credential: summaryOf(services.outlook()),
-    platform: platformState(pause.leftMs(), circuit),
+    store,
+    credential,
+    platform,
+    worst: health.worst(),
   };
 }

@@ -15,6 +15,7 @@ import { type Credential, createCredential } from './credential/credential.js';
 import { createSealer, type Sealer } from './credential/seal.js';
 import { createEngine, type Engine } from './engine.js';
 import type { Gateway } from './gateway.js';
+import { createGatewayHealth, watchHealth } from './health.js';
 import { createLimits, type Limits } from './limits/limits.js';
 import { createAgent } from './platform/agent.js';
 import { type Budget, createBudget } from './platform/budget.js';
@@ -32,6 +33,7 @@ import { createIdempotency, type Idempotency } from './stages/idempotency.js';
 import { createIdentify, type Identify } from './stages/identify.js';
 import { countRowsOf } from './stages/note-witness.js';
 import type { Store } from './store/port.js';
+import type { Health } from './telemetry/health.js';
 import type { Log } from './telemetry/logger.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { createUsage, type Usage } from './usage/usage.js';
@@ -73,6 +75,7 @@ export interface Services
   readonly pace: Pace;
   readonly circuit: Circuit;
   readonly metrics: Metrics;
+  readonly health: Health;
   readonly engine: Engine;
   /** Set where GATEWAY_TEST_CLOCK allows to move the clock. */
   readonly sharedClock: SharedClock | null;
@@ -119,7 +122,9 @@ export async function createServices(options: ServicesOptions): Promise<Services
   });
   const { keeper, rotation, healer, witnesses, outlook } = credential;
   const usage = createUsage({ tallies: store.tallies, clock, logger });
-  const limits = createLimits({ store, clock, logger, teamOf: directory.team });
+  const health: Health = createGatewayHealth(() => ({ l1, budget }));
+  const self = { id: health.id, info: () => JSON.stringify(health.own()) };
+  const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
   const { maxConcurrent, maxQueued, weights, circuit: breaks } = config.platform;
   const maxPauseMs = config.platform.maxPauseSeconds * 1000;
   // Half of a call's time: whatever rate the platform shows, a call that waits for it is made in time.
@@ -204,6 +209,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     metrics,
     onReport: witnesses.note,
   });
+  watchHealth(health, { store, outlook, pause, circuit, replicas: limits.replicas });
   await recallShares(limits, usage, logger);
   const upkeep = await credential.start();
 
@@ -234,6 +240,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     pace,
     circuit,
     metrics,
+    health,
     engine,
     sharedClock,
     gateway: engine.gateway,

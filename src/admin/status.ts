@@ -5,6 +5,7 @@ import type { Outlook } from '../credential/outlook.js';
 import type { Registry } from '../registry/mirror.js';
 import type { Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
+import { addLoads, type Health } from '../telemetry/health.js';
 import { VERSION } from '../version.js';
 
 /** The rate that the platform shows. */
@@ -20,25 +21,27 @@ export interface StatusOptions {
   readonly registry: Registry;
   readonly outlook: () => Outlook;
   readonly limits: { readonly replicas: { readonly count: number } };
-  readonly l1: { readonly bytes: number; readonly entries: number };
-  readonly budget: { readonly running: number; readonly queued: number };
   readonly pause: { leftMs(): number };
   readonly pace: { status(): PaceStatus | null };
   readonly secretFaults: () => readonly SecretFileFault[];
+  readonly health: Health;
 }
 
 export function registerStatus(
   app: FastifyInstance,
-  { store, registry, outlook, limits, l1, budget, pause, pace, secretFaults }: StatusOptions,
+  { store, registry, outlook, limits, health, pause, pace, secretFaults }: StatusOptions,
   readiness: () => Readiness,
 ): void {
   app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
     const state = readiness();
     const { reason } = store.health();
+    const processes = health.processes();
+    const load = addLoads(processes);
     return {
       version: VERSION,
       uptimeSeconds: Math.floor(process.uptime()),
       ready: state.ready,
+      worst: state.worst,
       replicas: limits.replicas.count,
       store: {
         kind: store.kind,
@@ -48,14 +51,16 @@ export function registerStatus(
       },
       credential: outlook(),
       secretFiles: secretFilesOf(secretFaults()),
-      cache: { l1Bytes: l1.bytes, l1Entries: l1.entries },
+      // Of all processes together; `processes` has them one by one.
+      cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries },
       platform: {
         state: state.platform,
-        callsRunning: budget.running,
-        callsQueued: budget.queued,
+        callsRunning: load.callsRunning,
+        callsQueued: load.callsQueued,
         pauseSeconds: Math.ceil(pause.leftMs() / 1000),
         pace: paceOf(pace.status()),
       },
+      processes,
     };
   });
 }

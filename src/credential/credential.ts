@@ -6,6 +6,7 @@ import type { Config } from '../config/load.js';
 import type { InterpretRules } from '../platform/interpret.js';
 import type { Registry } from '../registry/mirror.js';
 import type { Store } from '../store/port.js';
+import { createEvidence } from './evidence.js';
 import { createExpiryWarning } from './expiry-warning.js';
 import { createHealer, type Healer } from './heal.js';
 import { createVaultKeeper, type VaultKeeper } from './keeper.js';
@@ -78,10 +79,11 @@ export function createCredential(options: CredentialOptions): Credential {
   });
   const { leases } = store;
   const canMint = mint !== null;
-  const healer = createHealer({ keeper, rotation, canMint, leases, clock, logger });
+  const evidence = createEvidence({ keeper, clock, logger });
+  const healer = createHealer({ keeper, rotation, evidence, canMint, leases, clock, logger });
   const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
   const outlook = () =>
-    outlookOf(keeper.vault(), { nowMs: clock.now(), refused: healer.refusedNow, renewBeforeMs });
+    outlookOf(keeper.vault(), { nowMs: clock.now(), standing: evidence.standing(), renewBeforeMs });
 
   return {
     keeper,
@@ -106,6 +108,7 @@ export function createCredential(options: CredentialOptions): Credential {
             ? {}
             : { file: createTokenFile({ file, planted, keeper, rotation, pepper, leases, clock, logger }) }),
           witnesses: witnesses.flush,
+          evidence: evidence.flush,
           warning: createExpiryWarning({ registry, keeper, outlook, logger }),
         },
         logger,

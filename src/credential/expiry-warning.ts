@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { VaultKeeper } from './keeper.js';
-import { type Outlook, summaryOf } from './outlook.js';
+import { expiryText, type Outlook } from './outlook.js';
 
 const RECORD = 'expiry-warning';
 
@@ -45,7 +45,7 @@ export function createExpiryWarning(options: ExpiryWarningOptions): () => Promis
 
   function say(outlook: Outlook, token: string): void {
     const { expiresAt, expiryKnown, daysLeft, renewsAt } = outlook;
-    const what = outlook.state === 'expired' ? 'has expired' : summaryOf({ ...outlook, state: 'ok' });
+    const what = outlook.state === 'expired' ? 'has expired' : expiryText(outlook);
     const todo =
       renewsAt === null
         ? 'create another in the dashboard and rotate to it'

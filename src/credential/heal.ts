@@ -10,6 +10,8 @@ import { GatewayError } from '../errors.js';
 import type { ActiveToken, TokenSource } from '../platform/client.js';
 import type { Leases } from '../store/port.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
+import type { Evidence } from './evidence.js';
+import { takeHold, whileHolding } from './hold-lease.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
 import { SealError } from './seal.js';
@@ -18,7 +20,8 @@ import { activate, isExpired, isOver, mayHeal, noteHealing, rollback, type Vault
 const LEASE_KEY = 'lease:{credential}:heal';
 /** Held by whoever failed, for as long as nobody should try again. */
 const restKey = (id: string | null) => `lease:{credential}:rest:${id ?? 'none'}`;
-const LEASE_MS = 30_000;
+/** How long a replica waits for one that heals, and lives. */
+const WAIT_MS = 30_000;
 const WAIT_STEP_MS = 100;
 const FIRST_BACKOFF_MS = 2000;
 const MAX_BACKOFF_MS = 60_000;
@@ -26,6 +29,7 @@ const MAX_BACKOFF_MS = 60_000;
 export interface HealerOptions {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
+  readonly evidence: Evidence;
   readonly canMint: boolean;
   readonly leases: Leases;
   readonly clock: Clock;
@@ -37,8 +41,6 @@ export interface Healer extends TokenSource {
   current(): Promise<ActiveToken>;
   /** Makes sure there is an active token, minting one if need be. @returns whether there is */
   ensure(): Promise<boolean>;
-  /** Whether the active token was refused and nothing could replace it. */
-  readonly refusedNow: boolean;
 }
 
 /** A token nothing could be put in place of, and until when that is not tried again. */
@@ -49,8 +51,9 @@ interface Rest {
 }
 
 export function createHealer(options: HealerOptions): Healer {
-  const { keeper, leases, clock, logger } = options;
+  const { keeper, evidence, leases, clock, logger } = options;
   const owner = randomUUID();
+  const hold = { leases, key: LEASE_KEY, owner, logger };
   const replace = createReplacement(options);
   let running: Promise<boolean> | null = null;
   let rest: Rest | null = null;
@@ -97,7 +100,7 @@ export function createHealer(options: HealerOptions): Healer {
   async function lead(refusedId: string | null): Promise<boolean> {
     let healed = false;
     try {
-      if (await claimLead(refusedId)) healed = await keepLeading(() => attempt(refusedId));
+      if (await claimLead(refusedId)) healed = await whileHolding(hold, () => attempt(refusedId));
       else healed = !isBad(refusedId);
     } finally {
       try {
@@ -111,26 +114,12 @@ export function createHealer(options: HealerOptions): Healer {
   }
 
   async function claimLead(refusedId: string | null): Promise<boolean> {
-    const endsAtMs = clock.monotonicMs() + LEASE_MS;
+    const endsAtMs = clock.monotonicMs() + WAIT_MS;
     for (;;) {
-      const [mine] = await leases.claim([LEASE_KEY], owner, LEASE_MS);
-      if (mine) return true;
+      if (await takeHold(hold)) return true;
       if (clock.monotonicMs() >= endsAtMs) return false;
       await sleep(WAIT_STEP_MS);
       if (!isBad(refusedId)) return false;
-    }
-  }
-
-  async function keepLeading(work: () => Promise<boolean>): Promise<boolean> {
-    const beat = setInterval(() => {
-      leases.renew([LEASE_KEY], owner, LEASE_MS).catch((error: unknown) => {
-        logger.warn({ err: error }, 'the lease for healing could not be renewed');
-      });
-    }, LEASE_MS / 3);
-    try {
-      return await work();
-    } finally {
-      clearInterval(beat);
     }
   }
 
@@ -161,11 +150,13 @@ export function createHealer(options: HealerOptions): Healer {
 
   return {
     current,
-    refused: heal,
-    ensure: () => heal(null),
-    get refusedNow() {
-      return resting();
+    async refused(id) {
+      const healed = await heal(id);
+      if (!healed) evidence.note(id, 'refused');
+      return healed;
     },
+    accepted: (id) => evidence.note(id, 'accepted'),
+    ensure: () => heal(null),
   };
 }
 

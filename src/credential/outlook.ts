@@ -1,4 +1,5 @@
 /** What is to be said of the credential: its state, when it ends, and whether somebody should act. Pure. */
+import type { Standing } from './evidence.js';
 import { isExpired, type Token, type Vault } from './vault.js';
 
 const DAY_MS = 86_400_000;
@@ -7,8 +8,11 @@ const DAY_MS = 86_400_000;
 export const WARN_AT_DAYS: readonly number[] = [30, 14, 7, 3, 1, 0];
 
 export interface Outlook {
-  /** refused: the platform refuses the active token, and nothing could take its place. */
-  readonly state: 'ok' | 'missing' | 'expired' | 'refused';
+  /**
+   * refused: the platform refuses the active token, and nothing could take its place · expiring: somebody should act
+   * · unproven: whether the platform takes it is not known yet.
+   */
+  readonly state: 'ok' | 'unproven' | 'expiring' | 'refused' | 'missing' | 'expired';
   /** ISO time. This and what follows is null without an active token. */
   readonly expiresAt: string | null;
   /** False when the expiry is the document's one year, counted from when the token was first seen. */
@@ -23,28 +27,35 @@ export interface Outlook {
 
 export interface OutlookOptions {
   readonly nowMs: number;
-  /** {@link Outlook.state} `refused`. */
-  readonly refused: boolean;
+  /** What the platform last said of the active token. */
+  readonly standing: Standing;
   /** How long before its expiry the gateway renews a token by itself; null when there is no token request. */
   readonly renewBeforeMs: number | null;
 }
 
 export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
-  const { nowMs, refused, renewBeforeMs } = options;
+  const { nowMs, standing, renewBeforeMs } = options;
   if (active === null) {
     const nothing = { expiresAt: null, expiryKnown: null, daysLeft: null, warningDays: null, renewsAt: null };
     return { state: 'missing', ...nothing };
   }
   const leftMs = Math.max(0, Date.parse(active.expiresAt) - nowMs);
   const renewsAtMs = renewalTime(active, renewBeforeMs);
+  const warning = warningDays(active, nowMs, renewBeforeMs);
   return {
-    state: isExpired(active, nowMs) ? 'expired' : refused ? 'refused' : 'ok',
+    state: isExpired(active, nowMs) ? 'expired' : stateOf(standing, warning),
     expiresAt: active.expiresAt,
     expiryKnown: active.expiryKnown,
     daysLeft: Math.floor(leftMs / DAY_MS),
-    warningDays: warningDays(active, nowMs, renewBeforeMs),
+    warningDays: warning,
     renewsAt: renewsAtMs === null ? null : new Date(renewsAtMs).toISOString(),
   };
+}
+
+function stateOf(standing: Standing, warning: number | null): Outlook['state'] {
+  if (standing === 'refused') return 'refused';
+  if (warning !== null) return 'expiring';
+  return standing === 'unproven' ? 'unproven' : 'ok';
 }
 
 /**
@@ -73,8 +84,7 @@ function warningDays(token: Token, nowMs: number, renewBeforeMs: number | null):
   return reached.length === 0 ? null : Math.min(...reached);
 }
 
-/** In a few words, for people: `ok`, `refused`, `expires in 13 days (assumed)`. */
-export function summaryOf({ state, daysLeft, warningDays, expiryKnown }: Outlook): string {
-  if (state !== 'ok' || warningDays === null) return state;
+/** In a few words, for people: `expires in 13 days (assumed)`. */
+export function expiryText({ daysLeft, expiryKnown }: Outlook): string {
   return `expires in ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}${expiryKnown ? '' : ' (assumed)'}`;
 }

@@ -7,14 +7,13 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Secret } from '../config/secret.js';
 import type { Leases } from '../store/port.js';
+import { takeHold, whileHolding } from './hold-lease.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
 import { plantSeed } from './seed.js';
 import { fingerprintOf } from './vault.js';
 
 const LEASE_KEY = 'lease:{credential}:file';
-/** Longer than a probe takes; who died with it is followed by another replica then. */
-const LEASE_MS = 60_000;
 /** How long a token that could not be proven waits for another try. */
 const RETRY_MS = 60_000;
 
@@ -44,13 +43,15 @@ export function createTokenFile(options: TokenFileOptions): () => Promise<void> 
     const secret = file.read();
     if (secret === settled || clock.monotonicMs() < tryAgainAtMs) return;
     const owner = randomUUID();
-    const [mine] = await leases.claim([LEASE_KEY], owner, LEASE_MS);
+    const hold = { leases, key: LEASE_KEY, owner, logger };
     // The others look again: the leader may have died, or its file may have been the older one.
-    if (!mine) return;
+    if (!(await takeHold(hold))) return;
     try {
-      await keeper.refresh();
-      if (await take(secret)) settled = secret;
-      else tryAgainAtMs = clock.monotonicMs() + RETRY_MS;
+      await whileHolding(hold, async () => {
+        await keeper.refresh();
+        if (await take(secret)) settled = secret;
+        else tryAgainAtMs = clock.monotonicMs() + RETRY_MS;
+      });
     } finally {
       await leases.release([LEASE_KEY], owner);
     }

@@ -23,7 +23,7 @@ export interface Token {
   /** False when `expiresAt` is the document's one year, counted from when the token was first seen. */
   readonly expiryKnown: boolean;
   readonly verifiedAt: string | null;
-  /** When the platform refused it and another took its place; null once it is made active by hand. */
+  /** When the platform last refused it; null once it answered to it again, or an operator made it active. */
   readonly refusedAt: string | null;
 }
 
@@ -108,6 +108,21 @@ export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vaul
     pending: mark(vault.pending),
     previous: mark(vault.previous),
   };
+}
+
+/** Notes that the platform answered to the active token, if it is this one. */
+export function markAccepted(vault: Vault, tokenId: string, nowMs: number): Vault {
+  const { active } = vault;
+  if (active?.id !== tokenId || (active.verifiedAt !== null && active.refusedAt === null)) return vault;
+  const verifiedAt = active.verifiedAt ?? new Date(nowMs).toISOString();
+  return { ...vault, active: { ...active, verifiedAt, refusedAt: null } };
+}
+
+/** Notes that the platform refuses the active token, if it is this one. */
+export function markRefused(vault: Vault, tokenId: string, nowMs: number): Vault {
+  const { active } = vault;
+  if (active?.id !== tokenId || active.refusedAt !== null) return vault;
+  return { ...vault, active: { ...active, refusedAt: new Date(nowMs).toISOString() } };
 }
 
 /** Makes the pending token the active one; the active one becomes previous. */

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.js';
 import type { Store } from '../store/port.js';
 import { createAllowances } from './allowance.js';
 import { createDailyShares, type DailyShares } from './daily-share.js';
-import { createReplicas, type Replicas } from './replicas.js';
+import { createReplicas, type Replicas, type ReplicasOptions } from './replicas.js';
 import { createTeamLimits, type TeamLimits } from './team-limits.js';
 
 export interface Limits {
@@ -20,12 +20,14 @@ export interface LimitsOptions {
   readonly store: Pick<Store, 'quotas' | 'presence'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** This process among all, and what it says of itself. */
+  readonly self?: Pick<ReplicasOptions, 'id' | 'info'>;
   /** Undefined for what is no team. */
   readonly teamOf: (id: string) => Team | undefined;
 }
 
-export function createLimits({ store, clock, logger, teamOf }: LimitsOptions): Limits {
-  const replicas = createReplicas({ presence: store.presence, logger });
+export function createLimits({ store, clock, logger, teamOf, self = {} }: LimitsOptions): Limits {
+  const replicas = createReplicas({ presence: store.presence, logger, ...self });
   const allowances = createAllowances({ quotas: store.quotas, replicas, clock, logger });
   return {
     replicas,

@@ -5,11 +5,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Presence } from '../store/port.js';
+import type { Presence, Present } from '../store/port.js';
 
 export interface Replicas {
   /** Processes last seen to serve requests, at least 1. While the store is away the last count stays. */
   readonly count: number;
+  /** What the others said of themselves when they were last heard of. While the store is away it stays. */
+  readonly others: readonly Present[];
   /**
    * This process's part of a whole number, at least 1. The parts of all replicas add up to `whole`, where that is no
    * less than their count.
@@ -24,6 +26,10 @@ export interface Replicas {
 export interface ReplicasOptions {
   readonly presence: Presence;
   readonly logger: Logger;
+  /** This process among all; a random one when not given. */
+  readonly id?: string;
+  /** What this process says of itself with each beat, as text. */
+  readonly info?: () => string;
   readonly beatMs?: number;
   /** How long a process that was killed is still counted. */
   readonly lapseMs?: number;
@@ -31,14 +37,17 @@ export interface ReplicasOptions {
 
 export function createReplicas(options: ReplicasOptions): Replicas {
   const { presence, logger, beatMs = 1000, lapseMs = 5000 } = options;
-  const id = randomUUID();
+  const { id = randomUUID(), info = () => String(process.pid) } = options;
   let joined = false;
   let [count, rank] = [1, 0];
+  let others: readonly Present[] = [];
 
   async function look(): Promise<void> {
     try {
-      if (joined) await presence.beat(id, String(process.pid), lapseMs);
-      const ids = (await presence.list()).map((one) => one.id);
+      if (joined) await presence.beat(id, info(), lapseMs);
+      const all = await presence.list();
+      const ids = all.map((one) => one.id);
+      others = all.filter((one) => one.id !== id);
       count = Math.max(1, ids.length);
       rank = Math.max(0, ids.indexOf(id));
     } catch (error) {
@@ -54,6 +63,9 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   return {
     get count() {
       return count;
+    },
+    get others() {
+      return others;
     },
     share: (whole) => Math.max(1, Math.floor(whole / count) + (rank < whole % count ? 1 : 0)),
     async join() {

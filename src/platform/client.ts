@@ -27,6 +27,8 @@ export interface TokenSource {
    * @returns whether another token is active now, so that a read may be tried again
    */
   refused(id: string): Promise<boolean>;
+  /** Told that the platform answered to this token. */
+  accepted(id: string): void;
 }
 
 export interface ActiveToken {
@@ -193,6 +195,8 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     if (verdict.kind === 'answer' || verdict.kind === 'rejected') {
       const value = await consume({ status, headers, body, token: active.token, signal });
       report(call, attempt, verdict.kind);
+      // What a 4xx says is not about the token, and may come before anybody looked at it.
+      if (verdict.kind === 'answer') tokens.accepted(active.id);
       return { value };
     }
     report(call, attempt, verdict.kind);

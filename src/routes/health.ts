@@ -1,12 +1,12 @@
 /** Whether the process lives, and whether it should be sent requests. */
 import type { FastifyInstance } from 'fastify';
+import type { Conditions } from '../telemetry/health.js';
 
-export interface Readiness {
+/** This process, and beside it each part as the worst of all processes and replicas has it. */
+export interface Readiness extends Conditions {
+  /** Of this process alone: one that can answer from its cache is ready, whatever else is wrong. */
   readonly ready: boolean;
-  /** `ok`, or what is wrong, in a word or a sentence; never a secret. */
-  readonly store: string;
-  readonly credential: string;
-  readonly platform: string;
+  readonly worst: Conditions;
 }
 
 /** @param readiness read at each question */

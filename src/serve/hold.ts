@@ -3,12 +3,9 @@ import { createServer } from 'node:http';
 import { GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
 import type { Readiness } from '../routes/health.js';
 
-const WAITING: Readiness = {
-  ready: false,
-  store: 'waiting for Redis',
-  credential: 'unknown',
-  platform: 'unknown',
-};
+/** Who waits hears of no other process. */
+const CONDITIONS = { store: 'waiting for Redis', credential: 'unknown', platform: 'unknown' };
+const WAITING: Readiness = { ready: false, ...CONDITIONS, worst: CONDITIONS };
 
 /** @returns a function that lets go of the port */
 export async function holdPort(host: string, port: number): Promise<() => Promise<void>> {

@@ -5,6 +5,7 @@ import type { Config, ProxySettings } from '../config/load.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { type Running, run } from './run.js';
 import { stopSignal } from './stop-signal.js';
+import { followHealth, shareHealth } from './worker-health.js';
 import { answerSupervisor, followWorkers } from './worker-metrics.js';
 
 /** Pause before a worker that died is replaced, so that a broken one does not spin. */
@@ -19,6 +20,7 @@ export async function serve(config: Config, proxy: ProxySettings): Promise<void>
   return runUntilSignal(async () => {
     const running = await run({ config, proxy, planes: ['data'] });
     answerSupervisor(running.services.metrics.registry);
+    shareHealth(running.services.health);
     return running;
   });
 }
@@ -43,6 +45,7 @@ async function startUnless(stop: Promise<void>, start: Promise<Running>): Promis
 /** The admin plane lives in the supervisor, the data plane in the workers. */
 async function supervise(config: Config, proxy: ProxySettings, count: number): Promise<void> {
   const followed = followWorkers();
+  const healths = followHealth();
   const log = createLog({ level: config.logLevel, secrets: () => [] });
   const stop = stopSignal();
   const running = await startUnless(
@@ -56,6 +59,7 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
     }),
   );
   crashOnSurprise(running.services.log);
+  healths.join(running.services.health);
   let stopping = false;
   const start = (): void => {
     const worker: Worker = cluster.fork().once('exit', (code, signal) => {
@@ -64,6 +68,7 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
       setTimeout(() => !stopping && start(), RESTART_MS);
     });
     followed.add(worker);
+    healths.add(worker);
   };
   for (let index = 0; index < count; index++) start();
   await stop;

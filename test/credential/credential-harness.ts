@@ -4,6 +4,7 @@ import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.js';
 import { fixedSecret } from '../../src/config/secret.js';
+import { createEvidence, type Evidence } from '../../src/credential/evidence.js';
 import { createHealer, type Healer } from '../../src/credential/heal.js';
 import { createVaultKeeper, type VaultKeeper } from '../../src/credential/keeper.js';
 import { type Minted, mintToken } from '../../src/credential/mint.js';
@@ -47,6 +48,7 @@ export interface Credential {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
   readonly healer: Healer;
+  readonly evidence: Evidence;
   readonly log: RecordedLog;
   readonly clock: StandingClock;
 }
@@ -97,15 +99,17 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
     probe: (target, secret) =>
       probeToken(target, secret, { agent, rules, timeoutMs: 10_000, nowMs: clock.now() }),
   });
+  const evidence = createEvidence({ keeper, clock, logger });
   const healer = createHealer({
     keeper,
     rotation,
+    evidence,
     canMint: mint !== null,
     leases: options.leases ?? store.leases,
     clock,
     logger,
   });
-  return { registry, keeper, rotation, healer, log, clock };
+  return { registry, keeper, rotation, healer, evidence, log, clock };
 }
 
 export interface Scene extends Credential {

@@ -6,7 +6,8 @@ import { ALICE, type Credential, openScene, staged } from './credential-harness.
 const DAY = 86_400_000;
 
 function warningOf({ registry, keeper, clock, log }: Credential, renewBeforeMs: number | null = null) {
-  const outlook = () => outlookOf(keeper.vault(), { nowMs: clock.now(), refused: false, renewBeforeMs });
+  const outlook = () =>
+    outlookOf(keeper.vault(), { nowMs: clock.now(), standing: 'accepted', renewBeforeMs });
   return createExpiryWarning({ registry, keeper, outlook, logger: log.logger });
 }
 

@@ -163,8 +163,8 @@ describe('many who are refused at once', () => {
     const healed = await Promise.all(replicas.map(refuse));
     expect(healed).toEqual([false, false, false]);
     expect(scene.mints()).toBe(1);
-    for (const { healer } of replicas) {
-      expect(healer.refusedNow).toBe(true);
+    for (const { healer, evidence } of replicas) {
+      expect(evidence.standing()).toBe('refused');
       await expect(healer.current()).rejects.toMatchObject({
         code: 'credential_unavailable',
         status: 503,
@@ -244,10 +244,10 @@ describe('a platform that cannot be healed', () => {
     const scene = await openActive();
     scene.simulator.fault(mintFault);
     await refuse(scene);
-    expect(scene.healer.refusedNow).toBe(true);
+    expect(scene.evidence.standing()).toBe('refused');
     const next = scene.simulator.issueToken();
     await scene.rotation.rotate(staged(next), false, ALICE);
-    expect(scene.healer.refusedNow).toBe(false);
+    expect(scene.evidence.standing()).toBe('accepted');
     expect(await scene.healer.current()).toMatchObject({ token: next });
   });
 });
@@ -275,6 +275,25 @@ describe('a replica that heals', () => {
     expect(scene.mints()).toBe(1);
   });
 
+  it('is replaced within 5 seconds when it is killed over it, though it had the lease', async () => {
+    const scene = await openActive();
+    // What is killed renews nothing, and never comes to an end.
+    const killed = await scene.another({
+      mint: () => new Promise(() => {}),
+      leases: { ...scene.store.leases, renew: () => new Promise(() => {}) },
+    });
+    void refuse(killed);
+    while ((await scene.store.leases.claim([HEAL_LEASE], 'a look', 1))[0])
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const waiting = refuse(scene);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(scene.mints()).toBe(0);
+    scene.clock.advance(5000);
+    const stalled = new Promise((resolve) => setTimeout(resolve, 2000, 'it still waits'));
+    expect(await Promise.race([waiting, stalled])).toBe(true);
+    expect(scene.mints()).toBe(1);
+  });
+
   it('lets go of its lease, be it successful or not', async () => {
     const scene = await openActive();
     await refuse(scene);
@@ -299,9 +318,9 @@ describe('a replica that heals', () => {
     const asked = answer;
     const healing = refuse(scene);
     while (answer === asked) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (let step = 0; step < 12; step++) {
-      scene.clock.advance(10_000);
-      await vi.advanceTimersByTimeAsync(10_000);
+    for (let step = 0; step < 120; step++) {
+      scene.clock.advance(1000);
+      await vi.advanceTimersByTimeAsync(1000);
     }
     expect(await scene.store.leases.claim([HEAL_LEASE], 'another', 1)).toEqual([false]);
     answer();

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  expiryText,
   type Outlook,
   type OutlookOptions,
   outlookOf,
   renewalTime,
-  summaryOf,
   WARN_AT_DAYS,
 } from '../../src/credential/outlook.js';
 import { createToken, EMPTY_VAULT, type Vault } from '../../src/credential/vault.js';
@@ -26,12 +26,17 @@ function vaultOf(lifeMs: number | null): Vault {
 }
 
 function outlook(vault: Vault, afterMs: number, options: Partial<OutlookOptions> = {}): Outlook {
-  return outlookOf(vault, { nowMs: CREATED + afterMs, refused: false, renewBeforeMs: null, ...options });
+  return outlookOf(vault, {
+    nowMs: CREATED + afterMs,
+    standing: 'accepted',
+    renewBeforeMs: null,
+    ...options,
+  });
 }
 
 describe('the outlook', () => {
   it('without a token says that it is missing, and nothing else', () => {
-    expect(outlook(EMPTY_VAULT, 0, { refused: true, renewBeforeMs: 30 * DAY })).toEqual({
+    expect(outlook(EMPTY_VAULT, 0, { standing: 'refused', renewBeforeMs: 30 * DAY })).toEqual({
       state: 'missing',
       expiresAt: null,
       expiryKnown: null,
@@ -47,30 +52,37 @@ describe('the outlook', () => {
   });
 
   it('of a token that was refused, or whose time is over, says so', () => {
-    expect(outlook(vaultOf(DAY), 0, { refused: true }).state).toBe('refused');
-    expect(outlook(vaultOf(DAY), DAY, { refused: true })).toMatchObject({ state: 'expired', daysLeft: 0 });
+    const standing = 'refused';
+    expect(outlook(vaultOf(DAY), 0, { standing }).state).toBe('refused');
+    expect(outlook(vaultOf(DAY), DAY, { standing })).toMatchObject({ state: 'expired', daysLeft: 0 });
+  });
+
+  it('of a token that the platform has not answered to yet says that it is unproven, unless it expires', () => {
+    const standing = 'unproven';
+    expect(outlook(vaultOf(365 * DAY), 0, { standing }).state).toBe('unproven');
+    expect(outlook(vaultOf(365 * DAY), 350 * DAY, { standing }).state).toBe('expiring');
   });
 
   it.each([
     [31 * DAY, null, 'ok'],
     [30 * DAY + 1, null, 'ok'],
-    [30 * DAY, 30, 'expires in 30 days'],
-    [20 * DAY, 30, 'expires in 20 days'],
-    [14 * DAY, 14, 'expires in 14 days'],
-    [7 * DAY, 7, 'expires in 7 days'],
-    [3 * DAY, 3, 'expires in 3 days'],
-    [1.5 * DAY, 3, 'expires in 1 day'],
-    [DAY - 1, 1, 'expires in 0 days'],
+    [30 * DAY, 30, 'expiring'],
+    [20 * DAY, 30, 'expiring'],
+    [14 * DAY, 14, 'expiring'],
+    [7 * DAY, 7, 'expiring'],
+    [3 * DAY, 3, 'expiring'],
+    [1.5 * DAY, 3, 'expiring'],
+    [DAY - 1, 1, 'expiring'],
     [0, 0, 'expired'],
     [-DAY, 0, 'expired'],
-  ])('%d ms before the expiry warns of %s days: %s', (leftMs, days, summary) => {
+  ])('%d ms before the expiry warns of %s days: %s', (leftMs, days, state) => {
     const seen = outlook(vaultOf(365 * DAY), 365 * DAY - leftMs);
-    expect([seen.warningDays, summaryOf(seen)]).toEqual([days, summary]);
+    expect([seen.warningDays, seen.state]).toEqual([days, state]);
   });
 
-  it('adds to the summary that the expiry is assumed', () => {
-    expect(summaryOf(outlook(vaultOf(null), 352 * DAY))).toBe('expires in 13 days (assumed)');
-    expect(summaryOf(outlook(vaultOf(null), 352 * DAY, { refused: true }))).toBe('refused');
+  it('tells people the days that are left, and whether they are assumed', () => {
+    expect(expiryText(outlook(vaultOf(null), 352 * DAY))).toBe('expires in 13 days (assumed)');
+    expect(expiryText(outlook(vaultOf(365 * DAY), 364 * DAY))).toBe('expires in 1 day');
   });
 
   it('where the gateway renews by itself warns only when that is long overdue', () => {

@@ -183,7 +183,9 @@ describe('status', () => {
       uptimeSeconds: expect.any(Number),
       ready: true,
       store: { kind: 'embedded', state: 'ok' },
-      credential: { state: 'ok' },
+      credential: { state: expect.stringMatching(/^(ok|unproven)$/) },
+      worst: { store: 'ok', platform: 'ok' },
+      processes: [{ pid: gateway.pid, store: 'ok', platform: 'ok' }],
       cache: { l1Bytes: expect.any(Number), l1Entries: expect.any(Number) },
       platform: { state: 'ok' },
     });
@@ -220,7 +222,7 @@ describe('/gateway/v1/me', () => {
       scopes: ['report:read'],
       advertisers: [3],
       limits: DEFAULTS.limits,
-      credential: { state: 'ok', expiresAt: expect.stringMatching(/Z$/) },
+      credential: { state: expect.stringMatching(/^(ok|unproven)$/), expiresAt: expect.stringMatching(/Z$/) },
     });
     expect(answer.text).not.toContain(platform.token);
   });

@@ -31,7 +31,8 @@ describe.concurrent('a start', () => {
       expect((await ask(`${url}/healthz`)).status).toBe(200);
       const ready = await ask(`${url}/readyz`);
       expect(ready.status).toBe(200);
-      expect(ready.json()).toEqual({ ready: true, store: 'ok', credential: 'ok', platform: 'ok' });
+      const conditions = { store: 'ok', credential: 'unproven', platform: 'ok' };
+      expect(ready.json()).toEqual({ ready: true, ...conditions, worst: conditions });
     }
     // The scraped port shows metrics, and nothing of the admin plane.
     const text = await ask(`${metrics}/metrics`);

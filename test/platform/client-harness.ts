@@ -61,6 +61,7 @@ export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harne
     rules: { baseUrl, loginPaths: options.loginPaths ?? ['/login'] },
     tokens: {
       current: options.tokens?.current ?? (() => ({ id: 'tok_1', token: TOKEN })),
+      accepted: (id) => options.tokens?.accepted?.(id),
       refused: async (id) => {
         refused.push(id);
         return options.tokens?.refused?.(id) ?? false;

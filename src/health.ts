@@ -1,0 +1,50 @@
+/** What each part of the gateway's health may suffer from, and from whom other processes are heard of. */
+import { randomUUID } from 'node:crypto';
+import type { Outlook } from './credential/outlook.js';
+import type { Replicas } from './limits/replicas.js';
+import type { Budget } from './platform/budget.js';
+import type { Circuit } from './platform/circuit.js';
+import type { Pause } from './platform/pause.js';
+import type { Store } from './store/port.js';
+import { createHealth, type Health, readProcessHealth } from './telemetry/health.js';
+
+/** @param read asked only later: what is measured is made after the health that tells of it */
+export function createGatewayHealth(
+  read: () => {
+    readonly l1: { readonly bytes: number; readonly entries: number };
+    readonly budget: Pick<Budget, 'running' | 'queued'>;
+  },
+): Health {
+  return createHealth(randomUUID(), () => {
+    const { l1, budget } = read();
+    return {
+      l1Bytes: l1.bytes,
+      l1Entries: l1.entries,
+      callsRunning: budget.running,
+      callsQueued: budget.queued,
+    };
+  });
+}
+
+export interface Watched {
+  readonly store: Pick<Store, 'health'>;
+  readonly outlook: () => Outlook;
+  readonly pause: Pick<Pause, 'leftMs'>;
+  readonly circuit: Pick<Circuit, 'isOpen' | 'leftMs'>;
+  readonly replicas: Pick<Replicas, 'others'>;
+}
+
+/** A new fault: a line here, and its place among the texts of `telemetry/health.ts`. */
+export function watchHealth(health: Health, { store, outlook, pause, circuit, replicas }: Watched): void {
+  // The reason may name an address: it is for the log and the admin plane's status.
+  health.watch('store', () => (store.health().ok ? null : 'away'));
+  health.watch('credential', () => outlook().state);
+  health.watch('platform', () => {
+    const leftMs = pause.leftMs();
+    return leftMs > 0 ? `paused for ${Math.ceil(leftMs / 1000)} s` : null;
+  });
+  health.watch('platform', () =>
+    circuit.isOpen ? `failing; asked again in ${Math.ceil(circuit.leftMs() / 1000)} s` : null,
+  );
+  health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
+}
