@@ -23,6 +23,7 @@ describe('GET /healthz and /readyz', () => {
       ready: true,
       platform: 'paused for 30 s',
     });
+    gateway.clock.advanceMonotonic(30_001);
     gateway.clock.set('2028-01-01T00:00:00Z');
     expect((await gateway.call('/readyz')).json()).toMatchObject({ credential: 'expired', platform: 'ok' });
   });
