@@ -134,6 +134,14 @@ export function isServable(
   // The clock was set back: what was fetched in its future is not to be told apart from what is old.
   if (finished.newestMs > nowMs + MAX_FUTURE_MS) return false;
   if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;
-  const { account, endpoint, from, to } = report;
-  return !purges.isPurged({ seq: finished.seq, advertiserId: account, endpoint, from: from.iso, to: to.iso });
+  const { account, accounts, endpoint, from, to } = report;
+  return !purges.isPurged({
+    seq: finished.seq,
+    advertiserId: account,
+    named: accounts,
+    held: finished.accounts,
+    endpoint,
+    from: from.iso,
+    to: to.iso,
+  });
 }

@@ -47,8 +47,10 @@ export interface LookUp {
 const KEYS_PER_READ = 400;
 
 export function createLookUp({ tier, purges, rules, negativeMs, now }: LookUpOptions): LookUp {
-  function isPurged({ header }: Part, { account, endpoint }: CanonicalReport, { from, to }: Unit): boolean {
-    return purges.isPurged({ seq: header.seq, advertiserId: account, endpoint, from, to });
+  function isPurged({ header }: Part, report: CanonicalReport, { from, to }: Unit): boolean {
+    const { account, accounts, endpoint } = report;
+    const { seq, accounts: held } = header;
+    return purges.isPurged({ seq, advertiserId: account, named: accounts, held, endpoint, from, to });
   }
 
   function stateOf({ header }: Part): State {
