@@ -161,6 +161,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     circuitOpen: () => circuit.isOpen,
     replicas: () => limits.replicas.count,
     secretFaults: () => secretFaults().length,
+    log: log.health,
   });
   const platform = createPlatformClient({
     agent,

@@ -38,8 +38,18 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** @throws StoreRefused, SealError, or the system's error when a port is taken */
+/** @throws StoreRefused, SealError, or the system's error when a port is taken; what was logged has been written then */
 export async function run(options: RunOptions): Promise<Running> {
+  const log = options.log ?? createLog({ level: options.config.logLevel });
+  try {
+    return await start(options, log);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+async function start(options: RunOptions, log: Log): Promise<Running> {
   const { config } = options;
   // In one process of several, and before anything else: a faulty file stops the start.
   const declared =
@@ -47,8 +57,7 @@ export async function run(options: RunOptions): Promise<Running> {
       ? readTeamsFile(config.teamsFile)
       : null;
   const clock = createClock();
-  let known: readonly string[] = [];
-  const log = options.log ?? createLog({ level: config.logLevel, secrets: () => known });
+  log.hide(settingSecrets(config));
   const { logger } = log;
   const { host, port } = config.server;
   const store = await openStore(config, clock, logger, () => holdPort(host, port));
@@ -68,9 +77,7 @@ export async function run(options: RunOptions): Promise<Running> {
     secretFaults: watch.faults,
   });
   keepApart(config.fileSecrets, [secrets.adminToken, ...config.admins.map(({ token }) => token)]);
-  const learnSecrets = () => {
-    known = secretsOf(config, secrets, services);
-  };
+  const learnSecrets = () => log.hide(secretsOf(config, secrets, services));
   learnSecrets();
   services.keeper.onChange(learnSecrets);
   for (const secret of config.fileSecrets) secret.onChange(learnSecrets);
@@ -105,7 +112,7 @@ export async function run(options: RunOptions): Promise<Running> {
       await services.close();
       await store.close();
       logger.info('stopped');
-      log.flush();
+      await log.close();
     },
   };
 }
@@ -114,12 +121,16 @@ export async function run(options: RunOptions): Promise<Running> {
 function secretsOf(config: Config, { masterKey, adminToken }: LocalSecrets, { keeper }: Services): string[] {
   const { active, pending, previous } = keeper.vault();
   return [
-    ...[...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret.read()),
+    ...settingSecrets(config),
     ...masterKey.read().split(','),
     adminToken.read(),
-    ...config.admins.map(({ token }) => token.read()),
     ...[active, pending, previous].flatMap((token) => (token === null ? [] : [token.secret])),
   ];
+}
+
+function settingSecrets(config: Config): string[] {
+  const secrets = [...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret);
+  return [...secrets, ...config.admins.map(({ token }) => token)].map((secret) => secret.read());
 }
 
 /** Read from files like secrets, but no secret by themselves. */

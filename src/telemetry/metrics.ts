@@ -27,6 +27,7 @@ export interface Gauges {
   readonly circuitOpen: () => boolean;
   readonly replicas: () => number;
   readonly secretFaults: () => number;
+  readonly log: () => { readonly ok: boolean; readonly droppedLines: number };
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -154,6 +155,18 @@ export function createMetrics(gauges: Gauges): Metrics {
     'max',
     () => gauges.secretFaults(),
   );
+  gauge('dsp_gateway_log_up', 'Whether lines of the log can be written.', 'min', () =>
+    Number(gauges.log().ok),
+  );
+  new Counter({
+    name: 'dsp_gateway_log_dropped_lines_total',
+    help: 'Lines of the log that could not be written and are lost.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(gauges.log().droppedLines);
+    },
+  });
 
   return {
     registry,

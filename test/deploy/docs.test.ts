@@ -165,6 +165,7 @@ describe('tables', () => {
       circuitOpen: () => false,
       replicas: () => 1,
       secretFaults: () => 0,
+      log: () => ({ ok: true, droppedLines: 0 }),
     });
     const metrics = registry
       .getMetricsAsArray()

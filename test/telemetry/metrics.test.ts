@@ -12,6 +12,7 @@ function open(changes: Partial<Gauges> = {}) {
     circuitOpen: () => true,
     replicas: () => 3,
     secretFaults: () => 1,
+    log: () => ({ ok: false, droppedLines: 7 }),
     ...changes,
   });
 }
