@@ -71,7 +71,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   });
   const divisibility = new Counter({
     name: 'dsp_gateway_divisibility_events_total',
-    help: 'Kinds of reports proven or refuted to be divisible by day, and final days the platform restated.',
+    help: 'Kinds of reports on probation, proven or refuted to be divisible by day, and final days the platform restated.',
     labelNames: ['event'],
     registers,
   });
