@@ -10,6 +10,7 @@ import type { Config, ProxySettings } from '../config/load.js';
 import { watchSecrets } from '../config/secret.js';
 import { createServices, type Services } from '../services.js';
 import { createLog, type Log } from '../telemetry/logger.js';
+import { createDrain } from './drain.js';
 import { holdPort } from './hold.js';
 import { type LocalSecrets, localSecrets } from './local-secrets.js';
 import { openStore } from './open-store.js';
@@ -92,7 +93,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     workersReady: options.workersReady ?? (() => true),
   };
   const { servers, urls } = await listenAll(app, options.planes);
-  const drain = trackRequests(servers);
+  const drain = createDrain(servers.map(({ server }) => server));
   logger.info({ urls: Object.fromEntries(urls) }, 'listening');
 
   return {
@@ -102,12 +103,14 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     adminTokenPath: secrets.adminTokenPath,
     async stop() {
       stopping = true;
+      const drainMs = config.server.drainSeconds * 1000;
       logger.info({ requests: drain.underWay() }, 'stopping');
       await Promise.race([
-        finish(servers, drain).then(services.settled),
-        sleep(config.server.drainSeconds * 1000, undefined, { ref: false }),
+        drain.start(drainMs).then(services.settled),
+        sleep(drainMs, undefined, { ref: false }),
       ]);
       for (const server of servers) server.server.closeAllConnections();
+      await Promise.all(servers.map((server) => server.close()));
       watch.stop();
       await services.close();
       await store.close();
@@ -154,33 +157,4 @@ async function listenAll(app: AppOptions, planes: readonly Plane[]) {
   }
   if (planes.includes('data')) await listen('data', await buildDataPlane(app), server.host, server.port);
   return { servers, urls };
-}
-
-interface Drain {
-  underWay(): number;
-  /** Resolves when every request that is under way now has ended. */
-  ended(): Promise<void>;
-}
-
-function trackRequests(servers: readonly FastifyInstance[]): Drain {
-  const underWay = new Set<Promise<void>>();
-  for (const { server } of servers) {
-    server.on('request', (_request, response) => {
-      const ended = new Promise<void>((resolve) => response.once('close', resolve));
-      underWay.add(ended);
-      void ended.then(() => underWay.delete(ended));
-    });
-  }
-  return {
-    underWay: () => underWay.size,
-    ended: async () => {
-      await Promise.all(underWay);
-    },
-  };
-}
-
-/** Ports stay open until what was under way has ended, so that the readiness of a stopping process can be seen. */
-async function finish(servers: readonly FastifyInstance[], drain: Drain): Promise<void> {
-  await drain.ended();
-  await Promise.all(servers.map((server) => server.close()));
 }
