@@ -1,7 +1,7 @@
 /** Team keys: issue, list, roll, revoke. The key itself is shown once, in the answer that made it. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import { type Directory, KEY_PREFIX, type KeyRecord, newKeyId } from '../auth/directory.js';
+import { type Directory, KEY_PREFIX, type KeyRecord, newKeyId, TEAM_PREFIX } from '../auth/directory.js';
 import type { LastUse } from '../auth/last-use.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
@@ -40,6 +40,9 @@ const Roll = Type.Object(
   { additionalProperties: false },
 );
 
+/** A team that is edited meanwhile is no reason to refuse its key. */
+const MAX_TRIES = 5;
+
 interface IdParams {
   readonly id: string;
 }
@@ -56,7 +59,13 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     if (key === undefined) throw new GatewayError('not_found', { detail: 'There is no key of this id.' });
     return key;
   };
-  const save = async (action: string, key: KeyRecord, actor: Actor): Promise<void> => {
+  /** @param expect further records that must be as they were */
+  const save = async (
+    action: string,
+    key: KeyRecord,
+    actor: Actor,
+    expect: ReadonlyMap<string, number> = new Map(),
+  ): Promise<void> => {
     const id = KEY_PREFIX + key.id;
     const before = directory.key(key.id);
     const shown = before === undefined ? {} : { before: showKey(before) };
@@ -64,14 +73,32 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     try {
       await registry.commit({
         writes: new Map([[id, JSON.stringify(key)]]),
-        expect: new Map([[id, registry.get(id)?.revision ?? 0]]),
+        expect: new Map([...expect, [id, registry.get(id)?.revision ?? 0]]),
         audit: [auditLine(event, actor, clock.now())],
       });
     } catch (error) {
       if (!(error instanceof RegistryConflict)) throw error;
-      throw new GatewayError('conflict', { detail: 'The key was changed in between; try again.' });
+      throw new GatewayError('conflict', {
+        detail: 'The key or its team was changed in between; try again.',
+      });
     }
   };
+
+  /** For the team as it is: one that is being deleted gets no key that would outlive it. */
+  async function issue(draft: KeyRecord, actor: Actor): Promise<KeyRecord> {
+    for (let tries = 1; ; tries++) {
+      const teamRecord = TEAM_PREFIX + team(draft.teamId);
+      const life = directory.life(draft.teamId);
+      const key: KeyRecord = life === 0 ? draft : { ...draft, life };
+      try {
+        await save('key.issue', key, actor, new Map([[teamRecord, registry.get(teamRecord)?.revision ?? 0]]));
+        return key;
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.code !== 'conflict' || tries === MAX_TRIES) throw error;
+        await registry.refresh();
+      }
+    }
+  }
 
   app.post(
     '/admin/v1/teams/:id/keys',
@@ -79,16 +106,17 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     async (request, reply) => {
       const { label = '', expiresAt = null } = request.body as Static<typeof NewKey>;
       const { text, secret } = directory.createSecret();
-      const key: KeyRecord = {
+      const { id } = request.params as IdParams;
+      const draft = {
         id: newKeyId(),
-        teamId: team((request.params as IdParams).id),
+        teamId: id,
         label,
         createdAt: new Date(clock.now()).toISOString(),
         expiresAt: readFutureDate('expiresAt', expiresAt, clock.now()),
         revokedAt: null,
         secrets: [secret],
       };
-      await save('key.issue', key, request.actor);
+      const key = await issue(draft, request.actor);
       return reply.code(201).send(issued(key, text));
     },
   );
@@ -123,7 +151,7 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     async (request, reply) => {
       const { overlapSeconds = 0 } = request.body as Static<typeof Roll>;
       const key = live((request.params as IdParams).id);
-      if (key.revokedAt !== null) throw new GatewayError('conflict', { detail: 'The key is revoked.' });
+      if (directory.isRevoked(key)) throw new GatewayError('conflict', { detail: 'The key is revoked.' });
       const { text, secret } = directory.createSecret();
       const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
       const [current] = key.secrets;

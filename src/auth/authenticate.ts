@@ -37,7 +37,7 @@ export function authenticate(headers: KeyHeaders, options: AuthenticateOptions):
   const found = options.directory.findKey(text);
   if (found === undefined) throw refused('invalid_api_key');
   const { key, secret } = found;
-  if (key.revokedAt !== null) throw refused('revoked_api_key');
+  if (options.directory.isRevoked(key)) throw refused('revoked_api_key');
   if (isPast(key.expiresAt, options.nowMs)) throw refused('expired_api_key');
   if (isPast(secret.validUntil, options.nowMs)) throw refused('expired_api_key');
   const team = options.directory.team(key.teamId);

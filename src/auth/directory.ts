@@ -10,6 +10,11 @@ import type { Team } from './team.js';
 
 export const TEAM_PREFIX = 'team/';
 export const KEY_PREFIX = 'key/';
+/**
+ * How often a team of this id was deleted. A key belongs to one life of a team: so a deletion holds for every key
+ * there is, those included that were not known to whoever deleted it.
+ */
+export const LIFE_PREFIX = 'team-life/';
 
 /** One secret of a key: a key has two while it is being rolled. */
 export interface KeySecret {
@@ -23,6 +28,8 @@ export interface KeySecret {
 export interface KeyRecord {
   readonly id: string;
   readonly teamId: string;
+  /** The team's life it was issued in, as {@link LIFE_PREFIX} counts them; absent: the first one, 0. */
+  readonly life?: number;
   readonly label: string;
   readonly createdAt: string;
   readonly expiresAt: string | null;
@@ -40,7 +47,12 @@ export interface Directory {
   team(id: string): Team | undefined;
   teams(): Team[];
   key(id: string): KeyRecord | undefined;
+  /** Keys of the team's present life. */
   keysOf(teamId: string): KeyRecord[];
+  /** The life that a key issued now belongs to. */
+  life(teamId: string): number;
+  /** Whether a key was revoked, by itself or with its team. */
+  isRevoked(key: KeyRecord): boolean;
   /** Finds a key by its text; the hash is computed whatever the text, so that known and unknown cost the same. */
   findKey(text: string): FoundKey | undefined;
   /** A new secret for a key: the text to be shown once, and what is stored of it. */
@@ -54,6 +66,7 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
   let teams = new Map<string, Team>();
   let keys = new Map<string, KeyRecord>();
   let byHash = new Map<string, FoundKey>();
+  let lives = new Map<string, number>();
 
   function readTeams(): void {
     teams = new Map(
@@ -71,10 +84,18 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
       ),
     );
   }
+  function readLives(): void {
+    const records = registry.list(LIFE_PREFIX);
+    lives = new Map(records.map(([id, { value }]) => [id.slice(LIFE_PREFIX.length), lifeOf(value)]));
+  }
+  const life = (teamId: string) => lives.get(teamId) ?? 0;
+  const isOfItsTeam = (key: KeyRecord) => (key.life ?? 0) === life(key.teamId);
   readTeams();
+  readLives();
   readKeys();
   registry.onChange(TEAM_PREFIX, readTeams);
   registry.onChange(KEY_PREFIX, readKeys);
+  registry.onChange(LIFE_PREFIX, readLives);
 
   return {
     team: (id) => teams.get(id),
@@ -82,8 +103,10 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
     key: (id) => keys.get(id),
     keysOf: (teamId) =>
       [...keys.values()]
-        .filter((key) => key.teamId === teamId)
+        .filter((key) => key.teamId === teamId && isOfItsTeam(key))
         .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id)),
+    life,
+    isRevoked: (key) => key.revokedAt !== null || !isOfItsTeam(key),
     findKey: (text) => byHash.get(hashApiKey(text, pepper())),
     createSecret() {
       const text = generateApiKey();
@@ -93,6 +116,12 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
       };
     },
   };
+}
+
+/** @returns how often a team was deleted, by its record's text */
+export function lifeOf(text: string): number {
+  const { life } = JSON.parse(text) as { life: number };
+  return life;
 }
 
 function compare(a: string, b: string): number {

@@ -1,5 +1,5 @@
 /** Makes the teams what a file declares: one commit for all of them, an audit line for each. */
-import { type Directory, KEY_PREFIX, TEAM_PREFIX } from '../auth/directory.js';
+import { type Directory, KEY_PREFIX, LIFE_PREFIX, TEAM_PREFIX } from '../auth/directory.js';
 import type { NewTeam } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
@@ -77,11 +77,15 @@ function commitOf(
   };
 }
 
-/** What has to be written so that a team is gone: its keys stay, revoked, lest they come back with its id. */
+/**
+ * What has to be written so that a team is gone: its keys stay, revoked, lest they come back with its id, and its life
+ * ends with all keys that are not known here yet.
+ */
 export function removalOf(id: string, directory: Directory, nowMs: number): Map<string, string | null> {
   const revokedAt = new Date(nowMs).toISOString();
   return new Map<string, string | null>([
     [TEAM_PREFIX + id, null],
+    [LIFE_PREFIX + id, JSON.stringify({ life: directory.life(id) + 1 })],
     ...directory
       .keysOf(id)
       .map((key): [string, string] => [
