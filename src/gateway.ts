@@ -28,7 +28,6 @@ import {
 import { dayNumber } from './report/days.js';
 import type { FreshnessRules } from './report/freshness.js';
 import { seriesId, unsplit } from './report/platform-call.js';
-import type { Joined } from './stages/audit.js';
 import {
   type Finished,
   finish,
@@ -59,8 +58,6 @@ export interface GatewayOptions {
   readonly rules: FreshnessRules;
   /** What was joined from days that were cut under another generation is void. */
   readonly generationOf: (report: CanonicalReport) => string;
-  /** Told of every answer from memory that is from days and worth a check. Must cost nearly nothing. */
-  readonly onJoinedHit: (question: Joined) => void;
   readonly negativeMs: number;
   readonly compressMinBytes: number;
   /** Label of the platform account and base URL: part of every cache key. */
@@ -102,15 +99,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     const caller = await enter(call);
     const question = understand(call, caller);
     const kept = lookInL1(question);
-    if (kept !== undefined) {
-      if (kept.auditFromMs !== null && now() >= kept.auditFromMs) options.onJoinedHit(question);
-      return reply(kept, question, call, { outcome: 'hit', tier: 'l1' });
-    }
+    if (kept !== undefined) return reply(kept, question, call, { outcome: 'hit', tier: 'l1' });
     const { answer, gathered } = await ask(question);
     const coding = answer.weight < options.compressMinBytes ? 'identity' : question.coding;
     if (holds(call, answer)) return notModified({ ...answer, coding }, question, gathered);
     const finished = await finish(answer, coding, options.crew);
-    if (gathered.keep) keepInL1({ ...finished, auditFromMs: gathered.auditFromMs }, question);
+    if (gathered.keep) keepInL1(finished, question);
     return reply(finished, question, call, gathered);
   }
 

@@ -5,6 +5,7 @@ import type { Replicas } from './limits/replicas.js';
 import type { Budget } from './platform/budget.js';
 import type { Circuit } from './platform/circuit.js';
 import type { Pause } from './platform/pause.js';
+import type { Registry } from './registry/mirror.js';
 import type { Store } from './store/port.js';
 import { createHealth, type Health, readProcessHealth } from './telemetry/health.js';
 
@@ -28,6 +29,7 @@ export function createGatewayHealth(
 
 export interface Watched {
   readonly store: Pick<Store, 'health'>;
+  readonly registry: Pick<Registry, 'loss'>;
   readonly outlook: () => Outlook;
   readonly pause: Pick<Pause, 'leftMs'>;
   readonly circuit: Pick<Circuit, 'isOpen' | 'leftMs'>;
@@ -35,9 +37,13 @@ export interface Watched {
 }
 
 /** A new fault: a line here, and its place among the texts of `telemetry/health.ts`. */
-export function watchHealth(health: Health, { store, outlook, pause, circuit, replicas }: Watched): void {
+export function watchHealth(
+  health: Health,
+  { store, registry, outlook, pause, circuit, replicas }: Watched,
+): void {
   // The reason may name an address: it is for the log and the admin plane's status.
   health.watch('store', () => (store.health().ok ? null : 'away'));
+  health.watch('store', () => (registry.loss === null ? null : 'registry lost'));
   health.watch('credential', () => outlook().state);
   health.watch('platform', () => {
     const leftMs = pause.leftMs();

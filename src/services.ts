@@ -4,8 +4,9 @@
 import { createDirectory, type Directory } from './auth/directory.js';
 import { createLastUse, type LastUse } from './auth/last-use.js';
 import { opensWhatIsStored } from './auth/master-key-rule.js';
-import { openPepper } from './auth/pepper.js';
+import { ensurePepper, openPepper } from './auth/pepper.js';
 import { createSlowFailures, type SlowFailures } from './auth/slow-failures.js';
+import { successionRules } from './auth/succession-rules.js';
 import { createL1, type L1 } from './cache/l1.js';
 import { createPurges, type Purges } from './cache/purges.js';
 import type { MovableClock } from './clock.js';
@@ -27,6 +28,7 @@ import { createStreamPlaces, type StreamPlaces } from './platform/stream-places.
 import { openRegistry, type Registry } from './registry/mirror.js';
 import { migrateRegistry } from './registry/schema.js';
 import { followSharedClock, type SharedClock } from './registry/shared-clock.js';
+import { onAnotherRegistry } from './registry/stand-up.js';
 import type { CanonicalRules } from './report/canonicalize.js';
 import type { Finished } from './stages/finish.js';
 import { createIdempotency, type Idempotency } from './stages/idempotency.js';
@@ -47,6 +49,8 @@ export interface ServicesOptions {
   readonly log: Log;
   readonly masterKey: Secret;
   readonly proxy: ProxySettings;
+  /** How long replicas that live are given to put a lost registry back, before a new one is begun; 0 when absent. */
+  readonly graceMs?: number;
   /** Files of secrets whose present content is not in use. */
   readonly secretFaults?: () => readonly SecretFileFault[];
 }
@@ -84,6 +88,8 @@ export interface Services
   readonly canonical: CanonicalRules;
   readonly accountPattern: RegExp;
   readonly l1: L1<Finished>;
+  /** Runs `work` when another registry has taken the place of the one known. @param failed said when it fails */
+  onAnotherRegistry(failed: string, work: () => Promise<void>): void;
   /** Waits for work that outlives its request. */
   settled(): Promise<void>;
   /** Breaks off what is still under way to the platform, and lets go of everything but the store. */
@@ -94,10 +100,12 @@ export interface Services
 export async function createServices(options: ServicesOptions): Promise<Services> {
   const { config, store, clock, log, masterKey, secretFaults = () => [] } = options;
   const { logger } = log;
-  const registry = await openRegistry({ store, clock, logger });
+  const sealer = createSealer(masterKey);
+  const { graceMs = 0 } = options;
+  const rulesOfSuccession = successionRules(sealer);
+  const registry = await openRegistry({ store, clock, logger, graceMs, rules: rulesOfSuccession });
   await migrateRegistry(registry, { clock, logger });
   const sharedClock = config.testClock ? followSharedClock(registry, clock) : null;
-  const sealer = createSealer(masterKey);
   const pepper = await openPepper(registry, sealer);
   for (const file of config.fileSecrets)
     if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
@@ -160,8 +168,8 @@ export async function createServices(options: ServicesOptions): Promise<Services
     paceMs: () => pace.waitMs(),
     circuitOpen: () => circuit.isOpen,
     replicas: () => limits.replicas.count,
+    registryLost: () => registry.loss !== null,
     secretFaults: () => secretFaults().length,
-    log: log.health,
   });
   const platform = createPlatformClient({
     agent,
@@ -210,9 +218,17 @@ export async function createServices(options: ServicesOptions): Promise<Services
     metrics,
     onReport: witnesses.note,
   });
-  watchHealth(health, { store, outlook, pause, circuit, replicas: limits.replicas });
+  watchHealth(health, { store, registry, outlook, pause, circuit, replicas: limits.replicas });
   await recallShares(limits, usage, logger);
   const upkeep = await credential.start();
+  registry.onLoss(metrics.registryLoss);
+  const onAnother: Services['onAnotherRegistry'] = (failed, work) =>
+    onAnotherRegistry({ registry, logger, failed }, work);
+  onAnother('pepper and token could not be made', async () => {
+    await migrateRegistry(registry, { clock, logger });
+    await ensurePepper(registry, sealer);
+    await credential.establish();
+  });
 
   return {
     config,
@@ -249,6 +265,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     canonical: engine.canonical,
     accountPattern: engine.canonical.accountPattern,
     l1,
+    onAnotherRegistry: onAnother,
     async settled() {
       await engine.settled();
       await idempotency.settled();

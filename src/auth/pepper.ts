@@ -15,7 +15,7 @@ const PEPPER_BYTES = 32;
  * @throws SealError when the master key does not open it
  */
 export async function openPepper(registry: Registry, sealer: Sealer): Promise<() => Buffer> {
-  if (registry.get(PEPPER_RECORD) === undefined) await createPepper(registry, sealer);
+  await ensurePepper(registry, sealer);
   let opened: { readonly text: string; readonly pepper: Buffer } | null = null;
   const pepper = (): Buffer => {
     const text = registry.get(PEPPER_RECORD)?.value;
@@ -33,8 +33,12 @@ export function resealPepper(sealed: string, sealer: Sealer): string {
   return sealer.seal(sealer.open(sealed, PEPPER_RECORD), PEPPER_RECORD);
 }
 
-/** Two replicas may start at once on an empty registry; the first pepper stays. */
-async function createPepper(registry: Registry, sealer: Sealer): Promise<void> {
+/**
+ * Makes a pepper where there is none. Two replicas may be at it at once on an empty registry; the first pepper stays.
+ * @throws StoreUnavailable
+ */
+export async function ensurePepper(registry: Registry, sealer: Sealer): Promise<void> {
+  if (registry.get(PEPPER_RECORD) !== undefined) return;
   const sealed = sealer.seal(randomBytes(PEPPER_BYTES), PEPPER_RECORD);
   try {
     await registry.commit({

@@ -44,6 +44,8 @@ export interface Credential {
   readonly healer: Healer;
   readonly witnesses: Witnesses;
   outlook(): Outlook;
+  /** What {@link start} does once: plants the seed, and makes sure there is an active token. */
+  establish(): Promise<void>;
   /**
    * Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator. From
    * then on it is kept up.
@@ -85,20 +87,29 @@ export function createCredential(options: CredentialOptions): Credential {
   const outlook = () =>
     outlookOf(keeper.vault(), { nowMs: clock.now(), standing: evidence.standing(), renewBeforeMs });
 
+  /** @returns the token that was planted, or null when none is set */
+  async function establish(): Promise<string | null> {
+    const planted = await plant(options, keeper, rotation);
+    if (!(await healer.ensure())) {
+      logger.error(
+        'there is no platform token; set PLATFORM_TOKEN or the token request, or stage one by POST /admin/v1/token/rotate',
+      );
+    }
+    return planted;
+  }
+
   return {
     keeper,
     rotation,
     healer,
     witnesses,
     outlook,
+    async establish() {
+      await establish();
+    },
     async start() {
-      const planted = await plant(options, keeper, rotation);
+      const planted = await establish();
       const file = config.fileSecrets.find(({ name }) => name === TOKEN);
-      if (!(await healer.ensure())) {
-        logger.error(
-          'there is no platform token; set PLATFORM_TOKEN or the token request, or stage one by POST /admin/v1/token/rotate',
-        );
-      }
       return startUpkeep({
         jobs: {
           ...(renewBeforeMs === null

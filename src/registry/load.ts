@@ -16,13 +16,15 @@ export interface LoadOptions {
 }
 
 /**
+ * A registry of another epoch, or none, is given as it is found; see succession.ts.
+ *
  * All that was lost is put back in one commit, audited, and only where nobody has written since. Several replicas may be
  * at it at once; who is slower finds it done.
  * @throws StoreUnavailable, and then what was known stays known; RegistryConflict when others kept writing
  */
 export async function loadAndMend(known: Known, options: LoadOptions): Promise<RegistrySnapshot> {
   for (let tries = 1; ; tries++) {
-    const snapshot = await options.store.load();
+    const snapshot = await options.store.load('leave');
     const lost = findLost(known, snapshot);
     if (lost.length === 0) return snapshot;
     try {
@@ -36,13 +38,14 @@ export async function loadAndMend(known: Known, options: LoadOptions): Promise<R
 
 async function putBack(
   known: Known,
-  { version, records }: RegistrySnapshot,
+  { epoch, version, records }: RegistrySnapshot,
   lost: readonly LostRecord[],
   { store, clock, logger }: LoadOptions,
 ): Promise<void> {
   const after = { records: lost.map(({ id }) => id), knownVersion: known.newest, foundVersion: version };
   const event = { action: 'registry.mend', subject: 'registry', after };
   await store.commit({
+    epoch,
     writes: new Map<string, string | null>([
       ...lost.map(({ id, value }) => [id, value] as const),
       [MENDED_RECORD, noteMended(records, lost, clock.now())],

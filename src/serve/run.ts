@@ -10,7 +10,6 @@ import type { Config, ProxySettings } from '../config/load.js';
 import { watchSecrets } from '../config/secret.js';
 import { createServices, type Services } from '../services.js';
 import { createLog, type Log } from '../telemetry/logger.js';
-import { createDrain } from './drain.js';
 import { holdPort } from './hold.js';
 import { type LocalSecrets, localSecrets } from './local-secrets.js';
 import { openStore } from './open-store.js';
@@ -39,18 +38,11 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** @throws StoreRefused, SealError, or the system's error when a port is taken; what was logged has been written then */
-export async function run(options: RunOptions): Promise<Running> {
-  const log = options.log ?? createLog({ level: options.config.logLevel });
-  try {
-    return await start(options, log);
-  } catch (error) {
-    await log.close();
-    throw error;
-  }
-}
+/** Replicas look at the registry every half a second, and then take as long to put it back. */
+const REGISTRY_GRACE_MS = 1500;
 
-async function start(options: RunOptions, log: Log): Promise<Running> {
+/** @throws StoreRefused, SealError, or the system's error when a port is taken */
+export async function run(options: RunOptions): Promise<Running> {
   const { config } = options;
   // In one process of several, and before anything else: a faulty file stops the start.
   const declared =
@@ -58,7 +50,8 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
       ? readTeamsFile(config.teamsFile)
       : null;
   const clock = createClock();
-  log.hide(settingSecrets(config));
+  let known: readonly string[] = [];
+  const log = options.log ?? createLog({ level: config.logLevel, secrets: () => known });
   const { logger } = log;
   const { host, port } = config.server;
   const store = await openStore(config, clock, logger, () => holdPort(host, port));
@@ -76,13 +69,20 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     masterKey: secrets.masterKey,
     proxy: options.proxy,
     secretFaults: watch.faults,
+    graceMs: store.kind === 'redis' ? REGISTRY_GRACE_MS : 0,
   });
   keepApart(config.fileSecrets, [secrets.adminToken, ...config.admins.map(({ token }) => token)]);
-  const learnSecrets = () => log.hide(secretsOf(config, secrets, services));
+  const learnSecrets = () => {
+    known = secretsOf(config, secrets, services);
+  };
   learnSecrets();
   services.keeper.onChange(learnSecrets);
   for (const secret of config.fileSecrets) secret.onChange(learnSecrets);
-  if (declared !== null) await declareTeams({ ...services, logger }, declared);
+  if (declared !== null) {
+    const declare = () => declareTeams({ ...services, logger }, declared);
+    await declare();
+    services.onAnotherRegistry('the teams of the file could not be declared', declare);
+  }
   let stopping = false;
   const app: AppOptions = {
     services,
@@ -93,7 +93,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     workersReady: options.workersReady ?? (() => true),
   };
   const { servers, urls } = await listenAll(app, options.planes);
-  const drain = createDrain(servers.map(({ server }) => server));
+  const drain = trackRequests(servers);
   logger.info({ urls: Object.fromEntries(urls) }, 'listening');
 
   return {
@@ -103,19 +103,17 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     adminTokenPath: secrets.adminTokenPath,
     async stop() {
       stopping = true;
-      const drainMs = config.server.drainSeconds * 1000;
       logger.info({ requests: drain.underWay() }, 'stopping');
       await Promise.race([
-        drain.start(drainMs).then(services.settled),
-        sleep(drainMs, undefined, { ref: false }),
+        finish(servers, drain).then(services.settled),
+        sleep(config.server.drainSeconds * 1000, undefined, { ref: false }),
       ]);
       for (const server of servers) server.server.closeAllConnections();
-      await Promise.all(servers.map((server) => server.close()));
       watch.stop();
       await services.close();
       await store.close();
       logger.info('stopped');
-      await log.close();
+      log.flush();
     },
   };
 }
@@ -124,16 +122,12 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
 function secretsOf(config: Config, { masterKey, adminToken }: LocalSecrets, { keeper }: Services): string[] {
   const { active, pending, previous } = keeper.vault();
   return [
-    ...settingSecrets(config),
+    ...[...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret.read()),
     ...masterKey.read().split(','),
     adminToken.read(),
+    ...config.admins.map(({ token }) => token.read()),
     ...[active, pending, previous].flatMap((token) => (token === null ? [] : [token.secret])),
   ];
-}
-
-function settingSecrets(config: Config): string[] {
-  const secrets = [...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret);
-  return [...secrets, ...config.admins.map(({ token }) => token)].map((secret) => secret.read());
 }
 
 /** Read from files like secrets, but no secret by themselves. */
@@ -157,4 +151,33 @@ async function listenAll(app: AppOptions, planes: readonly Plane[]) {
   }
   if (planes.includes('data')) await listen('data', await buildDataPlane(app), server.host, server.port);
   return { servers, urls };
+}
+
+interface Drain {
+  underWay(): number;
+  /** Resolves when every request that is under way now has ended. */
+  ended(): Promise<void>;
+}
+
+function trackRequests(servers: readonly FastifyInstance[]): Drain {
+  const underWay = new Set<Promise<void>>();
+  for (const { server } of servers) {
+    server.on('request', (_request, response) => {
+      const ended = new Promise<void>((resolve) => response.once('close', resolve));
+      underWay.add(ended);
+      void ended.then(() => underWay.delete(ended));
+    });
+  }
+  return {
+    underWay: () => underWay.size,
+    ended: async () => {
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/** Ports stay open until what was under way has ended, so that the readiness of a stopping process can be seen. */
+async function finish(servers: readonly FastifyInstance[], drain: Drain): Promise<void> {
+  await drain.ended();
+  await Promise.all(servers.map((server) => server.close()));
 }

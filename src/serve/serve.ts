@@ -13,26 +13,23 @@ const RESTART_MS = 1000;
 
 /** Runs until a signal stops it; then the process ends by itself with code 0. */
 export async function serve(config: Config, proxy: ProxySettings): Promise<void> {
-  // Whoever reads standard error may be gone, like the reader of the log: no reason to end.
-  process.stderr.on('error', () => {});
-  const log = createLog({ level: config.logLevel });
   const { workers } = config.server;
   if (workers === 1)
-    return runUntilSignal(log, () => run({ config, proxy, log, planes: ['data', 'admin', 'metrics'] }));
-  if (cluster.isPrimary) return supervise(config, proxy, log, workers);
-  return runUntilSignal(log, async () => {
-    const running = await run({ config, proxy, log, planes: ['data'] });
+    return runUntilSignal(() => run({ config, proxy, planes: ['data', 'admin', 'metrics'] }));
+  if (cluster.isPrimary) return supervise(config, proxy, workers);
+  return runUntilSignal(async () => {
+    const running = await run({ config, proxy, planes: ['data'] });
     answerSupervisor(running.services.metrics.registry);
     shareHealth(running.services.health);
     return running;
   });
 }
 
-async function runUntilSignal(log: Log, start: () => Promise<Running>): Promise<void> {
+async function runUntilSignal(start: () => Promise<Running>): Promise<void> {
   const stop = stopSignal();
-  const running = await startUnless(stop, start(), log);
+  const running = await startUnless(stop, start());
   announceAdminToken(running);
-  crashOnSurprise(log);
+  crashOnSurprise(running.services.log);
   await stop;
   await running.stop();
   if (cluster.isWorker) cluster.worker?.disconnect();
@@ -40,31 +37,28 @@ async function runUntilSignal(log: Log, start: () => Promise<Running>): Promise<
 }
 
 /** A start may take long, while Redis is away; a stop that comes meanwhile finds nothing to finish. */
-async function startUnless(stop: Promise<void>, start: Promise<Running>, log: Log): Promise<Running> {
+async function startUnless(stop: Promise<void>, start: Promise<Running>): Promise<Running> {
   const running = await Promise.race([start, stop]);
-  if (running) return running;
-  await log.close();
-  process.exit(0);
+  return running ?? process.exit(0);
 }
 
 /** The admin plane lives in the supervisor, the data plane in the workers. */
-async function supervise(config: Config, proxy: ProxySettings, log: Log, count: number): Promise<void> {
+async function supervise(config: Config, proxy: ProxySettings, count: number): Promise<void> {
   const followed = followWorkers();
   const healths = followHealth();
+  const log = createLog({ level: config.logLevel, secrets: () => [] });
   const stop = stopSignal();
   const running = await startUnless(
     stop,
     run({
       config,
       proxy,
-      log,
       planes: ['admin', 'metrics'],
       metricsText: followed.metricsText,
       workersReady: followed.ready,
     }),
-    log,
   );
-  crashOnSurprise(log);
+  crashOnSurprise(running.services.log);
   healths.join(running.services.health);
   let stopping = false;
   const start = (): void => {
@@ -84,14 +78,16 @@ async function supervise(config: Config, proxy: ProxySettings, log: Log, count: 
   for (const worker of workers) worker.process.kill('SIGTERM');
   await Promise.race([ended, sleep((config.server.drainSeconds + 5) * 1000, undefined, { ref: false })]);
   await running.stop();
+  log.flush();
   process.exit(0);
 }
 
 /** What nobody expected is logged, and the process ends: going on in an unknown state would be worse. */
-function crashOnSurprise({ logger, close }: Log): void {
+function crashOnSurprise({ logger, flush }: Log): void {
   const crash = (kind: string) => (error: unknown) => {
     logger.fatal({ err: error }, kind);
-    void close().finally(() => process.exit(1));
+    flush();
+    process.exit(1);
   };
   process.on('uncaughtException', crash('uncaught exception'));
   process.on('unhandledRejection', crash('unhandled rejection'));

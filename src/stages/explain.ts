@@ -2,15 +2,14 @@
 import type { EndpointRule } from '../config/schema.js';
 import { NO_WISH } from '../http/cache-directives.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
-import { currentState, type Divisibility } from '../report/divisibility.js';
+import type { Divisibility } from '../report/divisibility.js';
 import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
 import type { PlanRules } from '../report/plan.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
-import type { Auditor } from './audit.js';
+import { dayUnits, type GatherAsk, type Mode, modeOf, wholeUnit } from './gather.js';
 import type { Learner } from './learn.js';
 import type { LookUp, Unit } from './look-up.js';
-import { type Asked, dayUnits, type Mode, modeOf, wholeUnit } from './mode.js';
 import { planTrips } from './plan-trips.js';
 import type { Range } from './read-answer.js';
 import { createSearch, type Search } from './search.js';
@@ -57,7 +56,6 @@ export interface ExplainOptions {
   readonly canonical: CanonicalRules;
   readonly lookUp: LookUp;
   readonly learner: Learner;
-  readonly auditor: Pick<Auditor, 'isDue'>;
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
@@ -88,7 +86,7 @@ export function createExplain(options: ExplainOptions): Explain {
       policy: {
         mode,
         because,
-        divisibility: shown(learner.show(report), now()),
+        divisibility: learner.show(report),
         restatementDays: rules.restatementDays,
         staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
         staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
@@ -105,7 +103,7 @@ export function createExplain(options: ExplainOptions): Explain {
   };
 
   /** What a request would find, and what it would ask for: before its answer, and behind it. */
-  async function look(asked: Asked): Promise<Look> {
+  async function look(asked: Pick<GatherAsk, 'report' | 'series' | 'form'>): Promise<Look> {
     const preferred = modeOf(asked, options.endpoints, learner);
     const first = await lookAs(asked, preferred);
     if (preferred.mode === 'whole' || first.search.open().length === 0 || !first.search.isWhole())
@@ -113,7 +111,7 @@ export function createExplain(options: ExplainOptions): Explain {
     return lookAs(asked, { mode: 'whole', because: 'kept as a whole, though its kind is cut by day' });
   }
 
-  async function lookAs(asked: Asked, how: Mode): Promise<Look> {
+  async function lookAs(asked: Pick<GatherAsk, 'report' | 'series' | 'form'>, how: Mode): Promise<Look> {
     const { report } = asked;
     const { mode, because } = how;
     const whole = wholeUnit(asked);
@@ -124,15 +122,11 @@ export function createExplain(options: ExplainOptions): Explain {
     const search = createSearch(ask, lookUp);
     const storeAway = await search.look(units);
     const { known } = search;
-    const isToCompare =
-      mode === 'days' &&
-      known.size > 0 &&
-      units.length <= plan.maxDaysPerCall &&
-      options.auditor.isDue(asked);
-    const callsFor = (wanted: readonly Unit[], entire: boolean) =>
-      planTrips({ mode, units, wanted, known, nowMs: now(), plan, rules, entire }).map(
-        ({ range: { from, to } }) => ({ from, to }),
-      );
+    const callsFor = (wanted: readonly Unit[]) =>
+      planTrips({ mode, units, wanted, known, nowMs: now(), plan, rules }).map(({ range: { from, to } }) => ({
+        from,
+        to,
+      }));
     const isOpen = search.open().length > 0;
     const refused = search.refusal() !== null;
     return {
@@ -142,8 +136,8 @@ export function createExplain(options: ExplainOptions): Explain {
       known,
       search,
       storeAway,
-      calls: isOpen && !refused ? callsFor([...search.open(), ...search.stale()], isToCompare) : [],
-      behind: isOpen || refused ? [] : callsFor(search.stale(), false),
+      calls: isOpen && !refused ? callsFor([...search.open(), ...search.stale()]) : [],
+      behind: isOpen || refused ? [] : callsFor(search.stale()),
     };
   }
 
@@ -187,11 +181,6 @@ export function createExplain(options: ExplainOptions): Explain {
       rows: header.form === 'rows' ? header.rowCount : null,
     };
   }
-}
-
-/** As it is now, which is not always as it was written. */
-function shown(known: Divisibility | null, nowMs: number): Divisibility | null {
-  return known === null ? null : { ...known, state: currentState(known, nowMs) };
 }
 
 interface Look extends Mode {

@@ -61,11 +61,17 @@ export interface RegistryRecord {
 }
 
 export interface RegistrySnapshot {
-  /** Changes when the registry is a different one (emptied, or restored elsewhere). */
+  /** Changes when the registry is a different one (emptied, or restored elsewhere). '': there is none. */
   readonly epoch: string;
   /** Grows by one with every commit. */
   readonly version: number;
   readonly records: ReadonlyMap<string, RegistryRecord>;
+}
+
+/** A registry as it was known somewhere, to be made again where there is none. */
+export interface RegistryImage extends RegistrySnapshot {
+  /** Audit lines, stored in the same transaction. */
+  readonly audit: readonly string[];
 }
 
 export interface RegistryDelta {
@@ -85,7 +91,15 @@ export interface RegistryCommit {
   readonly expect?: ReadonlyMap<string, number>;
   /** Audit lines, stored in the same transaction: no audit, no change. */
   readonly audit?: readonly string[];
+  /** The registry it is meant for; in any other it is refused with {@link RegistryConflict} of {@link ANOTHER_REGISTRY}. */
+  readonly epoch?: string;
+  /** Refused with {@link RegistryConflict} of {@link ANOTHER_VERSION} unless the registry is at just this version. */
+  readonly version?: number;
 }
+
+/** Ids of conflicts that no single record is at fault for. */
+export const ANOTHER_REGISTRY = 'meta/epoch';
+export const ANOTHER_VERSION = 'meta/version';
 
 export interface AuditLine {
   /** Grows with time; page backwards with it. */
@@ -98,7 +112,22 @@ export interface AuditLine {
  * `kill -9` (embedded) and, as far as the deployment replicates, a failover (Redis, by WAIT).
  */
 export interface RegistryStore {
-  load(): Promise<RegistrySnapshot>;
+  /**
+   * @param absent what to do where there is no registry: `create` an empty one, or `leave` it so, which is told by the
+   *   epoch ''
+   */
+  load(absent?: 'create' | 'leave'): Promise<RegistrySnapshot>;
+  /**
+   * Makes a registry with this epoch, version and records, where there is neither an epoch nor any record; deletions
+   * before are forgotten.
+   * @returns whether it was made; else nothing was done
+   */
+  create(image: RegistryImage): Promise<boolean>;
+  /**
+   * Whether the server asked last is another one, or another start of it, than the one of the last load that found a
+   * registry. False where that cannot be told.
+   */
+  movedOn(): boolean;
   /** @returns what changed after `version`, or null when that can no longer be told: then `load()`. */
   changes(epoch: string, version: number): Promise<RegistryDelta | null>;
   /**

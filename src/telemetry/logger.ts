@@ -1,6 +1,5 @@
 /** The log: JSON lines by pino, written without blocking, and never with a secret in them. */
-import { type DestinationStream, type Logger, pino } from 'pino';
-import { createLogSink, type LogHealth, type LogSink } from './log-sink.js';
+import { type DestinationStream, destination, type Logger, pino } from 'pino';
 
 const REDACTED = '[redacted]';
 /** A team key, whatever message it was pasted into. */
@@ -14,30 +13,21 @@ export interface LoggerOptions {
   readonly level: string;
   /** Where lines go; standard output when absent. */
   readonly stream?: DestinationStream;
-  /** Secrets known now, replaced wherever they turn up. Read for every line, so they may change; see {@link Log.hide}. */
-  readonly secrets?: () => readonly string[];
+  /** Secrets known now, replaced wherever they turn up. Read for every line, so they may change. */
+  readonly secrets: () => readonly string[];
 }
 
 export interface Log {
   readonly logger: Logger;
-  /** From now on these secrets are hidden, in place of those before. */
-  hide(secrets: readonly string[]): void;
-  /** Whether lines arrive, and how many were lost. */
-  health(): LogHealth;
-  /** Writes out what is still held back, as long as that takes a moment only. To be awaited before the process ends. */
-  close(): Promise<void>;
+  /** Writes out what is still held back. */
+  flush(): void;
 }
 
-/** How long the end of a process may wait for the reader of its log. */
-const CLOSE_MS = 2000;
-
 export function createLog({ level, stream, secrets }: LoggerOptions): Log {
-  let hidden: readonly string[] = [];
-  const known = secrets ?? (() => hidden);
-  const output: LogSink | null =
-    stream === undefined ? createLogSink({ onRecovered: (lines) => tellLost(logger, lines) }) : null;
-  const sink: DestinationStream = stream ?? (output as LogSink);
-  const logger: Logger = pino(
+  const sink = stream ?? destination({ fd: 1, sync: false, minLength: 4096 });
+  const timer = 'flush' in sink ? setInterval(() => flush(sink), 250) : null;
+  timer?.unref();
+  const logger = pino(
     {
       level,
       base: { pid: process.pid },
@@ -58,7 +48,7 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
       },
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
-        streamWrite: (line) => scrub(line, known()),
+        streamWrite: (line) => scrub(line, secrets()),
         logMethod(args, log) {
           // reply-from's own line about a failed call; the line of the request has its cause.
           if (args[1] !== 'response errored') log.apply(this, args);
@@ -69,16 +59,21 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
   );
   return {
     logger,
-    hide: (now) => {
-      hidden = now;
+    flush: () => {
+      if (timer !== null) clearInterval(timer);
+      flush(sink);
     },
-    health: () => output?.health() ?? { ok: true, droppedLines: 0 },
-    close: async () => output?.close(CLOSE_MS),
   };
 }
 
-function tellLost(logger: Logger, lines: number): void {
-  logger.warn({ lines }, 'lines of this log could not be written and are lost');
+function flush(sink: DestinationStream): void {
+  if (!('flushSync' in sink)) return;
+  try {
+    (sink as { flushSync(): void }).flushSync();
+  } catch (error) {
+    // Standard output was not opened yet, or is gone: there is nowhere left to report to.
+    if (!(error instanceof Error)) throw error;
+  }
 }
 
 function scrub(line: string, secrets: readonly string[]): string {

@@ -9,6 +9,7 @@ export interface Metrics {
   storeFault(kind: string): void;
   divisibility(event: string): void;
   audit(): void;
+  registryLoss(outcome: string): void;
 }
 
 /** Read when the metrics are scraped. */
@@ -26,8 +27,8 @@ export interface Gauges {
   readonly paceMs: () => number;
   readonly circuitOpen: () => boolean;
   readonly replicas: () => number;
+  readonly registryLost: () => boolean;
   readonly secretFaults: () => number;
-  readonly log: () => { readonly ok: boolean; readonly droppedLines: number };
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -71,13 +72,19 @@ export function createMetrics(gauges: Gauges): Metrics {
   });
   const divisibility = new Counter({
     name: 'dsp_gateway_divisibility_events_total',
-    help: 'Kinds of reports on probation, proven or refuted to be divisible by day, and final days the platform restated.',
+    help: 'Kinds of reports proven or refuted to be divisible by day, and final days the platform restated.',
     labelNames: ['event'],
     registers,
   });
   const audits = new Counter({
     name: 'dsp_gateway_audits_total',
     help: 'Answers joined from days that were held against a whole answer of the platform.',
+    registers,
+  });
+  const registryLosses = new Counter({
+    name: 'dsp_gateway_registry_losses_total',
+    help: 'Times the store had lost the registry, or held another: put back from memory, taken over, or left to people.',
+    labelNames: ['outcome'],
     registers,
   });
   /** @param of how the values of several workers become one */
@@ -118,6 +125,12 @@ export function createMetrics(gauges: Gauges): Metrics {
     () => gauges.token().warningDays,
   );
   gauge('dsp_gateway_store_up', 'Whether the store answers.', 'min', () => (gauges.storeOk() ? 1 : 0));
+  gauge(
+    'dsp_gateway_registry_lost',
+    'Whether the store has lost the registry, and somebody has to act.',
+    'max',
+    () => Number(gauges.registryLost()),
+  );
   gauge('dsp_gateway_l1_bytes', 'Finished bodies in this process, bytes.', 'sum', () => gauges.l1().bytes);
   gauge('dsp_gateway_l1_entries', 'Finished bodies in this process.', 'sum', () => gauges.l1().entries);
   const { budget } = gauges;
@@ -155,18 +168,6 @@ export function createMetrics(gauges: Gauges): Metrics {
     'max',
     () => gauges.secretFaults(),
   );
-  gauge('dsp_gateway_log_up', 'Whether lines of the log can be written.', 'min', () =>
-    Number(gauges.log().ok),
-  );
-  new Counter({
-    name: 'dsp_gateway_log_dropped_lines_total',
-    help: 'Lines of the log that could not be written and are lost.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(gauges.log().droppedLines);
-    },
-  });
 
   return {
     registry,
@@ -181,5 +182,6 @@ export function createMetrics(gauges: Gauges): Metrics {
     storeFault: (kind) => storeFaults.inc({ kind }),
     divisibility: (event) => divisibility.inc({ event }),
     audit: () => audits.inc(),
+    registryLoss: (outcome) => registryLosses.inc({ outcome }),
   };
 }

@@ -163,9 +163,9 @@ describe('tables', () => {
       pauseMs: () => 0,
       paceMs: () => 0,
       circuitOpen: () => false,
+      registryLost: () => false,
       replicas: () => 1,
       secretFaults: () => 0,
-      log: () => ({ ok: true, droppedLines: 0 }),
     });
     const metrics = registry
       .getMetricsAsArray()

@@ -11,8 +11,8 @@ function open(changes: Partial<Gauges> = {}) {
     paceMs: () => 250,
     circuitOpen: () => true,
     replicas: () => 3,
+    registryLost: () => true,
     secretFaults: () => 1,
-    log: () => ({ ok: false, droppedLines: 7 }),
     ...changes,
   });
 }

@@ -41,6 +41,9 @@ export async function openJournalRegistry(options: JournalRegistryOptions): Prom
   });
   return {
     load: async () => state.snapshot(),
+    // A folder has its registry from the first moment on, and one process.
+    create: async () => false,
+    movedOn: () => false,
     changes: async (epoch, version) => state.changes(epoch, version),
     async commit(change) {
       // There is an entry for every commit that is not refused.

@@ -1,5 +1,5 @@
 import type { AuditLine, RegistryCommit, RegistryDelta, RegistryRecord, RegistrySnapshot } from '../port.js';
-import { RegistryConflict } from '../port.js';
+import { ANOTHER_REGISTRY, ANOTHER_VERSION, RegistryConflict } from '../port.js';
 import type { RegistryLimits } from '../registry-limits.js';
 import { type AuditTail, createAuditTail } from './audit-tail.js';
 import { chunks } from './chunks.js';
@@ -81,7 +81,7 @@ export function createRegistryState(header: StateHeader, limits: RegistryLimits)
     header: () => ({ epoch, version, floor, auditFrom: audit.from }),
     parts: () => stateParts(tables),
     restore: (part) => restorePart(tables, part),
-    prepare: (commits) => prepareCommits(version, records, commits),
+    prepare: (commits) => prepareCommits({ epoch, version }, records, commits),
     apply(entry) {
       version = entry.version;
       for (const [id, value] of entry.writes) write(id, value);
@@ -116,13 +116,16 @@ function restorePart({ records, tombstones, audit }: Tables, part: StatePart): v
 }
 
 function prepareCommits(
-  version: number,
+  { epoch, version }: Pick<StateHeader, 'epoch' | 'version'>,
   records: ReadonlyMap<string, RegistryRecord>,
   commits: readonly RegistryCommit[],
 ): (CommitEntry | RegistryConflict)[] {
   const staged = new Map<string, number>();
   let next = version;
-  return commits.map(({ writes, expect = new Map<string, number>(), audit = [] }) => {
+  return commits.map((commit) => {
+    const { writes, expect = new Map<string, number>(), audit = [] } = commit;
+    if ((commit.epoch ?? epoch) !== epoch) return new RegistryConflict(ANOTHER_REGISTRY);
+    if ((commit.version ?? next) !== next) return new RegistryConflict(ANOTHER_VERSION);
     for (const [id, revision] of expect) {
       const found = staged.get(id) ?? records.get(id)?.revision ?? 0;
       if (found !== revision) return new RegistryConflict(id);

@@ -18,14 +18,38 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
    * commits and counted on from there, and a delta from it would not be one to what was loaded.
    */
   let server = '';
+  let asked = '';
 
   return {
-    async load() {
+    async load(absent = 'create') {
       const [epoch, version, loadedFrom, records, revisions] = await link.call((client) =>
-        client.dgwLoad(...registry, randomUUID()),
+        client.dgwLoad(...registry, absent === 'create' ? randomUUID() : ''),
       );
-      server = loadedFrom;
+      asked = loadedFrom;
+      if (epoch !== '') server = loadedFrom;
       return { epoch, version, records: joinRecords(records, revisions) };
+    },
+
+    async create({ epoch, version, records, audit }) {
+      const [made, ...replicas] = await link.call((client) =>
+        client.dgwCreate(...registry, [
+          epoch,
+          version,
+          randomUUID(),
+          limits.auditMax,
+          records.size,
+          ...[...records].flatMap(([id, { value, revision }]) => [id, value, revision]),
+          ...audit,
+        ]),
+      );
+      if (made === 0) return false;
+      await awaitReplicas(registry[0], replicas as [number, number], { version }, options);
+      return true;
+    },
+
+    movedOn() {
+      const [before, now] = [server, asked].map((home) => home.split('/')[0] ?? '');
+      return before !== '' && now !== '' && before !== now;
     },
 
     async changes(epoch, version) {
@@ -70,6 +94,8 @@ function commitArguments(change: RegistryCommit, limits: RegistryLimits): (strin
     expect.size,
     writes.size,
     audit.length,
+    change.epoch ?? '',
+    change.version ?? '',
     ...[...expect].flat(),
     ...[...writes].flatMap(write),
     ...audit,

@@ -1,0 +1,51 @@
+/**
+ * What was taken back stays taken back, whichever registry or backup takes the place of the one known: revoked keys,
+ * secrets that were rolled away, and the lives of teams that were deleted. Values in, values out.
+ */
+import { KEY_PREFIX, type KeyRecord, LIFE_PREFIX, lifeOf, TEAM_PREFIX } from './directory.js';
+
+/** Record id to text. */
+export type Texts = ReadonlyMap<string, string>;
+
+/**
+ * @param found what is to take the place of what is known
+ * @returns of `found`, the records that have to be written otherwise, as they have to be
+ */
+export function revocationsFor(known: Texts, found: Texts): Map<string, string> {
+  const changed = new Map<string, string>();
+  for (const [id, text] of found) {
+    const before = known.get(id);
+    if (before === undefined || before === text) continue;
+    if (id.startsWith(KEY_PREFIX)) {
+      const kept = withRevocation(JSON.parse(before) as KeyRecord, JSON.parse(text) as KeyRecord);
+      if (kept !== null) changed.set(id, JSON.stringify(kept));
+    } else if (id.startsWith(LIFE_PREFIX) && lifeOf(before) > lifeOf(text)) changed.set(id, before);
+  }
+  for (const [id, text] of known) {
+    if (id.startsWith(LIFE_PREFIX) && !found.has(id)) changed.set(id, text);
+  }
+  return changed;
+}
+
+/** @returns null when nothing was taken back that `found` would give again */
+function withRevocation(known: KeyRecord, found: KeyRecord): KeyRecord | null {
+  const revokedAt = found.revokedAt ?? known.revokedAt;
+  const current = found.secrets[0]?.hash;
+  const isRolledAway = known.secrets.slice(1).some(({ hash }) => hash === current);
+  const secrets = isRolledAway ? known.secrets : found.secrets;
+  return revokedAt === found.revokedAt && !isRolledAway ? null : { ...found, revokedAt, secrets };
+}
+
+/** Keys that were revoked, by record id. */
+export function revokedKeys(known: Texts): Map<string, string> {
+  return new Map(
+    [...known].filter(
+      ([id, text]) => id.startsWith(KEY_PREFIX) && (JSON.parse(text) as KeyRecord).revokedAt !== null,
+    ),
+  );
+}
+
+/** Whether people have made something of this registry: what a gateway makes by itself at a start does not count. */
+export function isPeoples(ids: Iterable<string>): boolean {
+  return [...ids].some((id) => id.startsWith(TEAM_PREFIX) || id.startsWith(KEY_PREFIX));
+}

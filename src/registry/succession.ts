@@ -1,0 +1,181 @@
+/**
+ * What becomes of a replica's copy when the store holds no registry any more, or another one. Nothing is thrown away
+ * before something takes its place, and every such event is told.
+ */
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import {
+  RegistryConflict,
+  type RegistryRecord,
+  type RegistrySnapshot,
+  type RegistryStore,
+  StoreUnavailable,
+} from '../store/port.js';
+import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
+import type { Known } from './lost.js';
+import { MOST_STALE_MS, type Rescue } from './rescue.js';
+
+/** Says in an adopted registry which one it took the place of. */
+export const ADOPTED_RECORD = 'meta/adopted';
+const MAX_TRIES = 20;
+
+type Records = ReadonlyMap<string, RegistryRecord>;
+
+/** restored: it was put back from memory · adopted: another one took its place · left: somebody has to act */
+export type LossOutcome = 'restored' | 'adopted' | 'left';
+
+export interface RegistryLoss {
+  /** ISO time. */
+  readonly at: string;
+  readonly outcome: LossOutcome;
+  /** What happened and what to do, for people; holds no secret. */
+  readonly message: string;
+}
+
+/** What the registry's users know of its records. */
+export interface SuccessionRules {
+  /** Why another registry is not one that somebody restored; null when it is. */
+  refuse(known: Records, found: Records): string | null;
+  /** What of the one known holds in any other too, such as revocations: id to text. */
+  carryOver(known: Records, found: Records): ReadonlyMap<string, string>;
+}
+
+/** Without knowledge of records: whatever is not empty takes the place of what was. */
+export const PLAIN_RULES: SuccessionRules = {
+  refuse: (known, found) => (known.size > 0 && found.size === 0 ? 'it holds no records' : null),
+  carryOver: () => new Map(),
+};
+
+/** The store has no registry, or one that does not take the place of the one known. */
+export class RegistryLost extends StoreUnavailable {}
+
+export interface Succession {
+  /** What is wrong now; null while all is well. */
+  readonly open: RegistryLoss | null;
+  /** The last one there was, mended or not. */
+  readonly last: RegistryLoss | null;
+  /**
+   * @param staleMs how long before the loss this replica was last in step
+   * @returns what takes the place of what is known: the same registry, or another. @throws RegistryLost
+   */
+  settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot>;
+  onLoss(listener: (outcome: LossOutcome) => void): void;
+}
+
+export interface SuccessionOptions {
+  readonly store: RegistryStore;
+  readonly rescue: Rescue;
+  readonly rules: SuccessionRules;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function createSuccession(options: SuccessionOptions): Succession {
+  const { store, rescue, rules, clock, logger } = options;
+  const listeners: ((outcome: LossOutcome) => void)[] = [];
+  let open: RegistryLoss | null = null;
+  let last: RegistryLoss | null = null;
+
+  function tell(outcome: LossOutcome, message: string, facts: object): void {
+    // What goes on being wrong is told once.
+    if (outcome === 'left' && open?.message === message) return;
+    last = { at: new Date(clock.now()).toISOString(), outcome, message };
+    open = outcome === 'left' ? last : null;
+    logger.error({ ...facts, outcome }, message);
+    for (const listener of listeners) listener(outcome);
+  }
+
+  function leave(why: string, facts: object): never {
+    const message = `${why}. ${HOW_TO_RESTORE}`;
+    tell('left', message, facts);
+    throw new RegistryLost(message);
+  }
+
+  async function settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot> {
+    const facts = { epoch: known.epoch, version: known.newest, found: found.epoch };
+    if (found.epoch === known.epoch) {
+      if (open !== null) tell('restored', `${LOST} it is there again`, facts);
+      return found;
+    }
+    if (found.epoch !== '') return adopt(known, found, facts);
+    // Told already, and nothing has changed since: whoever wants to commit need not wait for that again.
+    const outcome = open === null || staleMs <= MOST_STALE_MS ? await rescue.attempt(known, staleMs) : 'none';
+    if (outcome === 'none') {
+      leave(
+        staleMs > MOST_STALE_MS
+          ? `the store holds no registry; it was not put back, for this replica was out of step for ${Math.round(staleMs / 1000)} s before and may have missed changes`
+          : 'the store holds no registry that could be read; it was not put back',
+        facts,
+      );
+    }
+    const again = await store.load('leave');
+    if (again.epoch !== known.epoch) return settle(known, again, staleMs);
+    tell('restored', `${LOST} it was put back from memory, by ${BY[outcome]}`, facts);
+    return again;
+  }
+
+  /** Somebody restored another registry on purpose: it counts, but for what must not be undone by that. */
+  async function adopt(known: Known, found: RegistrySnapshot, facts: object): Promise<RegistrySnapshot> {
+    const why = rules.refuse(known.records, found.records);
+    if (why !== null) leave(`the store holds another registry, which was not taken over: ${why}`, facts);
+    let snapshot = found;
+    for (let tries = 1; ; tries++) {
+      const carried = rules.carryOver(known.records, snapshot.records);
+      const isDone = readAdopted(snapshot.records) === known.epoch;
+      if (isDone && carried.size === 0) break;
+      try {
+        await store.commit(adoption(known, snapshot, carried, clock.now()));
+      } catch (error) {
+        if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+      }
+      snapshot = await store.load('leave');
+      if (snapshot.epoch !== found.epoch) return settle(known, snapshot, Number.POSITIVE_INFINITY);
+    }
+    tell('adopted', ADOPTED, facts);
+    return snapshot;
+  }
+
+  return {
+    get open() {
+      return open;
+    },
+    get last() {
+      return last;
+    },
+    settle,
+    onLoss: (listener) => void listeners.push(listener),
+  };
+}
+
+const LOST = 'the store had lost the registry;';
+const BY = { own: 'this replica', other: 'another replica', none: 'nobody' } as const;
+const ADOPTED =
+  'the store holds another registry than before; it was taken over, with the revocations known here: teams, keys and token are now those of that one';
+const HOW_TO_RESTORE =
+  'Teams, keys and token known in memory go on being used for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace"';
+
+function adoption(
+  known: Known,
+  { epoch, records }: RegistrySnapshot,
+  carried: ReadonlyMap<string, string>,
+  nowMs: number,
+) {
+  const after = { epoch, records: records.size, carriedOver: [...carried.keys()].sort() };
+  const before = { epoch: known.epoch, records: known.records.size };
+  const event = { action: 'registry.adopt', subject: 'registry', before, after };
+  const writes = new Map<string, string>([
+    ...carried,
+    [ADOPTED_RECORD, JSON.stringify({ from: known.epoch })],
+  ]);
+  return {
+    epoch,
+    writes,
+    expect: new Map([...writes.keys()].map((id) => [id, records.get(id)?.revision ?? 0] as const)),
+    audit: [auditLine(event, GATEWAY_ACTOR, nowMs)],
+  };
+}
+
+function readAdopted(records: Records): string | null {
+  const text = records.get(ADOPTED_RECORD)?.value;
+  return text === undefined ? null : (JSON.parse(text) as { from: string }).from;
+}
