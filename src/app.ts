@@ -130,11 +130,13 @@ export async function buildAdminPlane({
     additions: { statuses: ADMIN_STATUSES, passed: [] },
   });
   registerHealth(app, () => readiness(services, stopping() || !workersReady()));
-  if (!config.server.metricsAuth) registerMetrics(app, metricsText);
+  slowRefusals(app, services.slowFailures);
+  const metrics = { text: metricsText, hosts: config.server.metricsHosts };
+  if (!config.server.metricsAuth) registerMetrics(app, metrics);
   registerConsole(app);
   const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
   await registerAdminPlane(app, admins, (scope) => {
-    if (config.server.metricsAuth) registerMetrics(scope, metricsText);
+    if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
     registerStatus(scope, services, () => readiness(services, stopping() || !workersReady()));
     registerTeams(scope, services);
     registerKeys(scope, services);
@@ -160,7 +162,7 @@ export async function buildMetricsPlane({
 }: AppOptions): Promise<FastifyInstance> {
   const app = newServer('metrics', services);
   registerHealth(app, () => readiness(services, stopping() || !workersReady()));
-  registerMetrics(app, metricsText);
+  registerMetrics(app, { text: metricsText, hosts: services.config.server.metricsHosts });
   return app;
 }
 

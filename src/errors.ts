@@ -323,8 +323,24 @@ export interface Problem {
   readonly detail: string;
   readonly code: ErrorCode;
   readonly requestId: string;
+  /** At most 20 of them. */
   readonly errors?: readonly FieldFault[];
+  /** How many there are, where they are not all listed. */
+  readonly errorCount?: number;
   readonly upstream?: unknown;
+}
+
+/** Faults that are listed: whoever made more of them reads no further. */
+const MOST_FAULTS = 20;
+/** A name or message may be as long as the body it came in. */
+const LONGEST_TEXT = 300;
+
+function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorCount'> {
+  const clip = (text: string) => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
+  const errors = faults
+    .slice(0, MOST_FAULTS)
+    .map(({ param, message }) => ({ param: clip(param), message: clip(message) }));
+  return faults.length > MOST_FAULTS ? { errors, errorCount: faults.length } : { errors };
 }
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
@@ -339,7 +355,7 @@ export function toProblem(error: GatewayError, requestId: string): Problem {
     detail: error.options.detail ?? entry.meaning,
     code: error.code,
     requestId,
-    ...(error.options.errors ? { errors: error.options.errors } : {}),
+    ...(error.options.errors ? listed(error.options.errors) : {}),
     ...(error.options.upstream === undefined ? {} : { upstream: error.options.upstream }),
   };
 }

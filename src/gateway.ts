@@ -9,7 +9,7 @@ import type { Caller } from './auth/authenticate.js';
 import type { L1 } from './cache/l1.js';
 import type { Purges } from './cache/purges.js';
 import { readWish, type Wish } from './http/cache-directives.js';
-import { type Coding, negotiateCoding, negotiateFormat } from './http/negotiate.js';
+import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from './http/negotiate.js';
 import type { ReportCall, ReportReply } from './http/report-call.js';
 import { cacheHeaders, isNotModified } from './http/respond.js';
 import type { TeamLimits } from './limits/team-limits.js';
@@ -27,6 +27,7 @@ import {
 } from './report/canonicalize.js';
 import { dayNumber } from './report/days.js';
 import type { FreshnessRules } from './report/freshness.js';
+import type { JsonObject } from './report/json.js';
 import { seriesId, unsplit } from './report/platform-call.js';
 import {
   type Finished,
@@ -73,6 +74,8 @@ interface Question {
   readonly series: string;
   readonly shape: Shape;
   readonly coding: Coding;
+  /** Size from which on it is compressed, bytes. */
+  readonly compressFrom: number;
   readonly wish: Wish;
   readonly trace: Trace;
   /** Where its answer is kept in this process; decided before anything is looked up. */
@@ -97,12 +100,12 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function report(call: ReportCall): Promise<ReportReply> {
     const caller = await enter(call);
-    const question = understand(call, caller);
+    const question = understand(call, caller, call.readBody === null ? null : await call.readBody());
     const kept = lookInL1(question);
     if (kept !== undefined) return reply(kept, question, call, { outcome: 'hit', tier: 'l1' });
     const { answer, gathered } = await ask(question);
-    const coding = answer.weight < options.compressMinBytes ? 'identity' : question.coding;
-    if (holds(call, answer)) return notModified({ ...answer, coding }, question, gathered);
+    const coding = answer.weight < question.compressFrom ? 'identity' : question.coding;
+    if (holds(call, { ...answer, coding })) return notModified({ ...answer, coding }, question, gathered);
     const finished = await finish(answer, coding, options.crew);
     if (gathered.keep) keepInL1(finished, question);
     return reply(finished, question, call, gathered);
@@ -117,25 +120,27 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /** canonicalize → authorize: nothing cached is touched before both agree. */
-  function understand(call: ReportCall, caller: Caller): Question {
+  function understand(call: ReportCall, caller: Caller, body: JsonObject | null): Question {
     const method = call.method === 'POST' ? 'POST' : 'GET';
     const { endpoint, query } = call;
-    const canonical = canonicalize({ endpoint, method, query, body: call.readBody() }, options.canonical);
+    const canonical = canonicalize({ endpoint, method, query, body }, options.canonical);
     authorize(caller, claimsOf(canonical, options.canonical));
     const format = negotiateFormat(canonical.options.format, call.accept, caller.team.defaultFormat);
     const { report } = canonical;
     const series = seriesId(report, options.account, options.baseUrl);
     const shape = shapeOf(format, canonical.options);
     const coding = negotiateCoding(call.acceptEncoding);
+    const compressFrom = refusesIdentity(call.acceptEncoding) ? 0 : options.compressMinBytes;
     return {
       caller,
       report,
       series,
       shape,
       coding,
+      compressFrom,
       wish: readWish(call.cacheControl, caller.team.scopes.includes('cache:refresh')),
       trace: call.trace,
-      l1Key: `${finishedKey(series, report, shape, coding)}|${options.generationOf(report)}`,
+      l1Key: `${finishedKey(series, report, shape, coding)}|${compressFrom}|${options.generationOf(report)}`,
     };
   }
 
@@ -226,9 +231,9 @@ function together(main: Gathered, totals: Gathered): Gathered {
   };
 }
 
-/** Whether the caller has this very answer already (RFC 9110, section 13.1.2: for a 200 alone). */
-function holds({ ifNoneMatch }: ReportCall, { status, tag }: Pick<Assembled, 'status' | 'tag'>): boolean {
-  return status === 200 && isNotModified(ifNoneMatch, tag);
+/** Whether the caller has this very answer already, in this coding (RFC 9110, section 13.1.2: for a 200 alone). */
+function holds({ ifNoneMatch }: ReportCall, { status, tag, coding }: Shown): boolean {
+  return status === 200 && isNotModified(ifNoneMatch, tag, coding);
 }
 
 function claimsOf({ report }: CanonicalRequest, { accountFields, todayOf }: CanonicalRules): Claims {

@@ -105,6 +105,11 @@ const server = group(
       description: 'Time over which that is judged.',
     }),
     drainSeconds: seconds(30, 'Time in-flight requests have to finish after SIGTERM.'),
+    metricsHosts: Type.Array(Type.String({ pattern: '^[a-z0-9_.-]+$' }), {
+      default: [],
+      description:
+        'Names in the host header under which /metrics answers without a token, beside addresses and names without a dot or ending in .local, .internal or .svc.',
+    }),
     metricsAuth: Type.Boolean({ default: false, description: 'Ask for the admin token on /metrics too.' }),
   },
   'Where the gateway listens and what it reads from callers.',

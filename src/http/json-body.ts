@@ -3,11 +3,19 @@ import { GatewayError } from '../errors.js';
 import { JsonObject, parseJson } from '../report/json.js';
 import { JsonError } from '../report/json-error.js';
 
+export interface BodyLimits {
+  /** Members of all objects in it together. */
+  readonly maxMembers: number;
+  /** Items of all lists in it together. */
+  readonly maxItems: number;
+}
+
 /**
+ * @param limits none when not given
  * @returns the body's object; an empty body is an empty object
  * @throws GatewayError `invalid_body` for anything but one JSON object in UTF-8 without duplicate members
  */
-export function parseJsonBody(bytes: Buffer): JsonObject {
+export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
   if (bytes.length === 0) return new JsonObject([], []);
   let text: string;
   try {
@@ -16,12 +24,16 @@ export function parseJsonBody(bytes: Buffer): JsonObject {
     throw new GatewayError('invalid_body', { detail: 'The body is not UTF-8.', cause: error });
   }
   try {
-    const value = parseJson(text);
+    const value = parseJson(text, limits);
     if (value instanceof JsonObject) return value;
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
+    const allowed =
+      limits === undefined
+        ? ''
+        : ` (at most ${limits.maxMembers} members and ${limits.maxItems} items of lists are)`;
     throw new GatewayError('invalid_body', {
-      detail: `The body is not JSON as taken here: ${error.message}.`,
+      detail: `The body is not JSON as taken here: ${error.message}${allowed}.`,
       cause: error,
     });
   }

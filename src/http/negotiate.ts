@@ -37,6 +37,13 @@ export function negotiateFormat(asked: Format | null, accept: string | undefined
   return found[0];
 }
 
+/** Whether the caller wants no plain body, and there is a coding to give instead. */
+export function refusesIdentity(acceptEncoding: string | undefined): boolean {
+  if (acceptEncoding === undefined || !/q *= *0/i.test(acceptEncoding)) return false;
+  const negotiator = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } });
+  return negotiator.encoding(['identity']) === undefined && negotiator.encoding(CODINGS) !== undefined;
+}
+
 /** Identity when nothing else fits: a body in plain form is better than none (RFC 9110, section 12.5.3). */
 export function negotiateCoding(acceptEncoding: string | undefined): Coding {
   if (acceptEncoding === undefined || acceptEncoding === '') return 'identity';

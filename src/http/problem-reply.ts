@@ -40,6 +40,8 @@ export function sendProblem(error: GatewayError, request: FastifyRequest, reply:
   const { retryAfterS, headers } = error.options;
   // An answer that broke off before its first byte may have left them.
   for (const name of OF_AN_ANSWER) reply.removeHeader(name);
+  // Nobody reads what is still to come of a large body: the caller is told to stop.
+  if (isUploading(request)) reply.header('connection', 'close');
   const body = Buffer.from(JSON.stringify(toProblem(error, request.id)));
   return reply
     .code(error.status)
@@ -51,6 +53,14 @@ export function sendProblem(error: GatewayError, request: FastifyRequest, reply:
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
     })
     .send(body);
+}
+
+/** Bodies up to here are cheaper to skip than a connection is to open. */
+const SKIPPED_BYTES = 65_536;
+
+function isUploading({ raw, headers }: FastifyRequest): boolean {
+  if (raw.complete !== false) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SKIPPED_BYTES;
 }
 
 /** What says something of a body, and nothing of the problem that is told in its place. */

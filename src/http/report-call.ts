@@ -10,10 +10,11 @@ export interface ReportCall {
   /** As received, without `?`. */
   readonly query: string;
   /**
-   * The parsed body of a POST, null for others. Read only once the caller is known.
-   * @throws GatewayError `unsupported_media_type`, `invalid_body`
+   * The parsed body of a POST, null for others. Not a byte of it is taken before it is asked for: when the caller is
+   * known, and may ask.
+   * @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body`
    */
-  readonly readBody: () => JsonObject | null;
+  readonly readBody: (() => Promise<JsonObject>) | null;
   readonly keys: KeyHeaders;
   readonly address: string;
   readonly accept: string | undefined;

@@ -18,14 +18,15 @@ export function entityTag(tag: string, coding: Coding): string {
   return coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`;
 }
 
-const ALL_CODINGS: readonly Coding[] = ['identity', 'gzip', 'br', 'zstd'];
-
-/** Whether the caller holds this answer already, in whatever coding. */
-export function isNotModified(ifNoneMatch: string | undefined, tag: string): boolean {
+/**
+ * Whether the caller holds this answer already, in the coding it would get: what it has in another one may be of no
+ * use to it, as where it asks for plain text now.
+ */
+export function isNotModified(ifNoneMatch: string | undefined, tag: string, coding: Coding): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;
   const held = ifNoneMatch.split(',').map((one) => one.trim().replace(/^W\//, ''));
-  return ALL_CODINGS.some((coding) => held.includes(entityTag(tag, coding)));
+  return held.includes(entityTag(tag, coding));
 }
 
 /** Headers that a 200 and a 304 share. */

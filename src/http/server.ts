@@ -80,6 +80,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
       options.onBroken(refused.status);
     },
   });
+  // Node's own answer to them is a bare 417; refused below like all the rest.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('trace', null as unknown as Trace);
   const accounted = new WeakSet<FastifyRequest>();
   const account = (request: FastifyRequest, status: number, durationMs: number, complete: boolean) => {
@@ -118,21 +120,24 @@ function refuseAmbiguous(raw: IncomingMessage): void {
   for (let index = 0; index < raw.rawHeaders.length; index += 2) {
     if (raw.rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
   }
-  if (hosts > 1) throw new GatewayError('invalid_request', { detail: 'The request names two hosts.' });
-  if (hosts === 0 && raw.httpVersion !== '1.0') {
-    throw new GatewayError('invalid_request', {
-      detail: 'The request names no host.',
-      headers: { connection: 'close' },
-    });
-  }
+  if (hosts > 1) throw ambiguous('The request names two hosts.');
+  const isOld = raw.httpVersion === '1.0';
+  if (hosts === 0 && !isOld) throw ambiguous('The request names no host.');
+  if (isOld && raw.headers['transfer-encoding'] !== undefined)
+    throw ambiguous('HTTP/1.0 has no transfer-encoding (RFC 9112, section 6.1); send content-length.');
+  const { expect } = raw.headers;
+  if (!isOld && expect !== undefined && expect.toLowerCase() !== '100-continue')
+    throw ambiguous('The expectation cannot be met; 100-continue can.', 417);
   if (raw.method !== 'GET' && raw.method !== 'HEAD') return;
   const length = raw.headers['content-length'];
   if (raw.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')) {
-    throw new GatewayError('invalid_request', {
-      detail: `A ${raw.method} takes no body.`,
-      headers: { connection: 'close' },
-    });
+    throw ambiguous(`A ${raw.method} takes no body.`);
   }
+}
+
+/** What follows on the connection may be anything. */
+function ambiguous(detail: string, status = 400): GatewayError {
+  return new GatewayError('invalid_request', { status, detail, headers: { connection: 'close' } });
 }
 
 /**

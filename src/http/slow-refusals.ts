@@ -3,7 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import type { SlowFailures } from '../auth/slow-failures.js';
 
 /** Codes that whoever tries keys is answered with. */
-const GUESSES: readonly (string | null)[] = ['invalid_api_key', 'expired_api_key', 'revoked_api_key'];
+const GUESSES: readonly (string | null)[] = [
+  'invalid_api_key',
+  'expired_api_key',
+  'revoked_api_key',
+  'invalid_admin_token',
+];
 
 export function slowRefusals(app: FastifyInstance, failures: SlowFailures): void {
   app.addHook('onSend', (request, _reply, payload, done) => {

@@ -69,11 +69,17 @@ export interface ParseOptions {
   readonly maxDepth?: number;
   /** Whether one byte order mark in front is overlooked (section 8.1 leaves it to the reader). Default false. */
   readonly allowBom?: boolean;
+  /** How many members all objects together, and how many items all arrays together, may have. Default: any number. */
+  readonly maxMembers?: number;
+  readonly maxItems?: number;
 }
 
 interface Cursor {
   readonly text: string;
   readonly maxDepth: number;
+  /** How many more there may be. */
+  members: number;
+  items: number;
   at: number;
   depth: number;
   /** The name or index being read, by level; undefined while it is not known. */
@@ -90,10 +96,12 @@ interface Cursor {
  * @throws {JsonError} for whatever RFC 8259 does not allow, a duplicate member name, or too deep a nesting.
  */
 export function parseJson(text: string, options: ParseOptions = {}): Json {
-  const { maxDepth = 64, allowBom = false } = options;
+  const { maxDepth = 64, allowBom = false, maxMembers = Number.POSITIVE_INFINITY } = options;
+  const { maxItems = Number.POSITIVE_INFINITY } = options;
   if (!(maxDepth >= 0 && maxDepth <= 1_000)) throw new RangeError('maxDepth must be 0 to 1000');
   const at = allowBom && text.charCodeAt(0) === 0xfeff ? 1 : 0;
-  const cursor: Cursor = { text, maxDepth, at, depth: 0, path: [], shapes: [], interned: new Map() };
+  const limits = { maxDepth, members: maxMembers, items: maxItems };
+  const cursor: Cursor = { text, ...limits, at, depth: 0, path: [], shapes: [], interned: new Map() };
   const value = readValue(cursor);
   skipSpace(cursor);
   if (cursor.at < text.length) fail(cursor, 'text after the end');
@@ -152,6 +160,8 @@ function readArray(cursor: Cursor): JsonArray {
   else {
     do {
       cursor.path[level] = items.length;
+      cursor.items -= 1;
+      if (cursor.items < 0) fail(cursor, 'more items of lists than are allowed');
       items.push(readValue(cursor));
     } while (hasNext(cursor, 0x5d));
   }
@@ -167,6 +177,8 @@ function readObject(cursor: Cursor): JsonObject {
   if (skipSpace(cursor) === 0x7d) cursor.at += 1;
   else {
     do {
+      cursor.members -= 1;
+      if (cursor.members < 0) fail(cursor, 'more members than are allowed');
       skipSpace(cursor);
       const expected = shape === known ? known.sources[values.length] : undefined;
       if (expected !== undefined && cursor.text.startsWith(expected, cursor.at)) cursor.at += expected.length;

@@ -1,8 +1,23 @@
+/** Numbers for Prometheus. */
 import type { FastifyInstance } from 'fastify';
+import { GatewayError } from '../errors.js';
+import { isOwnHost } from '../http/own-host.js';
 
-/** Prometheus text, version 0.0.4. */
-export function registerMetrics(app: FastifyInstance, text: () => Promise<string>): void {
-  app.get('/metrics', { schema: { hide: true } }, async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await text()),
-  );
+export interface MetricsRoute {
+  /** Prometheus text, version 0.0.4. */
+  readonly text: () => Promise<string>;
+  /** Names under which they are told, beside addresses and private names; null: whoever asks has shown a token. */
+  readonly hosts: readonly string[] | null;
+}
+
+export function registerMetrics(app: FastifyInstance, { text, hosts }: MetricsRoute): void {
+  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+    if (hosts !== null && !isOwnHost(request.headers.host, hosts)) {
+      throw new GatewayError('invalid_request', {
+        status: 421,
+        detail: `Metrics are not told under the name ${JSON.stringify(request.headers.host)}: ask by address, or have the name listed in server.metricsHosts.`,
+      });
+    }
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await text());
+  });
 }

@@ -1,8 +1,9 @@
 /** Reports on the wire: from a Fastify request to a `ReportCall`, and its answer back. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { parseJsonBody, requireJson } from '../http/json-body.js';
+import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
+import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { whenOver } from '../http/when-over.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../report/describe.js';
@@ -23,8 +24,8 @@ export interface ReportRoutes {
 
 export function registerReports(app: FastifyInstance, routes: ReportRoutes): void {
   const { report, endpoints, readByPost, table, maxBodyBytes } = routes;
-  const answer = async (request: FastifyRequest, reply: FastifyReply, body: Buffer | null) => {
-    const call = readCall(request, reply, body);
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const call = readCall(request, reply, maxBodyBytes);
     request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
     const { status, headers, body: content } = await report(call);
     reply.code(status).headers(headers);
@@ -38,29 +39,32 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     );
     return reply.send(Readable.from(content));
   };
-  const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, null);
   for (const endpoint of endpoints) {
+    app.head(`${REPORT_PREFIX}${endpoint}`, HIDDEN, handler);
     app.get(
       `${REPORT_PREFIX}${endpoint}`,
       { ...UNCHECKED, schema: describe(endpoint, { querystring: describeQuery(table) }) },
       handler,
     );
   }
-  app.get(`${REPORT_PREFIX}*`, { schema: { hide: true } }, handler);
-  // In a scope of its own: elsewhere bodies are streamed, here the whole is read.
+  app.head(`${REPORT_PREFIX}*`, HIDDEN, handler);
+  app.get(`${REPORT_PREFIX}*`, HIDDEN, handler);
+  // In a scope of its own: bodies are read when the caller is known, and not before.
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) =>
-      done(null, body),
-    );
+    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
     for (const endpoint of readByPost) {
       const schema = describe(endpoint, { querystring: OWN_QUERY, body: describeBody(table) });
-      scope.post(`${REPORT_PREFIX}${endpoint}`, { ...UNCHECKED, schema }, (request, reply) =>
-        answer(request, reply, (request.body as Buffer | undefined) ?? Buffer.alloc(0)),
-      );
+      scope.post(`${REPORT_PREFIX}${endpoint}`, { ...UNCHECKED, schema }, handler);
     }
   });
 }
+
+/** Fastify's own HEAD says `content-length: 0` where there is no body, also of a 304. */
+const HIDDEN = { schema: { hide: true } };
+
+/** As a query has them; a list may be longer than a query could be. */
+const BODY_LIMITS: BodyLimits = { maxMembers: 256, maxItems: 10_000 };
 
 /** The gateway's own parser checks query and body; here their schemas, made from its tables, only describe. */
 const UNCHECKED = {
@@ -78,7 +82,7 @@ function describe(endpoint: string, input: { querystring: object; body?: object 
   };
 }
 
-function readCall(request: FastifyRequest, reply: FastifyReply, body: Buffer | null): ReportCall {
+function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: number): ReportCall {
   const target = request.raw.url ?? '';
   const cut = target.indexOf('?');
   const path = cut < 0 ? target : target.slice(0, cut);
@@ -87,11 +91,15 @@ function readCall(request: FastifyRequest, reply: FastifyReply, body: Buffer | n
     method: request.method as ReportCall['method'],
     endpoint: path.slice(REPORT_PREFIX.length),
     query: cut < 0 ? '' : target.slice(cut + 1),
-    readBody: () => {
-      if (body === null) return null;
-      requireJson(headers['content-type'], headers['content-encoding']);
-      return parseJsonBody(body);
-    },
+    readBody:
+      request.method !== 'POST'
+        ? null
+        : async () => {
+            requireJson(headers['content-type'], headers['content-encoding']);
+            const stream = request.body as Readable | undefined;
+            if (stream === undefined) return parseJsonBody(Buffer.alloc(0));
+            return parseJsonBody(await readRequestBody(stream, headers, maxBodyBytes), BODY_LIMITS);
+          },
     keys: readKeyHeaders(request.raw),
     address: request.ip,
     accept: headers.accept,

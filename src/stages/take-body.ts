@@ -1,8 +1,8 @@
 /** Stage: reads the body of a pass-through request where it has to be checked, and leaves it alone elsewhere. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { GatewayError } from '../errors.js';
 import { parseJsonBody, requireJson } from '../http/json-body.js';
+import { readRequestBody } from '../http/request-body.js';
 import type { JsonObject } from '../report/json.js';
 import { checkForm } from './pass.js';
 
@@ -32,27 +32,11 @@ export async function takeBody(
   const isSmall = kind !== undefined && length <= maxBytes && headers['content-encoding'] === undefined;
   if (!required && !isSmall) return { body: null, parsed: null };
   if (!required && kind !== 'json') {
-    const form = await collect(stream, maxBytes);
+    const form = await readRequestBody(stream, headers, maxBytes);
     checkForm(form);
     return { body: form, parsed: null };
   }
   requireJson(headers['content-type'], headers['content-encoding']);
-  const body = await collect(stream, maxBytes);
+  const body = await readRequestBody(stream, headers, maxBytes);
   return { body, parsed: parseJsonBody(body) };
-}
-
-async function collect(stream: Readable, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      throw new GatewayError('body_too_large', {
-        detail: `The body must be at most ${maxBytes} bytes.`,
-        headers: { connection: 'close' },
-      });
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -89,7 +89,7 @@ describe('framing', () => {
   });
 
   it('two hosts are 400', async () => {
-    const text = await send(good(['host: platform', 'connection: close']));
+    const text = await send(good(['host: platform']) + good());
     expect(statusOf(text)).toEqual([400]);
     expect(await sim.calls()).toEqual([]);
   });
@@ -124,6 +124,7 @@ describe('framing', () => {
     expect(text).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     const strange = await send(good(['expect: the-unexpected', 'connection: close']));
     expect(statusOf(strange)).toEqual([417]);
+    expect(strange).toMatch(/^content-type: application\/problem\+json/im);
   });
 });
 

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../src/errors.js';
+import { GatewayError, type Problem, toProblem } from '../../src/errors.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';
 import { type Listening, listening } from './listening.js';
 
@@ -149,5 +149,43 @@ describe('what the framework refuses', () => {
     expect(text).toContain('the first piece');
     expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
     expect(text).not.toContain('invalid_request');
+  });
+});
+
+describe('what could be read in two ways', () => {
+  const SECOND = head('GET /ok HTTP/1.1', ['host: gateway']);
+
+  it.each<[string, string, number]>([
+    ['two hosts', head('GET /ok HTTP/1.1', ['host: a', 'host: b']), 400],
+    [
+      'HTTP/1.0 with a transfer-encoding',
+      head('POST /json HTTP/1.0', ['connection: keep-alive', 'transfer-encoding: chunked'], '0\r\n\r\n'),
+      400,
+    ],
+    ['an expectation nobody knows', head('GET /ok HTTP/1.1', ['host: a', 'expect: x']), 417],
+  ])(
+    '%s is a problem, and the connection is closed before a second request',
+    async (_name, bytes, status) => {
+      const server = await listening();
+      const answers = readAnswers(await exchange(server.url, bytes + SECOND, { patienceMs: 3000 }));
+      expect(answers.map((answer) => answer.status)).toEqual([status]);
+      expect(answers[0]?.head).toMatch(/^connection: close$/im);
+      expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ status, code: 'invalid_request' });
+    },
+  );
+});
+
+describe('faults', () => {
+  it('are listed up to twenty, with their number, and clipped', () => {
+    const errors = Array.from({ length: 500 }, (_, index) => ({
+      param: `p${index}`.repeat(500),
+      message: 'bad',
+    }));
+    const problem = toProblem(new GatewayError('invalid_query', { errors }), 'r');
+    expect([problem.errors?.length, problem.errorCount]).toEqual([20, 500]);
+    expect(JSON.stringify(problem).length).toBeLessThan(10_000);
+    expect(
+      toProblem(new GatewayError('invalid_query', { errors: errors.slice(0, 20) }), 'r'),
+    ).not.toHaveProperty('errorCount');
   });
 });
