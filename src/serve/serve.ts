@@ -48,6 +48,7 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
   const healths = followHealth();
   const log = createLog({ level: config.logLevel, secrets: () => [] });
   const stop = stopSignal();
+  let stopping = false;
   const running = await startUnless(
     stop,
     run({
@@ -55,12 +56,12 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
       proxy,
       planes: ['admin', 'metrics'],
       metricsText: followed.metricsText,
-      workersReady: followed.ready,
+      // While they finish what they have, nothing more is to be sent.
+      workersReady: () => !stopping && followed.ready(),
     }),
   );
   crashOnSurprise(running.services.log);
   healths.join(running.services.health);
-  let stopping = false;
   const start = (): void => {
     const worker: Worker = cluster.fork().once('exit', (code, signal) => {
       if (stopping) return;

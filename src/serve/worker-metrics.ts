@@ -39,44 +39,82 @@ export interface Workers {
   /** Whether any of them listens. */
   ready(): boolean;
   add(worker: Worker): void;
-  /** @returns the text of /metrics, of the workers that listen and of this process */
+  /**
+   * @returns the text of /metrics, of this process and of all workers: of one that does not answer what it said last,
+   *   of those that ended what they had counted, for a counter never goes back
+   */
   metricsText(own: Registry): Promise<string>;
 }
 
 /** In the supervisor. */
 export function followWorkers(): Workers {
   const listening = new Set<Worker>();
-  const waiting = new Map<number, (numbers: Numbers) => void>();
+  const waiting = new Map<number, () => void>();
+  const latest = new Map<Worker, Numbers>();
+  let ofThoseThatEnded: Numbers = [];
   let lastId = 0;
 
-  function askOne(worker: Worker): Promise<Numbers> {
+  function askOne(worker: Worker): Promise<void> {
     lastId += 1;
     const id = lastId;
     return new Promise((resolve) => {
-      const done = (numbers: Numbers) => {
+      const done = () => {
         clearTimeout(timer);
         waiting.delete(id);
-        resolve(numbers);
+        resolve();
       };
-      const timer = setTimeout(() => done([]), WAIT_MS);
+      const timer = setTimeout(done, WAIT_MS);
       waiting.set(id, done);
-      // One that has just died is left out, like one that does not answer.
-      worker.send({ ask: 'metrics', id } satisfies Question, (error) => error && done([]));
+      // One that has just died is not waited for.
+      worker.send({ ask: 'metrics', id } satisfies Question, (error) => error && done());
     });
   }
 
   return {
     ready: () => listening.size > 0,
     add(worker) {
-      worker.once('exit', () => listening.delete(worker));
+      worker.once('exit', () => {
+        listening.delete(worker);
+        ofThoseThatEnded = addCounts(ofThoseThatEnded, latest.get(worker) ?? []);
+        latest.delete(worker);
+      });
       worker.on('message', (message: Partial<Answer> & { readonly listening?: boolean }) => {
         if (message.listening) listening.add(worker);
-        if (message.answer === 'metrics') waiting.get(message.id as number)?.(message.numbers as Numbers);
+        if (message.answer !== 'metrics') return;
+        // One that comes too late is newer than what there was.
+        latest.set(worker, message.numbers as Numbers);
+        waiting.get(message.id as number)?.();
       });
     },
     async metricsText(own) {
-      const all = await Promise.all([...[...listening].map(askOne), own.getMetricsAsJSON()]);
-      return AggregatorRegistry.aggregate(all).metrics();
+      await Promise.all([...listening].map(askOne));
+      const ours = await own.getMetricsAsJSON();
+      // All at one moment: one that ends meanwhile is counted once, here or there.
+      return AggregatorRegistry.aggregate([ofThoseThatEnded, ...latest.values(), ours]).metrics();
     },
   };
+}
+
+/** Counters and histograms of both, added up; what a process held when it ended is gone with it. */
+function addCounts(before: Numbers, more: Numbers): Numbers {
+  const counts = more.filter(({ type }) => COUNTED.includes(String(type)));
+  const names = new Set(counts.map(({ name }) => name));
+  return [
+    ...before.filter(({ name }) => !names.has(name)),
+    ...counts.map((metric) => {
+      const known = before.find(({ name }) => name === metric.name)?.values ?? [];
+      const sums = new Map(known.map((value) => [keyOf(value), value]));
+      for (const value of metric.values) {
+        const sum = (sums.get(keyOf(value))?.value ?? 0) + value.value;
+        sums.set(keyOf(value), { ...value, value: sum });
+      }
+      return { ...metric, values: [...sums.values()] };
+    }),
+  ];
+}
+
+const COUNTED: readonly string[] = ['counter', 'histogram'];
+
+function keyOf({ metricName, labels }: MetricValue<string> & { readonly metricName?: string }): string {
+  return JSON.stringify([metricName ?? '', Object.entries(labels).sort()]);
 }

@@ -82,6 +82,35 @@ it('serves from two processes, counts both, and replaces the one that dies', asy
   for (const pid of dataPids()) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
+it('is not ready on any plane while its workers finish what they have', async () => {
+  const [platform, redis] = await Promise.all([startPlatform(['--switch', 'latencyMs=4000']), startRedis()]);
+  onTestFinished(() => redis.close());
+  const gateway = await startGateway({
+    ...platform.env,
+    REDIS_URL: redis.url,
+    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
+    ADMIN_TOKEN: 'an-admin-token-for-tests',
+    WORKERS: '2',
+    METRICS_PORT: '0',
+  });
+  const { key } = await newTeam(gateway, { id: 'draining' });
+  const call = () => ask(gateway.data + QUERY, { key });
+  await waitFor('the key', async () => (await ask(`${gateway.data}/gateway/v1/me`, { key })).status === 200);
+  let ended = false;
+  const answer = call().then((done) => {
+    ended = true;
+    return done;
+  });
+  await waitFor('the platform call', async () => (await simulatorOf(platform.url).calls()).length > 0);
+  gateway.signal('SIGTERM');
+  for (const url of [gateway.admin, planeOf(gateway, 'metrics')]) {
+    await waitFor('a readiness that says no', async () => (await ask(`${url}/readyz`)).status === 503);
+    expect(ended).toBe(false);
+  }
+  expect((await answer).status).toBe(200);
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+});
+
 function reports(lines: readonly Record<string, unknown>[]): number {
   return lines.filter(({ msg, path, status }) => msg === 'request' && path === REPORT && status === 200)
     .length;
