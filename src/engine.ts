@@ -1,4 +1,5 @@
 /** The report engine, wired: look-up, claims, fetching, learning, the gateway on top. Composed once, by services. */
+import { randomUUID } from 'node:crypto';
 import { createClaims } from './cache/claims.js';
 import type { L1 } from './cache/l1.js';
 import type { Purges } from './cache/purges.js';
@@ -16,15 +17,19 @@ import { parameterTable } from './report/parameters.js';
 import { createAuditor } from './stages/audit.js';
 import { createCaps } from './stages/caps.js';
 import { createExplain, type Explain } from './stages/explain.js';
+import { createFetchDays } from './stages/fetch-days.js';
 import { createFetchReport } from './stages/fetch-report.js';
 import { createFetchUncapped } from './stages/fetch-uncapped.js';
 import type { Finished } from './stages/finish.js';
 import { createGather } from './stages/gather.js';
 import type { Identify } from './stages/identify.js';
+import { createKinds } from './stages/kinds.js';
 import { createLearner } from './stages/learn.js';
-import { createLookUp } from './stages/look-up.js';
+import { createLookUp, daysFound } from './stages/look-up.js';
+import { dayUnits } from './stages/mode.js';
 import { noteWitnesses, type SeenReport } from './stages/note-witness.js';
 import { createObtain, type Haul } from './stages/obtain.js';
+import { createLearnFrom } from './stages/try-kind.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
 import type { Metrics } from './telemetry/metrics.js';
@@ -84,7 +89,7 @@ export function createEngine(options: EngineOptions): Engine {
     maxWaiting: MAX_WAITING,
   });
   const learner = createLearner({
-    registry,
+    kinds: createKinds(registry),
     rules,
     endpoints,
     accountFields,
@@ -105,6 +110,7 @@ export function createEngine(options: EngineOptions): Engine {
   });
   const fetchReport = noteWitnesses(fetchReported, rules, options.onReport);
   const fetchUncapped = createFetchUncapped({ caps: createCaps(endpoints), purges, now: clock.now, logger });
+  const fetchDays = createFetchDays({ fetchReport, fetchUncapped, learner, purges, tier, rules });
   const obtain = createObtain({
     claims,
     lookUp,
@@ -112,6 +118,7 @@ export function createEngine(options: EngineOptions): Engine {
     purges,
     fetchReport,
     learner,
+    learnFrom: createLearnFrom({ learner, fetchDays, rules, maxDays: maxDaysPerCall }),
     fetchUncapped,
     rules,
     plan,
@@ -119,14 +126,17 @@ export function createEngine(options: EngineOptions): Engine {
     callMs: timeoutMs,
     background: background.add,
   });
-  const audit = createAuditor({
+  const auditor = createAuditor({
     every: auditEvery,
-    fetchReport,
-    fetchUncapped,
+    fetchDays,
     learner,
-    purges,
-    tier,
-    rules,
+    leases: store.leases,
+    owner: randomUUID(),
+    readDays: async (what) => {
+      const units = dayUnits(what);
+      return daysFound(units, (await lookUp.read(what.report, units)).found);
+    },
+    now: clock.now,
     onAudit: metrics.audit,
   });
   const gather = createGather({
@@ -140,7 +150,7 @@ export function createEngine(options: EngineOptions): Engine {
     turns: options.turns,
     now: clock.now,
     logger,
-    onAssembled: (ask, parts) => background.add(audit(ask, parts)),
+    auditor,
     background: background.add,
   });
   const identity = { account: config.platform.account, baseUrl: new URL(config.platform.baseUrl).href };
@@ -160,6 +170,10 @@ export function createEngine(options: EngineOptions): Engine {
     purges,
     rules,
     generationOf: (report) => learner.standing(report).generation,
+    onJoinedHit: (question) => {
+      const check = auditor.hit(question);
+      if (check !== null) background.add(check);
+    },
     negativeMs,
     compressMinBytes: config.cache.compressMinBytes,
     ...identity,
@@ -169,6 +183,7 @@ export function createEngine(options: EngineOptions): Engine {
     canonical,
     lookUp,
     learner,
+    auditor,
     endpoints,
     rules,
     plan,

@@ -29,6 +29,7 @@ import { dayNumber } from './report/days.js';
 import type { FreshnessRules } from './report/freshness.js';
 import type { JsonObject } from './report/json.js';
 import { seriesId, unsplit } from './report/platform-call.js';
+import type { Joined } from './stages/audit.js';
 import {
   type Finished,
   finish,
@@ -59,6 +60,8 @@ export interface GatewayOptions {
   readonly rules: FreshnessRules;
   /** What was joined from days that were cut under another generation is void. */
   readonly generationOf: (report: CanonicalReport) => string;
+  /** Told of every answer from memory that is from days and worth a check. Must cost nearly nothing. */
+  readonly onJoinedHit: (question: Joined) => void;
   readonly negativeMs: number;
   readonly compressMinBytes: number;
   /** Label of the platform account and base URL: part of every cache key. */
@@ -102,12 +105,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     const caller = await enter(call);
     const question = understand(call, caller, call.readBody === null ? null : await call.readBody());
     const kept = lookInL1(question);
-    if (kept !== undefined) return reply(kept, question, call, { outcome: 'hit', tier: 'l1' });
+    if (kept !== undefined) {
+      if (kept.auditFromMs !== null && now() >= kept.auditFromMs) options.onJoinedHit(question);
+      return reply(kept, question, call, { outcome: 'hit', tier: 'l1' });
+    }
     const { answer, gathered } = await ask(question);
     const coding = answer.weight < question.compressFrom ? 'identity' : question.coding;
     if (holds(call, { ...answer, coding })) return notModified({ ...answer, coding }, question, gathered);
     const finished = await finish(answer, coding, options.crew);
-    if (gathered.keep) keepInL1(finished, question);
+    if (gathered.keep) keepInL1({ ...finished, auditFromMs: gathered.auditFromMs }, question);
     return reply(finished, question, call, gathered);
   }
 

@@ -170,6 +170,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     replicas: () => limits.replicas.count,
     registryLost: () => registry.loss !== null,
     secretFaults: () => secretFaults().length,
+    log: log.health,
   });
   const platform = createPlatformClient({
     agent,

@@ -21,7 +21,10 @@ const Purge = Type.Object(
   {
     all: Type.Optional(Type.Literal(true, { description: 'Everything.' })),
     advertiserId: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Reports of this advertiser, and those without one.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Reports that name or hold this account, and those that name none.',
+      }),
     ),
     endpoint: Type.Optional(Type.String({ minLength: 1, description: 'E.g. campaigns/get.' })),
     from: Type.Optional(Type.String({ description: 'First day, YYYY-MM-DD.' })),

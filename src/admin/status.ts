@@ -6,6 +6,8 @@ import type { Registry } from '../registry/mirror.js';
 import type { Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
 import { addLoads, type Health } from '../telemetry/health.js';
+import type { LogHealth } from '../telemetry/log-sink.js';
+import type { Log } from '../telemetry/logger.js';
 import { VERSION } from '../version.js';
 
 /** The rate that the platform shows. */
@@ -23,13 +25,14 @@ export interface StatusOptions {
   readonly limits: { readonly replicas: { readonly count: number } };
   readonly pause: { leftMs(): number };
   readonly pace: { status(): PaceStatus | null };
+  readonly log: Pick<Log, 'health'>;
   readonly secretFaults: () => readonly SecretFileFault[];
   readonly health: Health;
 }
 
 export function registerStatus(
   app: FastifyInstance,
-  { store, registry, outlook, limits, health, pause, pace, secretFaults }: StatusOptions,
+  { store, registry, outlook, limits, health, pause, pace, log, secretFaults }: StatusOptions,
   readiness: () => Readiness,
 ): void {
   app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
@@ -53,6 +56,7 @@ export function registerStatus(
         lastLoss: registry.lastLoss,
       },
       credential: outlook(),
+      log: logOf(log.health()),
       secretFiles: secretFilesOf(secretFaults()),
       // Of all processes together; `processes` has them one by one.
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries },
@@ -78,6 +82,10 @@ function paceOf(shown: PaceStatus | null) {
     resetInSeconds: Math.ceil(resetInMs / 1000),
     nextCallInSeconds: Math.ceil(waitMs / 1000),
   };
+}
+
+function logOf({ ok, reason, droppedLines }: LogHealth): object {
+  return { state: ok ? 'ok' : 'failing', ...(reason === undefined ? {} : { reason }), droppedLines };
 }
 
 /** A bad change keeps the value before it, so nothing else shows that a file is not what it should be. */

@@ -30,7 +30,12 @@ interface PurgeRecord extends PurgeScope {
 /** What an entry is about. Null matches every purge: such an entry may hold anything. */
 export interface PurgeSubject {
   readonly seq: number;
+  /** Of the first account field that the question has. */
   readonly advertiserId: string | null;
+  /** Every account that the question names, in whatever field; a value as it was given may hold several. */
+  readonly named: readonly { readonly values: readonly string[] }[];
+  /** Every account that the answer holds. */
+  readonly held: readonly string[];
   readonly endpoint: string;
   readonly from: string | null;
   readonly to: string | null;
@@ -122,9 +127,14 @@ function bounded(records: readonly PurgeRecord[]): readonly PurgeRecord[] {
 function matches(record: PurgeRecord, subject: PurgeSubject): boolean {
   if (record.seq <= subject.seq) return false;
   const { advertiserId, endpoint, from, to } = record;
-  if (advertiserId !== undefined && subject.advertiserId !== null && advertiserId !== subject.advertiserId)
-    return false;
+  if (advertiserId !== undefined && !concerns(advertiserId, subject)) return false;
   if (endpoint !== undefined && endpoint !== subject.endpoint) return false;
   if (from !== undefined && subject.to !== null && subject.to < from) return false;
   return !(to !== undefined && subject.from !== null && subject.from > to);
+}
+
+function concerns(advertiserId: string, { advertiserId: first, named, held }: PurgeSubject): boolean {
+  if (first === null || first === advertiserId || held.includes(advertiserId)) return true;
+  // A list may come as one text: `1,2`.
+  return named.some(({ values }) => values.some((value) => value.split(/\D+/).includes(advertiserId)));
 }

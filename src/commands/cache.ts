@@ -53,9 +53,7 @@ function describe(explained: Explanation): string {
     `kept      ${kept}: ${policy.because}`,
     ...(learned === null
       ? []
-      : [
-          `learned   ${learned.state}, ${learned.agreements.length} agreements, ${learned.restatements} restatements of final days`,
-        ]),
+      : [`learned   ${describeLearned(learned)}, ${learned.restatements} restatements of final days`]),
     ...(storeAway ? ['store     away: nothing could be looked up'] : []),
     ...(refusal === null
       ? []
@@ -81,6 +79,17 @@ function describe(explained: Explanation): string {
       : ['Behind the answer it refreshes what is stale:', ...behind.map(showRange)]),
     '',
   ].join('\n');
+}
+
+/** What was seen of it that counts for the step it is at. */
+function describeLearned({
+  state,
+  agreements,
+  trials = [],
+}: NonNullable<Explanation['policy']['divisibility']>): string {
+  return state === 'learning'
+    ? `learning, ${agreements.length} agreements`
+    : `${state}, ${trials.length} trials`;
 }
 
 const showRange = ({ from, to }: Explanation['calls'][number]) => `  ${from ?? 'open'} to ${to ?? 'open'}`;

@@ -343,7 +343,8 @@ const report = group(
       minimum: 0,
       maximum: 1_000_000,
       default: 200,
-      description: 'One assembled answer in so many has its final days checked behind; 0: none.',
+      description:
+        'One joined answer of a series in so many is held against a whole answer of the platform, beside the first ones and one a day; 0: no checks at all.',
     }),
     accountFields: Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]*$' }), {
       minItems: 1,

@@ -41,7 +41,7 @@ function explained({ canonical, key, policy, days, whole, calls, storeAway }) {
       ['Asked as', h('code', {}, `${canonical.method} ${canonical.target}`)],
       ['Key', h('code', {}, key)],
       ['Kept', `${policy.mode === 'days' ? 'day by day' : 'as one entry'}: ${policy.because}`],
-      ['Learned', policy.divisibility === null ? null : policy.divisibility.state],
+      ['Learned', learned(policy.divisibility)],
     ]),
     table(
       'Days',
@@ -68,4 +68,15 @@ function explained({ canonical, key, policy, days, whole, calls, storeAway }) {
       calls.map(({ from, to }) => h('li', {}, `${from ?? 'open'} to ${to ?? 'open'}`)),
     ),
   ].filter(Boolean);
+}
+
+/** How far a kind of report got on the way to being cut by day. */
+function learned(divisibility) {
+  if (divisibility === null) return null;
+  const { state, agreements, trials = [] } = divisibility;
+  return state === 'probation'
+    ? `probation, ${trials.length} of 5 trials`
+    : state === 'learning'
+      ? `learning, ${agreements.length} agreements`
+      : state;
 }

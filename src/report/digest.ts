@@ -13,7 +13,7 @@ import { bodyHash, joinRows, ROW_SEPARATOR } from './part.js';
 import { type Cuttable, RowsError } from './rows.js';
 
 export interface DigestAsk extends NormalizeAsk {
-  /** Rows in their own order, all together; needed for whole entries. */
+  /** Rows in their own order, all together, also when days can be cut; needed for whole entries. */
   readonly whole: boolean;
 }
 
@@ -56,7 +56,8 @@ export function digestAnswer(text: string, ask: DigestAsk): Digest {
     cut && ask.period !== null ? cutByDay(rows, daysBetween(ask.period.from, ask.period.to)) : null;
   return {
     days,
-    whole: ask.whole ? wholeOf(rows, columns, days) : null,
+    // What cannot be cut is of use as a whole, though nobody asked for that.
+    whole: ask.whole || days === null ? wholeOf(rows, columns, days) : null,
     cuttable,
     rowCount: rows.length,
     lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,

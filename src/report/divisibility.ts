@@ -1,11 +1,13 @@
 /**
- * Whether answers of a kind may be cut by day: learned from answers that overlap, never assumed. Pure.
+ * Whether answers of a kind may be cut by day: learned from answers that overlap, tried in probation, never assumed. Pure.
  *
- * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps) would be
- * falsified by cutting; one agreement may be chance, three days from two pairs of answers are not.
+ * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps, campaigns
+ * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
+ * probation after them, until ranges of different lengths and ends were held against their joins. See `probation.ts`.
  */
 import type { CanonicalReport } from './canonicalize.js';
 import { digest } from './platform-call.js';
+import { isNewTrial, isProbationOver, type Trial } from './probation.js';
 
 /** One final day with rows that two answers with different ends agree on. */
 export interface Agreement {
@@ -14,15 +16,25 @@ export interface Agreement {
   readonly pair: string;
 }
 
+export type DivisibilityState = 'learning' | 'probation' | 'proven' | 'refuted';
+
+/** As it is stored. Members that may be absent were unknown to older releases. */
 export interface Divisibility {
-  readonly state: 'learning' | 'proven' | 'refuted';
+  /** As it was last written; {@link currentState} tells what it comes to now. */
+  readonly state: DivisibilityState;
   /** Segments cut under another generation are void. */
   readonly generation: string;
   /** While learning: what was agreed on so far, as far as the proof needs it. */
   readonly agreements: readonly Agreement[];
+  /** On probation: ranges whose joins were found to be the platform's own whole answers. */
+  readonly trials?: readonly Trial[];
+  /** The generation that has passed probation: an older release proves without it, which is not trusted. */
+  readonly triedGeneration?: string;
   /** Milliseconds since the epoch: when it was proven, or until when it stays refuted. */
   readonly provenAt: number | null;
   readonly refutedUntil: number | null;
+  /** Until when its reports are asked for as a whole, because an answer could not be cut. */
+  readonly wholeUntil?: number;
   /** Final days that changed after all, and the greatest age in days at which one did. */
   readonly restatements: number;
   readonly oldestRestatementDays: number;
@@ -31,6 +43,8 @@ export interface Divisibility {
 export const NEEDED_DAYS = 3;
 export const NEEDED_PAIRS = 2;
 export const REFUTED_MS = 86_400_000;
+/** How long a kind is asked for as a whole after an answer that could not be cut. */
+export const WHOLE_MS = 86_400_000;
 
 export function startLearning(generation: string): Divisibility {
   return {
@@ -44,9 +58,11 @@ export function startLearning(generation: string): Divisibility {
   };
 }
 
-/** The state now: a refutation is over after a day, and learning starts anew. */
-export function currentState(known: Divisibility, nowMs: number): Divisibility['state'] {
-  return known.state === 'refuted' && nowMs >= (known.refutedUntil ?? 0) ? 'learning' : known.state;
+/** The state now: a refutation is over after a day, and what was proven without probation is put on it. */
+export function currentState(known: Divisibility, nowMs: number): DivisibilityState {
+  if (known.state === 'refuted') return nowMs >= (known.refutedUntil ?? 0) ? 'learning' : 'refuted';
+  if (known.state === 'proven') return known.triedGeneration === known.generation ? 'proven' : 'probation';
+  return known.state;
 }
 
 /** @returns the same value when nothing new was learned */
@@ -56,14 +72,45 @@ export function agree(known: Divisibility, news: readonly Agreement[], nowMs: nu
   if (agreements.length === known.agreements.length && known.state !== 'refuted') return known;
   const days = new Set(agreements.map(({ date }) => date)).size;
   const pairs = new Set(agreements.map(({ pair }) => pair)).size;
-  const proven = days >= NEEDED_DAYS && pairs >= NEEDED_PAIRS;
+  const enough = days >= NEEDED_DAYS && pairs >= NEEDED_PAIRS;
   return {
     ...known,
-    state: proven ? 'proven' : 'learning',
-    agreements: proven ? [] : agreements,
-    provenAt: proven ? nowMs : null,
+    state: enough ? 'probation' : 'learning',
+    agreements: enough ? [] : agreements,
+    trials: [],
+    provenAt: null,
     refutedUntil: null,
   };
+}
+
+/**
+ * A range was answered as a whole, and its join is the same.
+ * @returns the same value when the kind is not on probation, or when such a range was tried before
+ */
+export function passTrial(known: Divisibility, trial: Trial, nowMs: number): Divisibility {
+  const before = known.trials ?? [];
+  if (currentState(known, nowMs) !== 'probation' || !isNewTrial(before, trial)) return known;
+  const trials = [...before, trial];
+  if (!isProbationOver(trials)) return { ...known, state: 'probation', trials };
+  return {
+    ...known,
+    state: 'proven',
+    trials,
+    triedGeneration: known.generation,
+    provenAt: nowMs,
+  };
+}
+
+/** An answer of the kind could not be cut: for a day its reports are asked for as a whole. */
+export function askAsWhole(known: Divisibility, nowMs: number): Divisibility {
+  return { ...known, wholeUntil: nowMs + WHOLE_MS };
+}
+
+/** @returns until when reports of the kind are asked for as a whole; null when they need not be */
+export function wholeUntil(known: Divisibility | null, nowMs: number): number | null {
+  const until = known?.wholeUntil ?? 0;
+  // A clock that was set back must not make it longer.
+  return until > nowMs && until <= nowMs + WHOLE_MS ? until : null;
 }
 
 /**
@@ -82,13 +129,14 @@ function addAgreements(before: readonly Agreement[], news: readonly Agreement[])
   return all;
 }
 
-/** A day fetched alone equals neither answer: cutting would lie. All segments of the kind are void. */
+/** The platform's numbers for a day depend on the range: cutting would lie. All segments of the kind are void. */
 export function refute(known: Divisibility, generation: string, nowMs: number): Divisibility {
   return {
     ...known,
     state: 'refuted',
     generation,
     agreements: [],
+    trials: [],
     provenAt: null,
     refutedUntil: nowMs + REFUTED_MS,
   };

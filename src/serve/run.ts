@@ -10,6 +10,7 @@ import type { Config, ProxySettings } from '../config/load.js';
 import { watchSecrets } from '../config/secret.js';
 import { createServices, type Services } from '../services.js';
 import { createLog, type Log } from '../telemetry/logger.js';
+import { createDrain } from './drain.js';
 import { holdPort } from './hold.js';
 import { type LocalSecrets, localSecrets } from './local-secrets.js';
 import { openStore } from './open-store.js';
@@ -41,8 +42,18 @@ export interface Running {
 /** Replicas look at the registry every half a second, and then take as long to put it back. */
 const REGISTRY_GRACE_MS = 1500;
 
-/** @throws StoreRefused, SealError, or the system's error when a port is taken */
+/** @throws StoreRefused, SealError, or the system's error when a port is taken; what was logged has been written then */
 export async function run(options: RunOptions): Promise<Running> {
+  const log = options.log ?? createLog({ level: options.config.logLevel });
+  try {
+    return await start(options, log);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+async function start(options: RunOptions, log: Log): Promise<Running> {
   const { config } = options;
   // In one process of several, and before anything else: a faulty file stops the start.
   const declared =
@@ -50,8 +61,7 @@ export async function run(options: RunOptions): Promise<Running> {
       ? readTeamsFile(config.teamsFile)
       : null;
   const clock = createClock();
-  let known: readonly string[] = [];
-  const log = options.log ?? createLog({ level: config.logLevel, secrets: () => known });
+  log.hide(settingSecrets(config));
   const { logger } = log;
   const { host, port } = config.server;
   const store = await openStore(config, clock, logger, () => holdPort(host, port));
@@ -72,9 +82,7 @@ export async function run(options: RunOptions): Promise<Running> {
     graceMs: store.kind === 'redis' ? REGISTRY_GRACE_MS : 0,
   });
   keepApart(config.fileSecrets, [secrets.adminToken, ...config.admins.map(({ token }) => token)]);
-  const learnSecrets = () => {
-    known = secretsOf(config, secrets, services);
-  };
+  const learnSecrets = () => log.hide(secretsOf(config, secrets, services));
   learnSecrets();
   services.keeper.onChange(learnSecrets);
   for (const secret of config.fileSecrets) secret.onChange(learnSecrets);
@@ -93,7 +101,7 @@ export async function run(options: RunOptions): Promise<Running> {
     workersReady: options.workersReady ?? (() => true),
   };
   const { servers, urls } = await listenAll(app, options.planes);
-  const drain = trackRequests(servers);
+  const drain = createDrain(servers.map(({ server }) => server));
   logger.info({ urls: Object.fromEntries(urls) }, 'listening');
 
   return {
@@ -103,17 +111,19 @@ export async function run(options: RunOptions): Promise<Running> {
     adminTokenPath: secrets.adminTokenPath,
     async stop() {
       stopping = true;
+      const drainMs = config.server.drainSeconds * 1000;
       logger.info({ requests: drain.underWay() }, 'stopping');
       await Promise.race([
-        finish(servers, drain).then(services.settled),
-        sleep(config.server.drainSeconds * 1000, undefined, { ref: false }),
+        drain.start(drainMs).then(services.settled),
+        sleep(drainMs, undefined, { ref: false }),
       ]);
       for (const server of servers) server.server.closeAllConnections();
+      await Promise.all(servers.map((server) => server.close()));
       watch.stop();
       await services.close();
       await store.close();
       logger.info('stopped');
-      log.flush();
+      await log.close();
     },
   };
 }
@@ -122,12 +132,16 @@ export async function run(options: RunOptions): Promise<Running> {
 function secretsOf(config: Config, { masterKey, adminToken }: LocalSecrets, { keeper }: Services): string[] {
   const { active, pending, previous } = keeper.vault();
   return [
-    ...[...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret.read()),
+    ...settingSecrets(config),
     ...masterKey.read().split(','),
     adminToken.read(),
-    ...config.admins.map(({ token }) => token.read()),
     ...[active, pending, previous].flatMap((token) => (token === null ? [] : [token.secret])),
   ];
+}
+
+function settingSecrets(config: Config): string[] {
+  const secrets = [...config.secrets].filter(([name]) => !SHOWN.includes(name)).map(([, secret]) => secret);
+  return [...secrets, ...config.admins.map(({ token }) => token)].map((secret) => secret.read());
 }
 
 /** Read from files like secrets, but no secret by themselves. */
@@ -151,33 +165,4 @@ async function listenAll(app: AppOptions, planes: readonly Plane[]) {
   }
   if (planes.includes('data')) await listen('data', await buildDataPlane(app), server.host, server.port);
   return { servers, urls };
-}
-
-interface Drain {
-  underWay(): number;
-  /** Resolves when every request that is under way now has ended. */
-  ended(): Promise<void>;
-}
-
-function trackRequests(servers: readonly FastifyInstance[]): Drain {
-  const underWay = new Set<Promise<void>>();
-  for (const { server } of servers) {
-    server.on('request', (_request, response) => {
-      const ended = new Promise<void>((resolve) => response.once('close', resolve));
-      underWay.add(ended);
-      void ended.then(() => underWay.delete(ended));
-    });
-  }
-  return {
-    underWay: () => underWay.size,
-    ended: async () => {
-      await Promise.all(underWay);
-    },
-  };
-}
-
-/** Ports stay open until what was under way has ended, so that the readiness of a stopping process can be seen. */
-async function finish(servers: readonly FastifyInstance[], drain: Drain): Promise<void> {
-  await drain.ended();
-  await Promise.all(servers.map((server) => server.close()));
 }

@@ -13,23 +13,26 @@ const RESTART_MS = 1000;
 
 /** Runs until a signal stops it; then the process ends by itself with code 0. */
 export async function serve(config: Config, proxy: ProxySettings): Promise<void> {
+  // Whoever reads standard error may be gone, like the reader of the log: no reason to end.
+  process.stderr.on('error', () => {});
+  const log = createLog({ level: config.logLevel });
   const { workers } = config.server;
   if (workers === 1)
-    return runUntilSignal(() => run({ config, proxy, planes: ['data', 'admin', 'metrics'] }));
-  if (cluster.isPrimary) return supervise(config, proxy, workers);
-  return runUntilSignal(async () => {
-    const running = await run({ config, proxy, planes: ['data'] });
+    return runUntilSignal(log, () => run({ config, proxy, log, planes: ['data', 'admin', 'metrics'] }));
+  if (cluster.isPrimary) return supervise(config, proxy, log, workers);
+  return runUntilSignal(log, async () => {
+    const running = await run({ config, proxy, log, planes: ['data'] });
     answerSupervisor(running.services.metrics.registry);
     shareHealth(running.services.health);
     return running;
   });
 }
 
-async function runUntilSignal(start: () => Promise<Running>): Promise<void> {
+async function runUntilSignal(log: Log, start: () => Promise<Running>): Promise<void> {
   const stop = stopSignal();
-  const running = await startUnless(stop, start());
+  const running = await startUnless(stop, start(), log);
   announceAdminToken(running);
-  crashOnSurprise(running.services.log);
+  crashOnSurprise(log);
   await stop;
   await running.stop();
   if (cluster.isWorker) cluster.worker?.disconnect();
@@ -37,16 +40,17 @@ async function runUntilSignal(start: () => Promise<Running>): Promise<void> {
 }
 
 /** A start may take long, while Redis is away; a stop that comes meanwhile finds nothing to finish. */
-async function startUnless(stop: Promise<void>, start: Promise<Running>): Promise<Running> {
+async function startUnless(stop: Promise<void>, start: Promise<Running>, log: Log): Promise<Running> {
   const running = await Promise.race([start, stop]);
-  return running ?? process.exit(0);
+  if (running) return running;
+  await log.close();
+  process.exit(0);
 }
 
 /** The admin plane lives in the supervisor, the data plane in the workers. */
-async function supervise(config: Config, proxy: ProxySettings, count: number): Promise<void> {
+async function supervise(config: Config, proxy: ProxySettings, log: Log, count: number): Promise<void> {
   const followed = followWorkers();
   const healths = followHealth();
-  const log = createLog({ level: config.logLevel, secrets: () => [] });
   const stop = stopSignal();
   let stopping = false;
   const running = await startUnless(
@@ -54,13 +58,15 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
     run({
       config,
       proxy,
+      log,
       planes: ['admin', 'metrics'],
       metricsText: followed.metricsText,
       // While they finish what they have, nothing more is to be sent.
       workersReady: () => !stopping && followed.ready(),
     }),
+    log,
   );
-  crashOnSurprise(running.services.log);
+  crashOnSurprise(log);
   healths.join(running.services.health);
   const start = (): void => {
     const worker: Worker = cluster.fork().once('exit', (code, signal) => {
@@ -79,16 +85,14 @@ async function supervise(config: Config, proxy: ProxySettings, count: number): P
   for (const worker of workers) worker.process.kill('SIGTERM');
   await Promise.race([ended, sleep((config.server.drainSeconds + 5) * 1000, undefined, { ref: false })]);
   await running.stop();
-  log.flush();
   process.exit(0);
 }
 
 /** What nobody expected is logged, and the process ends: going on in an unknown state would be worse. */
-function crashOnSurprise({ logger, flush }: Log): void {
+function crashOnSurprise({ logger, close }: Log): void {
   const crash = (kind: string) => (error: unknown) => {
     logger.fatal({ err: error }, kind);
-    flush();
-    process.exit(1);
+    void close().finally(() => process.exit(1));
   };
   process.on('uncaughtException', crash('uncaught exception'));
   process.on('unhandledRejection', crash('unhandled rejection'));

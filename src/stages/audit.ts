@@ -1,81 +1,172 @@
 /**
- * Stage behind the answer: now and then an answer joined from days is held against the platform's whole answer for
- * the same range, so that a platform that changes its ways is noticed. Not where the configuration has decided.
+ * Stage behind the answer: answers joined from days are held against the platform's whole answer for the same range, so
+ * that a platform that changes its ways is noticed: the first joins of each series, then one a day of each series that
+ * is in use, also when it is answered from memory, and one in so many. Not where the configuration has decided.
+ *
+ * A check costs a call, unless one is made anyway: where days are missing and a check is due, the whole range is asked
+ * for instead of the missing days alone ({@link Auditor.isDue}).
  */
-import type { Purges } from '../cache/purges.js';
-import type { CacheTier } from '../cache/tier.js';
-import type { FreshnessRules } from '../report/freshness.js';
-import { dayKey } from '../report/keys.js';
+import { LRUCache } from 'lru-cache';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Days } from '../report/compare-days.js';
 import type { Part, RowsHeader } from '../report/part.js';
-import type { FetchReport } from './fetch-report.js';
-import type { FetchUncapped } from './fetch-uncapped.js';
-import type { GatherAsk } from './gather.js';
-import type { FetchAlone, Learner } from './learn.js';
-import { BACKGROUND_TEAM, entryOf } from './obtain.js';
-import type { Fetched, Range } from './read-answer.js';
+import type { Leases } from '../store/port.js';
+import type { FetchDays } from './fetch-days.js';
+import type { Learner } from './learn.js';
+
+/** A report of which an answer was joined. */
+export interface Joined {
+  readonly report: CanonicalReport;
+  readonly series: string;
+}
 
 export interface AuditorOptions {
-  /** One answer in so many; 0: none. */
+  /** One join of a series in so many, beside the first and the daily ones; 0: none at all. */
   readonly every: number;
-  readonly fetchReport: FetchReport;
-  readonly fetchUncapped: FetchUncapped;
+  readonly fetchDays: FetchDays;
   readonly learner: Learner;
-  readonly purges: Purges;
-  readonly tier: CacheTier;
-  readonly rules: FreshnessRules;
+  /** Replicas agree by leases on who checks; never given back. */
+  readonly leases: Pick<Leases, 'claim' | 'release'>;
+  /** This process. */
+  readonly owner: string;
+  /** What is kept of the report's days now. */
+  readonly readDays: (what: Joined) => Promise<Days>;
+  readonly now: () => number;
   readonly onAudit: () => void;
 }
 
-/** To be called for every answer that was joined from days; looks into one in so many of a kind. */
-export type Audit = (ask: GatherAsk, parts: readonly Part<RowsHeader>[]) => Promise<void>;
+export interface Auditor {
+  /** Whether the next call for days of a series should bring its whole range, for comparison. */
+  isDue(what: Joined): boolean;
+  /** Such a call was made, and what it brought was compared. */
+  wasCompared(what: Joined): void;
+  /** To be called for every answer from days that is worth a check ({@link auditFrom}). */
+  joined(what: Joined, parts: readonly Part<RowsHeader>[]): Promise<void>;
+  /** The same, of an answer that was given from memory. Costs a look into a map, but for the first one a day. */
+  hit(what: Joined): Promise<void> | null;
+}
 
-/** Kinds whose answers are counted; beyond it counting starts anew. */
-const MAX_COUNTED = 1000;
+/** Series of one process that are remembered; of one that is not the check is made anew, once among all replicas. */
+const SERIES = 10_000;
+/** Joins of each series that are checked before it is left to the daily check. */
+const FIRST_JOINS = 2;
+const DAY_MS = 86_400_000;
+/** A check that failed is tried again after this time, not at each answer. */
+const RETRY_MS = 300_000;
+/** A lease is in real time; its name holds the day, so it may last longer. */
+const LEASE_MS = 2 * DAY_MS;
 
-export function createAuditor(options: AuditorOptions): Audit {
-  const { every, fetchReport, fetchUncapped, learner, purges, tier, rules, onAudit } = options;
-  const counts = new Map<string, number>();
+/** How far a series was checked in this process. */
+interface Checked {
+  readonly generation: string;
+  first: number;
+  day: number;
+  notBefore: number;
+  count: number;
+}
 
-  function isDue(kind: string): boolean {
-    if (every === 0) return false;
-    if (counts.size > MAX_COUNTED) counts.clear();
-    const count = (counts.get(kind) ?? 0) + 1;
-    counts.set(kind, count % every);
-    return count === every;
+const UNCHECKED: Checked = { generation: '', first: 0, day: -1, notBefore: 0, count: 0 };
+
+export function createAuditor(options: AuditorOptions): Auditor {
+  const { every, fetchDays, learner, leases, owner, now, onAudit } = options;
+  const seen = new LRUCache<string, Checked>({ max: SERIES });
+  const today = () => Math.floor(now() / DAY_MS);
+
+  /** @returns null where nothing is to be checked */
+  function stateOf({ report, series }: Joined): Checked | null {
+    const { pinned, state, generation } = learner.standing(report);
+    if (every === 0 || pinned || state !== 'proven') return null;
+    const before = seen.get(series);
+    if (before?.generation === generation) return before;
+    const fresh: Checked = { ...UNCHECKED, generation };
+    seen.set(series, fresh);
+    return fresh;
   }
 
-  return async function audit({ report, series }, parts) {
-    const { id, pinned, generation } = learner.standing(report);
-    if (pinned || !isDue(id)) return;
+  const isDueNow = (state: Checked) =>
+    (state.first < FIRST_JOINS || state.day !== today()) && now() >= state.notBefore;
+
+  /** Notes a check as made. @returns the name of the lease that stands for it */
+  function note(series: string, state: Checked): string {
+    state.day = today();
+    if (state.first === FIRST_JOINS) return `audit:{${series}}:${state.generation}:${state.day}`;
+    state.first += 1;
+    return `audit:{${series}}:${state.generation}:first-${state.first}`;
+  }
+
+  /** @returns whether no other replica has made, or is making, this check. Without the store there is nobody to ask. */
+  async function isMine(name: string): Promise<boolean> {
+    const [mine = false] = await leases.claim([name], owner, LEASE_MS);
+    return mine;
+  }
+
+  async function check(what: Joined, known: () => Promise<Days>): Promise<void> {
+    const { from, to } = what.report;
     onAudit();
-    const known = new Map(parts.map((part) => [part.header.lastDay as string, part]));
-    /** What it brings is newer than what there is, so it is kept: a restated day is then right from now on. */
-    const fetchDays = async (
-      from: string | null,
-      to: string | null,
-    ): Promise<readonly Part<RowsHeader>[]> => {
-      const fetchRange = (range: Range): Promise<Fetched | null> =>
-        fetchReport({
-          report,
-          team: BACKGROUND_TEAM,
-          whole: false,
-          choose: async () => range,
-          seq: () => purges.seq,
-          generation,
-          earlier: (lastDay) => known.get(lastDay ?? '')?.header ?? null,
-        });
-      const answer = await fetchRange({ from, to });
-      const fetched = answer === null ? null : await fetchUncapped({ report, series }, answer, fetchRange);
-      const days = fetched?.kind === 'answer' ? (fetched.days ?? []) : [];
-      if (fetched?.storable) {
-        await tier.write(
-          days.map((part) => entryOf(dayKey(series, part.header.lastDay as string), part, rules)),
-        );
-      }
-      return days;
-    };
-    const alone: FetchAlone = async (date) => (await fetchDays(date, date))[0] ?? null;
-    const fresh = await fetchDays(report.from.iso, report.to.iso);
-    await learner.compare({ report, series, fresh, known }, alone);
+    const days = await known();
+    const fresh = await fetchDays({ ...what, known: days }, from.iso as string, to.iso as string);
+    if (fresh === null) return;
+    const news = { ...what, fresh: [...fresh.values()], known: days };
+    await learner.compare(news, (first, last) => fetchDays({ ...what, known: days }, first, last));
+  }
+
+  async function checkOnce(what: Joined, state: Checked, known: () => Promise<Days>): Promise<void> {
+    const before = { ...state };
+    const name = note(what.series, state);
+    try {
+      if (await isMine(name)) await check(what, known);
+    } catch (error) {
+      const { first, day } = before;
+      Object.assign(state, { first, day, notBefore: now() + RETRY_MS });
+      await leases.release([name], owner).catch(() => {});
+      throw error;
+    }
+  }
+
+  return {
+    isDue(what) {
+      const state = stateOf(what);
+      return state !== null && isDueNow(state);
+    },
+    wasCompared(what) {
+      const state = stateOf(what);
+      if (state === null) return;
+      onAudit();
+      // That other replicas need not is only thrift.
+      isMine(note(what.series, state)).catch(() => {});
+    },
+    async joined(what, parts) {
+      const state = stateOf(what);
+      if (state === null) return;
+      const known = async () => new Map(parts.map((part) => [part.header.lastDay as string, part]));
+      state.count = (state.count + 1) % every;
+      if (isDueNow(state)) await checkOnce(what, state, known);
+      else if (state.count === 0) await check(what, known);
+    },
+    hit(what) {
+      const before = seen.get(what.series);
+      if (before?.day === today() || now() < (before?.notBefore ?? 0)) return null;
+      const state = stateOf(what);
+      // Nothing to check: not to be found out at each hit.
+      if (state === null) seen.set(what.series, { ...UNCHECKED, day: today() });
+      if (state === null || !isDueNow(state)) return null;
+      return checkOnce(what, state, () => options.readDays(what));
+    },
   };
+}
+
+/**
+ * From when on an answer is worth a check: at once when it is more, or less, than one answer of the platform for the
+ * very range; else from the day after it was fetched.
+ * @returns epoch milliseconds
+ */
+export function auditFrom(parts: readonly Part<RowsHeader>[], { from, to }: CanonicalReport): number {
+  const [first] = parts;
+  const isJoin = parts.some(
+    ({ header }) =>
+      header.cut?.from !== from.iso ||
+      header.cut.to !== to.iso ||
+      header.fetchStartedAt !== first?.header.fetchStartedAt,
+  );
+  return isJoin ? 0 : (Math.floor((first?.header.fetchedAt ?? 0) / DAY_MS) + 1) * DAY_MS;
 }

@@ -2,14 +2,15 @@
 import type { EndpointRule } from '../config/schema.js';
 import { NO_WISH } from '../http/cache-directives.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
-import type { Divisibility } from '../report/divisibility.js';
+import { currentState, type Divisibility } from '../report/divisibility.js';
 import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
 import type { PlanRules } from '../report/plan.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
-import { dayUnits, type GatherAsk, type Mode, modeOf, wholeUnit } from './gather.js';
+import type { Auditor } from './audit.js';
 import type { Learner } from './learn.js';
 import type { LookUp, Unit } from './look-up.js';
+import { type Asked, dayUnits, type Mode, modeOf, wholeUnit } from './mode.js';
 import { planTrips } from './plan-trips.js';
 import type { Range } from './read-answer.js';
 import { createSearch, type Search } from './search.js';
@@ -56,6 +57,7 @@ export interface ExplainOptions {
   readonly canonical: CanonicalRules;
   readonly lookUp: LookUp;
   readonly learner: Learner;
+  readonly auditor: Pick<Auditor, 'isDue'>;
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
@@ -86,7 +88,7 @@ export function createExplain(options: ExplainOptions): Explain {
       policy: {
         mode,
         because,
-        divisibility: learner.show(report),
+        divisibility: shown(learner.show(report), now()),
         restatementDays: rules.restatementDays,
         staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
         staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
@@ -103,7 +105,7 @@ export function createExplain(options: ExplainOptions): Explain {
   };
 
   /** What a request would find, and what it would ask for: before its answer, and behind it. */
-  async function look(asked: Pick<GatherAsk, 'report' | 'series' | 'form'>): Promise<Look> {
+  async function look(asked: Asked): Promise<Look> {
     const preferred = modeOf(asked, options.endpoints, learner);
     const first = await lookAs(asked, preferred);
     if (preferred.mode === 'whole' || first.search.open().length === 0 || !first.search.isWhole())
@@ -111,7 +113,7 @@ export function createExplain(options: ExplainOptions): Explain {
     return lookAs(asked, { mode: 'whole', because: 'kept as a whole, though its kind is cut by day' });
   }
 
-  async function lookAs(asked: Pick<GatherAsk, 'report' | 'series' | 'form'>, how: Mode): Promise<Look> {
+  async function lookAs(asked: Asked, how: Mode): Promise<Look> {
     const { report } = asked;
     const { mode, because } = how;
     const whole = wholeUnit(asked);
@@ -122,11 +124,15 @@ export function createExplain(options: ExplainOptions): Explain {
     const search = createSearch(ask, lookUp);
     const storeAway = await search.look(units);
     const { known } = search;
-    const callsFor = (wanted: readonly Unit[]) =>
-      planTrips({ mode, units, wanted, known, nowMs: now(), plan, rules }).map(({ range: { from, to } }) => ({
-        from,
-        to,
-      }));
+    const isToCompare =
+      mode === 'days' &&
+      known.size > 0 &&
+      units.length <= plan.maxDaysPerCall &&
+      options.auditor.isDue(asked);
+    const callsFor = (wanted: readonly Unit[], entire: boolean) =>
+      planTrips({ mode, units, wanted, known, nowMs: now(), plan, rules, entire }).map(
+        ({ range: { from, to } }) => ({ from, to }),
+      );
     const isOpen = search.open().length > 0;
     const refused = search.refusal() !== null;
     return {
@@ -136,8 +142,8 @@ export function createExplain(options: ExplainOptions): Explain {
       known,
       search,
       storeAway,
-      calls: isOpen && !refused ? callsFor([...search.open(), ...search.stale()]) : [],
-      behind: isOpen || refused ? [] : callsFor(search.stale()),
+      calls: isOpen && !refused ? callsFor([...search.open(), ...search.stale()], isToCompare) : [],
+      behind: isOpen || refused ? [] : callsFor(search.stale(), false),
     };
   }
 
@@ -181,6 +187,11 @@ export function createExplain(options: ExplainOptions): Explain {
       rows: header.form === 'rows' ? header.rowCount : null,
     };
   }
+}
+
+/** As it is now, which is not always as it was written. */
+function shown(known: Divisibility | null, nowMs: number): Divisibility | null {
+  return known === null ? null : { ...known, state: currentState(known, nowMs) };
 }
 
 interface Look extends Mode {

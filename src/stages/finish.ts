@@ -22,6 +22,8 @@ export interface Shape {
 /** A body that can be sent as it is. */
 export interface Finished extends Omit<Assembled, 'body'> {
   readonly coding: Coding;
+  /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
+  readonly auditFromMs: number | null;
   /** In pieces, in order; one piece unless it is large. */
   readonly body: readonly Buffer[];
   /** For the memory bound. */
@@ -102,7 +104,13 @@ export async function finish(
   const made = answer.body();
   const plain = 'ready' in made ? made.ready : [await format(made, crew)];
   const body = await compress(joinSmall(plain), coding);
-  return { ...answer, coding, body, bytes: body.reduce((sum, piece) => sum + piece.length, 0) };
+  return {
+    ...answer,
+    coding,
+    auditFromMs: null,
+    body,
+    bytes: body.reduce((sum, piece) => sum + piece.length, 0),
+  };
 }
 
 async function format(made: Exclude<Body, { ready: unknown }>, crew: Pick<Crew, 'format'>): Promise<Buffer> {
@@ -134,6 +142,14 @@ export function isServable(
   // The clock was set back: what was fetched in its future is not to be told apart from what is old.
   if (finished.newestMs > nowMs + MAX_FUTURE_MS) return false;
   if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;
-  const { account, endpoint, from, to } = report;
-  return !purges.isPurged({ seq: finished.seq, advertiserId: account, endpoint, from: from.iso, to: to.iso });
+  const { account, accounts, endpoint, from, to } = report;
+  return !purges.isPurged({
+    seq: finished.seq,
+    advertiserId: account,
+    named: accounts,
+    held: finished.accounts,
+    endpoint,
+    from: from.iso,
+    to: to.iso,
+  });
 }

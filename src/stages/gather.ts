@@ -9,24 +9,20 @@ import { GatewayError } from '../errors.js';
 import { NO_WISH, type Wish } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
 import type { CallReport } from '../platform/client.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
-import { daysBetween } from '../report/days.js';
 import type { FreshnessRules } from '../report/freshness.js';
-import { bytesKey, rowsKey } from '../report/keys.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import type { PlanRules } from '../report/plan.js';
+import { type Auditor, auditFrom } from './audit.js';
+import { BACKGROUND_TEAM } from './fetch-days.js';
 import type { Learner } from './learn.js';
-import { dayUnit, type LookUp, type Unit } from './look-up.js';
-import { BACKGROUND_TEAM, type Errand, type Haul, NotCuttable, type Obtain } from './obtain.js';
+import type { LookUp, Unit } from './look-up.js';
+import { type Asked, dayUnits, modeOf, wholeUnit } from './mode.js';
+import { type Errand, type Haul, NotCuttable, type Obtain } from './obtain.js';
 import { planTrips } from './plan-trips.js';
 import { createSearch, type Search } from './search.js';
+import { settleInTurns } from './settle-in-turns.js';
 
-export interface GatherAsk {
-  readonly report: CanonicalReport;
-  /** Identity of the report without its period. */
-  readonly series: string;
-  /** rows: normalised · bytes: the platform's own. */
-  readonly form: 'rows' | 'bytes';
+export interface GatherAsk extends Asked {
   readonly wish: Wish;
   readonly team: string;
   readonly onTry?: (report: CallReport) => void;
@@ -42,6 +38,8 @@ export interface Gathered {
   readonly degraded: boolean;
   /** Whether it may be kept at all: not what the platform said no-store to. */
   readonly keep: boolean;
+  /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
+  readonly auditFromMs: number | null;
 }
 
 export interface GatherOptions {
@@ -57,8 +55,8 @@ export interface GatherOptions {
   /** Platform calls that this process may make at once, as of now. */
   readonly turns: () => number;
   readonly logger: Logger;
-  /** Told of every answer that was joined from days, for the occasional audit. */
-  readonly onAssembled: (ask: GatherAsk, parts: readonly Part<RowsHeader>[]) => void;
+  /** Told of every answer that was joined from days, and asked whether a call should bring all of them. */
+  readonly auditor: Pick<Auditor, 'isDue' | 'wasCompared' | 'joined'>;
   readonly background: (work: Promise<unknown>) => void;
 }
 
@@ -81,17 +79,7 @@ export function createGather(options: GatherOptions): Gather {
   const { lookUp, obtain, learner, endpoints, rules, now, logger } = options;
 
   return async function gather(ask) {
-    if (modeOf(ask, endpoints, learner).mode === 'whole') return collect(ask, 'whole');
-    try {
-      return await collect(ask, 'days');
-    } catch (error) {
-      if (!(error instanceof NotCuttable)) throw error;
-      logger.warn(
-        { endpoint: ask.report.endpoint, reason: error.message },
-        'an answer could not be cut by day',
-      );
-      return collect(ask, 'whole');
-    }
+    return collect(ask, modeOf(ask, endpoints, learner).mode);
   };
 
   async function collect(ask: GatherAsk, mode: Errand['mode']): Promise<Gathered> {
@@ -103,13 +91,11 @@ export function createGather(options: GatherOptions): Gather {
     const refusalAt = mode === 'whole' ? null : whole;
     const search = createSearch({ report, units, refusalAt, wish, arrivedAt, generation }, lookUp);
     const journey: Journey = {
-      ask,
-      mode,
-      units,
-      search,
+      ...{ ask, mode, units, search, arrivedAt },
       hauls: [],
       doubts: [],
       degraded: await search.look(units),
+      entire: false,
     };
     const missing = search.open();
     if (search.refusal() === null && missing.length > 0) {
@@ -128,10 +114,16 @@ export function createGather(options: GatherOptions): Gather {
     const errand: Errand = { ...ask, mode, signal, known: search.known, satisfies: search.satisfies };
     for (let open = missing; open.length > 0 && search.refusal() === null; open = search.open()) {
       if (signal.aborted) throw new GatewayError('upstream_timeout');
+      journey.entire = isToCompare(journey);
       const failure = await sendOut(journey, errand, [...open, ...search.stale()]);
+      if (failure instanceof NotCuttable && !failure.doubtful) {
+        return takeWhole(journey, failure, errand, outcome);
+      }
       if (failure !== null && search.open().length > 0) {
-        if (!isExcuse(failure) || !search.settleForOld()) throw failure;
-        return arrive(journey, 'stale-if-error', missing.length);
+        if (isExcuse(failure) && search.settleForOld())
+          return arrive(journey, 'stale-if-error', missing.length);
+        if (failure instanceof NotCuttable) return takeWhole(journey, failure, errand, outcome);
+        throw failure;
       }
       if (journey.doubts.length > 0 && search.open().length > 0) {
         if (search.settleForOld()) return arrive(journey, 'stale-if-error', missing.length);
@@ -142,6 +134,39 @@ export function createGather(options: GatherOptions): Gather {
       if (search.open().length > 0) journey.degraded = await search.look(search.open());
     }
     return arrive(journey, hauls.some(({ by }) => by === 'own') ? outcome : 'collapsed', missing.length);
+  }
+
+  /** A check of the series is due and there is something to compare: the call that is made anyway brings all days. */
+  function isToCompare({ ask, mode, units, search }: Journey): boolean {
+    const { maxDaysPerCall } = options.plan;
+    if (mode === 'whole' || search.known.size === 0 || units.length > maxDaysPerCall) return false;
+    return options.auditor.isDue(ask);
+  }
+
+  /** An answer could not be cut: it is the whole, when it was for all of the period; else the whole is asked for. */
+  async function takeWhole(
+    journey: Journey,
+    { by, whole, doubtful }: NotCuttable,
+    errand: Errand,
+    outcome: Outcome,
+  ): Promise<Gathered> {
+    const { ask, arrivedAt } = journey;
+    const { report, wish } = ask;
+    if (whole === null) return collect(ask, 'whole');
+    const units = [wholeUnit(ask)];
+    const search = createSearch(
+      { report, units, refusalAt: null, wish, arrivedAt, generation: null },
+      lookUp,
+    );
+    const isOwn = by === errand;
+    const taken: Journey = { ...journey, mode: 'whole', units, search, hauls: [whole] };
+    // A doubtful answer comes after whatever was kept of the whole.
+    if (doubtful) taken.degraded = await search.look(units);
+    const isAside = search.take(whole.pieces, isOwn ? 'own' : 'other');
+    if (isAside && search.settleForOld()) return arrive({ ...taken, hauls: [] }, 'stale-if-error', 1);
+    if (isAside) search.settleForDoubtful();
+    if (search.open().length > 0) return collect(ask, 'whole');
+    return arrive(taken, isOwn ? outcome : 'collapsed', 1);
   }
 
   /** Whether there was nothing, nothing of use any more, or nothing fresh enough for this caller. */
@@ -162,13 +187,14 @@ export function createGather(options: GatherOptions): Gather {
       nowMs: now(),
       plan: options.plan,
       rules,
+      entire: journey.entire,
     });
     // A long backfill leaves a turn for those who ask for little.
     const atOnce = Math.max(1, options.turns() - 1);
     const results = await settleInTurns(trips, atOnce, ({ units, range }) => obtain(errand, units, range));
     let failure: unknown = null;
     for (const result of results) {
-      if (result.status === 'rejected') failure ??= result.reason;
+      if (result.status === 'rejected') failure = graver(failure, result.reason);
       else {
         const haul = result.value;
         try {
@@ -179,7 +205,6 @@ export function createGather(options: GatherOptions): Gather {
         }
       }
     }
-    if (failure instanceof NotCuttable && !failure.doubtful) throw failure;
     return failure;
   }
 
@@ -193,9 +218,13 @@ export function createGather(options: GatherOptions): Gather {
       known: journey.search.known,
       satisfies: (part) => lookUp.use(part, NO_WISH, now()) === 'fresh',
     };
-    const work = sendOut({ ...journey, hauls: [], doubts: [] }, errand, stale).then((failure) => {
-      if (failure !== null) throw failure;
-    });
+    const work = sendOut({ ...journey, hauls: [], doubts: [], entire: false }, errand, stale).then(
+      (failure) => {
+        // What could not be cut is kept as a whole by now.
+        if (failure instanceof NotCuttable && !failure.doubtful) return;
+        if (failure !== null) throw failure;
+      },
+    );
     options.background(
       work.catch((error: unknown) => {
         logger.warn({ err: error, endpoint: ask.report.endpoint }, 'a refresh behind a stale answer failed');
@@ -204,50 +233,28 @@ export function createGather(options: GatherOptions): Gather {
   }
 
   function arrive(
-    { mode, units, search, hauls, degraded, ask }: Journey,
+    { mode, units, search, hauls, degraded, ask, entire }: Journey,
     outcome: Outcome,
     fetched: number,
   ): Gathered {
     const refusal = search.refusal();
     const parts = refusal === null ? search.parts() : [refusal];
-    if (mode === 'days' && refusal === null) options.onAssembled(ask, parts as Part<RowsHeader>[]);
+    const days = mode === 'days' && refusal === null ? (parts as Part<RowsHeader>[]) : null;
+    const auditFromMs = days === null ? null : auditFrom(days, ask.report);
+    if (days !== null && auditFromMs !== null) {
+      if (now() >= auditFromMs) options.background(options.auditor.joined(ask, days));
+      else if (entire) options.auditor.wasCompared(ask);
+    }
     return {
       parts,
       outcome,
-      days: mode === 'days' && refusal === null ? { fetched, total: units.length } : null,
+      days: days === null ? null : { fetched, total: units.length },
       stored: hauls.some(({ stored }) => stored),
       degraded,
       keep: hauls.every(({ keep }) => keep),
+      auditFromMs,
     };
   }
-}
-
-/** How a report is looked up and fetched, and why so, for people. */
-export interface Mode {
-  readonly mode: Errand['mode'];
-  readonly because: string;
-}
-
-/** Cut by day only where it was proven that this changes nothing. */
-export function modeOf(
-  { report, form }: Pick<GatherAsk, 'report' | 'form'>,
-  endpoints: GatherOptions['endpoints'],
-  learner: Learner,
-): Mode {
-  const { from, to, split, endpoint } = report;
-  // A path of the caller's: `constructor` is not declared.
-  const rule = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
-  const whole = (because: string): Mode => ({ mode: 'whole', because });
-  if (rule === undefined) return whole('the endpoint is not declared');
-  if (rule.freshness === 'origin') return whole("the endpoint's freshness is the platform's to decide");
-  if (!split.includes('date')) return whole('the report is not split by date');
-  if (from.iso === null || to.iso === null) return whole('the period is left to the platform');
-  if (form === 'bytes') return whole("the platform's own bytes are asked for");
-  const { state, pinned } = learner.standing(report);
-  if (state === 'proven')
-    return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven to be divisible' };
-  if (pinned) return whole('pinned by configuration');
-  return whole(state === 'refuted' ? 'refuted to be divisible' : 'not yet proven to be divisible');
 }
 
 /** One request on its way. */
@@ -259,34 +266,15 @@ interface Journey {
   readonly hauls: Haul[];
   /** Those that may be no report, as long as something better may be found. */
   readonly doubts: Haul[];
+  readonly arrivedAt: number;
   degraded: boolean;
+  /** Its calls bring all days, to compare them with those that are known. */
+  entire: boolean;
 }
 
-/** The entry that holds the report as a whole. */
-export function wholeUnit({ report, series, form }: Pick<GatherAsk, 'report' | 'series' | 'form'>): Unit {
-  const [from, to] = [report.from.iso, report.to.iso];
-  const rows = rowsKey(series, from, to);
-  return { key: form === 'bytes' ? bytesKey(series, from, to) : rows, claim: rows, from, to };
-}
-
-/** The entries of its days, for a report with a period. */
-export function dayUnits({ report, series }: Pick<GatherAsk, 'report' | 'series'>): Unit[] {
-  return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayUnit(series, date));
-}
-
-/** As `Promise.allSettled` of `run` for each, in order, with so many under way at once. */
-async function settleInTurns<T, R>(
-  all: readonly T[],
-  atOnce: number,
-  run: (one: T) => Promise<R>,
-): Promise<PromiseSettledResult<R>[]> {
-  const results: PromiseSettledResult<R>[] = [];
-  const waiting = all.entries();
-  async function lane(): Promise<void> {
-    for (const [at, one] of waiting) [results[at]] = await Promise.allSettled([run(one)]);
-  }
-  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
-  return results;
+/** That a report is to be taken as a whole comes before what failed beside it. */
+function graver(one: unknown, other: unknown): unknown {
+  return one === null || (other instanceof NotCuttable && !(one instanceof NotCuttable)) ? other : one;
 }
 
 function isExcuse(error: unknown): boolean {

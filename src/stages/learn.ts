@@ -1,70 +1,71 @@
 /**
- * Stage beside the path: learns whether answers may be cut by day, and goes on checking.
- *
- * The state lives in the registry, so that replicas share it. It changes rarely: a few times while learning, once
- * when proven, once when refuted.
+ * Stage beside the path: learns whether answers may be cut by day, and goes on checking. What it learns of a kind is
+ * shared by replicas, see `kinds.ts`.
  */
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { EndpointRule } from '../config/schema.js';
-import type { Registry } from '../registry/mirror.js';
-import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import { compareDays, type Days, type Dispute } from '../report/compare-days.js';
 import { dayNumber } from '../report/days.js';
 import {
-  type Agreement,
   agree,
+  askAsWhole,
   currentState,
   type Divisibility,
+  type DivisibilityState,
   divisibilityId,
   noteRestatement,
-  pairId,
+  passTrial,
   refute,
-  startLearning,
+  wholeUntil,
 } from '../report/divisibility.js';
-import { type FreshnessRules, isFinal } from '../report/freshness.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import type { Part, RowsHeader } from '../report/part.js';
+import type { Trial } from '../report/probation.js';
+import { type Kinds, newGeneration } from './kinds.js';
+import { type FetchRange, settleDisputes } from './settle-disputes.js';
 
-const PREFIX = 'divisible/';
-/** Kinds that are remembered; an application that sends a new unknown parameter each time must not fill the registry. */
-const MAX_KINDS = 500;
-/** Before anything was learned all replicas must cut under one name. */
-const FIRST_GENERATION = 'first';
-
-export type DivisibilityEvent = 'proven' | 'refuted' | 'restated' | 'agreed';
+export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
 
 /** How reports of one kind are answered now. */
 export interface Standing {
   readonly id: string;
-  readonly state: Divisibility['state'];
+  readonly state: DivisibilityState;
   readonly pinned: boolean;
   readonly generation: string;
+  /** An answer could not be cut: until then the kind is asked for as a whole, whatever its state. */
+  readonly wholeUntil: number | null;
 }
 
 export interface Learner {
   standing(report: CanonicalReport): Standing;
   /** For people: what is known of a kind. */
   show(report: CanonicalReport): Divisibility | null;
-  /**
-   * Compares freshly cut days with what was known of them before.
-   * @param alone fetches one day by itself, to tell a restatement from an answer that may not be cut
-   */
-  compare(news: Comparison, alone: FetchAlone): Promise<void>;
+  /** Compares freshly cut days with what was known of them before. */
+  compare(news: Comparison, fetch: FetchRange): Promise<Comparing>;
+  /** On probation: a whole answer was found to be the join of its days. */
+  passed(report: CanonicalReport, trial: Trial): Promise<void>;
+  /** An answer could not be cut: for a day the kind is asked for as a whole. */
+  couldNotCut(report: CanonicalReport, reason: string): Promise<void>;
 }
 
 export interface Comparison {
   readonly report: CanonicalReport;
   readonly series: string;
   readonly fresh: readonly Part<RowsHeader>[];
-  /** By date. */
-  readonly known: ReadonlyMap<string, Part<RowsHeader>>;
+  readonly known: Days;
 }
 
-/** @returns the day as the platform gives it when asked for nothing else; null when that cannot be told now */
-export type FetchAlone = (date: string) => Promise<Part<RowsHeader> | null>;
+/** What came of a comparison. */
+export interface Comparing {
+  /** same: nothing speaks against cutting · refuted: cutting lies · changed: days were restated, or that is open */
+  readonly verdict: 'same' | 'refuted' | 'changed';
+  /** Dates on which answers for different periods say the same. */
+  readonly same: ReadonlySet<string>;
+}
 
 export interface LearnerOptions {
-  readonly registry: Registry;
+  readonly kinds: Kinds;
   readonly rules: FreshnessRules;
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly accountFields: readonly string[];
@@ -73,133 +74,106 @@ export interface LearnerOptions {
   readonly onEvent: (event: DivisibilityEvent) => void;
 }
 
-export function createLearner(options: LearnerOptions): Learner {
-  const { registry, rules, endpoints, accountFields, now, logger, onEvent } = options;
-  /** Parsed records by their text. */
-  let parsed = new Map<string, { readonly text: string; readonly value: Divisibility }>();
+const NOTHING: Comparing = { verdict: 'same', same: new Set() };
 
-  function known(id: string): Divisibility | null {
-    const text = registry.get(PREFIX + id)?.value;
-    if (text === undefined) return null;
-    const before = parsed.get(id);
-    if (before?.text === text) return before.value;
-    const value = JSON.parse(text) as Divisibility;
-    if (parsed.size > MAX_KINDS) parsed = new Map();
-    parsed.set(id, { text, value });
-    return value;
-  }
+export function createLearner(options: LearnerOptions): Learner {
+  const { kinds, rules, endpoints, accountFields, now, logger, onEvent } = options;
+  const idOf = (report: CanonicalReport) => divisibilityId(report, accountFields);
 
   function standing(report: CanonicalReport): Standing {
-    const id = divisibilityId(report, accountFields);
-    const { divisible = 'never' } = endpoints[report.endpoint] ?? {};
-    const record = known(id);
-    const generation = record?.generation ?? FIRST_GENERATION;
+    const id = idOf(report);
+    const { endpoint } = report;
+    // A path of the caller's: `constructor` is not declared.
+    const divisible = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint]?.divisible : undefined;
+    const record = kinds.get(id);
+    const common = { id, wholeUntil: wholeUntil(record, now()) };
     if (divisible === 'auto') {
-      return {
-        id,
-        pinned: false,
-        generation,
-        state: record === null ? 'learning' : currentState(record, now()),
-      };
+      const state = record === null ? 'learning' : currentState(record, now());
+      return { ...common, pinned: false, generation: kinds.generationOf(id), state };
     }
-    return { id, pinned: true, generation: 'pinned', state: divisible === 'always' ? 'proven' : 'refuted' };
+    const state = divisible === 'always' ? 'proven' : 'refuted';
+    return { ...common, pinned: true, generation: 'pinned', state };
   }
 
   async function compare(
-    { report, series, fresh, known: before }: Comparison,
-    alone: FetchAlone,
-  ): Promise<void> {
+    { report, series, fresh, known }: Comparison,
+    fetch: FetchRange,
+  ): Promise<Comparing> {
     const { id, pinned, generation } = standing(report);
-    if (pinned) return;
-    const agreements: Agreement[] = [];
-    const disputed: { date: string; newer: Part<RowsHeader>; samePeriod: boolean }[] = [];
-    for (const newer of fresh) {
-      const date = newer.header.lastDay as string;
-      const older = before.get(date);
-      if (older === undefined || !isComparable(older, newer, generation)) continue;
-      const [a, b] = [older.header.cut, newer.header.cut] as [
-        NonNullable<RowsHeader['cut']>,
-        NonNullable<RowsHeader['cut']>,
-      ];
-      if (a.sortedHash !== b.sortedHash) {
-        disputed.push({ date, newer, samePeriod: a.from === b.from && a.to === b.to });
-      } else if (newer.header.rowCount > 0 && a.from !== b.from && a.to !== b.to) {
-        agreements.push({ date, pair: pairId(series, `${a.from}/${a.to}`, `${b.from}/${b.to}`) });
-      }
-    }
-    for (const { date, newer, samePeriod } of disputed) {
-      if (!(await settle(id, date, newer, samePeriod, alone))) return;
+    if (pinned) return NOTHING;
+    const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
+    if (disputes.length > 0) {
+      const verdict = await settle(id, disputes, fetch);
+      if (verdict === 'refuted') return { verdict, same };
     }
     if (agreements.length > 0) await change(id, (value) => agree(value, agreements, now()));
+    return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
   }
 
-  /** Only days past restatement in both answers say anything: the others may differ for good reasons. */
-  function isComparable(older: Part<RowsHeader>, newer: Part<RowsHeader>, generation: string): boolean {
-    const both = [older.header, newer.header];
-    return both.every((header) => header.cut?.generation === generation && isFinal(header, rules));
-  }
-
-  /** @returns false when the day showed that answers may not be cut */
   async function settle(
     id: string,
-    date: string,
-    newer: Part<RowsHeader>,
-    samePeriod: boolean,
-    alone: FetchAlone,
-  ): Promise<boolean> {
-    const witness = samePeriod ? newer : await alone(date);
-    if (witness === null) return true;
-    if (witness.header.cut?.sortedHash === newer.header.cut?.sortedHash) {
-      const ageDays = newer.header.fetchedOn - (dayNumber(date) as number);
-      await change(id, (value) => noteRestatement(value, ageDays));
-      onEvent('restated');
-      logger.warn(
-        { date, ageDays, restatementDays: rules.restatementDays },
-        'the platform restated a final day; consider a longer report.restatementDays',
-      );
-      return true;
+    disputes: readonly Dispute[],
+    fetch: FetchRange,
+  ): Promise<Comparing['verdict']> {
+    const verdict = await settleDisputes(disputes, fetch);
+    const [{ date }] = disputes as [Dispute];
+    if (verdict === 'open') return 'changed';
+    if (verdict === 'restated') {
+      await noteRestated(id, disputes);
+      return 'changed';
     }
     await change(id, (value) => refute(value, newGeneration(), now()));
     logger.error(
-      { kind: id, date },
-      'answers of this kind may not be cut by day; whole entries only, for a day',
+      { kind: id, date, days: disputes.length },
+      'the numbers of a day depend on the period asked for: reports of this kind may not be cut by day; what was cut or joined is void, and for a day whole reports are asked for',
     );
-    return false;
+    return 'refuted';
+  }
+
+  async function noteRestated(id: string, disputes: readonly Dispute[]): Promise<void> {
+    const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
+    await change(id, (value) => ages.reduce(noteRestatement, value));
+    for (const _ of ages) onEvent('restated');
+    logger.warn(
+      {
+        dates: disputes.slice(0, SHOWN_DATES).map(({ date }) => date),
+        days: ages.length,
+        ageDays: Math.max(...ages),
+        restatementDays: rules.restatementDays,
+      },
+      'the platform restated final days; consider a longer report.restatementDays',
+    );
   }
 
   async function change(id: string, step: (value: Divisibility) => Divisibility): Promise<void> {
-    let reached: Divisibility['state'] | null = null;
-    await updateRecord(registry, PREFIX + id, () => {
-      const before = known(id) ?? startLearning(FIRST_GENERATION);
-      const after = step(before);
-      reached = after.state === before.state ? null : after.state;
-      return after === before ? null : { text: JSON.stringify(after), also: surplus(PREFIX + id) };
-    });
-    if (reached !== null) announce(id, reached);
+    const { before, after } = await kinds.change(id, step);
+    if (after.state === before.state || after.state === 'learning') return;
+    onEvent(after.state);
+    logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
   }
 
-  function announce(id: string, state: Divisibility['state']): void {
-    if (state === 'learning') return;
-    onEvent(state);
-    logger.info({ kind: id, state }, 'whether answers may be cut by day');
+  async function couldNotCut(report: CanonicalReport, reason: string): Promise<void> {
+    const { id, wholeUntil: known } = standing(report);
+    if (known !== null) return;
+    await change(id, (value) => (wholeUntil(value, now()) === null ? askAsWhole(value, now()) : value));
+    onEvent('whole');
+    logger.warn(
+      { kind: id, endpoint: report.endpoint, reason },
+      'an answer could not be cut by day: for a day reports of this kind are asked for as a whole',
+    );
   }
 
-  /** The oldest kinds beyond the bound, to be forgotten; not those ever refuted, whose old segments must stay void. */
-  function surplus(record: string): [string, null][] {
-    const all = registry
-      .list(PREFIX)
-      .filter(([id, { value }]) => id !== record && value.includes(`"generation":"${FIRST_GENERATION}"`));
-    const over = all.length + 1 - MAX_KINDS;
-    if (over <= 0) return [];
-    return all
-      .sort(([, a], [, b]) => a.revision - b.revision)
-      .slice(0, over)
-      .map(([id]) => [id, null]);
-  }
-
-  return { standing, compare, show: (report) => known(divisibilityId(report, accountFields)) };
+  return {
+    standing,
+    compare,
+    couldNotCut,
+    show: (report) => kinds.get(idOf(report)),
+    async passed(report, trial) {
+      if (standing(report).pinned) return;
+      onEvent('tried');
+      await change(idOf(report), (value) => passTrial(value, trial, now()));
+    },
+  };
 }
 
-function newGeneration(): string {
-  return randomBytes(6).toString('hex');
-}
+const SHOWN_DATES = 10;

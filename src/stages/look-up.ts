@@ -5,7 +5,7 @@ import type { Wish } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { ageMs, type FreshnessRules, freshForMs, type State, stateAt } from '../report/freshness.js';
 import { dayKey } from '../report/keys.js';
-import { isPartHeader, type Part } from '../report/part.js';
+import { isPartHeader, type Part, type RowsHeader } from '../report/part.js';
 
 /** One entry that is looked for: a whole period, or a day of it. */
 export interface Unit {
@@ -19,6 +19,19 @@ export interface Unit {
 export function dayUnit(series: string, date: string): Unit {
   const key = dayKey(series, date);
   return { key, claim: key, from: date, to: date };
+}
+
+/** Days by their date, of what was found of these units. */
+export function daysFound(
+  units: readonly Unit[],
+  found: ReadonlyMap<string, Part>,
+): Map<string, Part<RowsHeader>> {
+  return new Map(
+    units.flatMap(({ key, from }): [string, Part<RowsHeader>][] => {
+      const part = found.get(key);
+      return part?.header.form === 'rows' ? [[from as string, part as Part<RowsHeader>]] : [];
+    }),
+  );
 }
 
 /** What a piece may be used for. stale: at once, with a refresh behind · error-only: when the platform fails */
@@ -47,8 +60,10 @@ export interface LookUp {
 const KEYS_PER_READ = 400;
 
 export function createLookUp({ tier, purges, rules, negativeMs, now }: LookUpOptions): LookUp {
-  function isPurged({ header }: Part, { account, endpoint }: CanonicalReport, { from, to }: Unit): boolean {
-    return purges.isPurged({ seq: header.seq, advertiserId: account, endpoint, from, to });
+  function isPurged({ header }: Part, report: CanonicalReport, { from, to }: Unit): boolean {
+    const { account, accounts, endpoint } = report;
+    const { seq, accounts: held } = header;
+    return purges.isPurged({ seq, advertiserId: account, named: accounts, held, endpoint, from, to });
   }
 
   function stateOf({ header }: Part): State {

@@ -9,15 +9,17 @@ import { GatewayError } from '../errors.js';
 import type { CallDeadline, CallReport } from '../platform/client.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, isoDay } from '../report/days.js';
-import { type FreshnessRules, freshForMs } from '../report/freshness.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import { bytesKey, dayKey, rowsKey } from '../report/keys.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import { type DayRange, type PlanRules, planCalls } from '../report/plan.js';
+import { entryOf } from './entry-of.js';
 import type { FetchReport } from './fetch-report.js';
 import { CAPPED, type FetchUncapped } from './fetch-uncapped.js';
 import type { Learner } from './learn.js';
-import { dayUnit, type LookUp, type Unit } from './look-up.js';
-import type { Fetched, Range } from './read-answer.js';
+import { daysFound, dayUnit, type LookUp, type Unit } from './look-up.js';
+import type { Fetched, FetchedAnswer, Range } from './read-answer.js';
+import type { LearnFrom } from './try-kind.js';
 
 /** What one request is after, as far as fetching is concerned. */
 export interface Errand {
@@ -54,6 +56,7 @@ export interface ObtainOptions {
   readonly purges: Purges;
   readonly fetchReport: FetchReport;
   readonly learner: Learner;
+  readonly learnFrom: LearnFrom;
   readonly fetchUncapped: FetchUncapped;
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
@@ -64,15 +67,22 @@ export interface ObtainOptions {
   readonly background: (work: Promise<unknown>) => void;
 }
 
-/** An answer may not be cut although its kind was thought to allow it: the report has to be asked for as a whole. */
+/** An answer may not be cut although its kind was thought to allow it: the report has to be taken as a whole. */
 export class NotCuttable extends Error {
   override readonly name = 'NotCuttable';
-  /** It may be no report at all: what is known already is better. */
-  readonly doubtful: boolean;
 
-  constructor(reason: string, doubtful = false) {
+  /**
+   * @param by whose call it was
+   * @param whole what the answer is good for as a whole, when it was for the whole period asked for
+   * @param doubtful it may be no report at all: what is known already is better
+   */
+  constructor(
+    reason: string,
+    readonly by: Errand,
+    readonly whole: Haul | null,
+    readonly doubtful: boolean,
+  ) {
     super(reason);
-    this.doubtful = doubtful;
   }
 }
 
@@ -179,13 +189,29 @@ export function createObtain(options: ObtainOptions): Obtain {
 
   async function keep(turn: Turn, errand: Errand, fetched: Fetched): Promise<Haul> {
     if (errand.mode === 'days' && fetched.kind === 'answer' && fetched.days === null) {
-      throw new NotCuttable(fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason, fetched.doubt !== null);
+      throw await keepAsWhole(errand, fetched);
     }
     const pieces = new Map<string, Piece>([...turn.brought, ...piecesOf(errand, fetched)]);
     const stored = fetched.storable && (await store(errand, fetched));
     const haul: Haul = { pieces, by: 'own', stored, keep: fetched.storable };
     await turn.claim?.succeed(haul);
     return haul;
+  }
+
+  /** The answer in hand is the whole, when it was for all of the period; the kind is not asked for days again for a day. */
+  async function keepAsWhole(errand: Errand, fetched: FetchedAnswer): Promise<NotCuttable> {
+    const reason = fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason;
+    // That a single day is capped says nothing of other series.
+    const doubtful = fetched.doubt !== null;
+    if (reason !== CAPPED && !doubtful) options.background(learner.couldNotCut(errand.report, reason));
+    const { from, to } = errand.report;
+    if (fetched.range.from !== from.iso || fetched.range.to !== to.iso) {
+      return new NotCuttable(reason, errand, null, doubtful);
+    }
+    const asWhole: Errand = { ...errand, mode: 'whole' };
+    const stored = fetched.storable && (await store(asWhole, fetched));
+    const pieces = new Map(piecesOf(asWhole, fetched));
+    return new NotCuttable(reason, errand, { pieces, by: 'own', stored, keep: fetched.storable }, doubtful);
   }
 
   async function store(errand: Errand, fetched: Fetched): Promise<boolean> {
@@ -199,9 +225,7 @@ export function createObtain(options: ObtainOptions): Obtain {
       ...entries,
       ...cut.map((part) => entryOf(dayKeyOf(series, part), part, rules)),
     ]);
-    options.background(
-      learner.compare({ report, series, fresh: cut, known }, (date) => fetchAlone(errand, date)),
-    );
+    options.background(options.learnFrom({ report, series, fresh: cut, known }));
     return written;
   }
 
@@ -212,26 +236,7 @@ export function createObtain(options: ObtainOptions): Obtain {
   ): Promise<Map<string, Part<RowsHeader>>> {
     const { report, series, mode } = errand;
     const units = days.map((part) => dayUnit(series, part.header.lastDay as string));
-    const found = mode === 'days' ? errand.known : (await lookUp.read(report, units)).found;
-    return new Map(
-      units.flatMap(({ key, from }): [string, Part<RowsHeader>][] => {
-        const part = found.get(key);
-        return part?.header.form === 'rows' ? [[from as string, part as Part<RowsHeader>]] : [];
-      }),
-    );
-  }
-
-  /** One day asked for by itself: the witness when two answers disagree on it. */
-  async function fetchAlone(errand: Errand, date: string): Promise<Part<RowsHeader> | null> {
-    const { onTry: _, ...rest } = errand;
-    const alone: Errand = { ...rest, mode: 'days', team: BACKGROUND_TEAM };
-    const answer = await fetchOnce(alone, async () => ({ from: date, to: date }));
-    // A day that is capped by itself is no witness.
-    const fetched = answer === null ? null : await fetchUncapped(alone, answer, async () => null);
-    const part = fetched?.kind === 'answer' ? fetched.days?.[0] : undefined;
-    if (part === undefined) return null;
-    if (fetched?.storable) await tier.write([entryOf(dayKeyOf(errand.series, part), part, rules)]);
-    return part;
+    return daysFound(units, mode === 'days' ? errand.known : (await lookUp.read(report, units)).found);
   }
 
   function entriesOf(errand: Errand, fetched: Fetched): TierWrite[] {
@@ -246,15 +251,6 @@ export function createObtain(options: ObtainOptions): Obtain {
     );
   }
 }
-
-/** A piece as the store keeps it: for as long as it may be of any use. */
-export function entryOf(key: string, part: Part, rules: FreshnessRules): TierWrite {
-  const version = part.header.fetchStartedAt;
-  return { key, ...part, version, ttlMs: freshForMs(part.header, rules) + rules.staleIfErrorMs };
-}
-
-/** Calls nobody asked for are charged to this name. */
-export const BACKGROUND_TEAM = 'gateway';
 
 interface Turn {
   claim: Claim<Haul> | null;
@@ -277,11 +273,12 @@ function piecesOf(errand: Errand, fetched: Fetched): [string, Piece][] {
   if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
   if (errand.mode === 'days')
     return (fetched.days ?? []).map((part) => [dayKeyOf(errand.series, part), part]);
-  const body = fetched.bytes as Part;
+  const body = fetched.bytes;
   // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.
+  const table = fetched.rows ?? fetched.rowsFault ?? body;
   return [
-    [bytes, body],
-    [rows, fetched.rows ?? fetched.rowsFault ?? body],
+    ...(body === null ? [] : [[bytes, body] as [string, Piece]]),
+    ...(table === null ? [] : [[rows, table] as [string, Piece]]),
   ];
 }
 

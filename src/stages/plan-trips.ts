@@ -23,6 +23,8 @@ export interface TripsAsk {
   readonly nowMs: number;
   readonly plan: PlanRules;
   readonly rules: FreshnessRules;
+  /** One call for all pieces, however few are wanted: it is held against what is known. */
+  readonly entire?: boolean;
 }
 
 /**
@@ -31,8 +33,11 @@ export interface TripsAsk {
  */
 const RIDES_FROM = 0.5;
 
-export function planTrips({ mode, units, wanted, known, nowMs, plan, rules }: TripsAsk): Trip[] {
+export function planTrips({ mode, units, wanted, known, nowMs, plan, rules, entire }: TripsAsk): Trip[] {
   if (mode === 'whole') return wanted.map((unit) => ({ units: [unit], range: unit }));
+  const [first, last] = [units[0], units.at(-1)];
+  if (entire && wanted.length > 0 && first && last)
+    return [{ units: wanted, range: { from: first.from, to: last.to } }];
   const days = wanted.map(numberOf).sort((a, b) => a - b);
   const riders = units.filter(({ key }) => {
     const header = known.get(key)?.header;

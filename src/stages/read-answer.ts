@@ -30,7 +30,7 @@ export interface Range {
 export interface FetchedAnswer {
   readonly kind: 'answer';
   readonly range: Range;
-  /** Null when only days were wanted, when the answer is not JSON, or when it is no report (`rowsFault`). */
+  /** Null when only days were wanted and there are some, when it is not JSON, or when it is no report (`rowsFault`). */
   readonly rows: Part<RowsHeader> | null;
   readonly rowsFault: GatewayError | null;
   /** Null when only days were wanted. */

@@ -1,5 +1,6 @@
 /** The log: JSON lines by pino, written without blocking, and never with a secret in them. */
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { createLogSink, type LogHealth, type LogSink } from './log-sink.js';
 
 const REDACTED = '[redacted]';
 /** A team key, whatever message it was pasted into. */
@@ -13,21 +14,30 @@ export interface LoggerOptions {
   readonly level: string;
   /** Where lines go; standard output when absent. */
   readonly stream?: DestinationStream;
-  /** Secrets known now, replaced wherever they turn up. Read for every line, so they may change. */
-  readonly secrets: () => readonly string[];
+  /** Secrets known now, replaced wherever they turn up. Read for every line, so they may change; see {@link Log.hide}. */
+  readonly secrets?: () => readonly string[];
 }
 
 export interface Log {
   readonly logger: Logger;
-  /** Writes out what is still held back. */
-  flush(): void;
+  /** From now on these secrets are hidden, in place of those before. */
+  hide(secrets: readonly string[]): void;
+  /** Whether lines arrive, and how many were lost. */
+  health(): LogHealth;
+  /** Writes out what is still held back, as long as that takes a moment only. To be awaited before the process ends. */
+  close(): Promise<void>;
 }
 
+/** How long the end of a process may wait for the reader of its log. */
+const CLOSE_MS = 2000;
+
 export function createLog({ level, stream, secrets }: LoggerOptions): Log {
-  const sink = stream ?? destination({ fd: 1, sync: false, minLength: 4096 });
-  const timer = 'flush' in sink ? setInterval(() => flush(sink), 250) : null;
-  timer?.unref();
-  const logger = pino(
+  let hidden: readonly string[] = [];
+  const known = secrets ?? (() => hidden);
+  const output: LogSink | null =
+    stream === undefined ? createLogSink({ onRecovered: (lines) => tellLost(logger, lines) }) : null;
+  const sink: DestinationStream = stream ?? (output as LogSink);
+  const logger: Logger = pino(
     {
       level,
       base: { pid: process.pid },
@@ -48,7 +58,7 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
       },
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
-        streamWrite: (line) => scrub(line, secrets()),
+        streamWrite: (line) => scrub(line, known()),
         logMethod(args, log) {
           // reply-from's own line about a failed call; the line of the request has its cause.
           if (args[1] !== 'response errored') log.apply(this, args);
@@ -59,21 +69,16 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
   );
   return {
     logger,
-    flush: () => {
-      if (timer !== null) clearInterval(timer);
-      flush(sink);
+    hide: (now) => {
+      hidden = now;
     },
+    health: () => output?.health() ?? { ok: true, droppedLines: 0 },
+    close: async () => output?.close(CLOSE_MS),
   };
 }
 
-function flush(sink: DestinationStream): void {
-  if (!('flushSync' in sink)) return;
-  try {
-    (sink as { flushSync(): void }).flushSync();
-  } catch (error) {
-    // Standard output was not opened yet, or is gone: there is nowhere left to report to.
-    if (!(error instanceof Error)) throw error;
-  }
+function tellLost(logger: Logger, lines: number): void {
+  logger.warn({ lines }, 'lines of this log could not be written and are lost');
 }
 
 function scrub(line: string, secrets: readonly string[]): string {

@@ -29,6 +29,7 @@ export interface Gauges {
   readonly replicas: () => number;
   readonly registryLost: () => boolean;
   readonly secretFaults: () => number;
+  readonly log: () => { readonly ok: boolean; readonly droppedLines: number };
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -72,7 +73,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   });
   const divisibility = new Counter({
     name: 'dsp_gateway_divisibility_events_total',
-    help: 'Kinds of reports proven or refuted to be divisible by day, and final days the platform restated.',
+    help: 'Kinds of reports on probation, proven or refuted to be divisible by day, and final days the platform restated.',
     labelNames: ['event'],
     registers,
   });
@@ -168,6 +169,18 @@ export function createMetrics(gauges: Gauges): Metrics {
     'max',
     () => gauges.secretFaults(),
   );
+  gauge('dsp_gateway_log_up', 'Whether lines of the log can be written.', 'min', () =>
+    Number(gauges.log().ok),
+  );
+  new Counter({
+    name: 'dsp_gateway_log_dropped_lines_total',
+    help: 'Lines of the log that could not be written and are lost.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(gauges.log().droppedLines);
+    },
+  });
 
   return {
     registry,

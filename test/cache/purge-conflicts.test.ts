@@ -9,6 +9,8 @@ const advertiser = (at: number) => String(1000 + at);
 const subject = (advertiserId: string, seq: number) => ({
   seq,
   advertiserId,
+  named: [],
+  held: [],
   endpoint: 'campaigns/get',
   from: '2026-11-10',
   to: '2026-11-12',

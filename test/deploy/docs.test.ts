@@ -166,6 +166,7 @@ describe('tables', () => {
       registryLost: () => false,
       replicas: () => 1,
       secretFaults: () => 0,
+      log: () => ({ ok: true, droppedLines: 0 }),
     });
     const metrics = registry
       .getMetricsAsArray()

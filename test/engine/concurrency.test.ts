@@ -273,8 +273,9 @@ describe('a purge while the platform is being asked', () => {
     const before = gateways[0].report(key, query(day(9), day(6)));
     await platform.arrived(1);
     platform.revision = 2;
+    const first = gateways[0].services.purges.seq;
     await gateways[1].manage('POST', '/cache/purge', { advertiserId: 1 });
-    await eventually(() => gateways.every(({ services }) => services.purges.seq === 1));
+    await eventually(() => gateways.every(({ services }) => services.purges.seq === first + 1));
     platform.release();
     expect(revisionsIn(await before)).toEqual([2]);
     for (const gateway of gateways) {
@@ -290,12 +291,13 @@ describe('a purge while the platform is being asked', () => {
     await platform.arrived(1);
     platform.revision = 2;
     replicas.outage.deaf = true;
+    const first = gateways[0].services.purges.seq;
     await gateways[1].manage('POST', '/cache/purge', { from: day(8), to: day(8) });
     platform.release();
     // Whether it knew of the purge by then or not.
     expect((await before).status).toBe(200);
     // Found by polling.
-    await eventually(() => gateways.every(({ services }) => services.purges.seq === 1));
+    await eventually(() => gateways.every(({ services }) => services.purges.seq === first + 1));
     for (const gateway of gateways) {
       const rows = reportIn(await gateway.report(key, query(day(9), day(6)))).data;
       expect(rows.find(({ date }) => date === day(8))?.impressions).toBe(2);
@@ -332,8 +334,9 @@ describe('a purge', () => {
     for (const gateway of gateways) await gateway.report(key, query(day(9), day(6)));
     expect(platform.calls).toHaveLength(1);
     platform.revision = 2;
+    const first = gateways[0].services.purges.seq;
     await gateways[2].manage('POST', '/cache/purge', scope);
-    await eventually(() => gateways.every(({ services }) => services.purges.seq === 1));
+    await eventually(() => gateways.every(({ services }) => services.purges.seq === first + 1));
     for (const gateway of gateways) {
       const rows = reportIn(await gateway.report(key, query(day(9), day(6)))).data;
       expect(rows.filter(({ impressions }) => impressions === 2).map(({ date }) => date)).toEqual(

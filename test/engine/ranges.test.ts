@@ -1,5 +1,6 @@
 /** What a range costs, and what it is answered with, when some of its days are known. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { prove } from '../support/prove.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import {
@@ -46,12 +47,18 @@ const cacheOf = (reply: { readonly headers: Readonly<Record<string, string | und
   reply.headers['cache-status']?.replace('dsp-gateway; ', '') ?? '';
 
 /** Three answers whose days overlap, of which both ends differ. */
-async function teach(gateway: TestGateway, key: string, first = 38): Promise<void> {
+async function overlap(gateway: TestGateway, key: string, first = 38): Promise<void> {
   for (const ago of [first, first - 1, first - 2]) {
     const reply = await gateway.report(key, query(day(ago), shiftDay(day(ago), 29)));
     expect(cacheOf(reply)).toBe('fwd=miss; stored');
     await gateway.services.settled();
   }
+}
+
+/** Thirty days, shifted, and then others, until the kind is proven to be divisible. */
+async function teach(gateway: TestGateway, key: string, first = 38): Promise<void> {
+  await overlap(gateway, key, first);
+  await prove(gateway, key, { last: day(first - 20) });
 }
 
 const truth = (gateway: SimulatedGateway, from: string, to: string, at?: number) =>
@@ -153,7 +160,7 @@ describe('pinned in the configuration', () => {
   it('never: not cut, whatever was seen', async () => {
     const gateway = await withGateway(reportRules({}, 'never'));
     const key = await gateway.addTeam();
-    await teach(gateway, key);
+    await overlap(gateway, key);
     callsOf(gateway);
     await gateway.report(key, query(day(35), day(6)));
     expect(callsOf(gateway)).toEqual([`${day(35)}/${day(6)}`]);
@@ -245,7 +252,8 @@ describe('a platform that comes to disagree with itself', () => {
     const cut = await gateway.report(key, query(day(45), day(16)));
     expect([cacheOf(cut), callsOf(gateway)]).toEqual([
       'fwd=miss; stored; detail="days=1/30"',
-      [`${day(16)}/${day(16)}`],
+      // Its first join is checked: the whole range instead of the missing day.
+      [`${day(45)}/${day(16)}`],
     ]);
     expect(reportIn(cut).data).toEqual(truth(gateway, day(45), day(16)));
   });

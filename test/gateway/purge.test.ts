@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sends, startHeldPlatform } from '../support/raw-platform.js';
+import { sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn, withGateway } from '../support/start-gateway.js';
 import { HOUR } from '../support/test-clock.js';
 import { cacheOf, FINAL, RESTATING } from './reports.js';
@@ -54,6 +54,45 @@ describe('a purge', () => {
     await expect.poll(() => replica.services.purges.seq).toBe(gateway.services.purges.seq);
     expect(cacheOf(await replica.report(key, FINAL))).toMatch(/^fwd=/);
     expect(cacheOf(await gateway.report(key, FINAL))).toBe('hit; ttl=2592000; detail=store');
+  });
+
+  it.each([
+    ['names it in its second account field', 'advertiserId=1&userId=2', []],
+    ['names it in a list', 'advertiserId=1&accountIds[]=3&accountIds[]=2', []],
+    ['names it in a list of one text', 'advertiserId=1&accountIds=3,2', []],
+    ['holds it in a row', 'advertiserId=1', [{ campaignId: 5, advertiserId: 2, cost: 1 }]],
+    ['holds it inside of a row', 'advertiserId=1', [{ campaignId: 5, owner: { userId: 2 }, cost: 1 }]],
+  ])('of an advertiser reaches a report of another that %s', async (_what, query, rows) => {
+    const platform = await startRawPlatform(sends(JSON.stringify(rows)));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    const asked = `${query}&dateFrom=2026-11-01&dateTo=2026-11-02`;
+    const cache = async (more = '') => cacheOf(await gateway.report(key, asked + more));
+    // In memory, and in the store alone.
+    expect([await cache(), await cache(), await cache('&_format=csv')]).toEqual([
+      'fwd=miss; stored',
+      expect.stringMatching(/detail=l1$/),
+      expect.stringMatching(/detail=store$/),
+    ]);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 9 });
+    expect(await cache()).toMatch(/detail=l1$/);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 2 });
+    expect(await cache('&_format=ndjson')).toMatch(/^fwd=/);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 2 });
+    expect(await cache()).toMatch(/^fwd=/);
+  });
+
+  it('of an advertiser reaches a remembered refusal that names it in another field', async () => {
+    const platform = await startRawPlatform(sends('{"message":"no"}', {}, 404));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam();
+    const ask = () => gateway.report(key, 'advertiserId=1&userId=2&dateFrom=2026-11-01&dateTo=2026-11-02');
+    await ask();
+    await ask();
+    expect(platform.requests).toHaveLength(1);
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 2 });
+    await ask();
+    expect(platform.requests).toHaveLength(2);
   });
 
   it('leaves nothing to be given while it is refreshed', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { reportIn, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
-import { MINUTE } from '../support/test-clock.js';
+import { prove } from '../support/prove.js';
+import { gatewayAt, reportIn, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
+import { DAY, MINUTE } from '../support/test-clock.js';
 import { ALWAYS, byDay } from './by-day.js';
 
 const QUERY = byDay('2026-11-03', '2026-11-05');
@@ -9,16 +10,7 @@ const QUERY = byDay('2026-11-03', '2026-11-05');
 async function proven(auditEvery: number): Promise<SimulatedGateway & { readonly key: string }> {
   const gateway = await withGateway({ config: { report: { auditEvery } } });
   const key = await gateway.addTeam();
-  for (const [from, to] of [
-    ['2026-11-01', '2026-11-05'],
-    ['2026-11-02', '2026-11-06'],
-    ['2026-11-03', '2026-11-07'],
-  ] as const) {
-    await gateway.report(key, byDay(from, to));
-    await gateway.services.settled();
-  }
-  const { policy } = await gateway.services.engine.explain('campaigns/get', QUERY);
-  expect(policy.because).toBe('proven to be divisible');
+  await prove(gateway, key);
   gateway.simulator.clearCalls();
   return Object.assign(gateway, { key });
 }
@@ -35,26 +27,99 @@ const stateOf = async (gateway: SimulatedGateway) =>
 const clicksOn = ({ data }: ReturnType<typeof reportIn>, date: string) =>
   data.find((row) => row.date === date)?.clicks;
 
+const byDateCalls = ({ simulator }: SimulatedGateway) =>
+  simulator.calls
+    .filter(({ url }) => url.includes('byDate=1'))
+    .map(({ query }) => [query.dateFrom, query.dateTo]);
+
 describe('the audit', () => {
-  it('looks into one in so many answers that were joined from days', async () => {
+  it('checks the first two joins of a series behind their answers, and then none on that day', async () => {
+    const gateway = await proven(1_000_000);
+    const counts: number[] = [];
+    for (const [from, to] of [
+      ['2026-11-03', '2026-11-05'],
+      ['2026-11-02', '2026-11-06'],
+      ['2026-11-01', '2026-11-05'],
+      ['2026-11-02', '2026-11-04'],
+    ] as const) {
+      const reply = await gateway.report(gateway.key, byDay(from, to));
+      expect(reply.headers['cache-status']).toMatch(/; hit; /);
+      await gateway.services.settled();
+      counts.push(byDateCalls(gateway).length);
+    }
+    expect(counts).toEqual([1, 2, 2, 2]);
+    expect(byDateCalls(gateway)[0]).toEqual(['2026-11-03', '2026-11-05']);
+    expect(await stateOf(gateway)).toMatchObject({ state: 'proven', restatements: 0 });
+  });
+
+  it('checks every series that is in use once a day, also when it is answered from memory', async () => {
+    const gateway = await proven(1_000_000);
+    await assemble(gateway);
+    await assemble(gateway);
+    gateway.simulator.clearCalls();
+    const checks: number[] = [];
+    for (let day = 0; day < 3; day++) {
+      gateway.clock.advance(DAY);
+      for (let times = 0; times < 4; times++) {
+        const reply = await gateway.report(gateway.key, QUERY);
+        expect(reply.headers['cache-status']).toMatch(/; hit; .*detail=l1/);
+        await gateway.services.settled();
+        checks.push(byDateCalls(gateway).length);
+      }
+    }
+    expect(checks).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+  });
+
+  it('spends no call of its own where a call is made anyway: that one brings the whole range', async () => {
+    const gateway = await proven(1_000_000);
+    const query = byDay('2026-11-08', '2026-11-21');
+    const { calls } = await gateway.services.engine.explain('campaigns/get', query);
+    expect(calls).toEqual([{ from: '2026-11-08', to: '2026-11-21' }]);
+    const reply = await gateway.report(gateway.key, query);
+    expect(reply.headers['cache-status']).toContain('detail="days=9/14"');
+    await gateway.services.settled();
+    expect(byDateCalls(gateway)).toEqual([['2026-11-08', '2026-11-21']]);
+  });
+
+  it('is made once by all replicas', async () => {
+    const gateway = await proven(1_000_000);
+    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
+    await assemble(gateway);
+    await replica.report(gateway.key, QUERY);
+    await replica.services.settled();
+    expect(byDateCalls(gateway)).toHaveLength(1);
+  });
+
+  it('that fails is tried again after five minutes, not at each answer', async () => {
+    const gateway = await proven(1_000_000);
+    const counts: number[] = [];
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0, path: '/report/' });
+    for (const minutes of [0, 1, 1, 4]) {
+      gateway.clock.advance(minutes * MINUTE);
+      const before = gateway.simulator.callCount;
+      await assemble(gateway, `&_days=${minutes % 2}`);
+      counts.push(Math.min(1, gateway.simulator.callCount - before));
+    }
+    expect(counts).toEqual([1, 0, 0, 1]);
+  });
+
+  it('looks into one in so many joins beside', async () => {
     const gateway = await proven(3);
     const counts: number[] = [];
-    for (const form of [
-      '',
-      '&_days=1',
-      '&_format=csv',
-      '&_format=ndjson',
-      '&_totals=1',
-      '&_totals=1&_days=1',
-    ]) {
-      await gateway.report(gateway.key, QUERY + form);
+    for (const [from, to] of [
+      ['2026-11-03', '2026-11-05'],
+      ['2026-11-02', '2026-11-06'],
+      ['2026-11-01', '2026-11-05'],
+      ['2026-11-02', '2026-11-04'],
+      ['2026-11-01', '2026-11-06'],
+      ['2026-11-01', '2026-11-04'],
+    ] as const) {
+      await gateway.report(gateway.key, byDay(from, to));
       await gateway.services.settled();
-      counts.push(gateway.simulator.calls.filter(({ url }) => url.includes('byDate=1')).length);
+      counts.push(byDateCalls(gateway).length);
     }
-    expect(counts).toEqual([0, 0, 1, 1, 1, 2]);
-    const [call] = gateway.simulator.calls.filter(({ url }) => url.includes('byDate=1'));
-    expect(call?.query).toMatchObject({ dateFrom: '2026-11-03', dateTo: '2026-11-05' });
-    expect(await stateOf(gateway)).toMatchObject({ state: 'proven', restatements: 0 });
+    // Two first joins, the third and the sixth.
+    expect(counts).toEqual([1, 2, 3, 3, 3, 4]);
   });
 
   it('does not look at all when told so', async () => {
@@ -97,13 +162,13 @@ describe('the audit', () => {
   it('finds a final day that was restated, counts it, and gives the new numbers from then on', async () => {
     const gateway = await proven(1);
     const before = await assemble(gateway);
-    gateway.clock.advance(MINUTE);
+    gateway.clock.advance(DAY);
     gateway.simulator.restate({ advertiserId: 1, from: '2026-11-04', to: '2026-11-04' });
     await assemble(gateway, '&_days=1');
     expect(await stateOf(gateway)).toMatchObject({
       state: 'proven',
       restatements: 1,
-      oldestRestatementDays: 17,
+      oldestRestatementDays: 18,
     });
     const after = (await gateway.report(gateway.key, `${QUERY}&_format=ndjson`)).text
       .trimEnd()

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { daysBetween } from '../../src/report/days.js';
 import type { Explanation } from '../../src/stages/explain.js';
+import { prove } from '../support/prove.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf, type TestGateway, withGateway } from '../support/start-gateway.js';
 import { DAY, HOUR, MINUTE, SECOND } from '../support/test-clock.js';
@@ -20,6 +21,7 @@ async function watched(config: Readonly<Record<string, unknown>> = ALWAYS) {
   return {
     platform,
     gateway,
+    key,
     report: (query: string) => gateway.report(key, query),
     /** The periods asked for by what is done. */
     async askedBy(act: () => Promise<unknown>) {
@@ -238,7 +240,7 @@ describe('explain', () => {
   });
 
   it('shows what is learned so far', async () => {
-    const { gateway, report } = await watched({});
+    const { gateway, report, key } = await watched({});
     await report(byDay('2026-11-01', '2026-11-03'));
     await report(byDay('2026-11-02', '2026-11-04'));
     await gateway.services.settled();
@@ -257,6 +259,13 @@ describe('explain', () => {
     expect(learning.whole).toMatchObject({ state: 'final', rows: 3 });
     await report(byDay('2026-11-03', '2026-11-05'));
     await gateway.services.settled();
+    const onProbation = (await explain(gateway, byDay('2026-11-01', '2026-11-03'))).policy;
+    expect([onProbation.mode, onProbation.divisibility]).toEqual([
+      'whole',
+      expect.objectContaining({ state: 'probation', trials: [expect.objectContaining({ days: 3 })] }),
+    ]);
+    expect(onProbation.because).toContain('on probation');
+    await prove(gateway, key);
     const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
     expect([policy.mode, policy.because]).toEqual(['days', 'proven to be divisible']);
   });

@@ -28,6 +28,8 @@ export interface Process {
   readonly stdout: string;
   readonly stderr: string;
   readonly exited: Promise<Exit>;
+  /** Goes away as the reader of its standard output. */
+  stopReading(): void;
   signal(name: NodeJS.Signals): void;
   /** Sends a signal and waits for the end. */
   end(name: NodeJS.Signals): Promise<Exit>;
@@ -58,21 +60,29 @@ export async function tempFolder(): Promise<string> {
   return folder;
 }
 
-/** Starts a command with exactly this environment, beside PATH and HOME. */
-export function launch(command: string, args: readonly string[], env: Env = {}): Process {
+/**
+ * Starts a command with exactly this environment, beside PATH and HOME.
+ * @param output a file descriptor in the place of what is collected
+ */
+export function launch(
+  command: string,
+  args: readonly string[],
+  env: Env = {},
+  output: number | 'pipe' = 'pipe',
+): Process {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(command, args, {
     cwd: ROOT,
     env: { PATH, HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', output, 'pipe'],
     detached: true,
   });
   running.add(child);
   let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
   // `close` comes when the pipes are read to their end, so that nothing of the output is missing.
@@ -92,6 +102,7 @@ export function launch(command: string, args: readonly string[], env: Env = {}):
       return stderr;
     },
     exited,
+    stopReading: () => void child.stdout?.destroy(),
     signal: (name) => void child.kill(name),
     end(name) {
       child.kill(name);
@@ -101,8 +112,8 @@ export function launch(command: string, args: readonly string[], env: Env = {}):
 }
 
 /** Runs `dsp-gateway` as it is built. */
-export function launchCli(args: readonly string[], env: Env = {}): Process {
-  return launch(process.execPath, [CLI, ...args], env);
+export function launchCli(args: readonly string[], env: Env = {}, stdout: number | 'pipe' = 'pipe'): Process {
+  return launch(process.execPath, [CLI, ...args], env, stdout);
 }
 
 /**

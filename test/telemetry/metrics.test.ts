@@ -13,6 +13,7 @@ function open(changes: Partial<Gauges> = {}) {
     replicas: () => 3,
     registryLost: () => true,
     secretFaults: () => 1,
+    log: () => ({ ok: false, droppedLines: 7 }),
     ...changes,
   });
 }
