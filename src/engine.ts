@@ -29,6 +29,7 @@ import { createLookUp, daysFound } from './stages/look-up.js';
 import { dayUnits } from './stages/mode.js';
 import { noteWitnesses, type SeenReport } from './stages/note-witness.js';
 import { createObtain, type Haul } from './stages/obtain.js';
+import { createPartRefusals } from './stages/part-refusals.js';
 import { createLearnFrom } from './stages/try-kind.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
@@ -111,6 +112,7 @@ export function createEngine(options: EngineOptions): Engine {
   const fetchReport = noteWitnesses(fetchReported, rules, options.onReport);
   const fetchUncapped = createFetchUncapped({ caps: createCaps(endpoints), purges, now: clock.now, logger });
   const fetchDays = createFetchDays({ fetchReport, fetchUncapped, learner, purges, tier, rules });
+  const partRefusals = createPartRefusals({ registry, accountFields, plan, now: clock.now, logger });
   const obtain = createObtain({
     claims,
     lookUp,
@@ -120,6 +122,7 @@ export function createEngine(options: EngineOptions): Engine {
     learner,
     learnFrom: createLearnFrom({ learner, fetchDays, rules, maxDays: maxDaysPerCall }),
     fetchUncapped,
+    partRefusals,
     rules,
     plan,
     negativeMs,
@@ -143,6 +146,7 @@ export function createEngine(options: EngineOptions): Engine {
     lookUp,
     obtain,
     learner,
+    partRefusals,
     endpoints,
     rules,
     plan,
@@ -183,6 +187,7 @@ export function createEngine(options: EngineOptions): Engine {
     canonical,
     lookUp,
     learner,
+    partRefusals,
     auditor,
     endpoints,
     rules,

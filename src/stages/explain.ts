@@ -11,6 +11,7 @@ import type { Auditor } from './audit.js';
 import type { Learner } from './learn.js';
 import type { LookUp, Unit } from './look-up.js';
 import { type Asked, dayUnits, type Mode, modeOf, wholeUnit } from './mode.js';
+import type { PartRefusals } from './part-refusals.js';
 import { planTrips } from './plan-trips.js';
 import type { Range } from './read-answer.js';
 import { createSearch, type Search } from './search.js';
@@ -57,6 +58,7 @@ export interface ExplainOptions {
   readonly canonical: CanonicalRules;
   readonly lookUp: LookUp;
   readonly learner: Learner;
+  readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
   readonly auditor: Pick<Auditor, 'isDue'>;
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly rules: FreshnessRules;
@@ -129,10 +131,13 @@ export function createExplain(options: ExplainOptions): Explain {
       known.size > 0 &&
       units.length <= plan.maxDaysPerCall &&
       options.auditor.isDue(asked);
-    const callsFor = (wanted: readonly Unit[], entire: boolean) =>
-      planTrips({ mode, units, wanted, known, nowMs: now(), plan, rules, entire }).map(
-        ({ range: { from, to } }) => ({ from, to }),
-      );
+    const isWholeOnly = options.partRefusals.wholeOnly(report) !== null;
+    const callsFor = (wanted: readonly Unit[], isCompared: boolean) =>
+      planTrips({
+        ...{ mode, units, wanted, known, plan, rules },
+        nowMs: now(),
+        entire: isCompared || isWholeOnly,
+      }).map(({ range: { from, to } }) => ({ from, to }));
     const isOpen = search.open().length > 0;
     const refused = search.refusal() !== null;
     return {

@@ -18,7 +18,9 @@ import type { Learner } from './learn.js';
 import type { LookUp, Unit } from './look-up.js';
 import { type Asked, dayUnits, modeOf, wholeUnit } from './mode.js';
 import { type Errand, type Haul, NotCuttable, type Obtain } from './obtain.js';
+import type { PartRefusals } from './part-refusals.js';
 import { planTrips } from './plan-trips.js';
+import { createRefreshes } from './refreshes.js';
 import { createSearch, type Search } from './search.js';
 import { settleInTurns } from './settle-in-turns.js';
 
@@ -46,6 +48,7 @@ export interface GatherOptions {
   readonly lookUp: LookUp;
   readonly obtain: Obtain;
   readonly learner: Learner;
+  readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
@@ -76,7 +79,8 @@ const EXCUSES: readonly string[] = [
 export type Gather = (ask: GatherAsk) => Promise<Gathered>;
 
 export function createGather(options: GatherOptions): Gather {
-  const { lookUp, obtain, learner, endpoints, rules, now, logger } = options;
+  const { lookUp, obtain, learner, endpoints, rules, now } = options;
+  const refreshes = createRefreshes(options);
 
   return async function gather(ask) {
     return collect(ask, modeOf(ask, endpoints, learner).mode);
@@ -187,7 +191,7 @@ export function createGather(options: GatherOptions): Gather {
       nowMs: now(),
       plan: options.plan,
       rules,
-      entire: journey.entire,
+      entire: journey.entire || options.partRefusals.wholeOnly(errand.report) !== null,
     });
     // A long backfill leaves a turn for those who ask for little.
     const atOnce = Math.max(1, options.turns() - 1);
@@ -210,26 +214,22 @@ export function createGather(options: GatherOptions): Gather {
 
   function refreshBehind(journey: Journey, stale: readonly Unit[]): void {
     const { onTry: _, ...ask } = journey.ask;
-    const errand: Errand = {
-      ...ask,
-      mode: journey.mode,
-      team: BACKGROUND_TEAM,
-      signal: AbortSignal.timeout(options.timeoutMs),
-      known: journey.search.known,
-      satisfies: (part) => lookUp.use(part, NO_WISH, now()) === 'fresh',
-    };
-    const work = sendOut({ ...journey, hauls: [], doubts: [], entire: false }, errand, stale).then(
-      (failure) => {
-        // What could not be cut is kept as a whole by now.
-        if (failure instanceof NotCuttable && !failure.doubtful) return;
-        if (failure !== null) throw failure;
-      },
-    );
-    options.background(
-      work.catch((error: unknown) => {
-        logger.warn({ err: error, endpoint: ask.report.endpoint }, 'a refresh behind a stale answer failed');
-      }),
-    );
+    const report = `${journey.mode}|${wholeUnit(ask).claim}`;
+    refreshes.start(report, ask.report.endpoint, async () => {
+      const errand: Errand = {
+        ...ask,
+        mode: journey.mode,
+        team: BACKGROUND_TEAM,
+        signal: AbortSignal.timeout(options.timeoutMs),
+        known: journey.search.known,
+        satisfies: (part) => lookUp.use(part, NO_WISH, now()) === 'fresh',
+      };
+      const behind: Journey = { ...journey, hauls: [], doubts: [], entire: false };
+      const failure = await sendOut(behind, errand, stale);
+      // What could not be cut is kept as a whole by now.
+      if (failure instanceof NotCuttable && !failure.doubtful) return;
+      if (failure !== null) throw failure;
+    });
   }
 
   function arrive(

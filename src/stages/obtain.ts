@@ -6,48 +6,24 @@ import type { Claim, Claims } from '../cache/claims.js';
 import type { Purges } from '../cache/purges.js';
 import type { CacheTier, TierWrite } from '../cache/tier.js';
 import { GatewayError } from '../errors.js';
-import type { CallDeadline, CallReport } from '../platform/client.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { CallDeadline } from '../platform/client.js';
 import { dayNumber, isoDay } from '../report/days.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { bytesKey, dayKey, rowsKey } from '../report/keys.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import { type DayRange, type PlanRules, planCalls } from '../report/plan.js';
 import { entryOf } from './entry-of.js';
+import type { Errand, Haul, Piece } from './errand.js';
 import type { FetchReport } from './fetch-report.js';
 import { CAPPED, type FetchUncapped } from './fetch-uncapped.js';
 import type { Learner } from './learn.js';
 import { daysFound, dayUnit, type LookUp, type Unit } from './look-up.js';
-import type { Fetched, FetchedAnswer, Range } from './read-answer.js';
+import { createObtainWhole, isShareSpent, type Turn } from './obtain-whole.js';
+import type { PartRefusals } from './part-refusals.js';
+import { type Fetched, type FetchedAnswer, type Range, REMEMBERED } from './read-answer.js';
 import type { LearnFrom } from './try-kind.js';
 
-/** What one request is after, as far as fetching is concerned. */
-export interface Errand {
-  readonly report: CanonicalReport;
-  readonly series: string;
-  /** days: cut by day · whole: one answer for the period */
-  readonly mode: 'days' | 'whole';
-  readonly team: string;
-  readonly signal: AbortSignal;
-  /** Whether a piece that somebody else brought will do. */
-  readonly satisfies: (part: Part, unit: Unit) => boolean;
-  /** What was known of a piece before, by key. */
-  readonly known: ReadonlyMap<string, Part>;
-  readonly onTry?: (report: CallReport) => void;
-}
-
-/** A piece, or why there is none although the platform answered. */
-export type Piece = Part | GatewayError;
-
-/** What came of an errand for some pieces. */
-export interface Haul {
-  readonly pieces: ReadonlyMap<string, Piece>;
-  /** own: this errand asked the platform · other: somebody else had it under way, or had just brought it */
-  readonly by: 'own' | 'other';
-  readonly stored: boolean;
-  /** Whether the pieces may be kept at all: not when the platform said no-store, nor of what may be no report. */
-  readonly keep: boolean;
-}
+export type { Errand, Haul, Piece } from './errand.js';
 
 export interface ObtainOptions {
   readonly claims: Claims<Haul>;
@@ -58,6 +34,7 @@ export interface ObtainOptions {
   readonly learner: Learner;
   readonly learnFrom: LearnFrom;
   readonly fetchUncapped: FetchUncapped;
+  readonly partRefusals: PartRefusals;
   readonly rules: FreshnessRules;
   readonly plan: PlanRules;
   readonly negativeMs: number;
@@ -90,28 +67,41 @@ export class NotCuttable extends Error {
 export type Obtain = (errand: Errand, units: readonly Unit[], range: Range) => Promise<Haul>;
 
 export function createObtain(options: ObtainOptions): Obtain {
-  const { claims, lookUp, tier, purges, fetchReport, learner, fetchUncapped, rules } = options;
+  const { claims, lookUp, tier, purges, fetchReport, learner, fetchUncapped, rules, partRefusals } = options;
+  const obtainWhole = createObtainWhole({ ...options, fetchOnce, settleForOthers, finish });
 
   return async function obtain(errand, units, range) {
     const turn: Turn = { claim: null, brought: new Map() };
     const wanted = { others: units.map((unit) => unit.claim), epoch: purges.seq };
     // Whoever only waits needs no turn of the platform's, and must not wait for one.
     if (claims.areUnderWay(wanted.others, wanted.epoch)) return await follow(wanted, errand);
+    if (errand.mode === 'days' && partRefusals.wholeOnly(errand.report) !== null)
+      return await obtainWhole(errand, units, null);
     try {
       const fetched = await fetchOnce(errand, (deadline) => choose(turn, errand, units, range, deadline));
       if (fetched === null) return await settleForOthers(turn, errand);
-      const answer = await fetchUncapped(errand, fetched, (half) => {
-        turn.claim?.prolong(options.callMs);
-        return fetchOnce(errand, async () => half);
-      });
-      return await keep(turn, errand, answer);
+      if (isRefusedPart(errand, fetched)) return await obtainWhole(errand, units, turn);
+      return await finish(turn, errand, fetched);
     } catch (error) {
-      // What one team has used up is nothing to others who wait for its call: they may make it themselves.
-      if (error instanceof GatewayError && error.status === 429) await turn.claim?.drop(turn.claim.mine);
+      if (isShareSpent(error)) await turn.claim?.drop(turn.claim.mine);
       else await turn.claim?.fail(error);
       throw error;
     }
   };
+
+  /** What the platform says to a part is not what it says to the whole, where that can be asked for. */
+  function isRefusedPart({ mode, report }: Errand, fetched: Fetched): boolean {
+    if (mode !== 'days' || fetched.kind !== 'refusal') return false;
+    return REMEMBERED.includes(fetched.refusal.header.status) && partRefusals.isPart(report, fetched.range);
+  }
+
+  async function finish(turn: Turn, errand: Errand, fetched: Fetched): Promise<Haul> {
+    const answer = await fetchUncapped(errand, fetched, (half) => {
+      turn.claim?.prolong(options.callMs);
+      return fetchOnce(errand, async () => half);
+    });
+    return keep(turn, errand, answer);
+  }
 
   /** It is this call's turn: claim, look again, and say what is left to be asked for. */
   async function choose(
@@ -250,12 +240,6 @@ export function createObtain(options: ObtainOptions): Obtain {
       piece instanceof GatewayError ? [] : [entryOf(key, piece, rules)],
     );
   }
-}
-
-interface Turn {
-  claim: Claim<Haul> | null;
-  /** Found in the store after the claim. */
-  readonly brought: Map<string, Piece>;
 }
 
 function dayKeyOf(series: string, { header }: Part<RowsHeader>): string {

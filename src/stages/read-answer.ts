@@ -84,7 +84,7 @@ export interface AskedReport {
 }
 
 /** Statuses that are remembered for a short time. */
-const REMEMBERED = [400, 404, 422];
+export const REMEMBERED: readonly number[] = [400, 404, 422];
 
 export async function readAnswer(
   asked: AskedReport,
