@@ -11,7 +11,7 @@ import type { TeamLimits } from './limits/team-limits.js';
 import type { PlatformClient } from './platform/client.js';
 import type { Registry } from './registry/mirror.js';
 import type { CanonicalRules } from './report/canonicalize.js';
-import { dayAt } from './report/days.js';
+import { dayAt, startOfDay } from './report/days.js';
 import type { FreshnessRules } from './report/freshness.js';
 import { parameterTable } from './report/parameters.js';
 import { createAuditor } from './stages/audit.js';
@@ -163,6 +163,7 @@ export function createEngine(options: EngineOptions): Engine {
     accountFields,
     accountPattern,
     todayOf: (account) => dayAt(clock.now(), timezoneOf(config, account)),
+    startOfDayOf: (account, day) => startOfDay(day, timezoneOf(config, account)),
   };
   const gateway = createGateway({
     identify: options.identify,

@@ -29,6 +29,7 @@ import { dayNumber } from './report/days.js';
 import type { FreshnessRules } from './report/freshness.js';
 import type { JsonObject } from './report/json.js';
 import { seriesId, unsplit } from './report/platform-call.js';
+import { FIRST_DAY } from './report/values.js';
 import type { Joined } from './stages/audit.js';
 import {
   type Finished,
@@ -83,6 +84,11 @@ interface Question {
   readonly trace: Trace;
   /** Where its answer is kept in this process; decided before anything is looked up. */
   readonly l1Key: string;
+  /**
+   * When the question comes to mean another: `_period=last_month` is about other days tomorrow. Epoch milliseconds;
+   * Infinity when it names its days.
+   */
+  readonly meansUntilMs: number;
 }
 
 /** How an answer was come by. */
@@ -146,6 +152,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       compressFrom,
       wish: readWish(call.cacheControl, caller.team.scopes.includes('cache:refresh')),
       trace: call.trace,
+      meansUntilMs: meansUntil(canonical, options.canonical),
       l1Key: `${finishedKey(series, report, shape, coding)}|${compressFrom}|${options.generationOf(report)}`,
     };
   }
@@ -212,7 +219,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** Every answer passes here, so this is where a limited team is kept from foreign accounts. */
   function answerHeaders(
     answer: Shown,
-    { caller, trace, shape }: Question,
+    { caller, trace, shape, meansUntilMs }: Question,
     { outcome, tier = 'store', stored = false, degraded = false, keep = true, days = null }: How,
   ): Record<string, string> {
     if (!maySeeAccounts(caller, answer.accounts))
@@ -220,7 +227,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     trace.outcome = outcome;
     trace.rows = answer.rowCount;
     trace.plainCalls = shape.totals ? 2 : 1;
-    return cacheHeaders({ ...answer, keep }, answer.coding, { outcome, tier, stored, degraded, days }, now());
+    return cacheHeaders(
+      { ...answer, keep, meansUntilMs },
+      answer.coding,
+      { outcome, tier, stored, degraded, days },
+      now(),
+    );
   }
 
   return { report };
@@ -242,18 +254,28 @@ function holds({ ifNoneMatch }: ReportCall, { status, tag, coding }: Shown): boo
   return status === 200 && isNotModified(ifNoneMatch, tag, coding);
 }
 
-function claimsOf({ report }: CanonicalRequest, { accountFields, todayOf }: CanonicalRules): Claims {
+function claimsOf({ report, today }: CanonicalRequest, { accountFields }: CanonicalRules): Claims {
   return {
     namesAccount: report.namesAccount,
     accounts: report.accounts,
     accountFields,
-    rangeDays: rangeDays(report, todayOf(report.account)),
+    rangeDays: rangeDays(report, today),
+    opensEarly: report.from.iso === null && report.to.iso !== null,
   };
 }
 
-/** A period without an end is taken to run to today: it must not be a way around the longest range. */
+/**
+ * Leaving out an end must be no way around the longest range: a period without a last day is taken to run to today, and
+ * one without a first day may begin on any, so it is taken to begin on the earliest. A report that names neither is the
+ * platform's own choice, as the contract has it.
+ */
 function rangeDays({ from, to }: CanonicalReport, today: number): number | null {
-  if (from.iso === null) return null;
+  if (from.iso === null && to.iso === null) return null;
   const last = to.iso === null ? today : (dayNumber(to.iso) as number);
-  return last - (dayNumber(from.iso) as number) + 1;
+  const first = from.iso === null ? FIRST_DAY : (dayNumber(from.iso) as number);
+  return last - first + 1;
+}
+
+function meansUntil({ report, options, today }: CanonicalRequest, { startOfDayOf }: CanonicalRules): number {
+  return options.period === null ? Number.POSITIVE_INFINITY : startOfDayOf(report.account, today + 1);
 }

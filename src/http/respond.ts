@@ -7,6 +7,8 @@ export interface Validators {
   readonly tag: string;
   readonly asOfMs: number;
   readonly freshUntilMs: number;
+  /** When the question itself comes to mean another; Infinity when it never does. */
+  readonly meansUntilMs: number;
   /** False when the platform forbade to keep it: then nobody on the way to the caller may either. */
   readonly keep: boolean;
 }
@@ -38,11 +40,15 @@ export function cacheHeaders(
 ): Record<string, string> {
   const ageS = Math.max(0, Math.floor((nowMs - validators.asOfMs) / 1000));
   const leftS = Math.floor((validators.freshUntilMs - nowMs) / 1000);
+  // However fresh the answer is, it is one to this question only while that means the same.
+  const usableS = Math.min(leftS, Math.floor((validators.meansUntilMs - nowMs) / 1000));
   return {
     etag: entityTag(validators.tag, coding),
     age: String(ageS),
     // Age counts against max-age, so what is left comes on top of it.
-    'cache-control': validators.keep ? `private, max-age=${ageS + Math.max(0, leftS)}` : 'private, no-store',
+    'cache-control': validators.keep
+      ? `private, max-age=${ageS + Math.max(0, usableS)}`
+      : 'private, no-store',
     'cache-status': writeCacheStatus({ ...status, ttlS: leftS }),
     vary: VARY,
   };

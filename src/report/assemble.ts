@@ -8,6 +8,7 @@ import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from '.
 import type { Format } from './gateway-options.js';
 import { type BytesHeader, type Part, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './part.js';
 import { digest } from './platform-call.js';
+import { warningsOf } from './warnings.js';
 
 export interface AssembleAsk {
   readonly report: CanonicalReport;
@@ -15,7 +16,7 @@ export interface AssembleAsk {
   /** In date order when the report is split by date. */
   readonly parts: readonly Part<RowsHeader>[];
   /** The unsplit report of the same period, when it was asked for. */
-  readonly totals: Part<RowsHeader> | null;
+  readonly totals: Part<RowsHeader | BytesHeader> | null;
   readonly days: boolean;
   readonly bom: boolean;
   readonly nowMs: number;
@@ -131,9 +132,8 @@ function writeMeta(ask: AssembleAsk, asOfMs: number, stale: boolean, rowCount: n
   const { report, parts, totals, rules } = ask;
   const { from, to } = report;
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
-  const doubt = [...parts, ...(totals === null ? [] : [totals])].find(
-    ({ header }) => header.doubt !== undefined,
-  )?.header.doubt;
+  const warnings = warningsOf(report.endpoint, parts, totals);
+  const all = totals === null ? parts : [...parts, totals];
   const meta = {
     endpoint: report.endpoint,
     advertiserId: showId(report.account),
@@ -142,24 +142,19 @@ function writeMeta(ask: AssembleAsk, asOfMs: number, stale: boolean, rowCount: n
     spentBased: report.spentBased,
     rowCount,
     asOf: new Date(asOfMs).toISOString(),
-    final: parts.every(({ header }) => isFinal(header, rules)),
+    // Of the totals too: they are shown beside the rows, and belong to the same truth.
+    final: all.every(({ header }) => isFinal(header, rules)),
     stale,
     reach: { summable: report.split.length === 0 },
     // The platform's own numbers, shown only when these rows are not all there are.
     ...(paging === null ? {} : { paging }),
-    ...(doubt === undefined ? {} : { warnings: [shapeUnknown(report.endpoint, doubt)] }),
+    ...(warnings.length === 0 ? {} : { warnings }),
     ...(ask.days ? { days: showDays(ask) } : {}),
   };
-  const row = totals !== null && totals.header.rowCount === 1 ? totals.body.toString() : null;
+  const { header = null, body = null } = totals ?? {};
+  const row = header?.form === 'rows' && header.rowCount === 1 ? String(body) : null;
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
-}
-
-function shapeUnknown(endpoint: string, doubt: string) {
-  return {
-    code: 'shape_unknown',
-    message: `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt or requiredColumns.`,
-  };
 }
 
 /** A number while JSON holds it exactly, else text, as for ids in rows. */

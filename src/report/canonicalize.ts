@@ -65,6 +65,8 @@ export interface CanonicalReport {
 export interface CanonicalRequest {
   readonly report: CanonicalReport;
   readonly options: GatewayOptions;
+  /** The platform's today by which the question was read, as a day number. */
+  readonly today: number;
 }
 
 export interface ReportRequest {
@@ -82,6 +84,8 @@ export interface CanonicalRules {
   readonly accountPattern: RegExp;
   /** The platform's today for an account (null: unknown), as a day number. */
   todayOf(account: string | null): number;
+  /** When a day begins for the platform, for an account; epoch milliseconds. */
+  startOfDayOf(account: string | null, day: number): number;
 }
 
 /** @throws GatewayError `invalid_query`, with one entry in `errors` for each parameter at fault */
@@ -108,6 +112,7 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
     .filter(({ name }) => name !== 'dateFrom' && name !== 'dateTo');
   return {
     options,
+    today,
     report: {
       endpoint: request.endpoint,
       method: request.method,

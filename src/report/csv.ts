@@ -10,12 +10,18 @@ export interface CsvOptions {
 /** Rows that each bring names of their own would make a table of their number squared, nearly all of it commas. */
 const MAX_CELLS = 50_000_000;
 const MAY_START_FORMULA = /^[=+\-@\p{Cc}]/u;
-const NEEDS_QUOTES = /[",\r\n]|^ | $/;
+/**
+ * A spreadsheet set to another separator splits inside of a text, quoted or not: in the middle of a line it knows no
+ * quotes. What then stands in front is a cell's beginning, too.
+ */
+const FORMULA_AFTER_SEPARATOR = /([;\t\r\n]"*)(?=[=+\-@])/g;
+const NEEDS_QUOTES = /[",;\t\r\n]|^ | $/;
 
 /**
  * A header of the column names, then a record a row, each ended by CRLF. Null and absent members are empty, nested
  * values are compact JSON, numbers keep their JSON text. A text that a spreadsheet could take for a formula
- * (`= + - @` or a control character in front) gets a leading `'`, column names too.
+ * (`= + - @` or a control character in front) gets a leading `'`, column names too. So does what follows a `;`, a tab
+ * or a line break inside of a text, for some spreadsheets begin a cell there; such a text is quoted in any case.
  *
  * @param rowsText rows as compact JSON, joined by `,\n`
  * @param columns names of the rows' members, distinct
@@ -57,5 +63,6 @@ function textCell(text: string): string {
 }
 
 function quoted(text: string): string {
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  if (!NEEDS_QUOTES.test(text)) return text;
+  return `"${text.replace(FORMULA_AFTER_SEPARATOR, "$1'").replaceAll('"', '""')}"`;
 }

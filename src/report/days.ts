@@ -41,6 +41,32 @@ export function dayAt(nowMs: number, timezone: string): number {
   return dayNumber(formatter.format(nowMs)) as number;
 }
 
+/** Furthest a clock on a wall is from UTC, and a little more. */
+const ZONE_MS = 15 * 3_600_000;
+
+const begins = new Map<string, { readonly day: number; readonly atMs: number }>();
+
+/**
+ * When a calendar day begins in a time zone: the first moment at which it is this day or a later one. Not always
+ * midnight, for clocks are set forward at midnight in places.
+ * @param timezone IANA name
+ * @returns milliseconds since the epoch
+ */
+export function startOfDay(day: number, timezone: string): number {
+  if (timezone === 'UTC') return day * DAY_MS;
+  const known = begins.get(timezone);
+  if (known?.day === day) return known.atMs;
+  let [before, atMs] = [day * DAY_MS - ZONE_MS, day * DAY_MS + ZONE_MS];
+  while (atMs - before > 1) {
+    const middle = Math.floor((before + atMs) / 2);
+    if (dayAt(middle, timezone) >= day) atMs = middle;
+    else before = middle;
+  }
+  // The next day's is asked for again and again.
+  begins.set(timezone, { day, atMs });
+  return atMs;
+}
+
 /** Every day from `from` to `to`, both included. */
 export function daysBetween(from: string, to: string): string[] {
   const first = dayNumber(from) as number;

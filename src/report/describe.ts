@@ -96,7 +96,10 @@ export const ANSWER: object = {
           format: 'date-time',
           description: 'The oldest fetch among the parts served.',
         },
-        final: { type: 'boolean', description: 'Every day served is past restatement.' },
+        final: {
+          type: 'boolean',
+          description: 'Every day served, and the totals, were fetched past restatement.',
+        },
         stale: { type: 'boolean', description: 'Some part is past its freshness.' },
         reach: { type: 'object', properties: { summable: { type: 'boolean' } } },
         paging: {
@@ -105,6 +108,11 @@ export const ANSWER: object = {
         },
         days: { type: 'array', items: { type: 'object' } },
         totals: { type: 'object', additionalProperties: true },
+        warnings: {
+          type: 'array',
+          description: 'Absent when there is nothing to warn of.',
+          items: { type: 'object', properties: { code: { type: 'string' }, message: { type: 'string' } } },
+        },
       },
     },
   },

@@ -7,7 +7,8 @@ import type { Kind } from './parameters.js';
 export type ReadValue = { readonly texts: readonly string[] } | { readonly fault: string };
 
 const INT = /^[1-9][0-9]{0,15}$/;
-const FIRST_DAY = dayNumber('2000-01-01') as number;
+/** The earliest day that may be asked for. */
+export const FIRST_DAY = dayNumber('2000-01-01') as number;
 const DAYS_AHEAD = 366;
 const MAX_SET = 10_000;
 

@@ -76,7 +76,7 @@ export function shapeAnswer(ask: FinishAsk): Assembled {
     report: ask.report,
     format: shape.format as Exclude<Format, 'raw'>,
     parts: parts as readonly Part<RowsHeader>[],
-    totals: totals as Part<RowsHeader> | null,
+    totals: totals as Part<RowsHeader | BytesHeader> | null,
     days: shape.days,
     bom: shape.bom,
     nowMs,

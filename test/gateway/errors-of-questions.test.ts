@@ -19,7 +19,7 @@ describe('what is asked', () => {
     expect(gateway.simulator.callCount).toBe(0);
   });
 
-  it('400: a longer period than the team may ask for, also one without an end', async () => {
+  it('400: a longer period than the team may ask for, also one without an end, or a beginning', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ limits: { maxRangeDays: 7 } });
     const asked = async (query: string) => {
@@ -34,7 +34,10 @@ describe('what is asked', () => {
     expect(await asked('_period=last_8_days')).toBe('400 invalid_query dateTo');
     expect(await asked('dateFrom=2026-11-15')).toBe('200');
     expect(await asked('dateFrom=2026-11-14')).toBe('400 invalid_query dateTo');
-    expect(await asked('dateTo=2026-11-14')).toBe('200');
+    // Without a beginning it may begin on any day.
+    expect(await asked('dateTo=2026-11-14')).toBe('400 invalid_query dateTo');
+    // Without either the platform chooses, as it does for those who do not know it.
+    expect(await asked('byCampaign=1')).toBe('200');
   });
 
   it('400: a path in another spelling, before anybody is asked who they are', async () => {

@@ -10,6 +10,7 @@ function headers(validators: Partial<Validators> = {}, status: object = {}) {
     tag: 'T',
     asOfMs: NOW - 10_000,
     freshUntilMs: NOW + 50_000,
+    meansUntilMs: Number.POSITIVE_INFINITY,
     keep: true,
     ...validators,
   };
@@ -25,6 +26,12 @@ describe('cacheHeaders', () => {
       'cache-status': 'dsp-gateway; hit; ttl=50; detail=l1',
       vary: 'accept, accept-encoding, authorization, x-api-key',
     });
+  });
+
+  it('lets a caller keep it no longer than the question means the same', () => {
+    const { 'cache-control': cacheControl, 'cache-status': status } = headers({ meansUntilMs: NOW + 20_000 });
+    expect([cacheControl, status]).toEqual(['private, max-age=30', 'dsp-gateway; hit; ttl=50; detail=l1']);
+    expect(headers({ meansUntilMs: NOW - 1 })).toMatchObject({ 'cache-control': 'private, max-age=10' });
   });
 
   it('past its freshness, lets a caller keep it no longer, and says by how much', () => {

@@ -118,6 +118,17 @@ describe('authorize: the period', () => {
     });
   });
 
+  it('refuses one that may begin on any day, and says what to give', () => {
+    const error = thrownBy(() => authorize(caller, { ...NOTHING, rangeDays: 9000, opensEarly: true }));
+    expect(error.options.errors).toEqual([
+      {
+        param: 'dateTo',
+        message:
+          'the period may cover at most 31 days, and without dateFrom it may begin on any day: give dateFrom too',
+      },
+    ]);
+  });
+
   it('comes after the advertiser: who may not see it is not told more', () => {
     const limited = callerOf({ advertisers: [1], limits: { maxRangeDays: 31 } });
     expect(codeOf(() => authorize(limited, { ...NOTHING, ...named('2'), rangeDays: 99 }))).toBe(

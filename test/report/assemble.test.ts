@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
+import { type AssembleAsk, type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
+import { dayNumber } from '../../src/report/days.js';
 import { ask, bodyOf, HOUR, ROWS } from './assembled.js';
 import { bytesPart, FETCHED_AT, RULES, rowsPart } from './parts.js';
 
@@ -92,6 +93,25 @@ describe('assemble: JSON', () => {
     expect(meta(null)).not.toHaveProperty('totals');
     expect(meta([])).not.toHaveProperty('totals');
     expect(meta([{ spent: 1 }, { spent: 2 }])).not.toHaveProperty('totals');
+  });
+
+  it('says so where totals were asked for and there are none', () => {
+    const warnings = (totals: AssembleAsk['totals']) => jsonOf(assemble(ask({ totals }))).meta.warnings;
+    const missing = (why: string) => [{ code: 'totals_unavailable', message: expect.stringContaining(why) }];
+    expect(warnings(rowsPart([]))).toEqual(missing('has no row'));
+    expect(warnings(rowsPart([{ spent: 1 }, { spent: 2 }]))).toEqual(missing('has 2 rows'));
+    expect(warnings(bytesPart('no JSON', { opaque: true }))).toEqual(missing('is not one of rows'));
+    expect([warnings(null), warnings(rowsPart([{ spent: 1 }]))]).toEqual([undefined, undefined]);
+  });
+
+  it('is not final while its totals may be restated', () => {
+    const early = { fetchedOn: dayNumber('2026-11-12') as number };
+    const final = (totals: AssembleAsk['totals']) => jsonOf(assemble(ask({ totals }))).meta.final;
+    expect([final(null), final(rowsPart([{ spent: 1 }])), final(rowsPart([{ spent: 1 }], early))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it("shows the platform's paging when these rows are not all there are", () => {

@@ -1,7 +1,7 @@
 /** Short ways to canonicalise a request and to see what came of it. */
 import { GatewayError } from '../../src/errors.js';
 import { type CanonicalRequest, type CanonicalRules, canonicalize } from '../../src/report/canonicalize.js';
-import { dayNumber } from '../../src/report/days.js';
+import { dayNumber, startOfDay } from '../../src/report/days.js';
 import { type JsonObject, parseJson } from '../../src/report/json.js';
 import { parameterTable } from '../../src/report/parameters.js';
 import { buildPlatformCall, seriesId } from '../../src/report/platform-call.js';
@@ -13,6 +13,7 @@ export const RULES: CanonicalRules = {
   accountFields: ACCOUNT_FIELDS,
   accountPattern: /^(user|account|advertiser|client|customer|agency|owner|parent)ids?$/,
   todayOf: () => dayNumber(TODAY) as number,
+  startOfDayOf: (_account, day) => startOfDay(day, 'UTC'),
 };
 
 export const get = (query: string): CanonicalRequest =>

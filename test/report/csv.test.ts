@@ -27,12 +27,15 @@ const csv = (rows: readonly string[], columns: readonly string[], bom = false): 
 const guarded = (text: string): string => {
   const code = text.charCodeAt(0);
   const control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-  return control || '=+-@'.split('').some((sign) => text.startsWith(sign)) ? `'${text}` : text;
+  const isFormula = control || '=+-@'.split('').some((sign) => text.startsWith(sign));
+  return afterSeparators(isFormula ? `'${text}` : text);
 };
+/** With a `'` before what stands first in a cell of a reader that splits elsewhere. */
+const afterSeparators = (text: string): string => text.replace(/([;\t\r\n]"*)([=+\-@])/g, "$1'$2");
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
-    unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '"', ',', ' ', 'a', '1', "'", '\u0085'),
+    unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '"', ',', ';', ' ', 'a', '1', "'", '\u0085'),
   }),
 );
 const cell = fc.oneof(
@@ -73,7 +76,7 @@ describe('toCsv', () => {
         const expected = cells.map((values) =>
           values.map((value) => {
             if (value === undefined || value === null) return '';
-            return typeof value === 'string' ? guarded(value) : JSON.stringify(value);
+            return typeof value === 'string' ? guarded(value) : afterSeparators(JSON.stringify(value));
           }),
         );
         expect(readCsv(bom ? body.slice(1) : body)).toEqual([columns.map(guarded), ...expected]);
@@ -89,10 +92,25 @@ describe('toCsv', () => {
         text,
         (first, rest) => {
           const body = csv([`{"a":${JSON.stringify(first + rest)}}`], ['a']);
-          expect(readCsv(body)[1]).toEqual([`'${first}${rest}`]);
+          expect(readCsv(body)[1]).toEqual([afterSeparators(`'${first}${rest}`)]);
         },
       ),
     );
+  });
+
+  it.each([
+    ['a;=cmd()', '"a;\'=cmd()"'],
+    ['a;=1+cmd|x!A0;', '"a;\'=1+cmd|x!A0;"'],
+    ['a\t@SUM(1)', '"a\t\'@SUM(1)"'],
+    ['a\n+1', '"a\n\'+1"'],
+    ['a;"=1" b', '"a;QQ\'=1QQ b"'.replaceAll('Q', '"')],
+    ['a; =1', '"a; =1"'],
+    ['a=1', 'a=1'],
+  ])('lets no spreadsheet with another separator find a formula in %j', (value, cell) => {
+    expect(csv([JSON.stringify({ a: 1, b: value })], ['a', 'b'])).toBe(`a,b\r\n1,${cell}\r\n`);
+    // Whatever such a reader splits at, no cell begins like a formula.
+    const cells = cell.split(/[;\t\r\n]/).map((one) => one.replace(/^"+/, ''));
+    expect(cells.filter((one) => /^[=+\-@]/.test(one))).toEqual([]);
   });
 
   it('keeps the JSON text of numbers, negative ones too', () => {
@@ -112,13 +130,13 @@ describe('toCsv', () => {
   });
 
   it('quotes what needs it, and nothing else', () => {
-    const cells = ['a b', ' a', 'a ', 'a,b', 'a"b', 'a\nb', 'a\rb', 'é;'];
+    const cells = ['a b', ' a', 'a ', 'a,b', 'a"b', 'a\nb', 'a\rb', 'é;', 'a\tb'];
     expect(
       csv(
         cells.map((value) => `{"c":${JSON.stringify(value)}}`),
         ['c'],
       ),
-    ).toBe('c\r\na b\r\n" a"\r\n"a "\r\n"a,b"\r\n"a""b"\r\n"a\nb"\r\n"a\rb"\r\né;\r\n');
+    ).toBe('c\r\na b\r\n" a"\r\n"a "\r\n"a,b"\r\n"a""b"\r\n"a\nb"\r\n"a\rb"\r\n"é;"\r\n"a\tb"\r\n');
   });
 
   it('has no empty lines, which readers skip', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayAt, dayNumber, daysBetween, isoDay } from '../../src/report/days.js';
+import { dayAt, dayNumber, daysBetween, isoDay, startOfDay } from '../../src/report/days.js';
 
 const ZONES = [
   'UTC',
@@ -91,6 +91,32 @@ describe('dayAt', () => {
       fc.property(fc.constantFrom(...ZONES), now, (zone, nowMs) => {
         const local = new Date(nowMs).toLocaleDateString('sv-SE', { timeZone: zone });
         expect(isoDay(dayAt(nowMs, zone))).toBe(local);
+      }),
+    );
+  });
+});
+
+describe('startOfDay', () => {
+  it.each([
+    ['UTC', '2026-11-22', '2026-11-22T00:00:00.000Z'],
+    ['Europe/Berlin', '2026-10-25', '2026-10-24T22:00:00.000Z'],
+    ['Europe/Berlin', '2026-10-26', '2026-10-25T23:00:00.000Z'],
+    // Clocks go forward at midnight: the day begins at one o'clock.
+    ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
+    ['Asia/Kathmandu', '2026-01-01', '2025-12-31T18:15:00.000Z'],
+  ])('in %s %s begins at %s', (zone, day, at) => {
+    expect(new Date(startOfDay(dayNumber(day) as number, zone)).toISOString()).toBe(at);
+  });
+
+  it('is the first moment of the day in every zone', () => {
+    const day = fc.integer({
+      min: dayNumber('2020-01-01') as number,
+      max: dayNumber('2040-01-01') as number,
+    });
+    fc.assert(
+      fc.property(fc.constantFrom(...ZONES), day, (zone, one) => {
+        const at = startOfDay(one, zone);
+        expect([dayAt(at - 1, zone), dayAt(at, zone)]).toEqual([one - 1, one]);
       }),
     );
   });

@@ -46,7 +46,7 @@ describe('the description of a report call', () => {
       assemble({
         report: get('dateFrom=2026-11-09&dateTo=2026-11-10').report,
         format: 'json',
-        parts: [rowsPart([{ a: 1 }], full ? { paging } : {})],
+        parts: [rowsPart([{ a: 1 }], full ? { paging, doubt: 'it looks like none' } : {})],
         totals: full ? rowsPart([{ a: 1 }]) : null,
         days: full,
         bom: false,

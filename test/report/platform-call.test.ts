@@ -84,12 +84,12 @@ describe('buildPlatformCall', () => {
 
 describe('unsplit', () => {
   it('takes away every split and leaves the rest', () => {
-    const { report, options } = get(
+    const asked = get(
       'advertiserId=1&byDate=1&byCampaign=1&byCreative=1&country=DE&bypass=1&dateFrom=2026-11-01&dateTo=2026-11-02',
     );
-    const whole = unsplit(report);
+    const whole = unsplit(asked.report);
     expect(whole.split).toEqual([]);
-    expect(target({ options, report: whole })).toBe(
+    expect(target({ ...asked, report: whole })).toBe(
       '/api/v1/report/campaigns/get?advertiserId=1&bypass=1&country=DE&dateFrom=2026-11-01&dateTo=2026-11-02',
     );
     const plain = get('advertiserId=1&country=DE&bypass=1').report;
