@@ -148,7 +148,7 @@ export async function buildAdminPlane({
     registerCache(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerUsage(scope, services.usage);
-    registerAudit(scope, services.store.registry);
+    registerAudit(scope, services.store);
   });
   return app;
 }

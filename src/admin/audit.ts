@@ -1,12 +1,21 @@
 /** The audit trail, newest first. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../errors.js';
-import type { RegistryStore } from '../store/port.js';
+import type { Store } from '../store/port.js';
 import type { AuditRecord } from '../telemetry/audit.js';
 
 const MAX_LIMIT = 1000;
 
-export function registerAudit(app: FastifyInstance, registry: RegistryStore): void {
+/** Ids of entries, by the kind of store that gives them. */
+const IDS: Readonly<Record<Store['kind'], RegExp>> = {
+  embedded: /^\d{1,15}$/,
+  redis: /^\d{1,20}-\d{1,20}$/,
+};
+
+export function registerAudit(
+  app: FastifyInstance,
+  { kind, registry }: Pick<Store, 'kind' | 'registry'>,
+): void {
   app.get(
     '/admin/v1/audit',
     { schema: { tags: ['audit'], summary: 'Who changed what: ?limit (100) and ?before (an id)' } },
@@ -17,9 +26,9 @@ export function registerAudit(app: FastifyInstance, registry: RegistryStore): vo
           errors: [{ param: 'limit', message: `must be a whole number from 1 to ${MAX_LIMIT}` }],
         });
       }
-      if (before !== undefined && typeof before !== 'string') {
+      if (before !== undefined && (typeof before !== 'string' || !IDS[kind].test(before))) {
         throw new GatewayError('invalid_query', {
-          errors: [{ param: 'before', message: 'must be the id of an entry, given once' }],
+          errors: [{ param: 'before', message: 'must be the id of an entry, as this list gives it, once' }],
         });
       }
       const lines = await registry.readAudit(Number(limit), before);

@@ -152,6 +152,10 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
       const { overlapSeconds = 0 } = request.body as Static<typeof Roll>;
       const key = live((request.params as IdParams).id);
       if (directory.isRevoked(key)) throw new GatewayError('conflict', { detail: 'The key is revoked.' });
+      if (key.expiresAt !== null && Date.parse(key.expiresAt) <= clock.now())
+        throw new GatewayError('conflict', {
+          detail: `The key has expired (${key.expiresAt}), and so would a new secret of it; issue another key.`,
+        });
       const { text, secret } = directory.createSecret();
       const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
       const [current] = key.secrets;

@@ -31,8 +31,8 @@ function faultsOf({ from, to, team }: UsageQuery): FieldFault[] {
   const faults: FieldFault[] = [];
   if (first === null) faults.push({ param: 'from', message: NO_DAY });
   if (last === null) faults.push({ param: 'to', message: NO_DAY });
-  if (team !== undefined && typeof team !== 'string')
-    faults.push({ param: 'team', message: 'must be given once' });
+  if (team !== undefined && !(typeof team === 'string' && TEAM_ID.test(team)))
+    faults.push({ param: 'team', message: 'must be the id of a team, given once' });
   if (first === null || last === null) return faults;
   if (last < first) faults.push({ param: 'to', message: 'must not be before from' });
   if (last - first >= MAX_DAYS)
@@ -40,6 +40,8 @@ function faultsOf({ from, to, team }: UsageQuery): FieldFault[] {
   return faults;
 }
 
+/** Of a team that was deleted, too: its usage stays. */
+const TEAM_ID = /^[a-z0-9-]{1,40}$/;
 const NO_DAY = 'must be a calendar day as YYYY-MM-DD';
 
 function dayOf(text: unknown): number | null {

@@ -5,7 +5,7 @@
  * names like any other, and a name given twice is an error, for two readers may take it two ways.
  */
 
-import { JsonError } from './json-error.js';
+import { DUPLICATE, JsonError } from './json-error.js';
 import { endOfNumber, endOfSpace, endOfString } from './json-scan.js';
 import { addName, beginningOf, interned, NO_SHAPE, type Shape } from './json-shape.js';
 
@@ -207,7 +207,7 @@ function readName(cursor: Cursor, shape: Shape, level: number): void {
   if (!addName(shape, name, cursor.text.slice(start, cursor.at))) {
     cursor.at = start;
     cursor.path[level] = name;
-    fail(cursor, 'a duplicate member name');
+    fail(cursor, DUPLICATE);
   }
 }
 
