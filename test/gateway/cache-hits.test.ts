@@ -167,7 +167,7 @@ describe('a conditional call', () => {
     const etag = String(first.headers.etag);
     const asked = (ifNoneMatch: string, query = CURRENT) =>
       gateway.report(key, query, { headers: { 'if-none-match': ifNoneMatch } });
-    for (const held of [etag, `W/${etag}`, `"x", ${etag}`, '*', etag.replace(/"$/, '-gzip"')]) {
+    for (const held of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
       const reply = await asked(held);
       expect([reply.status, reply.text, reply.headers.etag], held).toEqual([304, '', etag]);
       expect(reply.headers['content-type']).toBeUndefined();
@@ -175,7 +175,8 @@ describe('a conditional call', () => {
       expect(cacheOf(reply)).toBe('hit; ttl=300; detail=l1');
       expect(reply.headers.vary).toBe(first.headers.vary);
     }
-    expect((await asked('"x"')).status).toBe(200);
+    for (const other of ['"x"', etag.replace(/"$/, '-gzip"')])
+      expect((await asked(other)).status, other).toBe(200);
     const csv = String((await gateway.report(key, `${CURRENT}&_format=csv`)).headers.etag);
     expect((await asked(etag, `${CURRENT}&_format=csv`)).status).toBe(200);
     expect((await asked(csv, `${CURRENT}&_format=csv`)).status).toBe(304);
