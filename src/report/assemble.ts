@@ -3,6 +3,7 @@
  * body at all.
  */
 import type { CanonicalReport } from './canonicalize.js';
+import { type Rewrite, rewritesFor } from './column-types.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
 import type { Format } from './gateway-options.js';
@@ -23,14 +24,21 @@ export interface AssembleAsk {
   readonly rules: FreshnessRules;
 }
 
-/** A body, or the rows that a body of another format is made from. */
+/** A body, or the rows that it is made from. */
 export type Body =
   | { readonly ready: readonly Buffer[] }
   | {
+      /** With separators between them. */
       readonly rows: readonly Buffer[];
-      readonly format: 'csv' | 'ndjson';
+      /** What has to be rewritten in each piece of `rows`, so that columns are of one type. */
+      readonly rewrites: readonly (Rewrite | null)[];
+      readonly format: Exclude<Format, 'raw'>;
       readonly columns: readonly string[];
+      readonly rowCount: number;
       readonly bom: boolean;
+      /** What stands in front of the rows and behind them. */
+      readonly head: Buffer;
+      readonly tail: Buffer;
     };
 
 export interface Assembled {
@@ -72,10 +80,13 @@ export function assemble(ask: AssembleAsk): Assembled {
   const hashes = parts.map(({ header }) => header.hash);
   // Columns stand in the order in which the platform first showed them, which the rows in date order need not tell.
   const columns = format === 'csv' ? JSON.stringify(unionColumns(parts)) : '';
+  const filled = parts.filter(({ header }) => header.rowCount > 0);
+  const rewrites = rewritesFor(filled.map(({ header }) => header));
+  const types = rewrites.some((one) => one !== null) ? JSON.stringify(rewrites) : '';
   return {
     status: 200,
     contentType: CONTENT_TYPES[format],
-    tag: digest([format, String(ask.bom), meta, columns, ...hashes]).slice(0, 22),
+    tag: digest([format, String(ask.bom), meta, columns, types, ...hashes]).slice(0, 22),
     asOfMs,
     newestMs: Math.max(...all.map(({ header }) => header.fetchedAt)),
     freshUntilMs: Math.min(...all.map(({ header }) => header.fetchedAt + freshForMs(header, rules))),
@@ -84,7 +95,7 @@ export function assemble(ask: AssembleAsk): Assembled {
     weight: parts.reduce((sum, { body }) => sum + body.length, meta.length),
     accounts: [...new Set(all.flatMap(({ header }) => header.accounts))],
     seq: Math.min(...all.map(({ header }) => header.seq)),
-    body: () => writeBody(ask, meta),
+    body: () => writeBody(ask, { filled, rewrites, meta, rowCount }),
   };
 }
 
@@ -111,11 +122,32 @@ export function assembleBytes(
   };
 }
 
-function writeBody({ format, parts, bom }: AssembleAsk, meta: string): Body {
-  const rows = separate(parts.filter(({ header }) => header.rowCount > 0).map(({ body }) => body));
-  if (format === 'json')
-    return { ready: [Buffer.from('{"data":['), ...rows, Buffer.from(`],"meta":${meta}}`)] };
-  return { rows, format, columns: unionColumns(parts), bom };
+interface Pieces {
+  /** Parts with rows, in order. */
+  readonly filled: readonly Part<RowsHeader>[];
+  readonly rewrites: readonly (Rewrite | null)[];
+  readonly meta: string;
+  readonly rowCount: number;
+}
+
+const NONE = Buffer.alloc(0);
+
+function writeBody({ format, parts, bom }: AssembleAsk, { filled, rewrites, meta, rowCount }: Pieces): Body {
+  const isJson = format === 'json';
+  const head = isJson ? Buffer.from('{"data":[') : NONE;
+  const tail = isJson ? Buffer.from(`],"meta":${meta}}`) : NONE;
+  const rows = separate(filled.map(({ body }) => body));
+  if (isJson && rewrites.every((one) => one === null)) return { ready: [head, ...rows, tail] };
+  return {
+    rows,
+    rewrites: rewrites.flatMap((one, index) => (index === 0 ? [one] : [null, one])),
+    format,
+    columns: unionColumns(parts),
+    rowCount,
+    bom,
+    head,
+    tail,
+  };
 }
 
 const SEPARATOR = Buffer.from(ROW_SEPARATOR);

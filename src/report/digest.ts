@@ -4,13 +4,15 @@
  */
 import { hash } from 'node:crypto';
 import { collectAccounts } from './accounts.js';
+import { encodeTypes } from './column-types.js';
 import { daysBetween } from './days.js';
 import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
-import { type NormalizeAsk, type NormalizedRow, normalizeAnswer } from './normalize.js';
+import { type NormalizeAsk, type Normalized, type NormalizedRow, normalizeAnswer } from './normalize.js';
 import type { Paging } from './paging.js';
 import { bodyHash, joinRows, ROW_SEPARATOR } from './part.js';
 import { type Cuttable, RowsError } from './rows.js';
+import { agreeOn, typesOf, writeRows } from './typed-rows.js';
 
 export interface DigestAsk extends NormalizeAsk {
   /** Rows in their own order, all together, also when days can be cut; needed for whole entries. */
@@ -21,6 +23,8 @@ export interface DigestAsk extends NormalizeAsk {
 export interface RowBlock {
   readonly body: Buffer;
   readonly columns: readonly string[];
+  /** What was seen of each column, in their order; see column-types.ts. */
+  readonly types: readonly string[];
   readonly rowCount: number;
   /** Digest of the body. */
   readonly hash: string;
@@ -50,14 +54,15 @@ export interface Digest {
 
 /** @throws JsonError, RowsError */
 export function digestAnswer(text: string, ask: DigestAsk): Digest {
-  const { rows, columns, accounts, cuttable, paging, place, doubt } = normalizeAnswer(text, ask);
+  const answer = normalizeAnswer(text, ask);
+  const { rows, accounts, cuttable, paging, place, doubt } = answer;
   const cut = ask.byDate && ask.period !== null && cuttable.ok;
   const days =
-    cut && ask.period !== null ? cutByDay(rows, daysBetween(ask.period.from, ask.period.to)) : null;
+    cut && ask.period !== null ? cutByDay(answer, daysBetween(ask.period.from, ask.period.to)) : null;
   return {
     days,
     // What cannot be cut is of use as a whole, though nobody asked for that.
-    whole: ask.whole || days === null ? wholeOf(rows, columns, days) : null,
+    whole: ask.whole || days === null ? wholeOf(answer) : null,
     cuttable,
     rowCount: rows.length,
     lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,
@@ -68,42 +73,45 @@ export function digestAnswer(text: string, ask: DigestAsk): Digest {
   };
 }
 
-/** Where the days are cut already, the whole is their join, byte for byte. */
-function wholeOf(
-  rows: readonly NormalizedRow[],
-  columns: readonly string[],
-  days: readonly DayBlock[] | null,
-): RowBlock {
-  const body = days === null ? joinRows(rows) : joinBlocks(days);
-  return { body, columns, rowCount: rows.length, hash: bodyHash(body) };
-}
-
-function joinBlocks(blocks: readonly RowBlock[]): Buffer {
-  const separator = Buffer.from(ROW_SEPARATOR);
-  const filled = blocks.filter(({ rowCount }) => rowCount > 0);
-  return Buffer.concat(filled.flatMap(({ body }, index) => (index === 0 ? [body] : [separator, body])));
+function wholeOf({ rows, columns, types }: Normalized): RowBlock {
+  const body = joinRows(rows);
+  return {
+    body,
+    columns,
+    types: encodeTypes(columns, types),
+    rowCount: rows.length,
+    hash: bodyHash(body),
+  };
 }
 
 /** Rows come in date order; a day without rows is a block too, for its emptiness is an answer. */
-function cutByDay(rows: readonly NormalizedRow[], dates: readonly string[]): DayBlock[] {
+function cutByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
+  const { rows } = answer;
   let at = 0;
   return dates.map((date) => {
     const start = at;
     while (at < rows.length && rows[at]?.date === date) at += 1;
-    return dayBlock(date, rows.slice(start, at));
+    return dayBlock(date, answer, start, at);
   });
 }
 
-function dayBlock(date: string, rows: readonly NormalizedRow[]): DayBlock {
-  const body = joinRows(rows);
-  const sorted = rows.map(({ json }) => json).sort();
+/** Types are decided by the day's own rows: what else was asked for with it must not change a day. */
+function dayBlock(date: string, { rows, drafts, types }: Normalized, start: number, end: number): DayBlock {
+  const written = rows.slice(start, end);
+  const columns = unionOf(written);
+  const own = typesOf(drafts.slice(start, end));
+  const texts = agreeOn(columns, own, types)
+    ? written.map(({ json }) => json)
+    : writeRows(drafts.slice(start, end), own);
+  const body = Buffer.from(texts.join(ROW_SEPARATOR));
   return {
     date,
     body,
-    columns: unionOf(rows),
-    rowCount: rows.length,
+    columns,
+    types: encodeTypes(columns, own),
+    rowCount: written.length,
     hash: bodyHash(body),
-    sortedHash: hash('sha256', sorted.join('\n'), 'base64url').slice(0, 22),
+    sortedHash: hash('sha256', texts.toSorted().join('\n'), 'base64url').slice(0, 22),
   };
 }
 

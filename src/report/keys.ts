@@ -4,7 +4,7 @@
  */
 
 /** Changes when normalising or the form of entries changes: old entries are then never read. */
-const FORM = 'c1';
+const FORM = 'c2';
 
 /** The rows of one period. */
 export function rowsKey(series: string, from: string | null, to: string | null): string {

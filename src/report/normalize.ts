@@ -1,16 +1,17 @@
 /**
- * The platform's answer as the gateway gives it: rows with camelCase names, ISO dates, and numbers only where
- * JavaScript holds their decimal value exactly. Rows come as ready JSON text, so that serving them is a join.
+ * The platform's answer as the gateway gives it: rows with camelCase names, ISO dates, columns of one type, and numbers
+ * only where JavaScript holds their decimal value exactly. Rows come as ready JSON text, so that serving them is a join.
  */
 
 import { collectAccounts } from './accounts.js';
+import type { ColumnTypes } from './column-types.js';
 import { isoDate } from './iso-date.js';
-import { type Json, type JsonNumber, type JsonObject, parseJson, writeJson } from './json.js';
+import { type Json, type JsonObject, parseJson } from './json.js';
 import { judgeShape } from './judge-shape.js';
-import { numberInString, numberTokenJson } from './number-text.js';
 import type { Paging } from './paging.js';
 import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import { type Cuttable, findRows, judgeCuttable, type RowsAsk } from './rows.js';
+import { type DraftRow, type RowPlan, typesOf, writeRows } from './typed-rows.js';
 
 export interface NormalizeAsk extends RowsAsk {
   /** Tells the members that name an account; see accounts.ts. */
@@ -29,6 +30,10 @@ export interface NormalizedRow {
 }
 
 export interface Normalized {
+  /** The same rows before they were written, for writing some of them by themselves. */
+  readonly drafts: readonly DraftRow[];
+  /** What the columns of all rows show. */
+  readonly types: ColumnTypes;
   /** In date order when split by date, the platform's own order within a day; else as the platform gave them. */
   readonly rows: readonly NormalizedRow[];
   /** All columns, in the order in which the platform's rows first showed them. */
@@ -54,14 +59,19 @@ export function normalizeAnswer(text: string, ask: NormalizeAsk): Normalized {
   const found = findRows(document, ask);
   const doubt = judgeShape(document, found, ask, ask.seenAt ?? []);
   const columns = new Set<string>();
-  const rows = normalizeRows(found.rows, ask.rule.dateField, columns);
+  const given = draftRows(found.rows, ask.rule.dateField, columns);
+  const drafts = ask.byDate ? orderByDate(given) : given;
+  const types = typesOf(drafts);
+  const texts = writeRows(drafts, types);
   return {
-    rows: ask.byDate ? orderByDate(rows) : rows,
+    drafts,
+    types,
+    rows: drafts.map(({ date, plan }, at) => ({ json: texts[at] as string, date, columns: plan.columns })),
     columns: [...columns],
     accounts: [...collectAccounts(document, ask.accountPattern)].map(ownText).sort(),
     cuttable: judgeCuttable(
       found,
-      rows.map((row) => row.date),
+      given.map((row) => row.date),
       ask.period,
     ),
     paging: found.paging,
@@ -71,8 +81,8 @@ export function normalizeAnswer(text: string, ask: NormalizeAsk): Normalized {
 }
 
 /** Rows in date order, those of one day in the order given; rows without a date come last. Linear in the rows. */
-export function orderByDate(rows: readonly NormalizedRow[]): readonly NormalizedRow[] {
-  const days = new Map<string, NormalizedRow[]>();
+export function orderByDate<T extends { readonly date: string | null }>(rows: readonly T[]): readonly T[] {
+  const days = new Map<string, T[]>();
   for (const row of rows) {
     const key = row.date ?? UNDATED;
     const day = days.get(key);
@@ -85,24 +95,14 @@ export function orderByDate(rows: readonly NormalizedRow[]): readonly Normalized
 /** Sorts behind every date. */
 const UNDATED = '~';
 
-/** What is the same for all rows with the same members. */
-interface Plan {
-  readonly columns: readonly string[];
-  /** The names as JSON, each with its colon. */
-  readonly prefixes: readonly string[];
-  /** Which members stay text even when they look like a number. */
-  readonly text: readonly boolean[];
-  readonly dateAt: number;
-}
-
 /** @param columns receives the columns of all rows */
-function normalizeRows(
+function draftRows(
   rows: readonly JsonObject[],
   dateField: string | undefined,
   columns: Set<string>,
-): NormalizedRow[] {
+): DraftRow[] {
   const field = dateFieldOf(rows[0]?.names ?? [], dateField);
-  const plans = new Map<readonly string[], Plan>();
+  const plans = new Map<readonly string[], RowPlan>();
   const dates = new Map<string, string | null>();
   return rows.map((row) => {
     let plan = plans.get(row.names);
@@ -111,18 +111,17 @@ function normalizeRows(
       plans.set(row.names, plan);
       for (const column of plan.columns) columns.add(column);
     }
-    const date = dateOf(row.values[plan.dateAt], dates);
-    return { json: writeRow(row.values, plan, date), date, columns: plan.columns };
+    return { values: row.values, plan, date: dateOf(row.values[plan.dateAt], dates) };
   });
 }
 
-function planFor(names: readonly string[], field: string): Plan {
+function planFor(names: readonly string[], field: string): RowPlan {
   const columns = columnNames(names).map(ownText);
   const dateAt = dateIndex(names, field);
   return {
     columns,
     prefixes: columns.map((column) => `${JSON.stringify(column)}:`),
-    text: names.map((name, index) => index === dateAt || holdsText(name, columns[index] as string)),
+    text: names.map((name, index) => holdsText(name, columns[index] as string)),
     dateAt,
   };
 }
@@ -136,26 +135,6 @@ function dateOf(value: Json | undefined, known: Map<string, string | null>): str
     known.set(value, date);
   }
   return date;
-}
-
-function writeRow(values: readonly Json[], plan: Plan, date: string | null): string {
-  const parts: string[] = [];
-  for (let at = 0; at < values.length; at += 1) {
-    const value = values[at] as Json;
-    const known = at === plan.dateAt ? date : null;
-    const cell = known === null ? cellJson(value, plan.text[at] as boolean) : `"${known}"`;
-    parts.push(plan.prefixes[at] + cell);
-  }
-  return `{${parts.join()}}`;
-}
-
-function cellJson(value: Json, isText: boolean): string {
-  if (typeof value !== 'string') return writeJson(value, tokenJson);
-  return (isText ? null : numberInString(value)) ?? JSON.stringify(value);
-}
-
-function tokenJson(number: JsonNumber): string {
-  return numberTokenJson(number.text);
 }
 
 /** A copy that does not keep the whole answer in memory, as a piece cut from it would. */

@@ -3,6 +3,7 @@
  * stored as JSON in front of the body; see `cache/entry.ts`.
  */
 import { hash } from 'node:crypto';
+import { encodeTypes, joinTypes, type Rewrite, rewriteRows, rewritesFor } from './column-types.js';
 import { joinEmptyDays } from './empty-days.js';
 import type { Facts } from './freshness.js';
 import type { NormalizedRow } from './normalize.js';
@@ -22,6 +23,8 @@ interface Common extends Facts {
 export interface RowsHeader extends Common {
   readonly form: 'rows';
   readonly columns: readonly string[];
+  /** What was seen of each column, in their order; see column-types.ts. */
+  readonly types?: readonly string[];
   readonly rowCount: number;
   readonly paging: Paging | null;
   /** Set for one day cut out of an answer; null for an answer as a whole. */
@@ -70,6 +73,11 @@ export interface Part<H extends PartHeader = PartHeader> {
 /** A raw line break never occurs inside of compact JSON, so this one ends a row for NDJSON and CSV alike. */
 export const ROW_SEPARATOR = ',\n';
 
+/** @returns the rows with some numbers as texts; the same bytes when there is nothing to rewrite */
+export function rewriteBody(body: Buffer, rewrite: Rewrite | null): Buffer {
+  return rewrite === null ? body : Buffer.from(rewriteRows(body.toString(), rewrite, ROW_SEPARATOR));
+}
+
 export function joinRows(rows: readonly NormalizedRow[]): Buffer {
   return Buffer.from(rows.map(({ json }) => json).join(ROW_SEPARATOR));
 }
@@ -108,8 +116,14 @@ function isEmptyRun(run: unknown): boolean {
   return Array.isArray(run) && typeof run[0] === 'string' && typeof run[1] === 'number';
 }
 
-function hasRows({ columns, rowCount, paging, cut }: Readonly<Record<string, unknown>>): boolean {
-  return areTexts(columns) && typeof rowCount === 'number' && typeof paging === 'object' && isCut(cut);
+function hasRows({ columns, types, rowCount, paging, cut }: Readonly<Record<string, unknown>>): boolean {
+  return (
+    areTexts(columns) &&
+    (types === undefined || areTexts(types)) &&
+    typeof rowCount === 'number' &&
+    typeof paging === 'object' &&
+    isCut(cut)
+  );
 }
 
 function isCut(cut: unknown): boolean {
@@ -132,9 +146,10 @@ function areTexts(value: unknown): boolean {
 export function joinParts(parts: readonly Part<RowsHeader>[]): Part<RowsHeader> {
   const filled = parts.filter(({ header }) => header.rowCount > 0);
   const separator = Buffer.from(ROW_SEPARATOR);
-  const body = Buffer.concat(
-    filled.flatMap((part, index) => (index === 0 ? [part.body] : [separator, part.body])),
-  );
+  const rewrites = rewritesFor(filled.map(({ header }) => header));
+  const bodies = filled.map((part, index) => rewriteBody(part.body, rewrites[index] ?? null));
+  const body = Buffer.concat(bodies.flatMap((one, index) => (index === 0 ? [one] : [separator, one])));
+  const columns = [...new Set(filled.flatMap(({ header }) => header.columns))];
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Part<RowsHeader>];
   const last = parts.at(-1) as Part<RowsHeader>;
   const { emptySince: _, ...header } = oldest.header;
@@ -146,7 +161,8 @@ export function joinParts(parts: readonly Part<RowsHeader>[]): Part<RowsHeader> 
       ...joinEmptyDays(parts.map((part) => part.header)),
       seq: Math.min(...parts.map(({ header }) => header.seq)),
       accounts: [...new Set(parts.flatMap(({ header }) => header.accounts))].sort(),
-      columns: [...new Set(filled.flatMap(({ header }) => header.columns))],
+      columns,
+      types: encodeTypes(columns, joinTypes(filled.map((part) => part.header))),
       rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
       hash: bodyHash(body),
       cut: null,

@@ -37,9 +37,36 @@ export function dateFieldOf(names: readonly string[], configured: string | undef
   return configured ?? (dateIndex(names, 'date') >= 0 ? 'date' : 'day');
 }
 
-const TEXT_ENDING = /(?:id|name|title|label|domain|url|code|zip|currency)$/i;
+const TEXT_ENDING = /(?:name|title|label|domain|url|code|zip|currency)$/i;
+/** `Id` as a word of its own: `campaign_id`, `campaignId`, `ID`; not `bid`, `paid`, `valid`. */
+const ENDS_IN_ID = /(?:^|[^A-Za-z])[iI][dD]$|[a-z0-9]I[dD]$/;
+/** Names that are run together are known ones only. */
+const KNOWN_ID =
+  /(?:campaign|advertiser|user|account|client|customer|agency|owner|parent|creative|placement|site|app)id$/i;
 
 /** Whether strings under this name are text even when they look like a number: ids, names, codes. */
 export function holdsText(name: string, column: string): boolean {
-  return TEXT_ENDING.test(name) || TEXT_ENDING.test(column);
+  return [name, column].some((one) => TEXT_ENDING.test(one) || ENDS_IN_ID.test(one) || KNOWN_ID.test(one));
+}
+
+/** Last words of names, beside those above, whose values are no quantities though they look like one. */
+const VERSIONS = new Set('version versions ver os build release firmware model ip revision'.split(' '));
+const MEASURES = new Set(
+  `spent spend cost costs bid bids budget price revenue income profit amount paid fee fees cpm cpc cpa cpv cpi cpl ecpm
+  ctr cr vtr rate roi roas reach impressions clicks views conversions installs leads actions sessions users frequency
+  total sum avg average min max percent percentage share score value duration seconds`.split(/\s+/),
+);
+
+/** Whether a column's last word is one of versions, where `10.1` and `10.10` are two. */
+export function isVersion(column: string): boolean {
+  return VERSIONS.has(lastWord(column));
+}
+
+/** Whether a column's last word is one of quantities, where `10.1` and `10.10` are the same. */
+export function isMeasure(column: string): boolean {
+  return MEASURES.has(lastWord(column));
+}
+
+function lastWord(name: string): string {
+  return (/(?:[A-Z]?[a-z]+|[A-Z]+)$/.exec(name)?.[0] ?? '').toLowerCase();
 }

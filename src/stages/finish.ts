@@ -102,7 +102,7 @@ export async function finish(
   crew: Pick<Crew, 'format'>,
 ): Promise<Finished> {
   const made = answer.body();
-  const plain = 'ready' in made ? made.ready : [await format(made, crew)];
+  const plain = 'ready' in made ? made.ready : await format(made, crew);
   const body = await compress(joinSmall(plain), coding);
   return {
     ...answer,
@@ -113,9 +113,14 @@ export async function finish(
   };
 }
 
-async function format(made: Exclude<Body, { ready: unknown }>, crew: Pick<Crew, 'format'>): Promise<Buffer> {
+async function format(
+  made: Exclude<Body, { ready: unknown }>,
+  crew: Pick<Crew, 'format'>,
+): Promise<readonly Buffer[]> {
+  const { format, rows: chunks, rewrites, columns, rowCount, bom, head, tail } = made;
   try {
-    return await crew.format({ ...made, chunks: made.rows });
+    const rows = await crew.format({ format, chunks, rewrites, columns, rowCount, bom });
+    return format === 'json' ? [head, rows, tail] : [rows];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new GatewayError('upstream_too_large', {

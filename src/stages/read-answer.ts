@@ -267,8 +267,8 @@ function answerOf(context: Context, digest: Digest): FetchedAnswer {
 }
 
 function rowsHeader(facts: AnswerFacts, block: RowBlock, accounts: readonly string[]) {
-  const { columns, rowCount, hash } = block;
-  return { ...facts, form: 'rows' as const, accounts, columns, rowCount, hash };
+  const { columns, types, rowCount, hash } = block;
+  return { ...facts, form: 'rows' as const, accounts, columns, types, rowCount, hash };
 }
 
 function dayPart(

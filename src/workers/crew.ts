@@ -4,11 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { encodeEntry } from '../cache/entry.js';
 import type { RawWrite } from '../cache/tier.js';
-import { toCsv } from '../report/csv.js';
 import type { DigestAsk, DigestOutcome } from '../report/digest.js';
-import { toNdjson } from '../report/ndjson.js';
 import { bodyHash } from '../report/part.js';
-import { asBuffer, type DigestedAnswer, type FormatTask, readAnswer, type Task } from './tasks.js';
+import {
+  asBuffer,
+  type DigestedAnswer,
+  type FormatTask,
+  formatRows,
+  readAnswer,
+  type Task,
+} from './tasks.js';
 
 /** Above it, work goes to another thread; below, the way there costs more than the work. */
 export const LARGE_BYTES = 1_048_576;
@@ -65,8 +70,7 @@ export function createCrew(): Crew {
     async format(task) {
       if (sizeOf(task.chunks) >= LARGE_BYTES)
         return asBuffer((await run({ task: 'format', ...task })) as Uint8Array);
-      const rows = Buffer.concat(task.chunks).toString('utf8');
-      return Buffer.from(task.format === 'csv' ? toCsv(rows, task.columns, task) : toNdjson(rows));
+      return formatRows(task);
     },
     async close() {
       await threads?.close();

@@ -4,6 +4,7 @@
  */
 import { encodeEntry } from '../cache/entry.js';
 import { holdsToken } from '../platform/holds-token.js';
+import type { Rewrite } from '../report/column-types.js';
 import { toCsv } from '../report/csv.js';
 import {
   type DayBlock,
@@ -13,7 +14,7 @@ import {
   type RowBlock,
 } from '../report/digest.js';
 import { toNdjson } from '../report/ndjson.js';
-import { bodyHash } from '../report/part.js';
+import { bodyHash, rewriteBody } from '../report/part.js';
 
 export interface DigestTask {
   readonly task: 'digest';
@@ -30,10 +31,14 @@ export interface EncodeTask {
 
 export interface FormatTask {
   readonly task: 'format';
-  readonly format: 'csv' | 'ndjson';
+  /** json: the rows alone, as they are or rewritten. */
+  readonly format: 'json' | 'csv' | 'ndjson';
   /** The joined rows, in pieces. */
   readonly chunks: readonly Uint8Array[];
+  /** For each piece, what has to be rewritten; a piece with something is whole rows. Absent: nothing. */
+  readonly rewrites?: readonly (Rewrite | null)[];
   readonly columns: readonly string[];
+  readonly rowCount: number;
   readonly bom: boolean;
 }
 
@@ -52,12 +57,24 @@ export function runTask(task: Task): DigestedAnswer | Uint8Array | Uint8Array[] 
       return digest(task);
     case 'encode':
       return task.entries.map(({ header, body }) => encodeEntry(header, asBuffer(body), allocateShared));
-    case 'format': {
-      const rows = Buffer.concat(task.chunks).toString('utf8');
-      const text = task.format === 'csv' ? toCsv(rows, task.columns, { bom: task.bom }) : toNdjson(rows);
-      return shared([Buffer.from(text)]);
-    }
+    case 'format':
+      return shared([formatRows(task)]);
   }
+}
+
+/** @throws RangeError when a table would be out of proportion to its rows */
+export function formatRows({
+  format,
+  chunks,
+  rewrites = [],
+  columns,
+  bom,
+}: Omit<FormatTask, 'task'>): Buffer {
+  const pieces = chunks.map((chunk, at) => rewriteBody(asBuffer(chunk), rewrites[at] ?? null));
+  const rows = Buffer.concat(pieces);
+  if (format === 'json') return rows;
+  const text = rows.toString('utf8');
+  return Buffer.from(format === 'csv' ? toCsv(text, columns, { bom }) : toNdjson(text));
 }
 
 /**

@@ -1,8 +1,7 @@
 /** Assembled answers in few words, for tests. */
 
 import type { AssembleAsk, Assembled } from '../../src/report/assemble.js';
-import { toCsv } from '../../src/report/csv.js';
-import { toNdjson } from '../../src/report/ndjson.js';
+import { formatRows } from '../../src/workers/tasks.js';
 import { get } from './canonical-request.js';
 import { FETCHED_AT, RULES, rowsPart } from './parts.js';
 
@@ -31,6 +30,5 @@ export function ask(changes: Partial<AssembleAsk> = {}, query = QUERY): Assemble
 export function bodyOf(answer: Assembled): Buffer {
   const body = answer.body();
   if ('ready' in body) return Buffer.concat(body.ready);
-  const rows = Buffer.concat(body.rows).toString();
-  return Buffer.from(body.format === 'csv' ? toCsv(rows, body.columns, body) : toNdjson(rows));
+  return Buffer.concat([body.head, formatRows({ ...body, chunks: body.rows }), body.tail]);
 }

@@ -1,4 +1,5 @@
 /** Parts of answers as the cache holds them, for tests. */
+import { encodeTypes } from '../../src/report/column-types.js';
 import { dayNumber } from '../../src/report/days.js';
 import type { Facts, FreshnessRules } from '../../src/report/freshness.js';
 import { normalizeAnswer } from '../../src/report/normalize.js';
@@ -61,6 +62,7 @@ export function rowsPart(
       seq: 0,
       accounts: normalized.accounts,
       columns: normalized.columns,
+      types: encodeTypes(normalized.columns, normalized.types),
       rowCount: rows.length,
       paging: null,
       cut: null,

@@ -115,11 +115,28 @@ describe('holdsText', () => {
     'zip',
     'postal_code',
     'currency',
+    'ID',
+    'CAMPAIGN_ID',
+    'campaign-id',
+    'set10Id',
+    'advertiserid',
   ])('is true for %s', (source) => expect(holdsText(source, camelCase(source))).toBe(true));
 
-  it.each(['ids', 'spent', 'idle', 'names', 'zipped', 'currency_rate', ''])('is false for %j', (source) =>
-    expect(holdsText(source, camelCase(source))).toBe(false),
-  );
+  it.each([
+    'bid',
+    'paid',
+    'PAID',
+    'maxBid',
+    'valid',
+    'avoid',
+    'ids',
+    'spent',
+    'idle',
+    'names',
+    'zipped',
+    'currency_rate',
+    '',
+  ])('is false for %j', (source) => expect(holdsText(source, camelCase(source))).toBe(false));
 
   it('looks at either spelling', () => {
     expect(holdsText('x', 'someTitle')).toBe(true);
