@@ -62,7 +62,7 @@ export function digestAnswer(text: string, ask: DigestAsk): Digest {
   return {
     days,
     // What cannot be cut is of use as a whole, though nobody asked for that.
-    whole: ask.whole || days === null ? wholeOf(answer) : null,
+    whole: ask.whole || days === null || doubt !== null ? wholeOf(answer) : null,
     cuttable,
     rowCount: rows.length,
     lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,

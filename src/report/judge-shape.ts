@@ -18,7 +18,7 @@ const STARTS_WITH_DAY = /^\d{4}-?\d\d-?\d\d/;
 const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
 
 /**
- * @param seenAt where rows of this kind of report were before: there they leave no doubt
+ * @param seenAt where rows of this kind of report were before: there an unusual name leaves no doubt
  * @returns why the answer may be no report, null when nothing speaks against it
  * @throws {RowsError} when it says that it is an error, or lacks a column that the configuration requires
  */
@@ -39,8 +39,7 @@ export function judgeShape(
   if (rows.length === 0) return doubtInNothing(document, found, seenAt);
   if (!hasRows) return 'no row holds a figure';
   if (!shareColumn(rows)) return 'the rows have no column in common';
-  if (seenAt.includes(at)) return null;
-  if (found.beside) return 'another list has a more usual name';
+  if (found.beside && !seenAt.includes(at)) return 'another list has a more usual name';
   const isEmptyOfFacts = byDate && !rows.some((row) => hasDay(row) || hasNumber(row));
   return isEmptyOfFacts ? 'no row holds a day or a number, though a split by date was asked for' : null;
 }

@@ -187,3 +187,38 @@ describe('what the configuration says of an endpoint', () => {
     expect(statusOf(await gateway.report(key, FINAL))).toBe('dsp-gateway; fwd=miss; stored');
   });
 });
+
+describe('a report that is joined from days', () => {
+  const DAYS = 'advertiserId=1&byDate=1&dateFrom=2026-11-15&dateTo=2026-11-20';
+  const always = { config: { report: { endpoints: { 'campaigns/get': { divisible: 'always' } } } } };
+  const CASES: [string, string, string][] = [
+    ['an error', '{"ok":false,"data":[]}', '502 upstream_invalid_response'],
+    ['no rows, and a message that says why', '{"message":"try again later","data":[]}', '200'],
+    ['rows without any day', '{"data":[{"notice":"closed"}]}', '200'],
+  ];
+
+  it.each(CASES)('%s: is joined from what is kept', async (_what, body) => {
+    const platform = await startRawPlatform(sends(GOOD));
+    const gateway = await gatewayAt(platform, always);
+    const key = await gateway.addTeam();
+    const first = reportIn(await gateway.report(key, DAYS));
+    platform.answer(sends(body));
+    gateway.clock.advance(HOUR + 11 * MINUTE);
+    const reply = await gateway.report(key, DAYS);
+    expect(statusOf(reply)).toMatch(/detail=stale-if-error$/);
+    expect(reportIn(reply).data).toEqual(first.data);
+  });
+
+  it.each(CASES)('%s: with nothing kept is answered as it is for a whole', async (_what, body, outcome) => {
+    const platform = await startRawPlatform(sends(body));
+    const gateway = await gatewayAt(platform, always);
+    const key = await gateway.addTeam();
+    for (let calls = 1; calls <= 2; calls++) {
+      const reply = await gateway.report(key, DAYS);
+      expect(outcomeOf(reply)).toBe(outcome);
+      if (outcome === '200') expect(reply.headers['cache-control']).toBe('private, no-store');
+    }
+    platform.answer(sends(GOOD));
+    expect(reportIn(await gateway.report(key, DAYS)).data).toHaveLength(1);
+  });
+});
