@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { collectAccounts } from './accounts.js';
 import { encodeTypes } from './column-types.js';
 import { daysBetween } from './days.js';
+import { CharsetError, decodeText } from './decode-text.js';
 import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
 import { type NormalizeAsk, type Normalized, type NormalizedRow, normalizeAnswer } from './normalize.js';
@@ -15,6 +16,8 @@ import { type Cuttable, RowsError } from './rows.js';
 import { agreeOn, typesOf, writeRows } from './typed-rows.js';
 
 export interface DigestAsk extends NormalizeAsk {
+  /** What the bytes are said to be, in lower case. Null or absent: UTF-8. */
+  readonly charset?: string | null;
   /** Rows in their own order, all together, also when days can be cut; needed for whole entries. */
   readonly whole: boolean;
 }
@@ -135,13 +138,26 @@ export type DigestOutcome =
   /** Not JSON as read here, or it holds the token. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
-/** Reads an answer's bytes. */
-export function digestBytes(bytes: Uint8Array, ask: DigestAsk): DigestOutcome {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+/**
+ * Reads an answer's bytes.
+ * @param isForbidden whether the text holds what may not be given, in whatever charset it came
+ */
+export function digestBytes(
+  bytes: Uint8Array,
+  ask: DigestAsk,
+  isForbidden: (text: Buffer) => boolean = () => false,
+): DigestOutcome {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let text = '';
   try {
+    text = decodeText(buffer, ask.charset ?? null);
+    const isForeign = text.length * 2 === buffer.length || (ask.charset ?? 'utf-8') !== 'utf-8';
+    if (isForeign && isForbidden(Buffer.from(text)))
+      return { kind: 'invalid', reason: 'the answer holds the platform token' };
     return { kind: 'digest', digest: digestAnswer(text, ask) };
   } catch (error) {
-    if (error instanceof JsonError) return { kind: 'invalid', reason: error.message };
+    if (error instanceof JsonError || error instanceof CharsetError)
+      return { kind: 'invalid', reason: error.message };
     if (!(error instanceof RowsError)) throw error;
     const accounts = [...collectAccounts(parseJson(text, { allowBom: true }), ask.accountPattern)];
     return { kind: 'no-rows', reason: error.message, accounts };

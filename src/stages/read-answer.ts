@@ -7,6 +7,7 @@ import { invalid, originCaching, single } from '../platform/interpret.js';
 import { readRefusal } from '../platform/read-refusal.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt, daysBetween } from '../report/days.js';
+import { charsetOf } from '../report/decode-text.js';
 import type { DayBlock, Digest, DigestAsk, RowBlock } from '../report/digest.js';
 import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
 import type { Facts } from '../report/freshness.js';
@@ -120,7 +121,7 @@ export async function readAnswer(
   }
   const { outcome, bytes, hash } = await options.crew.digest(
     chunks,
-    digestAsk(asked, rule, options),
+    { ...digestAsk(asked, rule, options), charset: charsetOf(contentType) },
     response.token,
   );
   const read: Context = { ...context, body: bytes, hash };

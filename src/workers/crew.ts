@@ -18,6 +18,27 @@ import {
 /** Above it, work goes to another thread; below, the way there costs more than the work. */
 export const LARGE_BYTES = 1_048_576;
 
+/** Above so many cells too: what costs is the number of things in an answer, and they may be small. */
+const HEAVY_CELLS = 10_000;
+const HEAVY_TABLE = 100_000;
+
+/** Whether an answer is read on another thread. @param chunks JSON, whose commas are nearly its cells */
+export function isHeavy(chunks: readonly Uint8Array[]): boolean {
+  if (sizeOf(chunks) >= LARGE_BYTES) return true;
+  let commas = 0;
+  for (const chunk of chunks) {
+    for (let at = chunk.indexOf(COMMA); at >= 0; at = chunk.indexOf(COMMA, at + 1)) commas += 1;
+    if (commas >= HEAVY_CELLS) return true;
+  }
+  return false;
+}
+
+const COMMA = 0x2c;
+
+function sizeOf(chunks: readonly Uint8Array[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+}
+
 export interface Digested {
   readonly outcome: DigestOutcome;
   /** The answer's bytes in one piece. */
@@ -51,11 +72,10 @@ export function createCrew(): Crew {
     });
     return threads.run(task);
   };
-  const sizeOf = (chunks: readonly Uint8Array[]) => chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 
   return {
     async digest(chunks, ask, token) {
-      if (sizeOf(chunks) < LARGE_BYTES) {
+      if (!isHeavy(chunks)) {
         const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
         return { bytes, outcome: readAnswer(bytes, ask, token), hash: ask.whole ? bodyHash(bytes) : '' };
       }
@@ -68,7 +88,7 @@ export function createCrew(): Crew {
       return ((await run({ task: 'encode', entries })) as Uint8Array[]).map(asBuffer);
     },
     async format(task) {
-      if (sizeOf(task.chunks) >= LARGE_BYTES)
+      if (sizeOf(task.chunks) >= LARGE_BYTES || task.rowCount * task.columns.length >= HEAVY_TABLE)
         return asBuffer((await run({ task: 'format', ...task })) as Uint8Array);
       return formatRows(task);
     },

@@ -84,7 +84,7 @@ export function formatRows({
 export function readAnswer(bytes: Uint8Array, ask: DigestAsk, token: string): DigestOutcome {
   if (holdsToken(asBuffer(bytes), token))
     return { kind: 'invalid', reason: 'the answer holds the platform token' };
-  return digestBytes(bytes, ask);
+  return digestBytes(bytes, ask, (text) => holdsToken(text, token));
 }
 
 function digest({ chunks, ask, token }: DigestTask): DigestedAnswer {
