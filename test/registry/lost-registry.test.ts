@@ -62,8 +62,8 @@ async function openOne(options: { deaf?: boolean; graceMs?: number; prefix?: str
   onTestFinished(() => registry.stop());
   const outcomes: string[] = [];
   registry.onLoss((outcome) => outcomes.push(outcome));
-  const valueOf = (id: string) => registry.get(id)?.value;
-  return { registry, store, clock, log, outcomes, valueOf };
+  const textOf = (id: string) => registry.get(id)?.value;
+  return { registry, store, clock, log, outcomes, textOf };
 }
 
 async function auditOf(store: Store): Promise<AuditRecord[]> {
@@ -136,11 +136,11 @@ describe('a registry that is gone from the store', () => {
     const deaf = await openOne({ deaf: true });
     await ahead.registry.commit(set({ 'key/a': key('2026-11-21') }));
     await Promise.all([behind, ahead, late].map(({ registry }) => registry.refresh()));
-    expect(deaf.valueOf('key/a')).toBe(key(null));
+    expect(deaf.textOf('key/a')).toBe(key(null));
     await control.flushall();
     await Promise.all([behind, late, ahead].map(({ registry }) => registry.refresh()));
     await deaf.registry.refresh();
-    for (const { valueOf } of [...all, deaf]) expect(valueOf('key/a')).toBe(key('2026-11-21'));
+    for (const { textOf } of [...all, deaf]) expect(textOf('key/a')).toBe(key('2026-11-21'));
     expect((await auditOf(ahead.store)).filter(({ action }) => action === 'registry.restore')).toHaveLength(
       1,
     );
@@ -154,12 +154,12 @@ describe('a registry that is gone from the store', () => {
     await ahead.registry.commit(set({ 'key/a': key('2026-11-21'), 'team/y': '{}' }));
     await control.flushall();
     await behind.registry.refresh();
-    expect(behind.valueOf('key/a')).toBe(key(null));
+    expect(behind.textOf('key/a')).toBe(key(null));
     await ahead.registry.refresh();
     await behind.registry.refresh();
-    for (const { valueOf } of [behind, ahead]) {
-      expect(valueOf('key/a')).toBe(key('2026-11-21'));
-      expect(valueOf('team/y')).toBe('{}');
+    for (const { textOf } of [behind, ahead]) {
+      expect(textOf('key/a')).toBe(key('2026-11-21'));
+      expect(textOf('team/y')).toBe('{}');
     }
   });
 
@@ -170,7 +170,7 @@ describe('a registry that is gone from the store', () => {
     await control.flushall();
     const fresh = await openOne({ graceMs: 5_000 });
     expect(fresh.registry.epoch).toBe(epoch);
-    expect(fresh.valueOf('team/x')).toBe('{}');
+    expect(fresh.textOf('team/x')).toBe('{}');
   });
 });
 
@@ -184,7 +184,7 @@ describe('a registry that is gone, known to a replica that was out of step', () 
     await expect(one.registry.refresh()).rejects.toThrow(StoreUnavailable);
     await expect(one.registry.commit(set({ 'team/y': '{}' }))).rejects.toThrow(StoreUnavailable);
     expect(await control.keys('lost:*')).toEqual([]);
-    expect(one.valueOf('key/a')).toBe(key('2026-11-20'));
+    expect(one.textOf('key/a')).toBe(key('2026-11-20'));
     expect(one.outcomes).toEqual(['left']);
     expect(one.registry.loss?.message).toContain('out of step for 6 s');
     expect(one.log.messages('error')).toHaveLength(1);
@@ -197,7 +197,7 @@ describe('a registry that is gone, known to a replica that was out of step', () 
       'team/z',
     ]);
     expect(one.registry.loss).toBeNull();
-    expect(one.valueOf('team/z')).toBe('{}');
+    expect(one.textOf('team/z')).toBe('{}');
   });
 
   it('is put back by another one that was in step', async () => {
@@ -207,7 +207,7 @@ describe('a registry that is gone, known to a replica that was out of step', () 
     stale.clock.advanceMonotonic(60 * SECOND);
     await control.flushall();
     await Promise.all([stale.registry.refresh(), one.registry.refresh()]);
-    expect(stale.valueOf('key/a')).toBe(key('2026-11-20'));
+    expect(stale.textOf('key/a')).toBe(key('2026-11-20'));
     expect([stale.outcomes, one.outcomes]).toEqual([['restored'], ['restored']]);
   });
 });
@@ -240,12 +240,12 @@ describe('another registry in the store', () => {
     });
     await Promise.all([one, two].map(({ registry }) => registry.refresh()));
     await one.registry.refresh();
-    for (const { registry, valueOf } of [one, two]) {
+    for (const { registry, textOf } of [one, two]) {
       expect(registry.epoch).toBe(epoch);
-      expect(valueOf('key/a')).toBe(key('2026-11-20'));
-      expect(valueOf('key/b')).toBe(key(null));
-      expect(valueOf('team-life/x')).toBe('{"life":2}');
-      expect(valueOf('team/gone')).toBeUndefined();
+      expect(textOf('key/a')).toBe(key('2026-11-20'));
+      expect(textOf('key/b')).toBe(key(null));
+      expect(textOf('team-life/x')).toBe('{"life":2}');
+      expect(textOf('team/gone')).toBeUndefined();
       expect(registry.lastLoss).toMatchObject({ outcome: 'adopted' });
       expect(registry.loss).toBeNull();
     }
@@ -263,7 +263,7 @@ describe('another registry in the store', () => {
     await one.registry.commit(set({ 'key/a': rolled }));
     await put({ 'key/a': key(null) });
     await one.registry.refresh();
-    expect(one.valueOf('key/a')).toBe(rolled);
+    expect(one.textOf('key/a')).toBe(rolled);
   });
 
   it('that merely began anew is not taken over, and what is known can be put in its place', async () => {
@@ -271,11 +271,11 @@ describe('another registry in the store', () => {
     await one.registry.commit(set({ 'team/x': '{}', 'key/a': key('2026-11-20') }));
     await put({ 'meta/schema': '1' });
     await expect(one.registry.refresh()).rejects.toThrow(/neither teams nor keys.*registry import/s);
-    expect(one.valueOf('team/x')).toBe('{}');
+    expect(one.textOf('team/x')).toBe('{}');
     expect(one.outcomes).toEqual(['left']);
     await one.registry.recreate(set({}));
     expect((await one.store.registry.load('leave')).records.get('key/a')?.value).toBe(key('2026-11-20'));
-    expect(one.valueOf('key/a')).toBe(key('2026-11-20'));
+    expect(one.textOf('key/a')).toBe(key('2026-11-20'));
     expect(one.registry.loss).toBeNull();
   });
 
@@ -285,6 +285,6 @@ describe('another registry in the store', () => {
     const foreign = createSealer(fixedSecret('GATEWAY_MASTER_KEY', randomBytes(32).toString('base64')));
     await put({ 'team/x': '{}', 'meta/pepper': foreign.seal(randomBytes(32), 'meta/pepper') });
     await expect(one.registry.refresh()).rejects.toThrow(/GATEWAY_MASTER_KEY does not open it/);
-    expect(one.valueOf('team/x')).toBe('{}');
+    expect(one.textOf('team/x')).toBe('{}');
   });
 });
