@@ -4,7 +4,7 @@
 import { createDirectory, type Directory } from './auth/directory.js';
 import { createLastUse, type LastUse } from './auth/last-use.js';
 import { opensWhatIsStored } from './auth/master-key-rule.js';
-import { ensurePepper, openPepper } from './auth/pepper.js';
+import { ensurePepper, openPepper, tokenPepper } from './auth/pepper.js';
 import { createSlowFailures, type SlowFailures } from './auth/slow-failures.js';
 import { successionRules } from './auth/succession-rules.js';
 import { createL1, type L1 } from './cache/l1.js';
@@ -121,7 +121,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     store,
     registry,
     sealer,
-    pepper,
+    pepper: tokenPepper(registry, sealer, pepper),
     agent,
     rules,
     countRows: (body, witness) => countRowsOf(body, witness, config.report),

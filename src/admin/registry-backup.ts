@@ -1,19 +1,19 @@
 /** Backup and restore of what people made: teams, keys (hashes), sealed tokens, and the pepper the hashes hang on. */
 import Type, { type Static } from 'typebox';
-import Value from 'typebox/value';
-import { KEY_PREFIX, TEAM_PREFIX } from '../auth/directory.js';
-import { PEPPER_RECORD, resealPepper } from '../auth/pepper.js';
-import { Team } from '../auth/team.js';
+import { KEY_PREFIX, type KeyRecord, TEAM_PREFIX } from '../auth/directory.js';
+import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
+import { isPeoples, revocationsFor, revokedKeys } from '../auth/revocations.js';
+import { laterPurges, PURGES_RECORD } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
-import { SealError, type Sealer } from '../credential/seal.js';
-import { readVault } from '../credential/vault-text.js';
+import type { Sealer } from '../credential/seal.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import type { Registry } from '../registry/mirror.js';
 import { MIGRATIONS, migrateRecords, type Texts } from '../registry/schema.js';
 import { RegistryConflict } from '../store/port.js';
 import { StoreRefused } from '../store/refused.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
+import { BACKUP_ID, isBackedUp, recordFaults } from './backup-records.js';
 
 const FORMAT = 'dsp-gateway-registry';
 const closed = { additionalProperties: false };
@@ -26,36 +26,17 @@ export const Backup = Type.Object(
     records: Type.Array(
       Type.Object(
         {
-          id: Type.String({
-            pattern: `^(${TEAM_PREFIX}|${KEY_PREFIX}).{1,100}$|^(${VAULT_RECORD}|${PEPPER_RECORD})$`,
-          }),
+          id: Type.String({ pattern: BACKUP_ID }),
           text: Type.String(),
         },
         closed,
       ),
-      { description: 'Teams, keys, the vault and the pepper, as they are stored.' },
+      { description: 'Teams, keys, the vault, the pepper and the purges, as they are stored.' },
     ),
   },
   closed,
 );
 export type Backup = Static<typeof Backup>;
-
-/** A key as stored, see `KeyRecord`. */
-const Key = Type.Object({
-  id: Type.String(),
-  teamId: Type.String(),
-  label: Type.String(),
-  createdAt: Type.String(),
-  expiresAt: Type.Union([Type.String(), Type.Null()]),
-  revokedAt: Type.Union([Type.String(), Type.Null()]),
-  secrets: Type.Array(
-    Type.Object({
-      hash: Type.String(),
-      prefix: Type.String(),
-      validUntil: Type.Union([Type.String(), Type.Null()]),
-    }),
-  ),
-});
 
 export interface BackupParts {
   readonly registry: Registry;
@@ -78,11 +59,16 @@ export interface Imported {
   readonly keys: number;
   /** Whether anything was there before. */
   readonly replaced: boolean;
+  /** Keys that are valid in the backup, and were revoked since: they stay so. Absent when there are none. */
+  readonly stillRevoked?: number;
 }
 
+/** Divisibility that is learned meanwhile, and the like, changes the registry too. */
+const MAX_TRIES = 10;
+
 /**
- * Puts a backup in the place of what is there, all or nothing. Whatever is not part of a backup stays: purges, what was
- * learned of reports, the audit.
+ * Puts a backup in the place of what is there, all or nothing. Whatever is not part of a backup stays: what was
+ * learned of reports, the audit. What was taken back since the backup stays taken back.
  * @param replace without it, a registry that holds teams or keys is left alone
  * @throws GatewayError `conflict`, `invalid_body`; StoreUnavailable
  */
@@ -93,56 +79,76 @@ export async function importRegistry(
   { registry, sealer, clock }: BackupParts,
 ): Promise<Imported> {
   const records = readRecords(backup, sealer);
-  const present = backedUp(registry);
-  const counts = { teams: countOf(records.keys(), TEAM_PREFIX), keys: countOf(records.keys(), KEY_PREFIX) };
-  const isFilled = present.some(([id]) => id.startsWith(TEAM_PREFIX) || id.startsWith(KEY_PREFIX));
-  if (isFilled && !replace) throw conflict('There are teams or keys already; repeat with "replace": true.');
-  const imported = { ...counts, replaced: isFilled };
-  const event = {
-    action: 'registry.import',
-    subject: 'registry',
-    before: {
-      teams: countOf(
-        present.map(([id]) => id),
-        TEAM_PREFIX,
-      ),
-      keys: countOf(
-        present.map(([id]) => id),
-        KEY_PREFIX,
-      ),
-    },
-    after: { ...counts, exportedAt: backup.exportedAt },
-  };
-  try {
-    await registry.commit({
-      writes: new Map<string, string | null>([
-        // A backup without tokens is no reason to lose the ones that are there.
-        ...present.flatMap(([id]) => (id === VAULT_RECORD ? [] : [[id, null] as const])),
-        ...records,
-      ]),
-      expect: new Map([
-        ...[...records.keys()].map((id) => [id, 0] as const),
-        ...present.map(([id, { revision }]) => [id, revision] as const),
-      ]),
-      audit: [auditLine(event, actor, clock.now())],
-    });
-  } catch (error) {
-    if (!(error instanceof RegistryConflict)) throw error;
-    throw conflict('The registry was changed in between; try again.');
+  const counts = countsOf(records.keys());
+  for (let tries = 1; ; tries++) {
+    const present: Texts = new Map(backedUp(registry).map(([id, { value }]) => [id, value]));
+    const isFilled = isPeoples(present.keys());
+    if (isFilled && !replace) throw conflict('There are teams or keys already; repeat with "replace": true.');
+    const { writes, stillRevoked } = planImport(present, records);
+    const event = {
+      action: 'registry.import',
+      subject: 'registry',
+      before: countsOf(present.keys()),
+      after: { ...counts, ...stillRevoked, exportedAt: backup.exportedAt },
+    };
+    const change = { writes, audit: [auditLine(event, actor, clock.now())] };
+    try {
+      if (registry.loss !== null) await registry.recreate(change);
+      // At just this version: a key that is being issued must not outlive what it was issued in.
+      else await registry.commit({ ...change, version: registry.version });
+      return { ...counts, replaced: isFilled, ...stillRevoked };
+    } catch (error) {
+      if (!(error instanceof RegistryConflict)) throw error;
+      if (tries === MAX_TRIES) throw conflict('The registry was changed in between; try again.');
+      await registry.refresh();
+    }
   }
-  return imported;
+}
+
+/** What has to be written, so that a backup takes the place of what is there. */
+function planImport(present: Texts, backup: Texts) {
+  const revocations = revocationsFor(present, backup);
+  const writes = new Map<string, string | null>([
+    ...[...present.keys()].map((id) => [id, null] as const),
+    ...revokedKeys(present),
+    ...backup,
+    ...revocations,
+    ...purgesAfter(present, backup),
+    ...tokensAfter(present, backup),
+  ]);
+  const revoked = [...revocations].filter(
+    ([id, text]) => id.startsWith(KEY_PREFIX) && isRevoked(text) && !isRevoked(backup.get(id) as string),
+  );
+  return { writes, stillRevoked: revoked.length === 0 ? {} : { stillRevoked: revoked.length } };
+}
+
+function isRevoked(text: string): boolean {
+  return (JSON.parse(text) as KeyRecord).revokedAt !== null;
+}
+
+/** The list that has counted further, lest a number is given twice. */
+function purgesAfter(present: Texts, backup: Texts): [string, string][] {
+  const [here, there] = [present.get(PURGES_RECORD), backup.get(PURGES_RECORD)];
+  const list = there === undefined ? here : laterPurges(here, there);
+  return list === undefined ? [] : [[PURGES_RECORD, list]];
+}
+
+/**
+ * A backup without tokens is no reason to lose the ones that are there, nor to forget which were: their fingerprints
+ * hang on the pepper that was there with them.
+ */
+function tokensAfter(present: Texts, backup: Texts): [string, string][] {
+  const vault = present.get(VAULT_RECORD);
+  if (backup.has(VAULT_RECORD) || vault === undefined) return [];
+  const pepper = present.get(TOKEN_PEPPER_RECORD) ?? present.get(PEPPER_RECORD);
+  return [
+    [VAULT_RECORD, vault],
+    ...(pepper === undefined ? [] : [[TOKEN_PEPPER_RECORD, pepper] as [string, string]]),
+  ];
 }
 
 function backedUp(registry: Registry) {
-  return registry
-    .list('')
-    .filter(
-      ([id]) =>
-        id.startsWith(TEAM_PREFIX) ||
-        id.startsWith(KEY_PREFIX) ||
-        id === VAULT_RECORD ||
-        id === PEPPER_RECORD,
-    );
+  return registry.list('').filter(([id]) => isBackedUp(id));
 }
 
 /** Checks every record before any is written: what cannot be read would be found out by callers. */
@@ -150,8 +156,7 @@ function readRecords(backup: Backup, sealer: Sealer): Texts {
   const given = new Map(backup.records.map(({ id, text }) => [id, text]));
   if (given.size < backup.records.length) throw invalid([{ param: 'records', message: 'name an id twice' }]);
   const records = migrated(given, backup.schema);
-  const faults = [...records].flatMap(([id, text]) => faultOf(id, text, sealer));
-  if (!records.has(PEPPER_RECORD)) faults.push({ param: PEPPER_RECORD, message: 'is missing' });
+  const faults = recordFaults(records, sealer);
   if (faults.length > 0) throw invalid(faults.slice(0, 20));
   return records;
 }
@@ -167,27 +172,9 @@ function migrated(records: Texts, schema: number): Texts {
   }
 }
 
-function faultOf(id: string, text: string, sealer: Sealer): FieldFault[] {
-  try {
-    if (id === PEPPER_RECORD) resealPepper(text, sealer);
-    else if (id === VAULT_RECORD) readVault(text, sealer);
-    else if (id.startsWith(TEAM_PREFIX)) return checked(id, text, Team, id.slice(TEAM_PREFIX.length));
-    else return checked(id, text, Key, id.slice(KEY_PREFIX.length));
-    return [];
-  } catch (error) {
-    if (!(error instanceof SealError)) throw error;
-    return [{ param: id, message: error.message }];
-  }
-}
-
-function checked(param: string, text: string, schema: typeof Team | typeof Key, id: string): FieldFault[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (Value.Check(schema, value) && (value as { id: string }).id === id) return [];
-  } catch {
-    // Told below, without the parser's words: they quote the record.
-  }
-  return [{ param, message: 'is damaged' }];
+function countsOf(ids: Iterable<string>): { readonly teams: number; readonly keys: number } {
+  const all = [...ids];
+  return { teams: countOf(all, TEAM_PREFIX), keys: countOf(all, KEY_PREFIX) };
 }
 
 function countOf(ids: Iterable<string>, prefix: string): number {

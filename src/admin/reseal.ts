@@ -1,5 +1,5 @@
 /** Everything sealed, sealed anew under the first master key. */
-import { PEPPER_RECORD, resealPepper } from '../auth/pepper.js';
+import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
 import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
 import { SealError, type Sealer } from '../credential/seal.js';
@@ -39,20 +39,32 @@ export function createReseal(registry: Registry, sealer: Sealer, clock: Clock): 
     const masterKey = sealer.keyId();
     let records: readonly string[] = [];
     await updateRecord(registry, PEPPER_RECORD, (pepper) => {
-      const vault = registry.get(VAULT_RECORD);
       if (pepper === null) return null;
-      records = vault === undefined ? [PEPPER_RECORD] : [PEPPER_RECORD, VAULT_RECORD];
+      const others = othersResealed(registry, sealer);
+      records = [PEPPER_RECORD, ...others.map(([id]) => id)];
       const event = { action: 'token.reseal', subject: 'registry', after: { masterKey, records } };
       return {
         text: resealPepper(pepper, sealer),
-        ...(vault === undefined
-          ? {}
-          : { also: [[VAULT_RECORD, writeVault(readVault(vault.value, sealer), sealer), vault.revision]] }),
+        also: others,
         audit: [auditLine(event, actor, clock.now())],
       };
     });
     return { masterKey, records };
   }
+}
+
+/** What is sealed beside the pepper of key hashes, sealed anew, with the revision it was read at. */
+function othersResealed(registry: Registry, sealer: Sealer): [id: string, text: string, revision: number][] {
+  const vault = registry.get(VAULT_RECORD);
+  const pepper = registry.get(TOKEN_PEPPER_RECORD);
+  return [
+    ...(vault === undefined
+      ? []
+      : [[VAULT_RECORD, writeVault(readVault(vault.value, sealer), sealer), vault.revision] as const]),
+    ...(pepper === undefined
+      ? []
+      : [[TOKEN_PEPPER_RECORD, resealPepper(pepper.value, sealer), pepper.revision] as const]),
+  ].map(([id, text, revision]) => [id, text, revision]);
 }
 
 function busy(cause: RegistryConflict): GatewayError {

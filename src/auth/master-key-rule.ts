@@ -3,7 +3,7 @@ import { VAULT_RECORD } from '../credential/keeper.js';
 import { createSealer, SealError } from '../credential/seal.js';
 import { readVault } from '../credential/vault-text.js';
 import type { Registry } from '../registry/mirror.js';
-import { PEPPER_RECORD } from './pepper.js';
+import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';
 
 export interface MasterKeyFault {
   readonly was: string;
@@ -17,9 +17,10 @@ export interface MasterKeyFault {
 export function opensWhatIsStored(registry: Pick<Registry, 'get'>): (value: string) => MasterKeyFault[] {
   return (value) => {
     const sealer = createSealer({ name: 'GATEWAY_MASTER_KEY', read: () => value, onChange: () => {} });
-    const [pepper, vault] = [registry.get(PEPPER_RECORD), registry.get(VAULT_RECORD)];
+    const vault = registry.get(VAULT_RECORD);
+    const peppers = [registry.get(PEPPER_RECORD), registry.get(TOKEN_PEPPER_RECORD)];
     try {
-      if (pepper !== undefined) sealer.open(pepper.value, PEPPER_RECORD);
+      for (const pepper of peppers) if (pepper !== undefined) sealer.open(pepper.value, PEPPER_RECORD);
       if (vault !== undefined) readVault(vault.value, sealer);
       return [];
     } catch (error) {

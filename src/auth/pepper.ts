@@ -6,6 +6,11 @@ import type { Registry } from '../registry/mirror.js';
 import { RegistryConflict } from '../store/port.js';
 
 export const PEPPER_RECORD = 'meta/pepper';
+/**
+ * Keys the fingerprints of tokens in place of the pepper: the pepper that was there before a backup without tokens
+ * brought another one. By fingerprints it is known which tokens were in the vault before.
+ */
+export const TOKEN_PEPPER_RECORD = 'meta/token-pepper';
 const PEPPER_BYTES = 32;
 
 /**
@@ -26,6 +31,21 @@ export async function openPepper(registry: Registry, sealer: Sealer): Promise<()
   };
   pepper();
   return pepper;
+}
+
+/**
+ * @param pepper of key hashes
+ * @returns a function that gives the pepper of token fingerprints. It throws SealError, and what `pepper` throws
+ */
+export function tokenPepper(
+  registry: Pick<Registry, 'get'>,
+  sealer: Sealer,
+  pepper: () => Buffer,
+): () => Buffer {
+  return () => {
+    const text = registry.get(TOKEN_PEPPER_RECORD)?.value;
+    return text === undefined ? pepper() : sealer.open(text, PEPPER_RECORD);
+  };
 }
 
 /** @returns the pepper as it was, sealed under the first master key. @throws SealError */

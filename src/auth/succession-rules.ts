@@ -4,7 +4,7 @@ import { SealError, type Sealer } from '../credential/seal.js';
 import { readVault } from '../credential/vault-text.js';
 import type { SuccessionRules } from '../registry/succession.js';
 import type { RegistryRecord } from '../store/port.js';
-import { PEPPER_RECORD } from './pepper.js';
+import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';
 import { isPeoples, revocationsFor, type Texts } from './revocations.js';
 
 /** A registry that somebody restored is taken over, with what was revoked here; one that merely began anew is not. */
@@ -19,9 +19,10 @@ export function successionRules(sealer: Sealer): SuccessionRules {
 }
 
 function sealFault(records: ReadonlyMap<string, RegistryRecord>, sealer: Sealer): string | null {
-  const [pepper, vault] = [records.get(PEPPER_RECORD)?.value, records.get(VAULT_RECORD)?.value];
+  const vault = records.get(VAULT_RECORD)?.value;
+  const peppers = [PEPPER_RECORD, TOKEN_PEPPER_RECORD].map((id) => records.get(id)?.value);
   try {
-    if (pepper !== undefined) sealer.open(pepper, PEPPER_RECORD);
+    for (const pepper of peppers) if (pepper !== undefined) sealer.open(pepper, PEPPER_RECORD);
     if (vault !== undefined) readVault(vault, sealer);
     return null;
   } catch (error) {

@@ -14,7 +14,12 @@ interface ImportOptions extends AdminOptions {
 }
 
 interface Restored {
-  readonly imported: { readonly teams: number; readonly keys: number; readonly replaced: boolean };
+  readonly imported: {
+    readonly teams: number;
+    readonly keys: number;
+    readonly replaced: boolean;
+    readonly stillRevoked?: number;
+  };
 }
 
 export function addRegistryCommands(program: Command, terminal: Terminal): void {
@@ -64,8 +69,12 @@ async function restore(
 }
 
 function describeImport({ imported }: Restored): string {
-  const { teams, keys, replaced } = imported;
-  return `imported: ${teams} teams, ${keys} keys${replaced ? ', in place of what was there' : ''}\n`;
+  const { teams, keys, replaced, stillRevoked = 0 } = imported;
+  const revoked =
+    stillRevoked === 0
+      ? ''
+      : `; ${stillRevoked} of them were revoked since the backup, and stay so: issue new ones`;
+  return `imported: ${teams} teams, ${keys} keys${replaced ? ', in place of what was there' : ''}${revoked}\n`;
 }
 
 function parseBackup(text: string, path: string): object {

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Backup } from '../../src/admin/registry-backup.js';
 import {
   ADMIN_TOKEN,
+  gatewayAt,
+  REPORT,
   type SimulatedGateway,
   type TestGateway,
   withGateway,
@@ -112,6 +114,120 @@ describe('a backup', () => {
     const records = backup.records.filter(({ id }) => id !== 'vault');
     expect((await restore(other, { ...backup, records })).status).toBe(200);
     expect(other.services.keeper.active().secret).toBe(other.simulator.token);
+  });
+});
+
+describe('a backup that is older than what it is put over', () => {
+  it('gives back no key that was revoked since, nor one of a team that was deleted since', async () => {
+    const { gateway, valid } = await openFilled();
+    const backup = await exported(gateway);
+    const { keys } = (await gateway.manage('GET', '/teams/team-1/keys')) as { keys: { id: string }[] };
+    for (const { id } of keys) await gateway.manage('DELETE', `/keys/${id}`);
+    await gateway.manage('DELETE', '/teams/team-2');
+    const { status, body } = await restore(gateway, { ...backup, replace: true });
+    expect([status, body]).toEqual([
+      200,
+      { imported: { teams: 2, keys: 3, replaced: true, stillRevoked: 2 } },
+    ]);
+    for (const key of valid) {
+      expect((await gateway.call(ME, { key })).json()).toMatchObject({ code: 'revoked_api_key' });
+    }
+    // Nor by a detour over a backup that does not know the key.
+    const without = backup.records.filter(({ id }) => !id.startsWith('key/'));
+    await restore(gateway, { ...backup, records: without, replace: true });
+    await restore(gateway, { ...backup, replace: true });
+    for (const key of valid) {
+      expect((await gateway.call(ME, { key })).json()).toMatchObject({ code: 'revoked_api_key' });
+    }
+    const issued = await gateway.manage('POST', '/teams/team-2/keys', {});
+    expect((await gateway.call(ME, { key: String(issued.key) })).status).toBe(200);
+  });
+
+  it('takes back no purge, and no number of one is given twice', async () => {
+    const { gateway } = await openFilled();
+    const backup = await exported(gateway);
+    for (const _ of [1, 2, 3]) await gateway.manage('POST', '/cache/purge', { all: true });
+    const { seq } = gateway.services.purges;
+    await restore(gateway, { ...backup, replace: true });
+    expect(gateway.services.purges.seq).toBe(seq);
+    const other = await withGateway();
+    const first = other.services.purges.seq;
+    await restore(other, await exported(gateway));
+    expect(other.services.purges.seq - first).toBe(3);
+  });
+
+  it('and holds no tokens lets no later start undo a rotation', async () => {
+    const { gateway } = await openFilled();
+    const backup = await exported(gateway);
+    const other = await withGateway();
+    const seed = other.simulator.token;
+    for (const _ of [1, 2]) {
+      const token = other.simulator.issueToken();
+      await other.manage('POST', '/token/rotate', { token, force: true });
+    }
+    const rotated = other.services.keeper.active().secret;
+    const records = backup.records.filter(({ id }) => id !== 'vault');
+    expect((await restore(other, { ...backup, records })).status).toBe(200);
+    const restarted = await gatewayAt(
+      { url: other.simulator.url, token: seed },
+      {
+        sharedStore: other.store,
+        clock: other.clock,
+        config: { platform: { probe: `${REPORT}?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01` } },
+      },
+    );
+    expect(restarted.services.keeper.active().secret).toBe(rotated);
+    // Everything still opens after the master key was changed.
+    expect(await other.manage('POST', '/token/reseal', {})).toMatchObject({
+      records: ['meta/pepper', 'vault', 'meta/token-pepper'],
+    });
+    await other.manage('GET', '/token');
+    // And by the way of a further backup.
+    const further = await withGateway();
+    expect((await restore(further, await exported(other))).status).toBe(200);
+    expect(further.services.keeper.active().secret).toBe(rotated);
+  });
+});
+
+/** A record of a backup with some members replaced. */
+function changed(backup: Backup, prefix: string, members: object): Backup {
+  const at = backup.records.findIndex(({ id }) => id.startsWith(prefix));
+  const { id, text } = backup.records[at] as Backup['records'][0];
+  const records = backup.records.with(at, { id, text: JSON.stringify({ ...JSON.parse(text), ...members }) });
+  return { ...backup, records };
+}
+
+describe('a backup that the admin API would refuse', () => {
+  it.each<[string, string, object, string]>([
+    ['a team whose addresses are none', 'team/', { ipAllow: ['10.0.0.1', 'nonsense'] }, '.ipAllow.1'],
+    ['a key that expires at no date', 'key/', { expiresAt: 'garbage' }, '.expiresAt'],
+    ['a key that was revoked at no date', 'key/', { revokedAt: 'garbage' }, '.revokedAt'],
+    ['a key made on no day', 'key/', { createdAt: '2026-02-30' }, '.createdAt'],
+    ['a key without a team', 'key/', { teamId: 'nobody', revokedAt: null }, '.teamId'],
+    ['a key without a secret', 'key/', { secrets: [] }, 'key/'],
+    [
+      'a key whose old secret ends at no date',
+      'key/',
+      { secrets: [{ hash: 'h', prefix: 'p', validUntil: 'soon' }] },
+      '.secrets.0.validUntil',
+    ],
+  ])('for %s is refused, by the record and the place in it', async (_what, prefix, members, place) => {
+    const { gateway } = await openFilled();
+    const backup = await exported(gateway);
+    const other = await withGateway();
+    const { status, body } = await restore(other, changed(backup, prefix, members));
+    expect([status, body.code]).toEqual([422, 'invalid_body']);
+    const [{ param } = { param: '' }] = body.errors as { param: string }[];
+    expect(param.startsWith(prefix)).toBe(true);
+    expect(param).toContain(place);
+    expect(await other.manage('GET', '/teams')).toEqual({ teams: [] });
+  });
+
+  it('keeps revoked keys of teams that are gone, as it was exported', async () => {
+    const { gateway } = await openFilled();
+    await gateway.manage('DELETE', '/teams/team-2');
+    const other = await withGateway();
+    expect((await restore(other, await exported(gateway))).status).toBe(200);
   });
 });
 

@@ -45,6 +45,7 @@ const issue = (gateway: TestGateway, id: string) => ask(gateway, 'POST', `/teams
 const REMOVALS: readonly (readonly [string, (id: string, backup: object) => Promise<unknown>])[] = [
   ['is deleted', (id) => ask(two, 'DELETE', `/teams/${id}`)],
   ['leaves the file of teams', () => ask(two, 'POST', '/teams/apply', { teams: [], removed: 'delete' })],
+  ['is not in a backup', (_id, backup) => ask(two, 'POST', '/registry/import', { ...backup, replace: true })],
 ];
 
 describe.each(REMOVALS)('a team that %s', (what, remove) => {

@@ -1,0 +1,126 @@
+/** The records of a backup: which belong to one, and what is wrong with them. Values in, values out. */
+import Type from 'typebox';
+import Value from 'typebox/value';
+import { KEY_PREFIX, type KeyRecord, LIFE_PREFIX, lifeOf, TEAM_PREFIX } from '../auth/directory.js';
+import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
+import { Team } from '../auth/team.js';
+import { PURGES_RECORD } from '../cache/purges.js';
+import { isIsoDate } from '../config/rules.js';
+import { VAULT_RECORD } from '../credential/keeper.js';
+import { SealError, type Sealer } from '../credential/seal.js';
+import { readVault } from '../credential/vault-text.js';
+import { addressFaults } from '../declared/address-faults.js';
+import type { FieldFault } from '../errors.js';
+import type { Texts } from '../registry/schema.js';
+
+const PREFIXES = [TEAM_PREFIX, KEY_PREFIX, LIFE_PREFIX];
+const SINGLE = [VAULT_RECORD, PEPPER_RECORD, TOKEN_PEPPER_RECORD, PURGES_RECORD];
+
+/** The ids a backup may have, as a pattern. */
+export const BACKUP_ID = `^(${PREFIXES.join('|')}).{1,100}$|^(${SINGLE.join('|')})$`;
+
+export function isBackedUp(id: string): boolean {
+  return SINGLE.includes(id) || PREFIXES.some((prefix) => id.startsWith(prefix));
+}
+
+/** A key as stored, see `KeyRecord`; members of later releases may be there, too. */
+const Key = Type.Object({
+  id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$' }),
+  teamId: Type.String({ minLength: 1 }),
+  life: Type.Optional(Type.Integer({ minimum: 0 })),
+  label: Type.String({ maxLength: 200 }),
+  createdAt: Type.String(),
+  expiresAt: Type.Union([Type.String(), Type.Null()]),
+  revokedAt: Type.Union([Type.String(), Type.Null()]),
+  secrets: Type.Array(
+    Type.Object({
+      hash: Type.String({ minLength: 1 }),
+      prefix: Type.String(),
+      validUntil: Type.Union([Type.String(), Type.Null()]),
+    }),
+    { minItems: 1, maxItems: 2 },
+  ),
+});
+
+const Life = Type.Object({ life: Type.Integer({ minimum: 0 }) });
+const PurgeList = Type.Array(
+  Type.Object({
+    seq: Type.Integer({ minimum: 0 }),
+    advertiserId: Type.Optional(Type.String()),
+    endpoint: Type.Optional(Type.String()),
+    from: Type.Optional(Type.String()),
+    to: Type.Optional(Type.String()),
+  }),
+);
+
+/** What the admin API would refuse of these records, and what could not be read; `param` is the id, or a place in it. */
+export function recordFaults(records: Texts, sealer: Sealer): FieldFault[] {
+  const faults = [...records].flatMap(([id, text]) => faultsOf(id, text, records, sealer));
+  if (!records.has(PEPPER_RECORD)) faults.push({ param: PEPPER_RECORD, message: 'is missing' });
+  return faults;
+}
+
+function faultsOf(id: string, text: string, records: Texts, sealer: Sealer): FieldFault[] {
+  if (SEALED.has(id)) return sealFaults(id, text, sealer);
+  const value = parse(text);
+  if (id === PURGES_RECORD) return Value.Check(PurgeList, value) ? [] : [damaged(id)];
+  if (id.startsWith(LIFE_PREFIX)) return Value.Check(Life, value) ? [] : [damaged(id)];
+  if (id.startsWith(TEAM_PREFIX)) {
+    if (!Value.Check(Team, value) || value.id !== id.slice(TEAM_PREFIX.length)) return [damaged(id)];
+    return addressFaults(value.ipAllow, `${id}.`);
+  }
+  if (!Value.Check(Key, value) || value.id !== id.slice(KEY_PREFIX.length)) return [damaged(id)];
+  return [...dateFaults(id, value), ...teamFaults(id, value, records)];
+}
+
+const SEALED = new Set([PEPPER_RECORD, TOKEN_PEPPER_RECORD, VAULT_RECORD]);
+
+function sealFaults(id: string, text: string, sealer: Sealer): FieldFault[] {
+  try {
+    if (id === VAULT_RECORD) readVault(text, sealer);
+    else resealPepper(text, sealer);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    return [{ param: id, message: error.message }];
+  }
+}
+
+function dateFaults(id: string, key: KeyRecord): FieldFault[] {
+  const dates: readonly (readonly [string, string | null])[] = [
+    ['createdAt', key.createdAt],
+    ['expiresAt', key.expiresAt],
+    ['revokedAt', key.revokedAt],
+    ...key.secrets.map(({ validUntil }, at) => [`secrets.${at}.validUntil`, validUntil] as const),
+  ];
+  return dates.flatMap(([name, date]) =>
+    date === null || isIsoDate(date)
+      ? []
+      : [{ param: `${id}.${name}`, message: 'must be an ISO date, e.g. 2027-11-01T00:00:00Z' }],
+  );
+}
+
+/** Keys of teams that are gone are kept, revoked. Any other without a team would wait for one of its name. */
+function teamFaults(id: string, key: KeyRecord, records: Texts): FieldFault[] {
+  const life = records.get(LIFE_PREFIX + key.teamId);
+  const isOver = key.revokedAt !== null || (key.life ?? 0) < lifeIn(life);
+  if (isOver || records.has(TEAM_PREFIX + key.teamId)) return [];
+  return [{ param: `${id}.teamId`, message: `must be a team of the backup; it has no ${key.teamId}` }];
+}
+
+function lifeIn(text: string | undefined): number {
+  return text !== undefined && Value.Check(Life, parse(text)) ? lifeOf(text) : 0;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Told as damage, without the parser's words: they quote the record.
+    return undefined;
+  }
+}
+
+function damaged(param: string): FieldFault {
+  return { param, message: 'is damaged' };
+}
