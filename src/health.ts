@@ -42,7 +42,11 @@ export function watchHealth(
   { store, registry, outlook, pause, circuit, replicas }: Watched,
 ): void {
   // The reason may name an address: it is for the log and the admin plane's status.
-  health.watch('store', () => (store.health().ok ? null : 'away'));
+  health.watch('store', () => {
+    const { ok, slow = false } = store.health();
+    if (ok) return null;
+    return slow ? 'slow' : 'away';
+  });
   health.watch('store', () => (registry.loss === null ? null : 'registry lost'));
   health.watch('credential', () => outlook().state);
   health.watch('platform', () => {

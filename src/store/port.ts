@@ -265,6 +265,8 @@ export interface Bus {
 
 export interface StoreHealth {
   readonly ok: boolean;
+  /** Set where it answers, but too late to be of use. */
+  readonly slow?: boolean;
   /** What is wrong, for people; holds no secret. */
   readonly reason?: string;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { retryDelayMs } from './retry.js';
 
-/** So many calls in a row, none answered, … */
+/** So many calls in a row, none answered in time, … */
 const FAILURES = 5;
 
 export interface CircuitOptions {
@@ -19,9 +19,9 @@ export interface CircuitOptions {
  */
 export interface Circuit {
   readonly open: boolean;
-  /** The server was heard, be it with an error or too late. */
+  /** The server answered in time, be it with an error. */
   heard(): void;
-  /** A call ended without an answer. */
+  /** A call ended without an answer. One that comes later helps nobody, so it does not count as one. */
   unanswered(): void;
   /** Ends the probing. */
   stop(): void;

@@ -33,16 +33,24 @@ export function createLink({ client, role, timeoutMs, clock, logger }: LinkOptio
   let current = client;
   let closed = false;
   let fault = 'the connection was closed';
+  let lateAtMs = Number.NEGATIVE_INFINITY;
+  const isSlow = () => clock.monotonicMs() - lateAtMs < SLOW_FOR_MS;
+  const late = () => {
+    lateAtMs = clock.monotonicMs();
+  };
 
   const circuit = createCircuit({
     clock,
     patienceMs: 2 * timeoutMs,
     probe: async () => {
-      await bounded(current.ping(), timeoutMs);
+      await bounded(current.ping(), timeoutMs, (error) => {
+        if (error === undefined) late();
+      });
     },
     onChange: (open) => {
-      if (open) logger.warn({ role, fault }, 'Redis does not answer; calls are refused until it does');
-      else logger.info({ role }, 'Redis answers again');
+      if (!open) logger.info({ role }, 'Redis answers again');
+      else if (isSlow()) logger.warn({ role, fault }, TOO_LATE);
+      else logger.warn({ role, fault }, 'Redis does not answer; calls are refused until it does');
     },
   });
   watch(client);
@@ -68,6 +76,7 @@ export function createLink({ client, role, timeoutMs, clock, logger }: LinkOptio
       heard: () => {
         if (used === current) circuit.heard();
       },
+      late,
       unanswered: (what) => {
         if (used !== current) return;
         fault = what;
@@ -78,6 +87,8 @@ export function createLink({ client, role, timeoutMs, clock, logger }: LinkOptio
 
   function health(): StoreHealth {
     if (closed) return { ok: false, reason: 'the store is closed' };
+    if (circuit.open && isSlow())
+      return { ok: false, slow: true, reason: `Redis answers too late: ${fault}` };
     if (circuit.open) return { ok: false, reason: `Redis does not answer: ${fault}` };
     if (current.status !== 'ready') return { ok: false, reason: `not connected to Redis: ${fault}` };
     return { ok: true };
@@ -101,16 +112,27 @@ export function createLink({ client, role, timeoutMs, clock, logger }: LinkOptio
   };
 }
 
+/** A server that was heard too late is called slow for so long: probes are made more often. */
+const SLOW_FOR_MS = 10_000;
+const TOO_LATE =
+  'Redis answers, but too late; calls are refused until it answers in time. Bring it closer, or raise redis.timeoutMs';
+
 interface Outcomes {
-  /** The server was heard, be it with an error or too late. */
+  /** The server answered in time, be it with an error. */
   heard(): void;
+  /** It answered when nobody waited any more. */
+  late(): void;
   unanswered(fault: string): void;
 }
 
-async function attempt<T>(work: Promise<T>, limitMs: number, { heard, unanswered }: Outcomes): Promise<T> {
+async function attempt<T>(
+  work: Promise<T>,
+  limitMs: number,
+  { heard, late, unanswered }: Outcomes,
+): Promise<T> {
   try {
     const result = await bounded(work, limitMs, (error) => {
-      if (error === undefined || isAnswer(error)) heard();
+      if (error === undefined || isAnswer(error)) late();
     });
     heard();
     return result;

@@ -150,8 +150,8 @@ async function disconnectAll(clients: readonly RedisClient[], limitMs: number): 
 }
 
 function worst(data: StoreHealth, registry: StoreHealth): StoreHealth {
-  if (!registry.ok) return { ok: false, reason: `registry: ${registry.reason}` };
-  if (!data.ok) return { ok: false, reason: `cache: ${data.reason}` };
+  if (!registry.ok) return { ...registry, reason: `registry: ${registry.reason}` };
+  if (!data.ok) return { ...data, reason: `cache: ${data.reason}` };
   return { ok: true };
 }
 

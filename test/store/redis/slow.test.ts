@@ -23,13 +23,19 @@ describe('a Redis that is slow', () => {
     await store.close();
   });
 
-  it('stays in use even when every answer comes too late: it may be fast again at any moment', async () => {
+  it('is not asked any more when every answer comes too late, says so, and is used again once it is in time', async () => {
     const server = await startServer();
     const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
-    const { store: far } = await openStore(`redis://127.0.0.1:${slow.port}`);
-    for (let at = 0; at < 15; at += 1) await expectUnavailable([far.cache.getMany(['{k}1'])]);
-    expect(far.health()).toEqual({ ok: true });
+    const { store: far, log } = await openStore(`redis://127.0.0.1:${slow.port}`);
+    for (let at = 0; at < 10; at += 1) await expectUnavailable([far.cache.getMany(['{k}1'])]);
+    expect(far.health()).toMatchObject({ ok: false, slow: true });
+    expect(far.health().reason).toContain('Redis answers too late');
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('redis.timeoutMs') }),
+    );
+    // Nobody calls: the probes find out.
     slow.delayMs = 0;
+    while (!far.health().ok) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await untilItWorks(() => far.cache.getMany(['{k}1']))).toEqual([null]);
     await far.close();
     slow.close();
