@@ -12,6 +12,7 @@ import type { PlatformClient } from './platform/client.js';
 import type { Registry } from './registry/mirror.js';
 import type { CanonicalRules } from './report/canonicalize.js';
 import { dayAt, startOfDay } from './report/days.js';
+import { divisibilityId } from './report/divisibility.js';
 import type { FreshnessRules } from './report/freshness.js';
 import { parameterTable } from './report/parameters.js';
 import { createAuditor } from './stages/audit.js';
@@ -24,6 +25,7 @@ import type { Finished } from './stages/finish.js';
 import { createGather } from './stages/gather.js';
 import type { Identify } from './stages/identify.js';
 import { createKinds } from './stages/kinds.js';
+import { createKnownCaps } from './stages/known-caps.js';
 import { createLearner } from './stages/learn.js';
 import { createLookUp, daysFound } from './stages/look-up.js';
 import { dayUnits } from './stages/mode.js';
@@ -110,7 +112,15 @@ export function createEngine(options: EngineOptions): Engine {
     maxRows: config.report.maxRows,
   });
   const fetchReport = noteWitnesses(fetchReported, rules, options.onReport);
-  const fetchUncapped = createFetchUncapped({ caps: createCaps(endpoints), purges, now: clock.now, logger });
+  const knownCaps = createKnownCaps({
+    registry,
+    kindOf: (report) => divisibilityId(report, accountFields),
+    now: clock.now,
+    logger,
+    background: background.add,
+  });
+  const caps = createCaps({ endpoints, known: knownCaps, now: clock.now });
+  const fetchUncapped = createFetchUncapped({ caps, purges, rules, now: clock.now, logger });
   const fetchDays = createFetchDays({ fetchReport, fetchUncapped, learner, purges, tier, rules });
   const partRefusals = createPartRefusals({ registry, accountFields, plan, now: clock.now, logger });
   const obtain = createObtain({

@@ -29,6 +29,8 @@ export interface RowsHeader extends Common {
   readonly paging: Paging | null;
   /** Set for one day cut out of an answer; null for an answer as a whole. */
   readonly cut: Cut | null;
+  /** An answer as a whole that was joined from days: the generation they were cut under; another one makes it void. */
+  readonly joinedUnder?: string;
   /** Why it may be no report. Such a part is given when there is nothing better, and never kept. */
   readonly doubt?: string;
 }
@@ -166,6 +168,7 @@ export function joinParts(parts: readonly Part<RowsHeader>[]): Part<RowsHeader> 
       rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
       hash: bodyHash(body),
       cut: null,
+      ...(oldest.header.cut === null ? {} : { joinedUnder: oldest.header.cut.generation }),
     },
   };
 }

@@ -1,72 +1,95 @@
 /**
  * Row caps that nobody announced: a platform that silently stops at a number of rows gives different ranges the
- * same count. Remembered in this process; it costs at most a few calls to find out again.
+ * same count. A cap that was proven is shared by replicas, for its kind of report; that a count is a coincidence is
+ * remembered in this process, for it costs at most a few calls to find out again.
  */
 import { LRUCache } from 'lru-cache';
 import type { EndpointRule } from '../config/schema.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import type { KnownCaps } from './known-caps.js';
 
 /** Counts below are not suspicious: no platform caps so low, and small counts coincide all the time. */
 const SMALLEST_CAP = 500;
 const SERIES = 2000;
+/** Ranges of one series whose counts are remembered. */
+const RANGES = 32;
+/** For so long a count counts as a coincidence. */
+const CLEARED_MS = 86_400_000;
+
+/** A report without its period. */
+export interface Counted {
+  readonly series: string;
+  readonly report: CanonicalReport;
+}
 
 export interface Caps {
-  /** Whether this count may be a cap: configured, or equal to the count of another range of the series. */
-  suspects(series: string, endpoint: string, range: string, rowCount: number): boolean;
-  /** The halves of a suspected range add up to it: for this series the number is a coincidence. */
-  clear(series: string, rowCount: number): void;
+  /** Whether this count may be a cap: configured, proven for the kind, or equal to the count of another range. */
+  suspects(what: Counted, range: string, rowCount: number): boolean;
+  /** The halves of a suspected range do not hold more: for this series the number is a coincidence, and no cap. */
+  clear(what: Counted, rowCount: number): Promise<void>;
   /**
-   * The halves hold more: the number is a cap of this series, from now on wherever it comes up.
+   * The halves hold more: the number is a cap, from now on wherever it comes up.
    * @returns other ranges that came with this number before; what was cut from them is wrong
    */
-  confirm(series: string, range: string, rowCount: number): readonly string[];
+  confirm(what: Counted, range: string, rowCount: number): Promise<readonly string[]>;
   /** What was cut from this range is gone. */
   forget(series: string, range: string): void;
 }
 
-interface Counts {
-  readonly byRange: Map<string, number>;
-  readonly cleared: Set<number>;
-  readonly confirmed: Set<number>;
+export interface CapsOptions {
+  readonly endpoints: Readonly<Record<string, EndpointRule>>;
+  readonly known: KnownCaps;
+  readonly now: () => number;
 }
 
-export function createCaps(endpoints: Readonly<Record<string, EndpointRule>>): Caps {
-  const known = new LRUCache<string, Counts>({ max: SERIES });
+interface Counts {
+  readonly byRange: Map<string, number>;
+  /** Counts that are coincidences, and since when that is known. */
+  readonly cleared: Map<number, number>;
+}
 
-  const countsOf = (series: string): Counts => {
-    const counts = known.get(series) ?? {
-      byRange: new Map(),
-      cleared: new Set(),
-      confirmed: new Set(),
-    };
-    known.set(series, counts);
+export function createCaps({ endpoints, known, now }: CapsOptions): Caps {
+  const series = new LRUCache<string, Counts>({ max: SERIES });
+
+  const countsOf = (id: string): Counts => {
+    const counts = series.get(id) ?? { byRange: new Map(), cleared: new Map() };
+    series.set(id, counts);
     return counts;
   };
 
+  /** A clock that was set back must not make a coincidence last. */
+  function isCleared({ cleared }: Counts, rowCount: number): boolean {
+    const ageMs = now() - (cleared.get(rowCount) ?? Number.NEGATIVE_INFINITY);
+    return ageMs >= 0 && ageMs < CLEARED_MS;
+  }
+
   return {
-    suspects(series, endpoint, range, rowCount) {
-      const { rowCap } = endpoints[endpoint] ?? {};
+    suspects(what, range, rowCount) {
+      const { endpoint } = what.report;
+      const { rowCap } = (Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined) ?? {};
       if (rowCap !== undefined) return rowCount >= rowCap;
       if (rowCount < SMALLEST_CAP) return false;
-      const { byRange, cleared, confirmed } = countsOf(series);
+      const counts = countsOf(what.series);
+      const { byRange } = counts;
       const seenElsewhere = [...byRange].some(([other, count]) => other !== range && count === rowCount);
       byRange.set(range, rowCount);
       if (byRange.size > RANGES) byRange.delete(byRange.keys().next().value as string);
-      return confirmed.has(rowCount) || (seenElsewhere && !cleared.has(rowCount));
+      known.exceeded(what, rowCount);
+      return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, rowCount);
     },
-    clear(series, rowCount) {
-      countsOf(series).cleared.add(rowCount);
+    async clear(what, rowCount) {
+      countsOf(what.series).cleared.set(rowCount, now());
+      await known.unlearn(what, rowCount);
     },
-    confirm(series, range, rowCount) {
-      const { byRange, confirmed } = countsOf(series);
-      confirmed.add(rowCount);
+    async confirm(what, range, rowCount) {
+      const { byRange, cleared } = countsOf(what.series);
+      cleared.delete(rowCount);
+      await known.learn(what, rowCount);
       const same = [...byRange].filter(([other, count]) => other !== range && count === rowCount);
       return same.map(([other]) => other);
     },
-    forget(series, range) {
-      countsOf(series).byRange.delete(range);
+    forget(id, range) {
+      countsOf(id).byRange.delete(range);
     },
   };
 }
-
-/** Ranges of one series whose counts are remembered. */
-const RANGES = 32;

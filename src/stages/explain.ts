@@ -120,9 +120,10 @@ export function createExplain(options: ExplainOptions): Explain {
     const { mode, because } = how;
     const whole = wholeUnit(asked);
     const units = mode === 'days' ? dayUnits(asked) : [whole];
-    const generation = mode === 'days' ? learner.standing(report).generation : null;
+    const joinedUnder = learner.standing(report).generation;
+    const generation = mode === 'days' ? joinedUnder : null;
     const refusalAt = mode === 'days' ? whole : null;
-    const ask = { report, units, refusalAt, wish: NO_WISH, arrivedAt: now(), generation };
+    const ask = { report, units, refusalAt, wish: NO_WISH, arrivedAt: now(), generation, joinedUnder };
     const search = createSearch(ask, lookUp);
     const storeAway = await search.look(units);
     const { known } = search;

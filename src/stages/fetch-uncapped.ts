@@ -1,44 +1,45 @@
 /**
  * Stage: an answer whose row count may be a cap is asked for again in halves, until the halves are not capped. If they
- * add up the count was a coincidence; if they hold more, they are the answer. A day that is capped by itself is served
- * as the platform gave it, and never cut.
+ * do not hold more the count was a coincidence; if they do, and each day of the answer is found again in them, they are
+ * the answer. If they hold other rows, or a single day is capped, the answer is served as it came, and never cut.
  */
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import { joinParts, type Part, type RowsHeader } from '../report/part.js';
+import { provesCap, rowsOf } from '../report/proves-cap.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
-import type { Caps } from './caps.js';
+import type { Caps, Counted } from './caps.js';
 import type { Fetched, FetchedAnswer, Range } from './read-answer.js';
 
 /** Why a capped answer is not cut. */
 export const CAPPED = 'its row count may be a cap';
 
-export interface Capped {
-  readonly series: string;
-  readonly report: Pick<CanonicalReport, 'endpoint' | 'account'>;
-}
-
 export interface FetchUncappedOptions {
   readonly caps: Caps;
   readonly purges: Purges;
+  readonly rules: FreshnessRules;
   readonly now: () => number;
   readonly logger: Logger;
 }
 
 export type FetchUncapped = (
-  what: Capped,
+  what: Counted,
   fetched: Fetched,
   fetchRange: (range: Range) => Promise<Fetched | null>,
 ) => Promise<Fetched>;
 
-export function createFetchUncapped({ caps, purges, now, logger }: FetchUncappedOptions): FetchUncapped {
+export function createFetchUncapped(options: FetchUncappedOptions): FetchUncapped {
+  const { caps, purges, rules, now, logger } = options;
+
   /** Days were cut from answers that are now known to have been capped: they have to go. */
-  async function purgeCapped({ series, report }: Capped, range: string, rowCount: number): Promise<Restamp> {
+  async function purgeCapped(what: Counted, range: string, rowCount: number): Promise<Restamp> {
+    const { series, report } = what;
+    const others = await caps.confirm(what, range, rowCount);
     const before = purges.seq;
     let purged = 0;
-    for (const capped of caps.confirm(series, range, rowCount)) {
+    for (const capped of others) {
       const [from, to] = capped.split('/') as [string, string];
       const scope = {
         ...(report.account === null ? {} : { advertiserId: report.account }),
@@ -66,7 +67,7 @@ export function createFetchUncapped({ caps, purges, now, logger }: FetchUncapped
     if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
     const { range, rowCount } = fetched;
     const name = `${range.from}/${range.to}`;
-    if (!caps.suspects(what.series, what.report.endpoint, name, rowCount)) return fetched;
+    if (!caps.suspects(what, name, rowCount)) return fetched;
     const halves = halvesOf(range);
     if (halves === null) return uncut(fetched, CAPPED);
     const answers: FetchedAnswer[] = [];
@@ -76,12 +77,20 @@ export function createFetchUncapped({ caps, purges, now, logger }: FetchUncapped
       if (whole === null || whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
       answers.push(whole);
     }
-    const sum = answers.reduce((total, answer) => total + answer.rowCount, 0);
-    if (sum === rowCount) {
-      caps.clear(what.series, rowCount);
+    const days = answers.flatMap((half) => half.days ?? []);
+    if (rowsOf(days) <= rowCount) {
+      await caps.clear(what, rowCount);
       return fetched;
     }
-    return together(fetched, answers, sum, await purgeCapped(what, name, rowCount));
+    if (!provesCap(fetched.days, days, rules)) {
+      logger.warn(
+        { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
+        'an answer that may be cut off has other rows than its halves: it is given as it came',
+      );
+      return uncut(fetched, CAPPED);
+    }
+    const restamp = await purgeCapped(what, name, rowCount);
+    return together(fetched, answers, days.map(restamp));
   };
 }
 
@@ -95,15 +104,13 @@ function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
 function together(
   capped: FetchedAnswer,
   halves: readonly FetchedAnswer[],
-  rowCount: number,
-  restamp: Restamp,
+  days: readonly Part<RowsHeader>[],
 ): FetchedAnswer {
-  const days = halves.flatMap((half) => half.days ?? []).map(restamp);
   return {
     ...capped,
     days,
     rows: capped.rows === null ? null : joinParts(days),
-    rowCount,
+    rowCount: rowsOf(days),
     storable: halves.every(({ storable }) => storable),
   };
 }

@@ -91,9 +91,13 @@ export function createGather(options: GatherOptions): Gather {
     const whole = wholeUnit(ask);
     const units = mode === 'whole' ? [whole] : dayUnits(ask);
     const arrivedAt = now();
-    const generation = mode === 'whole' ? null : learner.standing(report).generation;
+    const joinedUnder = learner.standing(report).generation;
+    const generation = mode === 'whole' ? null : joinedUnder;
     const refusalAt = mode === 'whole' ? null : whole;
-    const search = createSearch({ report, units, refusalAt, wish, arrivedAt, generation }, lookUp);
+    const search = createSearch(
+      { report, units, refusalAt, wish, arrivedAt, generation, joinedUnder },
+      lookUp,
+    );
     const journey: Journey = {
       ...{ ask, mode, units, search, arrivedAt },
       hauls: [],
@@ -159,7 +163,15 @@ export function createGather(options: GatherOptions): Gather {
     if (whole === null) return collect(ask, 'whole');
     const units = [wholeUnit(ask)];
     const search = createSearch(
-      { report, units, refusalAt: null, wish, arrivedAt, generation: null },
+      {
+        report,
+        units,
+        refusalAt: null,
+        wish,
+        arrivedAt,
+        generation: null,
+        joinedUnder: learner.standing(report).generation,
+      },
       lookUp,
     );
     const isOwn = by === errand;

@@ -91,8 +91,8 @@ export function createLearner(options: LearnerOptions): Learner {
       const state = record === null ? 'learning' : currentState(record, now());
       return { ...common, pinned: false, generation: kinds.generationOf(id), state };
     }
-    const state = divisible === 'always' ? 'proven' : 'refuted';
-    return { ...common, pinned: true, generation: 'pinned', state };
+    if (divisible === 'always') return { ...common, pinned: true, generation: 'pinned', state: 'proven' };
+    return { ...common, pinned: true, generation: 'never', state: 'refuted' };
   }
 
   async function compare(

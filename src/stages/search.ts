@@ -48,6 +48,8 @@ export interface SearchAsk {
   readonly arrivedAt: number;
   /** Segments cut under another generation are void; null when the pieces are no segments. */
   readonly generation: string | null;
+  /** Wholes that were joined from days cut under another generation are void. */
+  readonly joinedUnder: string;
 }
 
 export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
@@ -62,6 +64,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
   let whole: Use = 'absent';
 
   function isVoid({ header }: Part): boolean {
+    if (header.form === 'rows' && (header.joinedUnder ?? ask.joinedUnder) !== ask.joinedUnder) return true;
     return ask.generation !== null && header.form === 'rows' && header.cut?.generation !== ask.generation;
   }
 
@@ -83,6 +86,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
 
   function note(part: Part, unit: Unit): void {
     if (unit === ask.refusalAt && part.header.form === 'rows') {
+      if ((part.header.joinedUnder ?? ask.joinedUnder) !== ask.joinedUnder) return;
       whole = useOf(part, unit);
       return;
     }

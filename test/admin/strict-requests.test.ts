@@ -37,7 +37,7 @@ describe('a body', () => {
       const gateway = await withGateway();
       await gateway.addTeam({ id: 'known', advertisers: [1] });
       const audited = () => gateway.manage('GET', '/audit?limit=1');
-    const before = await audited();
+      const before = await audited();
       const { status, problem } = await send(gateway, method, path, body);
       expect({ status, code: problem.code, errors: problem.errors }).toEqual({
         status: 422,

@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import type { Registry } from '../../src/registry/mirror.js';
+import { daysBetween } from '../../src/report/days.js';
+import { divisibilityId } from '../../src/report/divisibility.js';
 import { createCaps } from '../../src/stages/caps.js';
+import { createKnownCaps } from '../../src/stages/known-caps.js';
+import { get } from '../report/canonical-request.js';
 import { type RawPlatform, startRawPlatform } from '../support/raw-platform.js';
+import { createRecordedLog } from '../support/recorded-log.js';
+import { openEmbedded, openReplica } from '../support/shared-registry.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
+import { createTestClock, DAY } from '../support/test-clock.js';
 import { byDay, periodOf, rowsPerDay } from './by-day.js';
+import { answering } from './range-dependent.js';
 
 describe('createCaps', () => {
-  const rule = (rowCap: number) => ({
+  const rules = (rowCap: number) => ({
     'campaigns/get': {
       readByPost: false,
       divisible: 'auto' as const,
@@ -13,48 +22,140 @@ describe('createCaps', () => {
       ...(rowCap === 0 ? {} : { rowCap }),
     },
   });
-  const ask = (caps: ReturnType<typeof createCaps>, range: string, rowCount: number, series = 's') =>
-    caps.suspects(series, 'campaigns/get', range, rowCount);
+  const { report } = get('advertiserId=1&byDate=1');
+  const of = (series: string) => ({ series, report });
 
-  it('suspects by a configured cap alone: from it on', () => {
-    const caps = createCaps(rule(1000));
-    expect([999, 1000, 1001].map((count) => ask(caps, 'a', count))).toEqual([false, true, true]);
+  /** Of one replica. */
+  function capsOn(registry: Registry, rowCap = 0, endpoints: object = rules(rowCap)) {
+    const log = createRecordedLog();
+    const clock = createTestClock();
+    const work: Promise<unknown>[] = [];
+    const known = createKnownCaps({
+      registry,
+      kindOf: (one) => divisibilityId(one, ['advertiserId']),
+      now: clock.now,
+      logger: log.logger,
+      background: (one) => work.push(one),
+    });
+    const caps = createCaps({ endpoints: endpoints as ReturnType<typeof rules>, known, now: clock.now });
+    const ask = (range: string, rowCount: number, series = 's') => caps.suspects(of(series), range, rowCount);
+    return { caps, ask, log, clock, settled: () => Promise.all(work) };
+  }
+  const alone = async (rowCap = 0) => capsOn((await openReplica(await openEmbedded())).registry, rowCap);
+
+  it('suspects by a configured cap alone: from it on', async () => {
+    const { ask } = await alone(1000);
+    expect([999, 1000, 1001].map((count) => ask('a', count))).toEqual([false, true, true]);
     // A count seen twice says nothing where the cap is known.
-    expect(ask(caps, 'b', 999)).toBe(false);
+    expect(ask('b', 999)).toBe(false);
   });
 
-  it('suspects a count of 500 or more that another range of the series had', () => {
-    const caps = createCaps(rule(0));
-    expect(ask(caps, 'a', 500)).toBe(false);
-    expect(ask(caps, 'a', 500)).toBe(false);
-    expect(ask(caps, 'b', 500)).toBe(true);
-    expect(ask(caps, 'c', 501)).toBe(false);
-    expect(ask(caps, 'b', 500, 'other series')).toBe(false);
+  it('suspects a count of 500 or more that another range of the series had', async () => {
+    const { ask } = await alone();
+    expect(ask('a', 500)).toBe(false);
+    expect(ask('a', 500)).toBe(false);
+    expect(ask('b', 500)).toBe(true);
+    expect(ask('c', 501)).toBe(false);
+    expect(ask('b', 500, 'other series')).toBe(false);
   });
 
-  it('does not suspect small counts, however often they come', () => {
-    const caps = createCaps(rule(0));
-    expect(['a', 'b', 'c'].map((range) => ask(caps, range, 499))).toEqual([false, false, false]);
+  it('does not suspect small counts, however often they come', async () => {
+    const { ask } = await alone();
+    expect(['a', 'b', 'c'].map((range) => ask(range, 499))).toEqual([false, false, false]);
   });
 
-  it('remembers that a count was a coincidence, for that series and count', () => {
-    const caps = createCaps(rule(0));
-    for (const series of ['s', 't']) ask(caps, 'a', 700, series);
-    caps.clear('s', 700);
-    expect(ask(caps, 'b', 700)).toBe(false);
-    expect(ask(caps, 'b', 700, 't')).toBe(true);
-    ask(caps, 'c', 800);
-    expect(ask(caps, 'd', 800)).toBe(true);
+  it('remembers for a day that a count was a coincidence, for that series and count', async () => {
+    const { ask, caps, clock } = await alone();
+    for (const series of ['s', 't']) ask('a', 700, series);
+    await caps.clear(of('s'), 700);
+    expect(ask('b', 700)).toBe(false);
+    expect(ask('b', 700, 't')).toBe(true);
+    ask('c', 800);
+    expect(ask('d', 800)).toBe(true);
+    clock.advance(DAY);
+    expect(ask('e', 700)).toBe(true);
   });
 
-  it('goes on suspecting after very many ranges', () => {
-    const caps = createCaps(rule(0));
-    for (let at = 0; at < 100; at++) ask(caps, `range ${at}`, 1000 + at);
-    expect(ask(caps, 'again', 1099)).toBe(true);
+  it('goes on suspecting after very many ranges', async () => {
+    const { ask } = await alone();
+    for (let at = 0; at < 100; at++) ask(`range ${at}`, 1000 + at);
+    expect(ask('again', 1099)).toBe(true);
   });
 
-  it('is not led astray by an endpoint named like a member of every object', () => {
-    expect(createCaps({}).suspects('s', 'constructor', 'a', 10_000)).toBe(false);
+  it('is not led astray by an endpoint named like a member of every object', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { caps } = capsOn(registry, 0, {});
+    const odd = { series: 's', report: { ...report, endpoint: 'constructor' } };
+    expect(caps.suspects(odd, 'a', 10_000)).toBe(false);
+  });
+
+  it('shares a proven cap with other replicas and other series of the kind, and keeps it over a restart', async () => {
+    const store = await openEmbedded();
+    const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
+    const here = capsOn(one.registry);
+    expect([here.ask('a', 600), here.ask('b', 600)]).toEqual([false, true]);
+    expect(await here.caps.confirm(of('s'), 'b', 600)).toEqual(['a']);
+    expect(here.log.messages('warn')).toEqual([expect.stringContaining('cuts answers off')]);
+    await two.registry.refresh();
+    const there = capsOn(two.registry);
+    expect([there.ask('x', 600), there.ask('x', 600, 'other'), there.ask('x', 601)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const { caps } = capsOn((await openReplica(store)).registry);
+    const otherKind = get('advertiserId=1&byDate=1&byCampaign=1').report;
+    expect([otherKind, report].map((kind) => caps.suspects({ series: 'z', report: kind }, 'x', 600))).toEqual(
+      [false, true],
+    );
+  });
+
+  it('unlearns a cap when the series that proved it adds up, or holds more rows', async () => {
+    const store = await openEmbedded();
+    const { registry } = await openReplica(store);
+    const { caps, ask, settled } = capsOn(registry);
+    for (const shown of [
+      () => caps.clear(of('s'), 600),
+      async () => {
+        ask('long', 900);
+        await settled();
+      },
+    ]) {
+      await caps.confirm(of('s'), 'b', 600);
+      expect(ask('other', 600, 'fresh')).toBe(true);
+      // Another series only tells of itself.
+      await caps.clear(of('other'), 600);
+      ask('long', 900, 'other');
+      await settled();
+      expect([ask('c', 600, 'fresh'), ask('c', 600, 'other')]).toEqual([true, false]);
+      await shown();
+      expect(ask('d', 600, 'newer')).toBe(false);
+    }
+  });
+
+  it('goes by what it learned while the registry takes nothing, and forgets it after a month', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { caps, ask, log, clock } = capsOn({
+      ...registry,
+      get: registry.get,
+      list: registry.list,
+      commit: () => Promise.reject(new Error('away')),
+    });
+    await caps.confirm(of('s'), 'b', 600);
+    expect(ask('c', 600)).toBe(true);
+    expect(log.messages('warn')).toContainEqual(expect.stringContaining('could not be shared'));
+    clock.advance(31 * DAY);
+    expect(ask('d', 600, 'other')).toBe(false);
+  });
+
+  it('keeps a bounded number of kinds', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { caps } = capsOn(registry);
+    for (let value = 0; value < 230; value++) {
+      const kind = get(`advertiserId=1&byDate=1&x=${value}`).report;
+      await caps.confirm({ series: `s${value}`, report: kind }, 'a', 600);
+    }
+    expect(registry.list('caps/')).toHaveLength(200);
   });
 });
 
@@ -129,5 +230,32 @@ describe('an answer that stops at a cap', () => {
     // Nothing tells yet that the first is cut off.
     expect(await count('2026-11-01', '2026-11-04')).toBe(limit);
     expect(await count('2026-11-05', '2026-11-08')).toBe(1000);
+    // From now on the first of such answers is looked into, on every replica.
+    const replica = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    const reply = await replica.report(key, byDay('2026-10-05', '2026-10-08'));
+    expect(reportIn(reply).meta.rowCount).toBe(1000);
+  });
+
+  it('is given as it came when its halves hold other rows, though more of them', async () => {
+    const platform = await startRawPlatform(
+      answering((period) =>
+        daysBetween(...period).flatMap((date) =>
+          Array.from({ length: period[0] === period[1] ? 8 : 5 }, (_, at) => ({
+            date,
+            campaign_id: at,
+            advertiser_id: 1,
+            impressions: period[0] === period[1] ? 2 : 1,
+          })),
+        ),
+      ),
+    );
+    const gateway = await gatewayAt(platform, {
+      config: { report: { endpoints: { 'campaigns/get': { rowCap: 10 } } } },
+    });
+    const { data } = reportIn(
+      await gateway.report(await gateway.addTeam(), byDay('2026-11-01', '2026-11-02')),
+    );
+    expect(data.map(({ impressions }) => impressions)).toEqual(Array.from({ length: 10 }, () => 1));
+    expect(gateway.logText).toContain('has other rows than its halves');
   });
 });

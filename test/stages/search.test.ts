@@ -53,6 +53,7 @@ async function searching(held: readonly (readonly [Unit, Part])[], wish: Partial
       wish: { ...NO_WISH, ...wish },
       arrivedAt: FETCHED_AT,
       generation: 'first',
+      joinedUnder: 'first',
     },
     lookUp,
   );

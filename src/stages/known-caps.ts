@@ -1,0 +1,117 @@
+/**
+ * Row caps that were proven, as records of the registry: replicas share them, and a restart keeps them. One record for
+ * each kind of report.
+ */
+import type { Logger } from 'pino';
+import type { Registry } from '../registry/mirror.js';
+import { updateRecord } from '../registry/update-record.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Counted } from './caps.js';
+
+const PREFIX = 'caps/';
+/** Kinds and caps of a kind that are remembered; those learned first go first. */
+const MAX_KINDS = 200;
+const MAX_CAPS = 8;
+/** A cap that was not seen again for so long is forgotten. */
+const KEPT_MS = 30 * 86_400_000;
+
+interface KnownCap {
+  readonly count: number;
+  /** The series that proved it: only that one can take it back. */
+  readonly series: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export interface KnownCaps {
+  has(what: Counted, rowCount: number): boolean;
+  /** Never fails: what the registry does not take this process knows all the same. */
+  learn(what: Counted, rowCount: number): Promise<void>;
+  /** The series that proved this cap shows that it is none. Never fails. */
+  unlearn(what: Counted, rowCount: number): Promise<void>;
+  /** An answer with so many rows: lower caps of its series are none any more. */
+  exceeded(what: Counted, rowCount: number): void;
+}
+
+export interface KnownCapsOptions {
+  readonly registry: Registry;
+  /** Identity of a kind of report. */
+  readonly kindOf: (report: CanonicalReport) => string;
+  readonly now: () => number;
+  readonly logger: Logger;
+  readonly background: (work: Promise<unknown>) => void;
+}
+
+export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
+  const { registry, kindOf, now, logger, background } = options;
+  /** What the registry did not take. */
+  const own = new Map<string, readonly KnownCap[]>();
+
+  function stored(kind: string): readonly KnownCap[] {
+    const text = registry.get(PREFIX + kind)?.value;
+    return text === undefined ? [] : (JSON.parse(text) as KnownCap[]);
+  }
+
+  function all({ report }: Counted): readonly KnownCap[] {
+    const kind = kindOf(report);
+    return [...stored(kind), ...(own.get(kind) ?? [])].filter(({ at }) => now() - at < KEPT_MS);
+  }
+
+  async function change(
+    { report }: Counted,
+    step: (caps: readonly KnownCap[]) => readonly KnownCap[],
+  ): Promise<void> {
+    const kind = kindOf(report);
+    try {
+      await updateRecord(registry, PREFIX + kind, () => {
+        const before = stored(kind);
+        const after = step(before);
+        if (JSON.stringify(after) === JSON.stringify(before)) return null;
+        return { text: JSON.stringify(after), also: surplus(PREFIX + kind) };
+      });
+      own.delete(kind);
+    } catch (error) {
+      if (own.size >= MAX_KINDS) own.clear();
+      own.set(kind, step(own.get(kind) ?? stored(kind)));
+      logger.warn(
+        { err: error, kind },
+        'a row cap could not be shared with other replicas; this process goes by it',
+      );
+    }
+  }
+
+  function surplus(record: string): [string, null][] {
+    const others = registry.list(PREFIX).filter(([id]) => id !== record);
+    return others
+      .sort(([, a], [, b]) => a.revision - b.revision)
+      .slice(0, Math.max(0, others.length + 1 - MAX_KINDS))
+      .map(([id]) => [id, null]);
+  }
+
+  async function unlearn(what: Counted, isNone: (cap: KnownCap) => boolean): Promise<void> {
+    const isTakenBack = (cap: KnownCap) => cap.series === what.series && isNone(cap);
+    const [cap] = all(what).filter(isTakenBack);
+    if (cap === undefined) return;
+    await change(what, (caps) => caps.filter((one) => !isTakenBack(one)));
+    logger.info({ endpoint: what.report.endpoint, rows: cap.count }, 'a row cap is none any more');
+  }
+
+  return {
+    has: (what, rowCount) => all(what).some(({ count }) => count === rowCount),
+    async learn(what, rowCount) {
+      if (all(what).some(({ count, series }) => count === rowCount && series === what.series)) return;
+      const cap = { count: rowCount, series: what.series, at: now() };
+      await change(what, (caps) => [...caps.filter(({ count }) => count !== rowCount), cap].slice(-MAX_CAPS));
+      logger.warn(
+        { endpoint: what.report.endpoint, rows: rowCount },
+        'the platform cuts answers off at a number of rows: answers with so many are asked for in halves; consider report.endpoints.*.rowCap',
+      );
+    },
+    unlearn: (what, rowCount) => unlearn(what, ({ count }) => count === rowCount),
+    exceeded(what, rowCount) {
+      if (all(what).some(({ count, series }) => series === what.series && count < rowCount)) {
+        background(unlearn(what, ({ count }) => count < rowCount));
+      }
+    },
+  };
+}
