@@ -16,20 +16,13 @@ import type { TeamLimits } from './limits/team-limits.js';
 import { type CacheStatus, dearest, type Outcome } from './outcome.js';
 import type { CallReport } from './platform/client.js';
 import { invalid } from './platform/interpret.js';
-import { admit, authorize, type Claims } from './policy/authorize.js';
+import { admit, authorize } from './policy/authorize.js';
 import { maySeeAccounts } from './policy/check-advertiser.js';
 import type { Assembled } from './report/assemble.js';
-import {
-  type CanonicalReport,
-  type CanonicalRequest,
-  type CanonicalRules,
-  canonicalize,
-} from './report/canonicalize.js';
-import { dayNumber } from './report/days.js';
+import { type CanonicalReport, type CanonicalRules, canonicalize } from './report/canonicalize.js';
 import type { FreshnessRules } from './report/freshness.js';
 import type { JsonObject } from './report/json.js';
 import { seriesId, unsplit } from './report/platform-call.js';
-import { FIRST_DAY } from './report/values.js';
 import type { Joined } from './stages/audit.js';
 import {
   type Finished,
@@ -42,6 +35,7 @@ import {
 } from './stages/finish.js';
 import type { Gather, Gathered } from './stages/gather.js';
 import type { Identify } from './stages/identify.js';
+import { claimsOf, meansUntil } from './stages/read-claims.js';
 import { addCall, type Trace } from './telemetry/trace.js';
 import type { Crew } from './workers/crew.js';
 
@@ -252,30 +246,4 @@ function together(main: Gathered, totals: Gathered): Gathered {
 /** Whether the caller has this very answer already, in this coding (RFC 9110, section 13.1.2: for a 200 alone). */
 function holds({ ifNoneMatch }: ReportCall, { status, tag, coding }: Shown): boolean {
   return status === 200 && isNotModified(ifNoneMatch, tag, coding);
-}
-
-function claimsOf({ report, today }: CanonicalRequest, { accountFields }: CanonicalRules): Claims {
-  return {
-    namesAccount: report.namesAccount,
-    accounts: report.accounts,
-    accountFields,
-    rangeDays: rangeDays(report, today),
-    opensEarly: report.from.iso === null && report.to.iso !== null,
-  };
-}
-
-/**
- * Leaving out an end must be no way around the longest range: a period without a last day is taken to run to today, and
- * one without a first day may begin on any, so it is taken to begin on the earliest. A report that names neither is the
- * platform's own choice, as the contract has it.
- */
-function rangeDays({ from, to }: CanonicalReport, today: number): number | null {
-  if (from.iso === null && to.iso === null) return null;
-  const last = to.iso === null ? today : (dayNumber(to.iso) as number);
-  const first = from.iso === null ? FIRST_DAY : (dayNumber(from.iso) as number);
-  return last - first + 1;
-}
-
-function meansUntil({ report, options, today }: CanonicalRequest, { startOfDayOf }: CanonicalRules): number {
-  return options.period === null ? Number.POSITIVE_INFINITY : startOfDayOf(report.account, today + 1);
 }

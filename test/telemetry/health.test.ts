@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  addLoads,
+  createHealth,
+  HEALTH_PARTS,
+  type Health,
+  type ProcessHealth,
+  readProcessHealth,
+  worstOf,
+} from '../../src/telemetry/health.js';
+
+const LOAD = { l1Bytes: 0, l1Entries: 0, callsRunning: 0, callsQueued: 0 };
+const open = (id = 'me'): Health => createHealth(id, () => LOAD);
+const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
+  id: 'other',
+  host: 'far',
+  pid: 2,
+  store: 'ok',
+  credential: 'ok',
+  platform: 'ok',
+  ...LOAD,
+  ...changes,
+});
+
+describe('the health of a process', () => {
+  it('is well while nothing is watched, or nothing is wrong', () => {
+    const health = open();
+    health.watch('store', () => null);
+    expect(health.own()).toMatchObject({ store: 'ok', credential: 'ok', platform: 'ok', pid: process.pid });
+  });
+
+  it('tells the worst of what a part suffers from, as it is now', () => {
+    const health = open();
+    let paused: string | null = 'paused for 3 s';
+    health.watch('platform', () => paused);
+    health.watch('platform', () => 'failing; asked again in 7 s');
+    expect(health.own().platform).toBe('failing; asked again in 7 s');
+    const other = open();
+    other.watch('platform', () => paused);
+    expect(other.own().platform).toBe('paused for 3 s');
+    paused = null;
+    expect(other.own().platform).toBe('ok');
+  });
+
+  it('is told though one source fails', () => {
+    const health = open();
+    health.watch('credential', () => {
+      throw new Error('the vault does not open');
+    });
+    health.watch('platform', () => 'paused for 1 s');
+    expect(health.own()).toMatchObject({ credential: 'unknown', platform: 'paused for 1 s' });
+  });
+});
+
+describe('the health of all processes', () => {
+  it('is the worst of each part, whoever has it', () => {
+    const health = open();
+    health.watch('store', () => 'away');
+    health.hear(() => [other({ credential: 'refused' }), other({ id: 'third', credential: 'expiring' })]);
+    expect(health.worst()).toEqual({ store: 'away', credential: 'refused', platform: 'ok' });
+    expect(health.own()).toMatchObject({ credential: 'ok' });
+  });
+
+  it('has each process once, by the way that was added last, and itself by its own eyes', () => {
+    const health = open();
+    health.hear(() => [other({ store: 'away' }), other({ id: 'me', store: 'away' })]);
+    health.hear(() => [other({ store: 'ok' })]);
+    expect(health.processes().map(({ id, store }) => [id, store])).toEqual([
+      ['me', 'ok'],
+      ['other', 'ok'],
+    ]);
+  });
+
+  it('adds up what they hold', () => {
+    const loads = [1, 20, 300].map((n) => ({ l1Bytes: n, l1Entries: n, callsRunning: n, callsQueued: n }));
+    expect(addLoads(loads)).toEqual({ l1Bytes: 321, l1Entries: 321, callsRunning: 321, callsQueued: 321 });
+    expect(addLoads([])).toEqual(LOAD);
+  });
+
+  it('takes a text it does not know for the worst: a newer version knows of something it does not', () => {
+    expect(worstOf('store', ['away', 'lost in a way of next year', 'ok'])).toBe('lost in a way of next year');
+    expect(worstOf('credential', ['unproven', 'expiring', 'expired', 'refused', 'missing', 'ok'])).toBe(
+      'missing',
+    );
+    expect(worstOf('platform', [])).toBe('ok');
+  });
+});
+
+describe('what another process said of itself', () => {
+  it('is read back as it was written', () => {
+    const health = open('one');
+    health.watch('store', () => 'away');
+    expect(readProcessHealth(JSON.stringify(health.own()))).toEqual(health.own());
+  });
+
+  it('is read from an older version that tells less, and a newer one that tells more', () => {
+    expect(readProcessHealth('{"id":"a","store":"away","disk":"full","l1Bytes":5}')).toEqual({
+      ...other({ id: 'a', host: '', pid: 0, store: 'away', l1Bytes: 5 }),
+    });
+    // Before, a process told its number alone.
+    for (const text of ['4711', '', '{"id":7}', 'null', '[]']) expect(readProcessHealth(text)).toBeNull();
+  });
+
+  it('is never more than it may be, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
+        const read = readProcessHealth(text);
+        if (read === null) return;
+        for (const part of HEALTH_PARTS) expect(typeof read[part]).toBe('string');
+      }),
+    );
+  });
+});
