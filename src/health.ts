@@ -28,7 +28,7 @@ export function createGatewayHealth(
 }
 
 export interface Watched {
-  readonly store: Pick<Store, 'health'>;
+  readonly store: Pick<Store, 'health' | 'memory'>;
   readonly registry: Pick<Registry, 'loss'>;
   readonly outlook: () => Outlook;
   readonly pause: Pick<Pause, 'leftMs'>;
@@ -48,6 +48,7 @@ export function watchHealth(
     return slow ? 'slow' : 'away';
   });
   health.watch('store', () => (registry.loss === null ? null : 'registry lost'));
+  health.watch('store', () => (store.memory?.().full === true ? 'out of memory' : null));
   health.watch('credential', () => outlook().state);
   health.watch('platform', () => {
     const leftMs = pause.leftMs();

@@ -162,6 +162,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const metrics = createMetrics({
     token: outlook,
     storeOk: () => store.health().ok,
+    storeFull: () => store.memory?.().full === true,
     l1: () => l1,
     budget: () => budget,
     pauseMs: () => pause.leftMs(),

@@ -40,6 +40,14 @@ export async function registerAdminPlane(
 
 /** Nothing of the change is promised: it is to be read again, and made again if need be. */
 function storeAway(cause: StoreUnavailable): GatewayError {
+  if (cause.why === 'no-room') {
+    return new GatewayError('not_ready', {
+      detail:
+        "Redis has no memory left, so the change was refused and not made. Raise the server's maxmemory, or remove what else fills it, and try again.",
+      retryAfterS: 30,
+      cause,
+    });
+  }
   return new GatewayError('not_ready', {
     detail: 'The store cannot be reached; whether a change was made is not known. Try again, and look first.',
     retryAfterS: 5,

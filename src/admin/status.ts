@@ -38,6 +38,7 @@ export function registerStatus(
   app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
     const state = readiness();
     const { reason } = store.health();
+    const memory = store.memory?.();
     const processes = health.processes();
     const load = addLoads(processes);
     return {
@@ -50,6 +51,7 @@ export function registerStatus(
         kind: store.kind,
         state: state.store,
         ...(reason === undefined ? {} : { reason }),
+        ...(memory === undefined ? {} : { memory }),
         registryVersion: registry.version,
         registryEpoch: registry.epoch,
         loss: registry.loss,

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { CacheStore, CacheWrite } from '../store/port.js';
+import { type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
 import { decodeEntry, type RawEntry } from './entry.js';
 
 export interface TierRead {
@@ -33,7 +33,8 @@ export interface CacheTier {
   write(entries: readonly TierWrite[]): Promise<boolean>;
 }
 
-export type TierFault = 'unavailable' | 'damaged';
+/** full: the store answers, and has no room for what is to be kept. */
+export type TierFault = 'unavailable' | 'damaged' | 'full';
 
 export interface CacheTierOptions {
   readonly store: CacheStore;
@@ -45,6 +46,12 @@ export interface CacheTierOptions {
 
 export function createCacheTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
   function fail(error: unknown, doing: string): void {
+    if (error instanceof StoreUnavailable && error.why === 'no-room') {
+      onFault('full');
+      // Not for each entry: how full the store is is told elsewhere.
+      logger.debug({ err: error }, 'the cache store has no room');
+      return;
+    }
     onFault('unavailable');
     logger.warn({ err: error }, `the cache store failed while ${doing}`);
   }

@@ -453,6 +453,15 @@ const redis = group(
       default: 150,
       description: 'Longest wait for one Redis command.',
     }),
+    cacheMaxBytes: Type.Optional(
+      Type.Integer({
+        minimum: 1_048_576,
+        maximum: 1_099_511_627_776,
+        description:
+          'Memory Redis may use before nothing more is cached; never more than seven eighths of its maxmemory.',
+        shownDefault: "half of the server's maxmemory",
+      }),
+    ),
     sentinels: Type.Array(host, { default: [], description: 'Sentinel form: the sentinels.' }),
     sentinelName: Type.String({
       default: 'mymaster',

@@ -267,8 +267,20 @@ export interface StoreHealth {
   readonly ok: boolean;
   /** Set where it answers, but too late to be of use. */
   readonly slow?: boolean;
-  /** What is wrong, for people; holds no secret. */
+  /** What is wrong, for people; holds no secret. Also of a store that answers, but has no memory left. */
   readonly reason?: string;
+}
+
+/** How full a shared store is, as it said last, bytes; of all its servers together. */
+export interface StoreMemory {
+  /** Null: it does not tell. */
+  readonly usedBytes: number | null;
+  /** Null: no limit. */
+  readonly maxBytes: number | null;
+  /** What it may use before nothing more is cached; null: no bound. */
+  readonly cacheMaxBytes: number | null;
+  /** It refuses changes for lack of memory. */
+  readonly full: boolean;
 }
 
 export interface Store {
@@ -283,6 +295,8 @@ export interface Store {
   readonly bus: Bus;
   /** The latest known state, without a round trip. */
   health(): StoreHealth;
+  /** How full it is, without a round trip. Absent where nothing but the disk bounds it. */
+  memory?(): StoreMemory;
   /** Flushes and lets go of files, locks and sockets. */
   close(): Promise<void>;
 }
@@ -290,6 +304,13 @@ export interface Store {
 /** The store did not answer, or not in time. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
+  /** @param why no-room: it answered, had no memory for what was to be written, and has not written it */
+  constructor(
+    message?: string,
+    readonly why: 'away' | 'no-room' = 'away',
+  ) {
+    super(message);
+  }
 }
 
 /** A record was changed by someone else in between. */

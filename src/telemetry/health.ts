@@ -15,7 +15,7 @@ export type Conditions = Readonly<Record<HealthPart, string>>;
  * for it comes from a newer version that knows of something this one does not.
  */
 const BY_SEVERITY: Readonly<Record<HealthPart, readonly string[]>> = {
-  store: ['ok', 'slow', 'away', 'registry lost'],
+  store: ['ok', 'out of memory', 'slow', 'away', 'registry lost'],
   credential: ['ok', 'unproven', 'expiring', 'expired', 'refused', 'missing'],
   platform: ['ok', 'paused', 'failing'],
 };

@@ -21,6 +21,7 @@ export interface Gauges {
     readonly warningDays: number | null;
   };
   readonly storeOk: () => boolean;
+  readonly storeFull: () => boolean;
   readonly l1: () => { readonly bytes: number; readonly entries: number };
   readonly budget: () => { readonly running: number; readonly queued: number };
   readonly pauseMs: () => number;
@@ -131,6 +132,12 @@ export function createMetrics(gauges: Gauges): Metrics {
     'Whether the store has lost the registry, and somebody has to act.',
     'max',
     () => Number(gauges.registryLost()),
+  );
+  gauge(
+    'dsp_gateway_store_out_of_memory',
+    'Whether the store refuses changes because its memory is used up.',
+    'max',
+    () => Number(gauges.storeFull()),
   );
   gauge('dsp_gateway_l1_bytes', 'Finished bodies in this process, bytes.', 'sum', () => gauges.l1().bytes);
   gauge('dsp_gateway_l1_entries', 'Finished bodies in this process.', 'sum', () => gauges.l1().entries);

@@ -158,6 +158,7 @@ describe('tables', () => {
     const { registry } = createMetrics({
       token: () => ({ expiresAt: null, expiryKnown: null, warningDays: null }),
       storeOk: () => true,
+      storeFull: () => false,
       l1: () => ({ bytes: 0, entries: 0 }),
       budget: () => ({ running: 0, queued: 0 }),
       pauseMs: () => 0,

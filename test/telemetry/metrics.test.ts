@@ -5,6 +5,7 @@ function open(changes: Partial<Gauges> = {}) {
   return createMetrics({
     token: () => ({ expiresAt: '2027-11-21T12:00:00.000Z', expiryKnown: false, warningDays: 14 }),
     storeOk: () => true,
+    storeFull: () => false,
     l1: () => ({ bytes: 12, entries: 3 }),
     budget: () => ({ running: 2, queued: 5 }),
     pauseMs: () => 1500,

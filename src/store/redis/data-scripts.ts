@@ -1,8 +1,12 @@
 import type { Result } from 'ioredis';
 import { CLOCK_LEAD_MAX_MS, VERSION_LEAD_MAX_MS } from '../port.js';
+import { ENDS } from './lifetimes-lua.js';
 import { HEAD_BYTES, MARK } from './versioned-value.js';
 
-/** Scripts of what may be lost: cache entries, token buckets, presence. */
+/**
+ * Scripts of cache entries, which may be evicted, and of token buckets and presence, which may not: those do not expire
+ * by themselves; see lifetimes-lua.ts.
+ */
 
 /**
  * Makes way for newer content: deletes the entries that a write of that version replaces. ARGV: for each key the
@@ -21,68 +25,78 @@ end`;
 /**
  * A bucket is a hash of `used`, the permits not back yet, and `at`, the latest time it has seen. Numbers are written
  * so that they are read back exactly.
- * ARGV: want, capacity, refill per millisecond, now, milliseconds to live. The same sums as in quota-bucket.ts.
+ * KEYS: ends, bucket. ARGV: want, capacity, refill per millisecond, now, milliseconds to live. The same sums as in quota-bucket.ts.
  */
-const TAKE = `
-local want, capacity, refill, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local found = redis.call('HMGET', KEYS[1], 'used', 'at')
-local used, at = tonumber(found[1] or 0), tonumber(found[2] or now)
-if now > at then
-  used = math.max(0, used - (now - at) * refill)
-  at = now
-elseif at - now > ${CLOCK_LEAD_MAX_MS} then at = now end
+const TAKE = `${ENDS}
+local bucket = KEYS[2]
+local want, capacity, refill, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local found = lives(bucket) and redis.call('HMGET', bucket, 'used', 'at') or {}
+local used, at = tonumber(found[1] or 0), tonumber(found[2] or asked)
+if asked > at then
+  used = math.max(0, used - (asked - at) * refill)
+  at = asked
+elseif at - asked > ${CLOCK_LEAD_MAX_MS} then at = asked end
 local granted = math.min(want, math.max(0, math.floor(capacity - used)))
 used = string.format('%.17g', used + granted)
 at = string.format('%.17g', at)
 if want > 0 then
-  redis.call('HSET', KEYS[1], 'used', used, 'at', at)
-  redis.call('PEXPIRE', KEYS[1], ARGV[5])
+  redis.call('HSET', bucket, 'used', used, 'at', at)
+  redis.call('ZADD', ends, now + ARGV[5], bucket)
+  collect(10)
 end
 return {granted, used, at}`;
 
-/** ARGV: permits. What is used after that; null when there is no bucket. */
-const GIVE = `
-local used = redis.call('HGET', KEYS[1], 'used')
+/** KEYS: ends, bucket. ARGV: permits. What is used after that; null when there is no bucket. */
+const GIVE = `${ENDS}
+local used = lives(KEYS[2]) and redis.call('HGET', KEYS[2], 'used')
 if not used then return false end
 used = string.format('%.17g', math.max(0, tonumber(used) - tonumber(ARGV[1])))
-redis.call('HSET', KEYS[1], 'used', used)
+redis.call('HSET', KEYS[2], 'used', used)
 return used`;
 
-/** KEYS: the set of ids, what is known of this one. ARGV: id, info, milliseconds. */
-const BEAT = `
-redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
-redis.call('SADD', KEYS[1], ARGV[1])
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+/**
+ * KEYS: ends, the set of ids, what is known of this one. ARGV: id, info, milliseconds. Replicas of the first versions
+ * let the set and what is theirs expire.
+ */
+const BEAT = `${ENDS}
+redis.call('SET', KEYS[3], ARGV[2])
+redis.call('ZADD', ends, now + ARGV[3], KEYS[3])
+redis.call('SADD', KEYS[2], ARGV[1])
+redis.call('PERSIST', KEYS[2])
 return 1`;
 
-/** KEYS: the set of ids. A flat list of id and info; lapsed ids leave the set. */
-const PRESENT = `
+/** KEYS: ends, the set of ids. A flat list of id and info; lapsed ids leave the set. */
+const PRESENT = `${ENDS}
+collect(1000)
 local present = {}
-for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local info = redis.call('GET', KEYS[1] .. ':' .. id)
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  local info = redis.call('GET', KEYS[2] .. ':' .. id)
   if info then
     present[#present + 1] = id
     present[#present + 1] = info
-  else redis.call('SREM', KEYS[1], id) end
+  else redis.call('SREM', KEYS[2], id) end
 end
 return present`;
 
 export const DATA_SCRIPTS = {
-  dgwTake: { lua: TAKE, numberOfKeys: 1 },
-  dgwGive: { lua: GIVE, numberOfKeys: 1 },
-  dgwBeat: { lua: BEAT, numberOfKeys: 2 },
-  dgwPresent: { lua: PRESENT, numberOfKeys: 1 },
+  dgwTake: { lua: TAKE, numberOfKeys: 2 },
+  dgwGive: { lua: GIVE, numberOfKeys: 2 },
+  dgwBeat: { lua: BEAT, numberOfKeys: 3 },
+  dgwPresent: { lua: PRESENT, numberOfKeys: 2 },
 };
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     dgwTake(
-      ...args: [key: string, want: number, capacity: number, refill: number, nowMs: number, ttlMs: number]
+      ...args: [
+        ...keys: [ends: string, bucket: string],
+        ...numbers: [want: number, capacity: number, refill: number, nowMs: number, ttlMs: number],
+      ]
     ): Result<[granted: number, used: string, atMs: string], Context>;
-    dgwGive(key: string, count: number): Result<string | null, Context>;
+    dgwGive(ends: string, bucket: string, count: number): Result<string | null, Context>;
     dgwBeat(
-      ...args: [ids: string, key: string, id: string, info: string, ttlMs: number]
+      ...args: [ends: string, ids: string, key: string, id: string, info: string, ttlMs: number]
     ): Result<number, Context>;
-    dgwPresent(ids: string): Result<string[], Context>;
+    dgwPresent(ends: string, ids: string): Result<string[], Context>;
   }
 }

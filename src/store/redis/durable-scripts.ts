@@ -1,29 +1,15 @@
 import type { Result } from 'ioredis';
+import { ENDS } from './lifetimes-lua.js';
 import { SERVER } from './server-lua.js';
 
 /** How many replicas a server has, and how many of them were heard from lately, as `replicas()` in Lua says. */
 export type Replicas = readonly [connected: number, attentive: number];
 
 /**
- * Scripts of what is durable beside the registry: tallies and notes.
- *
- * None of their keys expires by itself, for a server with a `volatile-*` policy evicts what expires, and a cache
- * beside it will bring it to that. Instead `ends`, a sorted set, says when each key ends; what has ended counts as
- * absent, and is deleted by later writes, a few at a time. All times are the server's.
+ * Scripts of what is durable beside the registry: tallies and notes. None of their keys expires by itself; see
+ * lifetimes-lua.ts.
  */
-const LIFETIMES = `${SERVER}
-local ends = KEYS[1]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function lives(key)
-  return tonumber(redis.call('ZSCORE', ends, key) or 0) > now
-end
-local function collect(most)
-  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, most)) do
-    redis.call('UNLINK', key)
-    redis.call('ZREM', ends, key)
-  end
-end`;
+const LIFETIMES = `${SERVER}${ENDS}`;
 
 /**
  * KEYS: ends, batches (a sorted set of ids by when they are forgotten), books. ARGV: batch, milliseconds it is

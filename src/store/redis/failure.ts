@@ -26,6 +26,11 @@ export function isAnswer(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
+/** Whether the server refused a write because its memory is used up; then nothing of it was done. */
+export function isOutOfMemory(error: unknown): boolean {
+  return isAnswer(error) && /\bOOM\b/.test(describeFailure(error));
+}
+
 /** The error that callers get; without `cause`, see {@link describeFailure}. */
 export function unavailable(what: string, error?: unknown): StoreUnavailable {
   return new StoreUnavailable(error === undefined ? what : `${what}: ${describeFailure(error)}`);

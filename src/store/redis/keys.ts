@@ -8,14 +8,17 @@ const CACHE_LAYOUT = 2;
 export interface Keys {
   /** The caller's own `{hash tag}` decides the slot. */
   cache(key: string): string;
+  /** The keys of all cache entries, as a pattern. */
+  readonly cachePattern: string;
   lease(key: string): string;
-  quota(key: string): string;
+  /** All in one slot, with the index of their ends. */
+  readonly quotas: { readonly ends: string; bucket(key: string): string };
   /** All in one slot, so that one script may touch many. */
   readonly tallies: { readonly ends: string; readonly batches: string; book(name: string): string };
   /** All in one slot, with the index of their ends. */
   readonly notes: { readonly ends: string; note(key: string): string };
-  /** The set of ids; what is known of each lies at this key, a colon and the id. */
-  readonly presence: string;
+  /** All in one slot: the index of ends, and the set of ids; what is known of each is at its key, a colon and the id. */
+  readonly presence: { readonly ends: string; readonly ids: string };
   channel(name: string): string;
   /** All in one slot, so that one script may touch them all. */
   readonly registry: readonly [
@@ -36,15 +39,17 @@ export function createKeys(prefix: string): Keys {
   const registry = `${base}:{registry}`;
   return {
     cache: (key) => `${prefix}:${CACHE_LAYOUT}:cache:${key}`,
+    cachePattern: `${prefix}:${CACHE_LAYOUT}:cache:*`,
     lease: (key) => `${base}:lease:${key}`,
-    quota: (key) => `${base}:quota:${key}`,
+    quotas: { ends: `${base}:{quotas}:ends`, bucket: (key) => `${base}:{quotas}:bucket:${key}` },
     tallies: {
       ends: `${base}:{tallies}:ends`,
       batches: `${base}:{tallies}:batches`,
       book: (name) => `${base}:{tallies}:book:${name}`,
     },
     notes: { ends: `${base}:{notes}:ends`, note: (key) => `${base}:{notes}:note:${key}` },
-    presence: `${base}:{presence}`,
+    // Not below the ids' own key, where an id could be called so.
+    presence: { ends: `${base}:present:{presence}:ends`, ids: `${base}:{presence}` },
     channel: (name) => `${base}:bus:${name}`,
     registry: [
       `${registry}:meta`,

@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
-import type { StoreHealth } from '../port.js';
+import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { bounded } from './bounded.js';
 import { createCircuit } from './circuit.js';
 import { disconnect } from './connect.js';
 import type { RedisClient } from './connection.js';
-import { describeFailure, isAnswer, unavailable } from './failure.js';
+import { describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
 import { watchConnection } from './watch.js';
 
 export interface LinkOptions {
@@ -15,6 +15,8 @@ export interface LinkOptions {
   readonly role: string;
   /** Longest time a call takes. */
   readonly timeoutMs: number;
+  /** Redis refused a write for lack of memory. */
+  readonly onOutOfMemory?: () => void;
   readonly clock: Clock;
   readonly logger: StoreLog;
 }
@@ -29,7 +31,8 @@ export interface Link {
   close(): Promise<void>;
 }
 
-export function createLink({ client, role, timeoutMs, clock, logger }: LinkOptions): Link {
+export function createLink(options: LinkOptions): Link {
+  const { client, role, timeoutMs, clock, logger } = options;
   let current = client;
   let closed = false;
   let fault = 'the connection was closed';
@@ -82,6 +85,9 @@ export function createLink({ client, role, timeoutMs, clock, logger }: LinkOptio
         fault = what;
         circuit.unanswered();
       },
+      outOfMemory: () => {
+        if (used === current) options.onOutOfMemory?.();
+      },
     });
   }
 
@@ -123,13 +129,11 @@ interface Outcomes {
   /** It answered when nobody waited any more. */
   late(): void;
   unanswered(fault: string): void;
+  outOfMemory(): void;
 }
 
-async function attempt<T>(
-  work: Promise<T>,
-  limitMs: number,
-  { heard, late, unanswered }: Outcomes,
-): Promise<T> {
+async function attempt<T>(work: Promise<T>, limitMs: number, outcomes: Outcomes): Promise<T> {
+  const { heard, late, unanswered, outOfMemory } = outcomes;
   try {
     const result = await bounded(work, limitMs, (error) => {
       if (error === undefined || isAnswer(error)) late();
@@ -139,7 +143,9 @@ async function attempt<T>(
   } catch (error) {
     if (isAnswer(error)) {
       heard();
-      throw unavailable('Redis refused the call', error);
+      if (!isOutOfMemory(error)) throw unavailable('Redis refused the call', error);
+      outOfMemory();
+      throw new StoreUnavailable(`Redis has no memory left: ${describeFailure(error)}`, 'no-room');
     }
     unanswered(describeFailure(error));
     throw unavailable('Redis did not answer', error);

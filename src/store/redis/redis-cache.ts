@@ -1,6 +1,7 @@
 import { wholeVersion } from '../entry-version.js';
 import type { CacheStore } from '../port.js';
 import { wholeMs } from '../whole-ms.js';
+import type { CacheBound } from './cache-bound.js';
 import { MAKE_WAY } from './data-scripts.js';
 import { unwrap } from './failure.js';
 import type { Keys } from './keys.js';
@@ -8,7 +9,7 @@ import type { Link } from './link.js';
 import { decodeVersioned, encodeVersioned } from './versioned-value.js';
 
 /** Cache entries as plain values with a TTL, their version in front. */
-export function createRedisCache(link: Link, keys: Keys): CacheStore {
+export function createRedisCache(link: Link, keys: Keys, bound: Pick<CacheBound, 'admit'>): CacheStore {
   return {
     async getMany(names) {
       if (names.length === 0) return [];
@@ -23,6 +24,7 @@ export function createRedisCache(link: Link, keys: Keys): CacheStore {
         ttlMs: wholeMs(ttlMs),
         version: wholeVersion(version),
       }));
+      await bound.admit(writes.reduce((sum, { value }) => sum + value.length, 0));
       await link.call(async (client) => {
         const names = writes.map(({ key }) => key);
         const transaction = client

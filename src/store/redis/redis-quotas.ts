@@ -4,21 +4,21 @@ import { wholeMs } from '../whole-ms.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 
-/** Token buckets as hashes; see data-scripts.ts. */
-export function createRedisQuotas(link: Link, keys: Keys): Quotas {
+/** Token buckets as hashes that do not expire by themselves; see data-scripts.ts. */
+export function createRedisQuotas(link: Link, { quotas: { ends, bucket } }: Keys): Quotas {
   return {
     async take(key, take) {
       checkTake(take);
       const { want, capacity, refillPerMs, nowMs } = take;
       const ttlMs = wholeMs(take.ttlMs, 1);
       const [granted, used, atMs] = await link.call((client) =>
-        client.dgwTake(keys.quota(key), want, capacity, refillPerMs, nowMs, ttlMs),
+        client.dgwTake(ends, bucket(key), want, capacity, refillPerMs, nowMs, ttlMs),
       );
       return describeGrant({ used: Number(used), atMs: Number(atMs) }, granted, take);
     },
     async give(key, count, capacity) {
       checkGive(count, capacity);
-      const used = await link.call((client) => client.dgwGive(keys.quota(key), count));
+      const used = await link.call((client) => client.dgwGive(ends, bucket(key), count));
       return leftIn({ used: Number(used ?? 0) }, capacity);
     },
   };

@@ -1,13 +1,15 @@
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
-import type { Store, StoreHealth } from '../port.js';
+import type { Store, StoreHealth, StoreMemory } from '../port.js';
 import { REGISTRY_LIMITS } from '../registry-limits.js';
+import { type CacheBound, createCacheBound } from './cache-bound.js';
 import { connect, disconnect } from './connect.js';
 import { describeConnection, type RedisClient, type RedisConnection } from './connection.js';
 import { refuseEviction } from './eviction.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
 import { createLink } from './link.js';
+import { createMemoryWatch, type MemoryWatch } from './memory-watch.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisLeases } from './redis-leases.js';
@@ -16,6 +18,7 @@ import { createRedisPresence } from './redis-presence.js';
 import { createRedisQuotas } from './redis-quotas.js';
 import { createRedisRegistry } from './redis-registry.js';
 import { createRedisTallies } from './redis-tallies.js';
+import type { ServerMemory } from './server-memory.js';
 
 export interface RedisStoreOptions {
   readonly connection: RedisConnection;
@@ -23,6 +26,8 @@ export interface RedisStoreOptions {
   readonly registryConnection?: RedisConnection;
   /** First part of every key and channel. */
   readonly prefix?: string;
+  /** Memory Redis may use before nothing more is cached; half of its `maxmemory` unless set. */
+  readonly cacheMaxBytes?: number;
   /** Longest time a call of cache, leases, quotas, presence or bus takes. */
   readonly timeoutMs?: number;
   /** Longest time a call of registry, tallies or notes takes: loads may be large. */
@@ -67,11 +72,30 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const limits = { ...REGISTRY_LIMITS, ...pickLimits(options) };
 
   const clients = await connectAll(options.connection, options.registryConnection, connectTimeoutMs, logger);
-  const data = createLink({ client: clients.data, role: 'data', timeoutMs, clock, logger });
+  const dataMemory = createMemoryWatch({ link: () => data, role: 'data', clock, logger });
+  const registryMemory = createMemoryWatch({ link: () => registry, role: 'registry', clock, logger });
+  const data = createLink({
+    client: clients.data,
+    role: 'data',
+    timeoutMs,
+    onOutOfMemory: dataMemory.refused,
+    clock,
+    logger,
+  });
   const registry = createLink({
     client: clients.registry,
     role: 'registry',
     timeoutMs: registryTimeoutMs,
+    onOutOfMemory: registryMemory.refused,
+    clock,
+    logger,
+  });
+  await Promise.allSettled([dataMemory.look(), registryMemory.look()]);
+  const bound = createCacheBound({
+    link: data,
+    watch: dataMemory,
+    pattern: keys.cachePattern,
+    maxBytes: options.cacheMaxBytes,
     clock,
     logger,
   });
@@ -97,7 +121,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 
   return {
     kind: 'redis',
-    cache: createRedisCache(data, keys),
+    cache: createRedisCache(data, keys, bound),
     leases: createRedisLeases(data, keys),
     registry: createRedisRegistry({ ...durable, limits }),
     tallies: createRedisTallies(durable),
@@ -105,10 +129,13 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     quotas: createRedisQuotas(data, keys),
     presence: createRedisPresence(data, keys),
     bus,
-    health: () => worst(data.health(), registry.health()),
+    health: () => worst(data.health(), registry.health(), dataMemory.full || registryMemory.full),
+    memory: () => memoryOf(dataMemory, registryMemory, bound),
     reconnect: oneAtATime(move),
     async close() {
       closed = true;
+      dataMemory.stop();
+      registryMemory.stop();
       await Promise.all([data.close(), registry.close(), disconnect(bus.subscriber, timeoutMs)]);
     },
   };
@@ -149,11 +176,25 @@ async function disconnectAll(clients: readonly RedisClient[], limitMs: number): 
   await Promise.all(clients.map((client) => disconnect(client, limitMs)));
 }
 
-function worst(data: StoreHealth, registry: StoreHealth): StoreHealth {
+function memoryOf(data: MemoryWatch, registry: MemoryWatch, bound: CacheBound): StoreMemory {
+  const sum = (of: (one: ServerMemory) => number) =>
+    data.latest === null ? null : data.latest.reduce((total, one) => total + of(one), 0);
+  return {
+    usedBytes: sum(({ usedBytes }) => usedBytes),
+    maxBytes: sum(({ maxBytes }) => maxBytes) || null,
+    cacheMaxBytes: bound.maxBytes,
+    full: data.full || registry.full,
+  };
+}
+
+function worst(data: StoreHealth, registry: StoreHealth, full: boolean): StoreHealth {
   if (!registry.ok) return { ...registry, reason: `registry: ${registry.reason}` };
   if (!data.ok) return { ...data, reason: `cache: ${data.reason}` };
-  return { ok: true };
+  return full ? { ok: true, reason: OUT_OF_MEMORY } : { ok: true };
 }
+
+const OUT_OF_MEMORY =
+  'Redis has no memory left and refuses changes: raise its maxmemory, or remove what else fills it';
 
 /** Calls made while one is under way wait for it, and for each other. */
 function oneAtATime<Args extends unknown[]>(

@@ -5,6 +5,7 @@ import { type RedisServer, startRedis } from '../../support/redis.js';
 import { openStore, withControl } from './open-store.js';
 
 const MINUTE = 60_000;
+const PRESENT_ENDS = 'dgw:1:present:{presence}:ends';
 const ENDS = { tallies: 'dgw:1:{tallies}:ends', notes: 'dgw:1:{notes}:ends' };
 
 let server: RedisServer;
@@ -44,7 +45,7 @@ describe('notes and tallies in Redis', () => {
     });
     for (let at = 0; at < 100; at += 1) {
       const value = Buffer.alloc(100_000);
-      await store.cache.setMany([{ key: `{k}${at}`, value, ttlMs: MINUTE, version: 1 }]);
+      await withControl(server.url, (control) => control.set(`dgw:2:cache:{k}${at}`, value, 'PX', MINUTE));
     }
     expect((await keysLike('dgw:2:cache:*')).length).toBeLessThan(100);
     expect(await store.notes.get('n')).toBe('changed');
@@ -127,19 +128,46 @@ describe('notes and tallies in Redis', () => {
 });
 
 describe('quotas and presence in Redis', () => {
-  it('expire, and the list of ids keeps no one who has lapsed', async () => {
-    await store.quotas.take('q', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: MINUTE });
+  it('do not expire by themselves, and are deleted once they have ended', async () => {
+    const take = { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: MINUTE };
+    await store.quotas.take('q', take);
     await store.presence.beat('a', '', 9 * MINUTE);
     await store.presence.beat('b', '', MINUTE);
     await withControl(server.url, async (control) => {
-      const lifetime = async (key: string) => Math.ceil((await control.pttl(key)) / MINUTE);
-      expect(await lifetime('dgw:1:quota:q')).toBe(1);
-      expect(await lifetime('dgw:1:{presence}')).toBe(9);
-      expect(await lifetime('dgw:1:{presence}:a')).toBe(9);
-      expect(await lifetime('dgw:1:{presence}:b')).toBe(1);
-      await control.del('dgw:1:{presence}:b');
+      const keys = await control.keys('*');
+      expect(keys).toHaveLength(6);
+      expect(await Promise.all(keys.map((key) => control.pttl(key)))).toEqual(keys.map(() => -1));
+      await control.zadd(PRESENT_ENDS, '1', 'dgw:1:{presence}:b');
       expect(await store.presence.list()).toEqual([{ id: 'a', info: '' }]);
       expect(await control.smembers('dgw:1:{presence}')).toEqual(['a']);
+      expect(await control.exists('dgw:1:{presence}:b')).toBe(0);
+    });
+    await endAll('dgw:1:{quotas}:ends');
+    expect(await store.quotas.take('q', { ...take, want: 0 })).toMatchObject({ left: 1 });
+    await store.quotas.take('another', take);
+    expect((await keysLike('*quota*')).sort()).toEqual([
+      'dgw:1:{quotas}:bucket:another',
+      'dgw:1:{quotas}:ends',
+    ]);
+  });
+
+  it('leave no trace of who leaves', async () => {
+    await store.presence.beat('a', '', MINUTE);
+    await store.presence.leave('a');
+    expect(await keysLike('*')).toEqual([]);
+  });
+
+  it('count replicas of the first version too, whose presence expires, and are not made to expire by them', async () => {
+    await store.presence.beat('new', '', MINUTE);
+    await withControl(server.url, async (control) => {
+      await control.set('dgw:1:{presence}:old', '', 'PX', 5000);
+      await control.sadd('dgw:1:{presence}', 'old');
+      await control.pexpire('dgw:1:{presence}', 5000);
+      expect((await store.presence.list()).map(({ id }) => id)).toEqual(['new', 'old']);
+      await store.presence.beat('new', '', MINUTE);
+      expect(await control.pttl('dgw:1:{presence}')).toBe(-1);
+      await control.del('dgw:1:{presence}:old');
+      expect((await store.presence.list()).map(({ id }) => id)).toEqual(['new']);
     });
   });
 
@@ -149,7 +177,7 @@ describe('quotas and presence in Redis', () => {
     await store.quotas.take('q', { ...take, nowMs: take.nowMs + 1 / 3 });
     const passedMs = take.nowMs + 1 / 3 - take.nowMs;
     await withControl(server.url, async (control) => {
-      const [used, at] = await control.hmget('dgw:1:quota:q', 'used', 'at');
+      const [used, at] = await control.hmget('dgw:1:{quotas}:bucket:q', 'used', 'at');
       expect(Number(used)).toBe(123_456_789 - passedMs * 0.1 + 1);
       expect(Number(at)).toBe(take.nowMs + 1 / 3);
     });

@@ -66,9 +66,11 @@ describe('the eviction policy at the start', () => {
     await store.tallies.add('batch', [{ book: 'b', field: 'f', by: 1 }], [], 60_000);
     const keysOf = (url: string) => withControl(url, async (control) => (await control.keys('*')).sort());
     expect(await keysOf(cache.url)).toEqual([
-      'dgw:1:quota:q',
+      'dgw:1:present:{presence}:ends',
       'dgw:1:{presence}',
       'dgw:1:{presence}:me',
+      'dgw:1:{quotas}:bucket:q',
+      'dgw:1:{quotas}:ends',
       'dgw:2:cache:{k}1',
     ]);
     expect(await keysOf(registry.url)).toEqual([

@@ -1,0 +1,144 @@
+/** One Redis for all, filled to the brim: by the cache of two replicas, and by what is nobody's. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import type { RedisStore, RedisStoreOptions } from '../../../src/store/redis/redis-store.js';
+import type { RedisServer } from '../../support/redis.js';
+import { openStore, startServer, untilItWorks, withControl } from './open-store.js';
+
+const MB = 1024 * 1024;
+const HOUR = 3_600_000;
+const POLICIES = ['noeviction', 'volatile-lru', 'volatile-ttl', 'volatile-lfu', 'volatile-random'];
+
+async function openReplica(server: RedisServer, options: Partial<RedisStoreOptions> = {}) {
+  const opened = await openStore(server.url, { timeoutMs: 5000, registryTimeoutMs: 5000, ...options });
+  onTestFinished(() => opened.store.close());
+  return opened;
+}
+
+async function openPair(maxmemory: string, policy: string, options: Partial<RedisStoreOptions> = {}) {
+  const server = await startServer('--maxmemory', maxmemory, '--maxmemory-policy', policy);
+  const [one, other] = [await openReplica(server, options), await openReplica(server, options)];
+  return { server, one: one.store, other: other.store, log: one.log };
+}
+
+/** Writes as much as it can of so many entries; what is not kept is not an error of the writer's. */
+async function fillCache(stores: readonly RedisStore[], entries: number, bytes = 100_000): Promise<void> {
+  for (let at = 0; at < entries; at += 1) {
+    const write = {
+      key: `{k${at % 50}}${at}`,
+      value: Buffer.alloc(bytes, at),
+      ttlMs: 30 * 24 * HOUR,
+      version: 1,
+    };
+    await stores[at % stores.length]?.cache.setMany([write]).catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) throw error;
+    });
+  }
+}
+
+const usedOf = ({ url }: RedisServer) =>
+  withControl(url, async (control) => Number(/used_memory:(\d+)/.exec(await control.info('memory'))?.[1]));
+
+const daily = { capacity: 20, refillPerMs: 0, nowMs: 0, ttlMs: 48 * HOUR };
+
+describe.each(POLICIES)('a Redis for all with %s, filled by the cache', (policy) => {
+  it('forgets no quota and nobody who is there, and takes every change', async () => {
+    const { server, one, other } = await openPair('16mb', policy);
+    await one.quotas.take('calls', { ...daily, want: 20 });
+    await one.presence.beat('one', '', HOUR);
+    await other.presence.beat('other', '', HOUR);
+    await one.registry.commit({ writes: new Map([['key', 'active']]) });
+    await fillCache([one, other], 400);
+
+    expect(await other.quotas.take('calls', { ...daily, want: 20 })).toMatchObject({ granted: 0, left: 0 });
+    expect((await other.presence.list()).map(({ id }) => id)).toEqual(['one', 'other']);
+    await other.registry.commit({ writes: new Map([['key', 'revoked']]), audit: ['revoked'] });
+    expect((await one.registry.load()).records.get('key')?.value).toBe('revoked');
+    expect(await one.notes.create('note', 'x'.repeat(MB), HOUR)).toBeNull();
+    await one.tallies.add('batch', [{ book: 'b', field: 'f', by: 1 }], [], HOUR);
+    expect(await one.leases.claim(['{k}lease'], 'one', HOUR)).toEqual([true]);
+    expect(await usedOf(server)).toBeLessThan(12 * MB);
+    expect([one.health(), other.health()]).toEqual([
+      expect.objectContaining({ ok: true }),
+      expect.objectContaining({ ok: true }),
+    ]);
+  });
+
+  it('goes on keeping what is new, in place of what was not used for longest', async () => {
+    const { one, other } = await openPair('16mb', policy);
+    await fillCache([one, other], 300);
+    const fresh = { key: '{new}1', value: Buffer.alloc(100_000, 7), ttlMs: HOUR, version: 1 };
+    await untilItWorks(() => one.cache.setMany([fresh]));
+    expect((await other.cache.getMany(['{new}1']))[0]).toHaveLength(100_000);
+  });
+});
+
+describe('the bound of the cache', () => {
+  it('is what is set, whatever the server allows', async () => {
+    const { server, one, other } = await openPair('0', 'noeviction', { cacheMaxBytes: 6 * MB });
+    await fillCache([one, other], 200);
+    expect(await usedOf(server)).toBeLessThan(8 * MB);
+    expect(one.memory?.()).toMatchObject({ maxBytes: null, cacheMaxBytes: 6 * MB, full: false });
+  });
+
+  it('leaves an eighth of the server to what must be written, whatever is set', async () => {
+    const { server, one, other } = await openPair('16mb', 'noeviction', { cacheMaxBytes: 64 * MB });
+    await fillCache([one, other], 300);
+    expect(await usedOf(server)).toBeLessThan(15 * MB);
+    expect(one.memory?.().cacheMaxBytes).toBe(14 * MB);
+    await one.registry.commit({ writes: new Map([['key', 'revoked']]) });
+  });
+
+  it('is left to the server where it does not tell its memory', async () => {
+    const server = await startServer();
+    await withControl(server.url, (control) =>
+      control.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-info'),
+    );
+    const connection = { url: server.url.replace('//', '//app:secret@') };
+    const { store } = await openReplica(server, { connection, cacheMaxBytes: MB });
+    await fillCache([store], 20);
+    expect((await store.cache.getMany(['{k19}19']))[0]).toHaveLength(100_000);
+  });
+});
+
+describe('a Redis that others have filled', () => {
+  async function fillWithForeignKeys({ url }: RedisServer): Promise<void> {
+    await withControl(url, async (control) => {
+      for (let at = 0; ; at += 1) {
+        const reply = await control.set(`foreign:${at}`, 'x'.repeat(100_000)).catch(String);
+        if (reply !== 'OK') return;
+      }
+    });
+  }
+
+  it.each(['noeviction', 'volatile-lru'])(
+    'under %s is told as what it is, until it has room again',
+    async (policy) => {
+      const { server, one, log } = await openPair('8mb', policy);
+      await one.registry.commit({ writes: new Map([['key', 'active']]) });
+      await fillWithForeignKeys(server);
+      const big = { writes: new Map([['key', 'r'.repeat(200_000)]]) };
+      const refused = await one.registry.commit(big).then(
+        () => expect.unreachable(),
+        (error: unknown) => error,
+      );
+      expect(refused).toMatchObject({
+        name: 'StoreUnavailable',
+        why: 'no-room',
+        message: expect.stringContaining('no memory left'),
+      });
+      expect(one.health()).toMatchObject({
+        ok: true,
+        reason: expect.stringContaining('no memory left'),
+      });
+      expect(log.lines.filter(({ level }) => level === 'error')).toEqual([
+        expect.objectContaining({ message: expect.stringContaining('no memory left') }),
+      ]);
+      expect((await one.registry.load()).records.get('key')?.value).toBe('active');
+      await withControl(server.url, (control) => control.config('SET', 'maxmemory', '64mb'));
+      await one.registry.commit(big);
+      await expect.poll(() => one.health(), { timeout: 10_000 }).not.toHaveProperty('reason');
+      expect(one.memory?.().full).toBe(false);
+    },
+  );
+});
