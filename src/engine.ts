@@ -223,7 +223,8 @@ export function createEngine(options: EngineOptions): Engine {
 const MAX_WAITING = 10_000;
 
 export function timezoneOf({ platform }: Config, account: string | null): string {
-  return (account === null ? undefined : platform.timezones[account]) ?? platform.timezone;
+  const { timezones, timezone } = platform;
+  return (account !== null && Object.hasOwn(timezones, account) ? timezones[account] : undefined) ?? timezone;
 }
 
 function freshnessRules({ report }: Config): FreshnessRules {

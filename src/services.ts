@@ -139,16 +139,18 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const maxPaceMs = Math.min(maxPauseMs, config.platform.timeoutMs / 2);
   const pace = createPace(clock, () => limits.replicas.count, maxPaceMs);
   const turns = () => limits.replicas.share(maxConcurrent);
+  // A team may be called what every object has.
+  const weightOf = (team: string) => (Object.hasOwn(weights, team) ? weights[team] : undefined) ?? 1;
   const budget = createBudget({
     maxConcurrent: turns,
     maxQueued,
-    weightOf: (team) => weights[team] ?? 1,
+    weightOf,
     paceMs: pace.waitMs,
   });
   const streamPlaces = createStreamPlaces({
     maxConcurrent: turns,
     maxQueued,
-    weightOf: (team) => weights[team] ?? 1,
+    weightOf,
   });
   const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
   const pause = createPause(clock, maxPauseMs, (message) => {

@@ -61,7 +61,7 @@ export function findLost(known: Known, snapshot: RegistrySnapshot): LostRecord[]
 }
 
 function isPoorlyMended(mended: Mended, id: string, now: RegistryRecord, revision: number): boolean {
-  const mend = mended[id];
+  const mend = Object.hasOwn(mended, id) ? mended[id] : undefined;
   return mend !== undefined && mend.revision < revision && mend.text === digest(now.value);
 }
 

@@ -113,3 +113,27 @@ describe('a store that loses everything', () => {
     expect(reportIn(second).meta.rowCount).toBe(first.meta.rowCount);
   });
 });
+
+describe('a store that has no memory left', () => {
+  it('is told as what it is, while answers go on', async () => {
+    const memory = { usedBytes: 8, maxBytes: 8, cacheMaxBytes: 4, full: false };
+    const noRoom = () => Promise.reject(new StoreUnavailable('Redis has no memory left', 'no-room'));
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      cache: { ...store.cache, setMany: noRoom },
+      registry: {
+        ...store.registry,
+        commit: (change) => (memory.full ? noRoom() : store.registry.commit(change)),
+      },
+      memory: () => memory,
+    });
+    const gateway = await withGateway({ wrapStore });
+    const key = await gateway.addTeam();
+    memory.full = true;
+    expect(cacheOf(await gateway.report(key, FINAL))).toBe('fwd=miss');
+    expect((await gateway.call('/readyz')).json()).toMatchObject({ ready: true, store: 'out of memory' });
+    const metrics = await gateway.services.metrics.registry.metrics();
+    expect(metrics).toContain('dsp_gateway_store_out_of_memory 1');
+    expect(metrics).toContain('dsp_gateway_store_faults_total{kind="full"} 1');
+  });
+});
