@@ -35,6 +35,17 @@ export function isHeavy(chunks: readonly Uint8Array[]): boolean {
 
 const COMMA = 0x2c;
 
+/** About the bytes of an entry. Every day of an answer names all accounts of it, and rows may bring many columns. */
+function weightOf({ header, body }: RawWrite): number {
+  const listed = Object.values(header).reduce(
+    (sum, value) => sum + (Array.isArray(value) ? value.length : 0),
+    0,
+  );
+  return body.length + listed * BYTES_PER_NAME;
+}
+
+const BYTES_PER_NAME = 16;
+
 function sizeOf(chunks: readonly Uint8Array[]): number {
   return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 }
@@ -83,7 +94,7 @@ export function createCrew(): Crew {
       return { outcome: withBuffers(outcome), bytes: asBuffer(bytes), hash };
     },
     async encode(entries) {
-      if (sizeOf(entries.map(({ body }) => body)) < LARGE_BYTES)
+      if (entries.reduce((sum, entry) => sum + weightOf(entry), 0) < LARGE_BYTES)
         return entries.map(({ header, body }) => encodeEntry(header, body));
       return ((await run({ task: 'encode', entries })) as Uint8Array[]).map(asBuffer);
     },

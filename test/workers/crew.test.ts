@@ -133,6 +133,19 @@ describe('entries', () => {
   });
 });
 
+describe('entries with little in them and much to say of it', () => {
+  it('are encoded on another thread too', async () => {
+    const accounts = Array.from({ length: 2000 }, (_, at) => String(at));
+    const entries = Array.from({ length: 92 }, (_, at) => ({
+      header: { at, accounts },
+      body: Buffer.from('{}'),
+    }));
+    const encoded = await crew.encode(entries);
+    expect(encoded.every(isShared)).toBe(true);
+    expect(decodeEntry(encoded[91] as Buffer)?.header).toEqual({ at: 91, accounts });
+  });
+});
+
 describe('CSV and NDJSON', () => {
   const rowsOf = (body: Buffer) => {
     const outcome = readAnswer(body, ASK, TOKEN);
