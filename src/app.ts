@@ -96,7 +96,11 @@ export async function buildDataPlane({
     limits: services.limits.teams,
     platform,
     idempotency,
-    rules: { routes: config.routes, accountPattern: services.accountPattern },
+    rules: {
+      routes: config.routes,
+      accountPattern: services.accountPattern,
+      nonAccounts: config.report.nonAccountParameters,
+    },
     maxBodyBytes: config.server.maxBodyBytes,
     timeoutMs: config.platform.timeoutMs,
     places: services.streamPlaces,

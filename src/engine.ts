@@ -172,6 +172,7 @@ export function createEngine(options: EngineOptions): Engine {
     table: parameterTable(accountFields),
     accountFields,
     accountPattern,
+    nonAccounts: config.report.nonAccountParameters,
     todayOf: (account) => dayAt(clock.now(), timezoneOf(config, account)),
     startOfDayOf: (account, day) => startOfDay(day, timezoneOf(config, account)),
   };

@@ -357,6 +357,11 @@ const report = group(
         default: '^(user|account|advertiser|client|customer|agency|owner|parent)ids?$',
       },
     ),
+    nonAccountParameters: Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]*$' }), {
+      default: [],
+      description:
+        'Parameters that look as if they named an account and do not, e.g. clientTimezone: limited teams may send them.',
+    }),
     maxRows: Type.Integer({
       minimum: 1,
       maximum: 100_000_000,

@@ -7,6 +7,8 @@ export interface AccountClaims {
   readonly namesAccount: boolean;
   /** Every account-like value of the request. */
   readonly accounts: readonly NamedAccount[];
+  /** Parameters that look like an account, and are not checked as one. */
+  readonly lookalikes: readonly string[];
   /** The fields that could carry the account, for the message. */
   readonly accountFields: readonly string[];
 }
@@ -22,6 +24,12 @@ export function checkAdvertiser({ team }: Caller, claims: AccountClaims): void {
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team may not see the advertiser that ${foreign.param} names.`,
+    });
+  }
+  const [lookalike] = claims.lookalikes;
+  if (lookalike !== undefined) {
+    throw new GatewayError('advertiser_forbidden', {
+      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${claims.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters.`,
     });
   }
   if (!claims.namesAccount) {

@@ -6,6 +6,7 @@
  * cache key cannot reach the platform.
  */
 import { type FieldFault, GatewayError } from '../errors.js';
+import { accountLookalikes, type GivenParameter, type LookalikeRules } from './account-lookalikes.js';
 import { collectAccounts, isAccountName } from './accounts.js';
 import { dayNumber } from './days.js';
 import { type GatewayOptions, readGatewayOptions } from './gateway-options.js';
@@ -64,6 +65,8 @@ export interface CanonicalReport {
 
 export interface CanonicalRequest {
   readonly report: CanonicalReport;
+  /** Parameters that look like an account, and are not checked as one. */
+  readonly lookalikes: readonly string[];
   readonly options: GatewayOptions;
   /** The platform's today by which the question was read, as a day number. */
   readonly today: number;
@@ -78,10 +81,8 @@ export interface ReportRequest {
   readonly body: JsonObject | null;
 }
 
-export interface CanonicalRules {
+export interface CanonicalRules extends LookalikeRules {
   readonly table: ParameterTable;
-  readonly accountFields: readonly string[];
-  readonly accountPattern: RegExp;
   /** The platform's today for an account (null: unknown), as a day number. */
   todayOf(account: string | null): number;
   /** When a day begins for the platform, for an account; epoch milliseconds. */
@@ -113,6 +114,7 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
   return {
     options,
     today,
+    lookalikes: lookalikesOf(given, rules),
     report: {
       endpoint: request.endpoint,
       method: request.method,
@@ -286,6 +288,14 @@ function namedAccounts(given: readonly Given[], rules: CanonicalRules): NamedAcc
     const values = [...new Set([...(itself ? jsonTexts(one.json) : []), ...inside])];
     return values.length > 0 ? [{ param: one.name, values }] : [];
   });
+}
+
+function lookalikesOf(given: readonly Given[], rules: CanonicalRules): string[] {
+  const unknown = given.filter(({ name }) => !name.startsWith('_') && !rules.table.kinds.has(name));
+  const parameters = unknown.flatMap(({ name, place, values, json }): GivenParameter[] =>
+    place === 'body' ? [{ name, place, value: json }] : values.map((value) => ({ name, place, value })),
+  );
+  return accountLookalikes(parameters, rules);
 }
 
 function jsonTexts(json: Json): string[] {

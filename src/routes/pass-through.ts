@@ -139,11 +139,13 @@ async function check(
   await limits.enter(caller.team, whenOver(reply));
   const key = request.method === 'POST' ? readIdempotencyKey(request.raw) : null;
   const checked = checkQuery(query);
-  const { body, parsed } = await takeBody(
+  const { body, stream, parsed } = await takeBody(
     { stream: request.body as Readable | null | undefined, headers: request.headers },
     mustReadBody(caller, rule) || key !== null,
     maxBodyBytes,
   );
+  // What reply-from streams, where there is no buffer.
+  if (stream !== null) request.body = stream;
   if (parsed !== null) checkBody(parsed);
   checkAccount(caller, rule, checked.pairs, parsed, rules);
   const asked = { method: request.method, path, query: checked.text, body };

@@ -31,13 +31,11 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     reply.code(status).headers(headers);
     // Not null, which is a JSON text of four bytes.
     if (content === null) return reply.send(undefined);
+    const length = content.reduce((sum, piece) => sum + piece.length, 0);
+    if (request.method === 'HEAD') return reply.header('content-length', length).send(undefined);
     // Fastify knows a buffer by its memory: one in shared memory it would write out as JSON.
     if (content.length === 1 && content[0]?.buffer instanceof ArrayBuffer) return reply.send(content[0]);
-    reply.header(
-      'content-length',
-      content.reduce((sum, piece) => sum + piece.length, 0),
-    );
-    return reply.send(Readable.from(content));
+    return reply.header('content-length', length).send(Readable.from(content));
   };
   for (const endpoint of endpoints) {
     app.head(`${REPORT_PREFIX}${endpoint}`, HIDDEN, handler);

@@ -7,10 +7,12 @@ import type { Scope } from '../auth/team.js';
 import type { RouteRule } from '../config/schema.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
+import { accountLookalikes } from '../report/account-lookalikes.js';
 import { collectAccounts, isAccountName } from '../report/accounts.js';
 import type { NamedAccount } from '../report/canonicalize.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../report/json.js';
 import { parseQueryText, type QueryPair, writeQueryText } from '../report/query-text.js';
+import { overrideRefused } from './method-override.js';
 
 /** `name`, `name[]`, `name[key]`: what the platform's framework reads as nothing else. */
 const QUERY_NAME = /^[A-Za-z][A-Za-z0-9_]*(\[[A-Za-z0-9_]*\])*$/;
@@ -18,6 +20,8 @@ const QUERY_NAME = /^[A-Za-z][A-Za-z0-9_]*(\[[A-Za-z0-9_]*\])*$/;
 export interface PassRules {
   readonly routes: readonly RouteRule[];
   readonly accountPattern: RegExp;
+  /** Names an operator vouches for: they name no account. */
+  readonly nonAccounts?: readonly string[];
 }
 
 /** The declared rule for a route, if there is one; a HEAD has that of its GET. A segment `*` stands for any one. */
@@ -66,23 +70,8 @@ function nameFault(name: string): string {
 
 /** @throws GatewayError `invalid_body` for members that would change the method, or that no reader agrees on */
 export function checkBody(body: JsonObject): void {
-  if (body.names.includes('_method')) throw methodOverride();
+  if (body.names.includes('_method')) throw overrideRefused();
   refuseControlNames(body);
-}
-
-/** What the platform's framework reads as `_method`: it drops spaces in front, and takes dots for underscores. */
-const METHOD_OVERRIDE = /^ *[_.[]method(?:[\0[]|$)/;
-
-/** @throws GatewayError `invalid_body` for a form that would change the method */
-export function checkForm(body: Buffer): void {
-  const names = [...new URLSearchParams(`&${body.toString('latin1')}`).keys()];
-  if (names.some((name) => METHOD_OVERRIDE.test(name))) throw methodOverride();
-}
-
-function methodOverride(): GatewayError {
-  return new GatewayError('invalid_body', {
-    errors: [{ param: '_method', message: 'is not passed through' }],
-  });
 }
 
 function refuseControlNames(json: Json): void {
@@ -116,7 +105,30 @@ export function checkAccount(
     ...rule.account.flatMap((place) => declaredAccount(place, pairs, body)),
   ];
   const namesAccount = rule.account.some((place) => declaredAccount(place, pairs, body).length > 0);
-  checkAdvertiser(caller, { accounts, namesAccount, accountFields: rule.account });
+  checkAdvertiser(caller, {
+    accounts,
+    namesAccount,
+    accountFields: rule.account,
+    lookalikes: lookalikesOf(rule, pairs, body, rules),
+  });
+}
+
+function lookalikesOf(
+  rule: RouteRule,
+  pairs: readonly QueryPair[],
+  body: JsonObject | null,
+  rules: PassRules,
+): string[] {
+  const accountFields = rule.account.map((place) => place.slice(place.indexOf('.') + 1));
+  const given = [
+    ...pairs.map(({ name, value }) => ({ name, value, place: 'query' as const })),
+    ...(body?.names ?? []).map((name, index) => ({
+      name,
+      value: body?.values[index] as Json,
+      place: 'body' as const,
+    })),
+  ];
+  return accountLookalikes(given, { ...rules, accountFields });
 }
 
 /** `advertisers[0][id]=2` names an account by all of its parts, as the same in a body would. */

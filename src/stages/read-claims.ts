@@ -4,10 +4,14 @@ import type { CanonicalReport, CanonicalRequest, CanonicalRules } from '../repor
 import { dayNumber } from '../report/days.js';
 import { FIRST_DAY } from '../report/values.js';
 
-export function claimsOf({ report, today }: CanonicalRequest, { accountFields }: CanonicalRules): Claims {
+export function claimsOf(
+  { report, today, lookalikes }: CanonicalRequest,
+  { accountFields }: CanonicalRules,
+): Claims {
   return {
     namesAccount: report.namesAccount,
     accounts: report.accounts,
+    lookalikes,
     accountFields,
     rangeDays: rangeDays(report, today),
     opensEarly: report.from.iso === null && report.to.iso !== null,

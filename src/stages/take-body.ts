@@ -1,10 +1,16 @@
-/** Stage: reads the body of a pass-through request where it has to be checked, and leaves it alone elsewhere. */
+/** Stage: reads the body of a pass-through request where it has to be checked, and looks through it elsewhere. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { parseJsonBody, requireJson } from '../http/json-body.js';
 import { readRequestBody } from '../http/request-body.js';
 import type { JsonObject } from '../report/json.js';
-import { checkForm } from './pass.js';
+import {
+  type BodyKind,
+  bodyKindOf,
+  overrideRefused,
+  type Search,
+  searchOverride,
+} from './method-override.js';
 
 export interface Sent {
   /** Absent when the request has no body. */
@@ -12,31 +18,81 @@ export interface Sent {
   readonly headers: IncomingHttpHeaders;
 }
 
-const READABLE_BODY = /^\s*application\/(json|x-www-form-urlencoded)\s*(?:;|$)/i;
+export interface Taken {
+  /** The very bytes that were checked; null when the body is to be streamed. */
+  readonly body: Buffer | null;
+  /** The body that is to be streamed, looked through as it goes; null when it was read, or there is none. */
+  readonly stream: Readable | null;
+  /** Its object, when it was read and is JSON. */
+  readonly parsed: JsonObject | null;
+}
+
+const PLAIN_JSON = /^\s*application\/json\s*(?:;|$)/i;
+/** Of an upload so much is looked through before the platform is asked. */
+const UPLOAD_BYTES = 65_536;
 
 /**
- * Small JSON and forms are read even where they could be streamed: `_method` in them would change the call.
+ * What a framework would look for `_method` in is read whole when it is small, and looked through otherwise.
  *
  * @param required whether a rule has to read the body; then it is JSON or refused
- * @returns the very bytes that were checked, null when the body is to be streamed; and its object when it is JSON
  * @throws GatewayError `unsupported_media_type`, `invalid_body`, `body_too_large`
  */
 export async function takeBody(
   { stream, headers }: Sent,
   required: boolean,
   maxBytes: number,
-): Promise<{ body: Buffer | null; parsed: JsonObject | null }> {
-  if (stream === undefined || stream === null) return { body: null, parsed: null };
-  const length = Number(headers['content-length'] ?? Number.NaN);
-  const kind = READABLE_BODY.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
-  const isSmall = kind !== undefined && length <= maxBytes && headers['content-encoding'] === undefined;
-  if (!required && !isSmall) return { body: null, parsed: null };
-  if (!required && kind !== 'json') {
-    const form = await readRequestBody(stream, headers, maxBytes);
-    checkForm(form);
-    return { body: form, parsed: null };
+): Promise<Taken> {
+  if (stream === undefined || stream === null) return { body: null, stream: null, parsed: null };
+  const contentType = headers['content-type'];
+  if (required) {
+    requireJson(contentType, headers['content-encoding']);
+    const body = await readRequestBody(stream, headers, maxBytes);
+    return { body, stream: null, parsed: parseJsonBody(body) };
   }
-  requireJson(headers['content-type'], headers['content-encoding']);
-  const body = await readRequestBody(stream, headers, maxBytes);
-  return { body, parsed: parseJsonBody(body) };
+  const kind = bodyKindOf(contentType);
+  if (kind === null || headers['content-encoding'] !== undefined) return { body: null, stream, parsed: null };
+  const { body, rest } = await lookThrough(stream, kind, kind === 'multipart' ? UPLOAD_BYTES : maxBytes);
+  if (body === null) return { body, stream: rest, parsed: null };
+  return { body, stream: null, parsed: PLAIN_JSON.test(contentType ?? '') ? parseJsonBody(body) : null };
+}
+
+/** @returns the whole when it is no longer than `maxBytes`, else what streams it, beginning included */
+async function lookThrough(
+  stream: Readable,
+  kind: Exclude<BodyKind, null>,
+  maxBytes: number,
+): Promise<{ body: Buffer; rest: null } | { body: null; rest: Readable }> {
+  const search = searchOverride(kind);
+  const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const taken: Buffer[] = [];
+  let size = 0;
+  while (size <= maxBytes) {
+    const next = await pieces.next();
+    if (next.done) {
+      if (search.end()) throw overrideRefused();
+      return { body: Buffer.concat(taken), rest: null };
+    }
+    if (search.find(next.value)) throw overrideRefused();
+    taken.push(next.value);
+    size += next.value.length;
+  }
+  return { body: null, rest: Readable.from(continued(taken, pieces, search), { objectMode: false }) };
+}
+
+/** Breaks off where the override turns up: the platform never has the whole, and does nothing. */
+async function* continued(
+  taken: readonly Buffer[],
+  pieces: AsyncIterator<Buffer>,
+  search: Search,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* taken;
+    for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
+      if (search.find(next.value)) throw overrideRefused();
+      yield next.value;
+    }
+    if (search.end()) throw overrideRefused();
+  } finally {
+    await pieces.return?.();
+  }
 }

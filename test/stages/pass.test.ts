@@ -5,7 +5,6 @@ import { type JsonObject, parseJson } from '../../src/report/json.js';
 import {
   checkAccount,
   checkBody,
-  checkForm,
   checkQuery,
   findRule,
   mustReadBody,
@@ -122,33 +121,6 @@ describe('checkBody', () => {
     '{"user\\u0085Id":1}',
   ])('refuses %s', (text) => {
     expect(check(text)).toBe('invalid_body');
-  });
-});
-
-describe('checkForm', () => {
-  const check = (text: string) => codeOf(() => checkForm(Buffer.from(text)));
-
-  it.each(['', 'a=1&b=_method', 'method=PUT', 'x_method=PUT', '_methods=PUT', 'a[_method]=1'])(
-    'lets %j pass',
-    (form) => {
-      expect(check(form)).toBeNull();
-    },
-  );
-
-  it.each([
-    '_method=DELETE',
-    '_method',
-    'a=1&_method=PUT',
-    '%5Fmethod=PUT',
-    '?_method=PUT&_method=PUT',
-    '+_method=PUT',
-    '.method=PUT',
-    '%20%20.method=PUT',
-    '[method=PUT',
-    '_method%00x=PUT',
-    '_method[]=PUT',
-  ])('refuses %j, which the platform reads as _method', (form) => {
-    expect(check(form)).toBe('invalid_body');
   });
 });
 

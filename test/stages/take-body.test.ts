@@ -27,7 +27,10 @@ async function take(text: string, { type, length = text.length, encoding, requir
       .match(/.{1,7}/gs) ?? [],
   ).map((piece) => Buffer.from(String(piece), 'latin1'));
   try {
-    const { body, parsed } = await takeBody({ stream, headers }, required, 100);
+    const taken = await takeBody({ stream, headers }, required, 100);
+    const { body, parsed } = taken;
+    // What is streamed is whole all the same.
+    if (taken.stream !== null) expect(Buffer.concat(await taken.stream.toArray()).toString()).toBe(text);
     return { body: body?.toString() ?? null, names: parsed?.names ?? null };
   } catch (error) {
     if (error instanceof GatewayError) return error.code;
@@ -37,11 +40,9 @@ async function take(text: string, { type, length = text.length, encoding, requir
 
 describe('takeBody', () => {
   it('finds nothing where there is no body', async () => {
-    expect(await takeBody({ stream: undefined, headers: {} }, true, 100)).toEqual({
-      body: null,
-      parsed: null,
-    });
-    expect(await takeBody({ stream: null, headers: {} }, false, 100)).toEqual({ body: null, parsed: null });
+    const nothing = { body: null, stream: null, parsed: null };
+    expect(await takeBody({ stream: undefined, headers: {} }, true, 100)).toEqual(nothing);
+    expect(await takeBody({ stream: null, headers: {} }, false, 100)).toEqual(nothing);
   });
 
   it.each(['application/json', 'Application/JSON; charset=utf-8'])(
@@ -61,15 +62,35 @@ describe('takeBody', () => {
     );
   });
 
-  it.each<[string, Given]>([
-    ['of another type', { type: 'text/csv' }],
-    ['without a type', {}],
-    ['large', { type: JSON_TYPE, length: 101 }],
-    ['of unknown length', { type: JSON_TYPE, length: null }],
-    ['compressed', { type: JSON_TYPE, encoding: 'gzip' }],
-    ['a large form', { type: FORM_TYPE, length: 101 }],
-  ])('leaves a body alone that is %s', async (_what, given) => {
-    expect(await take('{', given)).toEqual({ body: null, names: null });
+  it.each<[string, string, Given]>([
+    ['of another type', '{', { type: 'text/csv' }],
+    ['without a type', '{', {}],
+    ['large', `{"a":"${'x'.repeat(100)}"}`, { type: JSON_TYPE }],
+    ['large, of unknown length', `{"a":"${'x'.repeat(100)}"}`, { type: JSON_TYPE, length: null }],
+    ['compressed', '{', { type: JSON_TYPE, encoding: 'gzip' }],
+    ['a large form', `a=${'x'.repeat(100)}`, { type: FORM_TYPE }],
+  ])('leaves a body to be streamed that is %s', async (_what, text, given) => {
+    expect(await take(text, given)).toEqual({ body: null, names: null });
+  });
+
+  it.each<[string, string, Given]>([
+    ['JSON of unknown length', '{"_method":"PUT"}', { type: JSON_TYPE, length: null }],
+    ['JSON of another name', '{"_method":"PUT"}', { type: 'application/vnd.api+json' }],
+    ['a form of unknown length', 'a=1&_method=PUT', { type: FORM_TYPE, length: null }],
+    [
+      'a form in parts',
+      '--b\r\ncontent-disposition: form-data; name="_method"\r\n\r\nPUT',
+      { type: 'multipart/form-data' },
+    ],
+    ['large JSON', `{"a":"${'x'.repeat(200)}","_method":"PUT"}`, { type: JSON_TYPE }],
+    ['a large form', `a=${'x'.repeat(200)}&_method=PUT`, { type: FORM_TYPE }],
+  ])('finds another method in %s', async (_what, text, given) => {
+    expect(await take(text, given)).toBe('invalid_body');
+  });
+
+  it('takes JSON that is no object where it has another name', async () => {
+    const patch = '[{"op":"add"}]';
+    expect(await take(patch, { type: 'application/json-patch+json' })).toEqual({ body: patch, names: null });
   });
 
   it.each<[string, string, Given, string]>([
