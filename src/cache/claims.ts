@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import type { Bus, Leases } from '../store/port.js';
+import { newPatience, type Patience } from './patience.js';
 
 const LEASE_MS = 4000;
 const RENEW_MS = 1000;
@@ -44,9 +45,15 @@ export interface Claim<T> {
 export interface Claims<T> {
   /**
    * @param epoch the newest purge known: whoever asks after one does not wait for what was asked for before it
+   * @param patience where it is spent, the store is told and not waited for: every key is taken for granted
    * @throws the reason of the signal when it was aborted meanwhile: then nothing is held
    */
-  take(keys: readonly string[], epoch: number, deadline: ClaimDeadline): Promise<Claim<T>>;
+  take(
+    keys: readonly string[],
+    epoch: number,
+    deadline: ClaimDeadline,
+    patience?: Patience,
+  ): Promise<Claim<T>>;
   /** Whether calls of this process have all of these keys under way. */
   areUnderWay(keys: readonly string[], epoch: number): boolean;
   /**
@@ -82,31 +89,27 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
     keys: readonly string[],
     epoch: number,
     { signal, leftMs }: ClaimDeadline,
+    patience: Patience = newPatience(),
   ): Promise<Claim<T>> {
     const nameOf = (key: string) => claimName(key, epoch);
     const local = keys.filter((key) => underWay.has(nameOf(key)));
     const free = keys.filter((key) => !underWay.has(nameOf(key)));
     // Entered before the leases are asked for: a second asker in this process must not ask for them too.
     for (const key of free) underWay.set(nameOf(key), createPending());
-    const held = await claimAll(free.map(nameOf));
+    const held = await claimAll(free.map(nameOf), patience);
     const granted = free.filter((_, index) => held[index]);
     const foreign = free.filter((_, index) => !held[index]);
     settle(foreign.map(nameOf), (pending) => pending.resolve(null));
     if (signal.aborted) {
       // Whoever asked has given up, and will not end it.
       settle(granted.map(nameOf), (pending) => pending.resolve(null));
-      await letGo(granted.map(nameOf));
+      await letGo(granted.map(nameOf), patience);
       throw signal.reason;
     }
-    return hold(granted, [...local, ...foreign], epoch, leftMs());
+    return hold({ granted, others: [...local, ...foreign], epoch }, leftMs(), patience);
   }
 
-  function hold(
-    granted: readonly string[],
-    others: readonly string[],
-    epoch: number,
-    leftMs: number,
-  ): Claim<T> {
+  function hold({ granted, others, epoch }: Granted, leftMs: number, patience: Patience): Claim<T> {
     const nameOf = (key: string) => claimName(key, epoch);
     const mine = new Set(granted);
     const renewal = setInterval(() => void renew([...mine].map(nameOf)), RENEW_MS).unref();
@@ -127,7 +130,7 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
       const names = keys.filter((key) => mine.delete(key)).map(nameOf);
       if (mine.size === 0) stop();
       settle(names, tell);
-      await letGo(names);
+      await letGo(names, patience);
     }
     if (mine.size === 0) stop();
     return {
@@ -154,14 +157,14 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
   }
 
   /** A store that is away claims nothing: every replica then fetches for itself. */
-  async function claimAll(keys: readonly string[]): Promise<readonly boolean[]> {
+  async function claimAll(keys: readonly string[], patience: Patience): Promise<readonly boolean[]> {
     if (keys.length === 0) return [];
-    try {
-      return await leases.claim(keys.map(leaseOf), owner, LEASE_MS);
-    } catch (error) {
-      logger.debug({ err: error }, 'days could not be claimed between replicas');
+    const asked = leases.claim(keys.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
+      patience.isSpent = true;
+      logger.debug({ err: error }, 'fetch lock unavailable: replicas may ask twice');
       return keys.map(() => true);
-    }
+    });
+    return patience.isSpent ? keys.map(() => true) : asked;
   }
 
   async function renew(keys: readonly string[]): Promise<void> {
@@ -170,12 +173,19 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
     });
   }
 
-  async function letGo(keys: readonly string[]): Promise<void> {
+  async function letGo(keys: readonly string[], patience: Patience): Promise<void> {
     if (keys.length === 0) return;
+    const told = tellReplicas(keys, patience);
+    if (!patience.isSpent) await told;
+  }
+
+  /** Never rejects. */
+  async function tellReplicas(keys: readonly string[], patience: Patience): Promise<void> {
     try {
       await leases.release(keys.map(leaseOf), owner);
       await bus.publish(CHANNEL, keys.join(' '));
     } catch (error) {
+      patience.isSpent = true;
       logger.debug({ err: error }, 'a claim could not be released; it lapses by itself');
     }
   }
@@ -228,6 +238,13 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
     },
     stop: unsubscribe,
   };
+}
+
+/** What came of asking for keys. */
+interface Granted {
+  readonly granted: readonly string[];
+  readonly others: readonly string[];
+  readonly epoch: number;
 }
 
 function claimName(key: string, epoch: number): string {

@@ -1,4 +1,5 @@
 /** What a request is after, as far as fetching is concerned, and what came of it. */
+import type { Patience } from '../cache/patience.js';
 import type { GatewayError } from '../errors.js';
 import type { CallReport } from '../platform/client.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
@@ -13,6 +14,7 @@ export interface Errand {
   readonly mode: 'days' | 'whole';
   readonly team: string;
   readonly signal: AbortSignal;
+  readonly patience: Patience;
   /** Whether a piece that somebody else brought will do. */
   readonly satisfies: (part: Part, unit: Unit) => boolean;
   /** What was known of a piece before, by key. */

@@ -4,6 +4,7 @@
  * Gives the parts of a report, from the cache where their freshness allows, and says how it came by them.
  */
 import type { Logger } from 'pino';
+import { newPatience, type Patience } from '../cache/patience.js';
 import type { EndpointRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
 import { NO_WISH, type Wish } from '../http/cache-directives.js';
@@ -86,7 +87,11 @@ export function createGather(options: GatherOptions): Gather {
     return collect(ask, modeOf(ask, endpoints, learner).mode);
   };
 
-  async function collect(ask: GatherAsk, mode: Errand['mode']): Promise<Gathered> {
+  async function collect(
+    ask: GatherAsk,
+    mode: Errand['mode'],
+    patience: Patience = newPatience(),
+  ): Promise<Gathered> {
     const { report, wish } = ask;
     const whole = wholeUnit(ask);
     const units = mode === 'whole' ? [whole] : dayUnits(ask);
@@ -95,11 +100,11 @@ export function createGather(options: GatherOptions): Gather {
     const generation = mode === 'whole' ? null : joinedUnder;
     const refusalAt = mode === 'whole' ? null : whole;
     const search = createSearch(
-      { report, units, refusalAt, wish, arrivedAt, generation, joinedUnder },
+      { report, units, refusalAt, wish, arrivedAt, generation, joinedUnder, patience },
       lookUp,
     );
     const journey: Journey = {
-      ...{ ask, mode, units, search, arrivedAt },
+      ...{ ask, mode, units, search, arrivedAt, patience },
       hauls: [],
       doubts: [],
       degraded: await search.look(units),
@@ -107,7 +112,7 @@ export function createGather(options: GatherOptions): Gather {
     };
     const missing = search.open();
     if (search.refusal() === null && missing.length > 0) {
-      return search.isWhole() ? collect(ask, 'whole') : fetchMissing(journey, missing);
+      return search.isWhole() ? collect(ask, 'whole', patience) : fetchMissing(journey, missing);
     }
     const stale = search.stale();
     if (stale.length > 0 && !wish.onlyIfCached) refreshBehind(journey, stale);
@@ -119,7 +124,11 @@ export function createGather(options: GatherOptions): Gather {
     if (ask.wish.onlyIfCached) throw new GatewayError('not_cached');
     const outcome = outcomeOf(missing, search);
     const signal = AbortSignal.timeout(options.timeoutMs);
-    const errand: Errand = { ...ask, mode, signal, known: search.known, satisfies: search.satisfies };
+    const errand: Errand = {
+      ...{ ...ask, mode, signal, patience: journey.patience },
+      known: search.known,
+      satisfies: search.satisfies,
+    };
     for (let open = missing; open.length > 0 && search.refusal() === null; open = search.open()) {
       if (signal.aborted) throw new GatewayError('upstream_timeout');
       journey.entire = isToCompare(journey);
@@ -158,9 +167,9 @@ export function createGather(options: GatherOptions): Gather {
     errand: Errand,
     outcome: Outcome,
   ): Promise<Gathered> {
-    const { ask, arrivedAt } = journey;
+    const { ask, arrivedAt, patience } = journey;
     const { report, wish } = ask;
-    if (whole === null) return collect(ask, 'whole');
+    if (whole === null) return collect(ask, 'whole', patience);
     const units = [wholeUnit(ask)];
     const search = createSearch(
       {
@@ -170,6 +179,7 @@ export function createGather(options: GatherOptions): Gather {
         wish,
         arrivedAt,
         generation: null,
+        patience,
         joinedUnder: learner.standing(report).generation,
       },
       lookUp,
@@ -181,7 +191,7 @@ export function createGather(options: GatherOptions): Gather {
     const isAside = search.take(whole.pieces, isOwn ? 'own' : 'other');
     if (isAside && search.settleForOld()) return arrive({ ...taken, hauls: [] }, 'stale-if-error', 1);
     if (isAside) search.settleForDoubtful();
-    if (search.open().length > 0) return collect(ask, 'whole');
+    if (search.open().length > 0) return collect(ask, 'whole', patience);
     return arrive(taken, isOwn ? outcome : 'collapsed', 1);
   }
 
@@ -233,6 +243,7 @@ export function createGather(options: GatherOptions): Gather {
         mode: journey.mode,
         team: BACKGROUND_TEAM,
         signal: AbortSignal.timeout(options.timeoutMs),
+        patience: newPatience(),
         known: journey.search.known,
         satisfies: (part) => lookUp.use(part, NO_WISH, now()) === 'fresh',
       };
@@ -279,6 +290,7 @@ interface Journey {
   /** Those that may be no report, as long as something better may be found. */
   readonly doubts: Haul[];
   readonly arrivedAt: number;
+  readonly patience: Patience;
   degraded: boolean;
   /** Its calls bring all days, to compare them with those that are known. */
   entire: boolean;

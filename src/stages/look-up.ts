@@ -1,4 +1,6 @@
 /** Stage: what the store holds of a report, and what each piece may be used for now. */
+
+import { newPatience, type Patience } from '../cache/patience.js';
 import type { Purges } from '../cache/purges.js';
 import type { CacheTier } from '../cache/tier.js';
 import type { Wish } from '../http/cache-directives.js';
@@ -46,10 +48,14 @@ export interface LookUpOptions {
 }
 
 export interface LookUp {
-  /** Reads entries of one series in one round trip. Those that were purged, or are of another form, are absent. */
+  /**
+   * Reads entries of one series in one round trip. Those that were purged, or are of another form, are absent.
+   * @param patience where it is spent, nothing is read
+   */
   read(
     report: CanonicalReport,
     units: readonly Unit[],
+    patience?: Patience,
   ): Promise<{ readonly found: Map<string, Part>; readonly degraded: boolean }>;
   isPurged(part: Part, report: CanonicalReport, unit: Unit): boolean;
   /** @param arrivedAt when the request came: `no-cache` asks for a fetch that began after it */
@@ -73,13 +79,15 @@ export function createLookUp({ tier, purges, rules, negativeMs, now }: LookUpOpt
 
   return {
     isPurged,
-    async read(report, units) {
+    async read(report, units, patience = newPatience()) {
       const found = new Map<string, Part>();
       let degraded = false;
       for (let start = 0; start < units.length; start += KEYS_PER_READ) {
+        if (patience.isSpent) return { found, degraded: true };
         const chunk = units.slice(start, start + KEYS_PER_READ);
         const read = await tier.read(chunk.map(({ key }) => key));
         degraded ||= read.degraded;
+        patience.isSpent ||= read.degraded;
         for (const [index, unit] of chunk.entries()) {
           const entry = read.entries[index];
           if (entry === null || entry === undefined || !isPartHeader(entry.header)) continue;

@@ -80,10 +80,10 @@ export function createObtainWhole(options: ObtainWholeOptions): ObtainWhole {
     const range = partRefusals.wholeOf(errand.report) as Range;
     const key = rowsKey(errand.series, range.from, range.to);
     const whole: Unit = { key, claim: key, ...range };
-    const claim = await claims.take([whole.claim], purges.seq, deadline);
+    const claim = await claims.take([whole.claim], purges.seq, deadline, errand.patience);
     turn.claim = claim;
     if (claim.mine.length === 0) return null;
-    const { found } = await lookUp.read(errand.report, [...units, whole]);
+    const { found } = await lookUp.read(errand.report, [...units, whole], errand.patience);
     const refusal = found.get(key);
     if (refusal?.header.form === 'refusal' && errand.satisfies(refusal, whole)) {
       turn.brought.set(key, refusal);

@@ -115,13 +115,16 @@ export function createObtain(options: ObtainOptions): Obtain {
       units.map((unit) => unit.claim),
       purges.seq,
       deadline,
+      errand.patience,
     );
     turn.claim = claim;
     const held = new Set(claim.mine);
     const mine = units.filter((unit) => held.has(unit.claim));
     // Between the first look and the claim somebody may have brought some of it.
     const { found } =
-      mine.length === 0 ? { found: new Map<string, Part>() } : await lookUp.read(errand.report, mine);
+      mine.length === 0
+        ? { found: new Map<string, Part>() }
+        : await lookUp.read(errand.report, mine, errand.patience);
     const left = mine.filter((unit) => {
       const part = found.get(unit.key);
       if (part === undefined || !errand.satisfies(part, unit)) return true;
@@ -209,13 +212,25 @@ export function createObtain(options: ObtainOptions): Obtain {
     const entries = entriesOf(errand, fetched);
     const cut =
       fetched.kind === 'answer' && learner.standing(report).state !== 'refuted' ? fetched.days : null;
-    if (cut === null) return tier.write(entries);
+    if (cut === null) return write(errand, entries);
     const known = await knownDays(errand, cut);
-    const written = await tier.write([
+    const written = await write(errand, [
       ...entries,
       ...cut.map((part) => entryOf(dayKeyOf(series, part), part, rules)),
     ]);
     options.background(options.learnFrom({ report, series, fresh: cut, known }));
+    return written;
+  }
+
+  /** @returns whether the store has taken it, as far as that was waited for */
+  async function write({ patience }: Errand, entries: readonly TierWrite[]): Promise<boolean> {
+    const writing = tier.write(entries);
+    if (patience.isSpent) {
+      options.background(writing);
+      return false;
+    }
+    const written = await writing;
+    patience.isSpent = !written;
     return written;
   }
 
@@ -224,9 +239,12 @@ export function createObtain(options: ObtainOptions): Obtain {
     errand: Errand,
     days: readonly Part<RowsHeader>[],
   ): Promise<Map<string, Part<RowsHeader>>> {
-    const { report, series, mode } = errand;
+    const { report, series, mode, patience } = errand;
     const units = days.map((part) => dayUnit(series, part.header.lastDay as string));
-    return daysFound(units, mode === 'days' ? errand.known : (await lookUp.read(report, units)).found);
+    return daysFound(
+      units,
+      mode === 'days' ? errand.known : (await lookUp.read(report, units, patience)).found,
+    );
   }
 
   function entriesOf(errand: Errand, fetched: Fetched): TierWrite[] {

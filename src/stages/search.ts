@@ -1,4 +1,5 @@
 /** What one request has found so far of the pieces it needs: found, acceptable, still open. */
+import type { Patience } from '../cache/patience.js';
 import { GatewayError } from '../errors.js';
 import type { Wish } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
@@ -46,6 +47,8 @@ export interface SearchAsk {
   readonly refusalAt: Unit | null;
   readonly wish: Wish;
   readonly arrivedAt: number;
+  /** What the request still waits for the store; all it may, when not given. */
+  readonly patience?: Patience;
   /** Segments cut under another generation are void; null when the pieces are no segments. */
   readonly generation: string | null;
   /** Wholes that were joined from days cut under another generation are void. */
@@ -107,7 +110,7 @@ export function createSearch(ask: SearchAsk, lookUp: LookUp): Search {
     known,
     async look(wanted) {
       const all = ask.refusalAt === null ? wanted : [...wanted, ask.refusalAt];
-      const { found, degraded } = await lookUp.read(report, all);
+      const { found, degraded } = await lookUp.read(report, all, ask.patience);
       for (const unit of all) {
         const part = found.get(unit.key);
         if (part !== undefined) note(part, unit);
