@@ -82,6 +82,7 @@ const KNOWS = {
   commands: [
     'auth',
     'errors',
+    'report',
     'stages',
     'config',
     'credential',

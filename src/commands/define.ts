@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { type Admin, type AdminOptions, openAdmin } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { EXIT } from './exit-codes.js';
+import { plainJson, plainText } from './plain-text.js';
 import type { Terminal } from './terminal.js';
 
 const examples = new WeakMap<Command, readonly string[]>();
@@ -77,11 +78,16 @@ export function refuseSecret(): never {
 /** Prints an answer: as JSON where that was asked for, else as `render` has it. */
 export function show<T>(
   { print }: Terminal,
-  { json }: AdminOptions,
+  options: AdminOptions,
   answer: T,
   render: (answer: T) => string,
 ): void {
-  print(json ? `${JSON.stringify(answer, null, 2)}\n` : render(answer));
+  print(rendered(options, answer, render));
+}
+
+/** An answer as text that does nothing to a terminal, whoever wrote what is in it. */
+export function rendered<T>({ json }: AdminOptions, answer: T, render: (answer: T) => string): string {
+  return json ? `${plainJson(answer, 2)}\n` : plainText(render(answer));
 }
 
 export type Run<O extends AdminOptions> = (

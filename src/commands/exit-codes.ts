@@ -6,6 +6,7 @@ export const EXIT = {
   usage: 64,
   data: 65,
   unavailable: 69,
+  output: 74,
   denied: 77,
   settings: 78,
 } as const;
@@ -18,6 +19,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.usage, 'the command line is wrong'],
   [EXIT.data, 'a value or a file is wrong; standard error names the place and what is allowed'],
   [EXIT.unavailable, 'the gateway cannot be reached, or is not ready'],
+  [EXIT.output, 'standard output cannot be written, e.g. the disk is full'],
   [EXIT.denied, 'the admin token is missing, wrong, or may not do this'],
   [EXIT.settings, "the gateway's settings are wrong"],
 ];

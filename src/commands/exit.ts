@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander';
 import { CommandError } from './command-error.js';
 import { EXIT } from './exit-codes.js';
+import { plainText } from './plain-text.js';
 
 export interface Fault {
   readonly lines: readonly string[];
@@ -38,6 +39,6 @@ export async function faultOf(error: unknown): Promise<Fault> {
 /** Says what is wrong, one line per fault, and ends the process. */
 export async function exitOnFault(error: unknown): Promise<never> {
   const { lines, code } = await faultOf(error);
-  for (const line of lines) process.stderr.write(`${line}\n`);
+  for (const line of lines) process.stderr.write(`${plainText(line)}\n`);
   process.exit(code);
 }

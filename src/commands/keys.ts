@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Admin, AdminOptions } from './admin-client.js';
 import { act, adminCommand, show } from './define.js';
+import { showOnce } from './show-once.js';
 import { readSpan, until } from './span.js';
 import { renderFields, renderTable } from './table.js';
 import { readId } from './teams.js';
@@ -55,11 +56,15 @@ export function addKeysCommands(program: Command, terminal: Terminal): void {
     .action(
       act<AdminOptions & { label?: string; expires?: string }>(terminal, async (admin, options, team) => {
         const { label, expires } = options;
-        const issued = await admin.call<IssuedKey>('POST', `teams/${team}/keys`, {
-          ...(label === undefined ? {} : { label }),
-          ...(expires === undefined ? {} : { expiresAt: expires }),
+        await showOnce(terminal, options, {
+          make: () =>
+            admin.call<IssuedKey>('POST', `teams/${team}/keys`, {
+              ...(label === undefined ? {} : { label }),
+              ...(expires === undefined ? {} : { expiresAt: expires }),
+            }),
+          render: describeIssued,
+          lost: ({ id }) => revokeUnseen(admin, id),
         });
-        show(terminal, options, issued, describeIssued);
       }),
     );
   addKeyChanges(keys, terminal);
@@ -75,10 +80,12 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
     .option('--overlap <length>', 'how long the old one stays valid, e.g. 30min, 24h, 7d', readOverlap, 0)
     .action(
       act<AdminOptions & { overlap: number }>(terminal, async (admin, options, key) => {
-        const rolled = await admin.call<IssuedKey>('POST', `keys/${key}/roll`, {
-          overlapSeconds: options.overlap,
+        await showOnce(terminal, options, {
+          make: () => admin.call<IssuedKey>('POST', `keys/${key}/roll`, { overlapSeconds: options.overlap }),
+          render: describeIssued,
+          lost: async ({ id }) =>
+            `nobody has seen the new secret of ${id}; the old one is valid for ${options.overlap} s from now; roll it again: dsp-gateway keys roll ${id}`,
         });
-        show(terminal, options, rolled, describeIssued);
       }),
     );
   adminCommand(keys, {
@@ -93,6 +100,17 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
         show(terminal, options, { revoked: key }, () => `revoked: ${key}\n`);
       }),
     );
+}
+
+/** A key that nobody has seen is of use to nobody. @returns what became of it */
+async function revokeUnseen(admin: Admin, id: string): Promise<string> {
+  const unseen = `nobody has seen the key ${id};`;
+  try {
+    await admin.call('DELETE', `keys/${id}`);
+    return `${unseen} it was revoked`;
+  } catch (error) {
+    return `${unseen} it is valid, for it could not be revoked (${(error as Error).message}); do so: dsp-gateway keys revoke ${id}`;
+  }
 }
 
 function readOverlap(text: string): number {

@@ -1,5 +1,6 @@
 /** Secrets come from a file, from standard input, or from a person at a terminal; never from the command line. */
 import { readFileSync } from 'node:fs';
+import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
 import { CommandError } from './command-error.js';
 import { EXIT } from './exit-codes.js';
 import type { Input, Terminal } from './terminal.js';
@@ -37,8 +38,9 @@ export async function readText({ input }: Terminal, file: string): Promise<strin
 
 function readFile(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return decodeUtf8(readFileSync(path));
   } catch (error) {
+    if (error instanceof NotUtf8) throw notUtf8(path, error);
     throw new CommandError(`${path} cannot be read (${(error as Error).message})`, EXIT.data);
   }
 }
@@ -54,7 +56,15 @@ async function readAll(input: Input, maxBytes = MAX_BYTES): Promise<string> {
     }
     chunks.push(part);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  try {
+    return decodeUtf8(Buffer.concat(chunks));
+  } catch (error) {
+    throw error instanceof NotUtf8 ? notUtf8('standard input', error) : error;
+  }
+}
+
+function notUtf8(source: string, { line }: NotUtf8): CommandError {
+  return new CommandError(`${source}:${line}: is no UTF-8; allowed is text in UTF-8`, EXIT.data);
 }
 
 const ENTER = '\r\n\u0004';

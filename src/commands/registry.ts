@@ -1,10 +1,12 @@
 /** `dsp-gateway registry`: backup and restore of teams, keys (hashes) and sealed tokens. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { parseJson } from '../report/json.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
+import { plainJson } from './plain-text.js';
 import { confirm, readText } from './read-secret.js';
 import type { Terminal } from './terminal.js';
 
@@ -34,7 +36,7 @@ export function addRegistryCommands(program: Command, terminal: Terminal): void 
     .option('--out <path>', 'a file that is not there yet; only its owner may read it')
     .action(
       act<AdminOptions & { out?: string }>(terminal, async (admin, options) => {
-        const text = `${JSON.stringify(await admin.call<object>('GET', 'registry/export'))}\n`;
+        const text = `${plainJson(await admin.call<object>('GET', 'registry/export'))}\n`;
         if (options.out === undefined) return terminal.print(text);
         writeNew(options.out, text);
         show(terminal, options, { written: options.out }, ({ written }) => `written: ${written}\n`);
@@ -79,6 +81,8 @@ function describeImport({ imported }: Restored): string {
 
 function parseBackup(text: string, path: string): object {
   try {
+    // Of a member that is there twice, nobody knows which one was meant.
+    parseJson(text);
     const value = JSON.parse(text) as unknown;
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
@@ -91,6 +95,8 @@ function writeNew(path: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
   } catch (error) {
+    // Half a backup is none; what was there before is left alone.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') rmSync(path, { force: true });
     throw new CommandError(`${path} cannot be written (${(error as Error).message})`, EXIT.data);
   }
 }

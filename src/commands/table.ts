@@ -1,3 +1,5 @@
+import { plainLine } from './plain-text.js';
+
 export type Cell = string | number | null | undefined;
 
 /** Columns for people: as wide as their widest cell, numbers to the right. */
@@ -30,5 +32,5 @@ export function renderFields(fields: readonly (readonly [name: string, value: Ce
 /** What others wrote (names, labels) must not move the cursor or colour the screen. */
 function show(cell: Cell): string {
   if (cell === null || cell === undefined) return '–';
-  return String(cell).replaceAll(/\p{Cc}/gu, '�');
+  return plainLine(String(cell));
 }

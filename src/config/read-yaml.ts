@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import type { Environment } from './rules.js';
 import type { Tree } from './tree.js';
+import { decodeUtf8 } from './utf8.js';
 
 /** Where the YAML is sought when `GATEWAY_CONFIG` names none. */
 const DEFAULT_CONFIG_PATH = 'config/default.yaml';
@@ -16,7 +17,7 @@ export function readYaml(env: Environment, faults: string[]): { tree: Tree; sour
   const path = named ?? DEFAULT_CONFIG_PATH;
   if (named === undefined && !existsSync(path)) return { tree: {}, source: null };
   try {
-    return { tree: parseTree(readFileSync(path, 'utf8')), source: path };
+    return { tree: parseTree(decodeUtf8(readFileSync(path))), source: path };
   } catch (error) {
     faults.push(
       `GATEWAY_CONFIG: was ${path}; allowed is a readable YAML file of settings (${(error as Error).message})`,

@@ -72,8 +72,9 @@ function memberChange(before: unknown, after: unknown): string {
   return text(before) === text(after) ? '' : `${text(before)} → ${text(after)}`;
 }
 
+/** A line break in a name would look like a line of its own. */
 function text(value: unknown): string {
   if (value === undefined) return 'none';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
-  return String(value);
+  return String(value).replaceAll(/\p{Cc}/gu, '�');
 }

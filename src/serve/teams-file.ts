@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { ConfigError } from '../config/load.js';
+import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
 import { type ApplyOptions, applyTeams } from '../declared/apply-teams.js';
 import { type ParsedTeams, parseTeams } from '../declared/parse-teams.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
@@ -10,8 +11,10 @@ import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 export function readTeamsFile(path: string): ParsedTeams['teams'] {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = decodeUtf8(readFileSync(path));
   } catch (error) {
+    if (error instanceof NotUtf8)
+      throw new ConfigError([`${path}:${error.line}: is no UTF-8; allowed is text in UTF-8`]);
     throw new ConfigError([
       `GATEWAY_TEAMS_FILE: was ${path}; allowed is a readable YAML file of teams (${(error as Error).message})`,
     ]);

@@ -77,7 +77,10 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
 
   function next(): void {
     const text = takeText();
-    if (text === '') return drained?.();
+    if (text === '') {
+      drained?.();
+      return;
+    }
     current = { bytes: Buffer.from(torn ? `\n${text}` : text), chars: text.length, written: 0 };
     put(current);
   }
@@ -115,7 +118,10 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     if (block.written > 0) torn = block.bytes[block.written - 1] !== NEW_LINE;
     dropped += linesIn(rest);
     fault = error.code ?? error.message;
-    if (drained !== null) return drained();
+    if (drained !== null) {
+      drained();
+      return;
+    }
     // Nothing else is tried until then, so that a fault costs one call a second.
     later(() => {
       done(block);

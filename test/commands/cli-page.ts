@@ -7,7 +7,15 @@ import { createProgram } from '../../src/commands/program.js';
 
 export function program(): Command {
   const quiet = () => {};
-  return createProgram({ env: {}, input: new PassThrough(), print: quiet, say: quiet, nowMs: () => 0 });
+  return createProgram({
+    env: {},
+    input: new PassThrough(),
+    print: quiet,
+    say: quiet,
+    deliver: async () => {},
+    ready: async () => {},
+    nowMs: () => 0,
+  });
 }
 
 /** Every command that does something, in the order of the help. */

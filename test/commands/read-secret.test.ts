@@ -24,7 +24,15 @@ function atTerminal(): {
     said += text;
   };
   return {
-    terminal: { env: {}, input, print: say, say, nowMs: () => 0 },
+    terminal: {
+      env: {},
+      input,
+      print: say,
+      say,
+      deliver: async () => {},
+      ready: async () => {},
+      nowMs: () => 0,
+    },
     type: (text) => void keys.write(text),
     said: () => said,
     raw: () => raw,

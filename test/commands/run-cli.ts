@@ -1,8 +1,9 @@
 /** The command line in this process: arguments, environment and standard input in, all it says out. */
 import { PassThrough } from 'node:stream';
 import { faultOf } from '../../src/commands/exit.js';
+import { plainText } from '../../src/commands/plain-text.js';
 import { createProgram } from '../../src/commands/program.js';
-import type { Input } from '../../src/commands/terminal.js';
+import type { Input, Terminal } from '../../src/commands/terminal.js';
 import type { Env } from '../support/processes.js';
 
 export interface Ran {
@@ -17,6 +18,7 @@ export async function runCli(
   args: readonly string[],
   env: Env = {},
   input: string | Input = '',
+  changes: Partial<Terminal> = {},
 ): Promise<Ran> {
   let [stdout, stderr, code] = ['', '', 0];
   const program = createProgram({
@@ -25,14 +27,19 @@ export async function runCli(
     print: (text) => {
       stdout += text;
     },
+    deliver: async (text) => {
+      stdout += text;
+    },
+    ready: async () => {},
     say: (text) => {
       stderr += text;
     },
     nowMs: () => Date.now(),
+    ...changes,
   });
   await program.parseAsync([...args], { from: 'user' }).catch(async (error: unknown) => {
     const fault = await faultOf(error);
-    for (const line of fault.lines) stderr += `${line}\n`;
+    for (const line of fault.lines) stderr += `${plainText(line)}\n`;
     code = fault.code;
   });
   return { code, stdout, stderr, json: <T>() => JSON.parse(stdout) as T };
