@@ -55,7 +55,7 @@ function follow(count: number) {
     const asked = followed.metricsText(new Registry());
     await vi.advanceTimersByTimeAsync(3000);
     const text = await asked;
-    const valueOf = (sample: string) =>
+    const sampleOf = (sample: string) =>
       Number(
         text
           .split('\n')
@@ -63,9 +63,9 @@ function follow(count: number) {
           ?.split(' ')[1] ?? Number.NaN,
       );
     return {
-      ok: valueOf('requests_total{status="200"}'),
-      times: valueOf('seconds_count'),
-      bytes: valueOf('bytes'),
+      ok: sampleOf('requests_total{status="200"}'),
+      times: sampleOf('seconds_count'),
+      bytes: sampleOf('bytes'),
     };
   };
   return { followed, workers, scrape };
