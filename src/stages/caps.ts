@@ -5,8 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { EndpointRule } from '../config/schema.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
-import type { KnownCaps } from './known-caps.js';
+import type { Counted, KnownCaps } from './known-caps.js';
 
 /** Counts below are not suspicious: no platform caps so low, and small counts coincide all the time. */
 const SMALLEST_CAP = 500;
@@ -15,12 +14,6 @@ const SERIES = 2000;
 const RANGES = 32;
 /** For so long a count counts as a coincidence. */
 const CLEARED_MS = 86_400_000;
-
-/** A report without its period. */
-export interface Counted {
-  readonly series: string;
-  readonly report: CanonicalReport;
-}
 
 export interface Caps {
   /** Whether this count may be a cap: configured, proven for the kind, or equal to the count of another range. */

@@ -10,7 +10,8 @@ import type { FreshnessRules } from '../report/freshness.js';
 import { joinParts, type Part, type RowsHeader } from '../report/part.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
-import type { Caps, Counted } from './caps.js';
+import type { Caps } from './caps.js';
+import type { Counted } from './known-caps.js';
 import type { Fetched, FetchedAnswer, Range } from './read-answer.js';
 
 /** Why a capped answer is not cut. */

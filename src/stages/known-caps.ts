@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { Counted } from './caps.js';
 
 const PREFIX = 'caps/';
 /** Kinds and caps of a kind that are remembered; those learned first go first. */
@@ -21,6 +20,12 @@ interface KnownCap {
   readonly series: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
+}
+
+/** A report without its period. */
+export interface Counted {
+  readonly series: string;
+  readonly report: CanonicalReport;
 }
 
 export interface KnownCaps {
