@@ -107,7 +107,8 @@ export function createDrain(servers: readonly Server[]): Drain {
       await stopListening();
       while (connections.size > 0) {
         for (const [socket, connection] of connections) if (isIdle(connection)) socket.destroySoon();
-        await sleep(LOOK_MS, undefined, { ref: false });
+        // Held: when the last connection goes in between nothing else may keep the process until it has stopped.
+        await sleep(LOOK_MS);
       }
     },
   };
