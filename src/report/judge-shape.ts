@@ -5,8 +5,9 @@
 
 import { bareWord, findErrorSign, findTrouble } from './error-signs.js';
 import { type Json, JsonNumber, type JsonObject } from './json.js';
+import { ABOUT_THE_CALL, PREFERRED } from './member-words.js';
 import { camelCase } from './row-names.js';
-import { ABOUT_THE_CALL, type FoundRows, PREFERRED, type RowsAsk, RowsError } from './rows.js';
+import { type FoundRows, type RowsAsk, RowsError } from './rows.js';
 
 /** Members of errors and of the frames of their traces. An object of nothing else is no row. */
 const WORDS_OF_ERRORS = new Set(

@@ -4,6 +4,7 @@
  */
 
 import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
+import { ABOUT_THE_CALL, NEVER_ROWS, PREFERRED, SINGLE_ROW } from './member-words.js';
 import { type Paging, readPaging } from './paging.js';
 import type { Period } from './period.js';
 
@@ -61,29 +62,6 @@ interface Step {
 }
 
 const SEARCH_DEPTH = 3;
-export const PREFERRED: readonly string[] = [
-  'data',
-  'rows',
-  'items',
-  'results',
-  'records',
-  'list',
-  'report',
-  'reports',
-  'campaigns',
-];
-const SINGLE_ROW = ['data', 'result', 'report'];
-/** Members that tell of the call or the page, never of the report. */
-export const ABOUT_THE_CALL: ReadonlySet<string> = new Set(
-  'message messages error errors warning warnings status code success ok links'.split(' '),
-);
-/** Lists that describe a report, or tell where an error came from: they hold objects, and never rows. */
-const NEVER_ROWS = new Set(
-  'columns fields headers header schema dimensions metrics measures filters sorts trace stack exceptions debug'.split(
-    ' ',
-  ),
-);
-
 /**
  * Finds the rows in an answer.
  *
