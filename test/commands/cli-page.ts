@@ -56,6 +56,9 @@ dsp-gateway status
 \`\`\`
 
 Answers go to standard output, as a table or, with \`--json\`, as JSON; everything else goes to standard error.
+What others wrote is shown without characters that a terminal acts on; JSON has them as escapes. A key is shown once:
+\`keys issue\` and \`keys roll\` do nothing when standard output cannot be written (a blank line is written to a file or
+pipe to find out), and a key that could not be shown after all is revoked.
 
 **Secrets are never arguments**: other users of the machine can read those (\`ps\`), and the shell keeps them. A platform
 token is read from the file that \`--from-file\` names, else from standard input when that is a pipe, else it is asked for
