@@ -255,7 +255,7 @@ function scalarTexts(json: Json): string[] {
 }
 
 /** Compact JSON with the members of every object sorted by name; numbers and lists as they were. */
-function sortedJson(json: Json): string {
+export function sortedJson(json: Json): string {
   if (isJsonArray(json)) return `[${json.map(sortedJson).join(',')}]`;
   if (!(json instanceof JsonObject)) return writeJson(json);
   const members = json.names.map((name, index): [string, Json] => [name, json.values[index] as Json]);

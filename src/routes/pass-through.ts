@@ -17,7 +17,7 @@ import { admit } from '../policy/authorize.js';
 import { type CleanAnswer, type CleanOptions, cleanAnswer, returnedHeaders } from '../stages/clean-answer.js';
 import type { Idempotency, KeyedRequest } from '../stages/idempotency.js';
 import { readIdempotencyKey } from '../stages/idempotency-key.js';
-import { fingerprint } from '../stages/idempotency-record.js';
+import { canonicalFingerprint, fingerprint } from '../stages/idempotency-record.js';
 import type { Identify } from '../stages/identify.js';
 import {
   checkAccount,
@@ -149,7 +149,10 @@ async function check(
   if (parsed !== null) checkBody(parsed);
   checkAccount(caller, rule, checked.pairs, parsed, rules);
   const asked = { method: request.method, path, query: checked.text, body };
-  const keyed = key === null ? null : { team: caller.team.id, key, request: fingerprint(asked) };
+  const { 'content-type': contentType, 'if-match': ifMatch } = request.headers;
+  const canonical = () => canonicalFingerprint({ ...asked, body: parsed, contentType, ifMatch });
+  const keyed =
+    key === null ? null : { team: caller.team.id, key, request: fingerprint(asked), canonical: canonical() };
   return { caller, rule, query: checked.text, body, keyed };
 }
 

@@ -5,6 +5,8 @@
  * from it; the answer can, as cached reports can.
  */
 import { hash } from 'node:crypto';
+import { sortedJson } from '../report/canonicalize.js';
+import type { JsonObject } from '../report/json.js';
 
 /** An answer as it can be given again, byte for byte. */
 export interface KeptAnswer {
@@ -25,6 +27,8 @@ export interface IdempotencyRecord {
   readonly owner: string;
   /** Fingerprint of the request. */
   readonly request: string;
+  /** Fingerprint of what it means; absent in records of versions that did not have it. */
+  readonly canonical?: string;
   /** When it was first asked for, milliseconds since the Unix epoch. */
   readonly atMs: number;
   readonly fate: Fate;
@@ -49,6 +53,19 @@ export function fingerprint({ method, path, query, body }: FingerprintOf): strin
   return hash('sha256', Buffer.concat([head, body ?? Buffer.alloc(0)]), 'base64url');
 }
 
+export interface MeaningOf extends Omit<FingerprintOf, 'body'> {
+  readonly body: JsonObject | null;
+  readonly contentType: string | undefined;
+  readonly ifMatch: string | undefined;
+}
+
+/** Equal for requests that mean the same: white space and the order of members do not matter. */
+export function canonicalFingerprint({ method, path, query, body, contentType, ifMatch }: MeaningOf): string {
+  const type = contentType?.toLowerCase().replace(/\s/g, '') ?? null;
+  const text = body === null ? null : sortedJson(body);
+  return hash('sha256', JSON.stringify([method, path, query, type, ifMatch ?? null, text]), 'base64url');
+}
+
 export function writeRecord({ fate, ...record }: IdempotencyRecord): string {
   if (fate.state !== 'answered') return JSON.stringify({ ...record, fate });
   const answer = { ...fate.answer, body: fate.answer.body.toString('base64') };
@@ -64,10 +81,11 @@ export function readRecord(text: string): IdempotencyRecord | null {
     return null;
   }
   if (!isObject(value)) return null;
-  const { owner, request, atMs } = value;
+  const { owner, request, atMs, canonical } = value;
   const fate = readFate(value.fate);
   if (typeof owner !== 'string' || typeof request !== 'string' || typeof atMs !== 'number') return null;
-  return fate === null ? null : { owner, request, atMs, fate };
+  if (fate === null) return null;
+  return { owner, request, atMs, fate, ...(typeof canonical === 'string' ? { canonical } : {}) };
 }
 
 function readFate(value: unknown): Fate | null {

@@ -27,6 +27,8 @@ export interface KeyedRequest {
   readonly key: string;
   /** Fingerprint of what is asked. */
   readonly request: string;
+  /** The same of what it means, however it is spelt. */
+  readonly canonical?: string;
 }
 
 /** Asks the platform. @param onTry has to be told about every try */
@@ -69,9 +71,16 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   async function once(keyed: KeyedRequest, attempt: Attempt) {
     const note = idempotencyNote(keyed.team, keyed.key);
     const owner = randomUUID();
-    const record: IdempotencyRecord = { owner, request: keyed.request, atMs: now(), fate: { state: 'open' } };
+    const { request, canonical } = keyed;
+    const record: IdempotencyRecord = {
+      owner,
+      request,
+      atMs: now(),
+      fate: { state: 'open' },
+      ...(canonical === undefined ? {} : { canonical }),
+    };
     const earlier = await begin(note, record);
-    if (earlier !== null) return { answer: replayOf(earlier, keyed.request), replayed: true };
+    if (earlier !== null) return { answer: replayOf(earlier, keyed), replayed: true };
     const tries: CallReport[] = [];
     const taken = await attempt((report) => tries.push(report)).catch(async (error: unknown) => {
       await settle(note, record, didNothing(error, tries) ? null : unknown(error));
@@ -107,13 +116,14 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
 
   /** @throws GatewayError for everything that cannot be given again */
-  function replayOf(text: string, request: string): CleanAnswer {
+  function replayOf(text: string, { request, canonical }: KeyedRequest): CleanAnswer {
     const record = readRecord(text);
     if (record === null) {
       logger.error('the record of an idempotency key cannot be read');
       throw outcomeUnknown('its record cannot be read');
     }
-    if (record.request !== request) throw new GatewayError('idempotency_mismatch');
+    const same = record.canonical === undefined ? record.request === request : record.canonical === canonical;
+    if (!same) throw new GatewayError('idempotency_mismatch');
     const { fate, atMs } = record;
     if (fate.state === 'answered') return replay(fate.answer);
     if (fate.state === 'unknown') throw outcomeUnknown(fate.why);

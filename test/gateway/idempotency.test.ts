@@ -512,3 +512,23 @@ describe('an idempotency key', () => {
     expect(gateway.logText).not.toContain('order-7');
   });
 });
+
+it('a repeat with other white space and another order of members is the same request, another content type or if-match is not', async () => {
+  const { gateway, key, platform } = await open(CREATED);
+  const send = (body: string, headers: Readonly<Record<string, string>> = {}) =>
+    gateway.call(CREATE, {
+      method: 'POST',
+      key,
+      body,
+      headers: { 'idempotency-key': 'spelt', 'content-type': 'application/json', ...headers },
+    });
+  expect((await send('{"userId":1,"x":{"a":1.0,"b":[1,2]}}')).status).toBe(201);
+  const again = await send('{ "x": {"b": [1, 2],\n "a": 1.0}, "userId" : 1 }');
+  expect([again.status, again.headers['idempotency-replayed']]).toEqual([201, 'true']);
+  for (const body of ['{"userId":1,"x":{"a":1.0,"b":[2,1]}}', '{"userId":1}'])
+    expect((await send(body)).status).toBe(422);
+  const first = '{"userId":1,"x":{"a":1.0,"b":[1,2]}}';
+  expect((await send(first, { 'if-match': '"v2"' })).status).toBe(422);
+  expect((await send(first, { 'content-type': 'application/json; charset=utf-8' })).status).toBe(422);
+  expect(platform.requests).toHaveLength(1);
+});
