@@ -2,11 +2,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { NamedAdmin } from '../config/admin-tokens.js';
 import { GatewayError } from '../errors.js';
+import { RegistryLost } from '../registry/succession.js';
 import { parseJson } from '../report/json.js';
 import { JsonError } from '../report/json-error.js';
 import { StoreUnavailable } from '../store/port.js';
 import { type Actor, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
+import { sayUnconfirmed } from './say-unconfirmed.js';
 
 /**
  * Opens a scope on `app` in which routes ask for an admin token of the role they need.
@@ -31,6 +33,7 @@ export async function registerAdminPlane(
     scope.addHook('preValidation', async (request) => {
       request.body ??= {};
     });
+    sayUnconfirmed(scope);
     scope.setErrorHandler((error) => {
       throw error instanceof StoreUnavailable ? storeAway(error) : error;
     });
@@ -49,7 +52,10 @@ function storeAway(cause: StoreUnavailable): GatewayError {
     });
   }
   return new GatewayError('not_ready', {
-    detail: 'The store cannot be reached; whether a change was made is not known. Try again, and look first.',
+    detail:
+      cause instanceof RegistryLost
+        ? `Nothing was changed: ${cause.message}.`
+        : 'The store cannot be reached; whether a change was made is not known. Try again, and look first.',
     retryAfterS: 5,
     cause,
   });

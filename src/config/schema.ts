@@ -467,6 +467,13 @@ const redis = group(
         shownDefault: "half of the server's maxmemory",
       }),
     ),
+    minReplicas: Type.Integer({
+      minimum: 0,
+      maximum: 16,
+      default: 0,
+      description:
+        'Replicas of Redis that have to confirm a change of teams, keys or tokens (WAIT); the answer says when fewer did.',
+    }),
     sentinels: Type.Array(host, { default: [], description: 'Sentinel form: the sentinels.' }),
     sentinelName: Type.String({
       default: 'mymaster',

@@ -10,12 +10,14 @@ import type { Clock } from '../clock.js';
 import {
   ANOTHER_REGISTRY,
   type RegistryCommit,
+  type RegistryCommitted,
   RegistryConflict,
   type RegistryRecord,
   type RegistrySnapshot,
   type Store,
 } from '../store/port.js';
 import { createRegistryCopy, type RegistryCopy } from './copy.js';
+import { noteUnconfirmed } from './durability.js';
 import { loadAndMend } from './load.js';
 import { createNotifier } from './notifier.js';
 import { recreate } from './recreate.js';
@@ -165,7 +167,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
   const unsubscribe = store.bus.subscribe(CHANNEL, () => void poll());
 
   /** Into the registry known here and no other: one that was emptied would begin anew with it. */
-  async function write(change: RegistryCommit): Promise<{ readonly version: number }> {
+  async function write(change: RegistryCommit): Promise<RegistryCommitted> {
     const { epoch } = first;
     try {
       return await store.registry.commit({ ...change, epoch });
@@ -203,6 +205,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     onLoss: succession.onLoss,
     async commit(change) {
       const done = await write(change);
+      if (done.unconfirmed !== undefined) noteUnconfirmed(done.unconfirmed);
       const changed = first.takeOwn(change.writes, done.version);
       if (changed === null) await poll();
       else notifier.notify(changed);

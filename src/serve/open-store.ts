@@ -50,13 +50,14 @@ async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<
   const registryUrl = config.secrets.get('REDIS_REGISTRY_URL');
   const registryConnection = () => (registryUrl === undefined ? undefined : { url: registryUrl.read() });
   const first = registryConnection();
-  const { prefix, timeoutMs, cacheMaxBytes } = config.redis;
+  const { prefix, timeoutMs, minReplicas, cacheMaxBytes } = config.redis;
   const store = await createRedisStore({
     connection,
     ...(first === undefined ? {} : { registryConnection: first }),
     prefix,
     ...(cacheMaxBytes === undefined ? {} : { cacheMaxBytes }),
     timeoutMs,
+    minReplicas,
     clock,
     logger,
   });

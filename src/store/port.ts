@@ -97,6 +97,17 @@ export interface RegistryCommit {
   readonly version?: number;
 }
 
+/** A change that is made, and could be lost with the server: fewer replicas than wanted have confirmed it. */
+export interface Unconfirmed {
+  readonly replicas: number;
+  readonly wanted: number;
+}
+
+export interface RegistryCommitted {
+  readonly version: number;
+  readonly unconfirmed?: Unconfirmed;
+}
+
 /** Ids of conflicts that no single record is at fault for. */
 export const ANOTHER_REGISTRY = 'meta/epoch';
 export const ANOTHER_VERSION = 'meta/version';
@@ -136,7 +147,7 @@ export interface RegistryStore {
    * After {@link StoreUnavailable} from Redis the change may have been made all the same, unanswered: read before
    * trying again. The embedded store has then not made it.
    */
-  commit(change: RegistryCommit): Promise<{ readonly version: number }>;
+  commit(change: RegistryCommit): Promise<RegistryCommitted>;
   /** Newest first; `before` is an {@link AuditLine.id}, exclusive. Nothing comes before what is no id. */
   readAudit(limit: number, before?: string): Promise<AuditLine[]>;
 }

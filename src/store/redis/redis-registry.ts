@@ -70,8 +70,8 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
       if (reply[0] === 'conflict') throw new RegistryConflict(reply[1]);
       const [, version, ...replicas] = reply;
       // Any of its keys leads to the server.
-      await awaitReplicas(registry[0], replicas, { version }, options);
-      return { version };
+      const unconfirmed = await awaitReplicas(registry[0], replicas, { version }, options);
+      return unconfirmed === null ? { version } : { version, unconfirmed };
     },
 
     async readAudit(limit, before) {

@@ -34,6 +34,8 @@ export interface RedisStoreOptions {
   readonly registryTimeoutMs?: number;
   /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
   readonly connectTimeoutMs?: number;
+  /** Replicas that have to confirm a change of the registry, or who made it is told; 0 when absent. */
+  readonly minReplicas?: number;
   readonly auditMax?: number;
   readonly tombstonesMax?: number;
   readonly logger: StoreLog;
@@ -101,7 +103,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   });
   const bus = createRedisBus({ link: data, subscriber: clients.subscriber, keys, logger });
 
-  const durable = { link: registry, keys, replicaWaitMs, logger };
+  const { minReplicas = 0 } = options;
+  const durable = { link: registry, keys, replicaWaitMs, minReplicas, logger };
   let closed = false;
 
   async function move(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void> {
