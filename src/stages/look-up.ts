@@ -74,7 +74,8 @@ export function createLookUp({ tier, purges, rules, negativeMs, now }: LookUpOpt
 
   function stateOf({ header }: Part): State {
     if (header.form !== 'refusal') return stateAt(header, rules, now());
-    return ageMs(header.fetchedAt, now()) < negativeMs ? 'fresh' : 'absent';
+    // From the future after a clock was set back: then it is not known how old it is.
+    return Math.abs(now() - header.fetchedAt) < negativeMs ? 'fresh' : 'absent';
   }
 
   return {
