@@ -64,11 +64,11 @@ describe('what the platform does', () => {
     gateway.simulator.fault({ kind: 'status', status: 429, retryAfterS: 30 });
     const refused = await gateway.report(one, QUERY);
     expect([problemIn(refused), refused.headers['retry-after']]).toEqual(['503 upstream_rate_limited', '30']);
-    gateway.clock.advance(20_000);
+    gateway.clock.advanceMonotonic(20_000);
     const waiting = await gateway.report(other, 'advertiserId=2');
     expect([problemIn(waiting), waiting.headers['retry-after']]).toEqual(['503 upstream_rate_limited', '10']);
     expect(gateway.simulator.callCount).toBe(1);
-    gateway.clock.advance(10_000);
+    gateway.clock.advanceMonotonic(10_000);
     expect(outcomeOf(await gateway.report(other, 'advertiserId=2'))).toBe('200');
   });
 

@@ -308,6 +308,7 @@ describe('when the platform certainly did nothing', () => {
       expect((await post()).status).toBe(503);
       platform.answer(CREATED);
       gateway.clock.advance(60_000);
+      gateway.clock.advanceMonotonic(60_000);
       await gateway.manage('POST', '/token/rotate', { token: 'another-token', force: true });
       expect([(await post()).status, (await post()).headers['idempotency-replayed']]).toEqual([201, 'true']);
       expect(platform.requests).toHaveLength(2);
@@ -319,7 +320,7 @@ describe('when the platform certainly did nothing', () => {
     await gateway.call('/api/v1/campaign/1', { key });
     expect(outcomeOf(await post())).toBe('503 upstream_rate_limited');
     platform.answer(CREATED);
-    gateway.clock.advance(30_000);
+    gateway.clock.advanceMonotonic(30_000);
     expect((await post()).status).toBe(201);
     expect(platform.requests).toHaveLength(2);
   });
