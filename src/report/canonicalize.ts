@@ -291,9 +291,10 @@ function namedAccounts(given: readonly Given[], rules: CanonicalRules): NamedAcc
 }
 
 function lookalikesOf(given: readonly Given[], rules: CanonicalRules): string[] {
-  const unknown = given.filter(({ name }) => !name.startsWith('_') && !rules.table.kinds.has(name));
-  const parameters = unknown.flatMap(({ name, place, values, json }): GivenParameter[] =>
-    place === 'body' ? [{ name, place, value: json }] : values.map((value) => ({ name, place, value })),
+  const isOpen = (name: string) => (rules.table.kinds.get(name) ?? 'text') === 'text';
+  const open = given.filter(({ name }) => !name.startsWith('_') && isOpen(name));
+  const parameters = open.flatMap(({ name, place, values, json }): GivenParameter[] =>
+    (place === 'body' ? [json] : values).map((value) => ({ name, value, asks: true })),
   );
   return accountLookalikes(parameters, rules);
 }

@@ -147,7 +147,7 @@ async function check(
   // What reply-from streams, where there is no buffer.
   if (stream !== null) request.body = stream;
   if (parsed !== null) checkBody(parsed);
-  checkAccount(caller, rule, checked.pairs, parsed, rules);
+  checkAccount(caller, rule, checked.pairs, parsed, rules, path);
   const asked = { method: request.method, path, query: checked.text, body };
   const { 'content-type': contentType, 'if-match': ifMatch } = request.headers;
   const canonical = () => canonicalFingerprint({ ...asked, body: parsed, contentType, ifMatch });

@@ -9,6 +9,7 @@ import { type FieldFault, GatewayError } from '../errors.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
 import { accountLookalikes } from '../report/account-lookalikes.js';
 import { collectAccounts, isAccountName } from '../report/accounts.js';
+import { accountsInPath } from '../report/accounts-in-path.js';
 import type { NamedAccount } from '../report/canonicalize.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../report/json.js';
 import { parseQueryText, type QueryPair, writeQueryText } from '../report/query-text.js';
@@ -96,10 +97,12 @@ export function checkAccount(
   pairs: readonly QueryPair[],
   body: JsonObject | null,
   rules: PassRules,
+  path = '',
 ): void {
   if (caller.team.advertisers === '*') return;
   if (rule === undefined || rule.account.length === 0) throw new GatewayError('route_forbidden');
   const accounts: NamedAccount[] = [
+    ...accountsInPath(path),
     ...pairs.map((pair) => namedIn(pair, rules.accountPattern)),
     ...(body === null ? [] : [{ param: 'body', values: [...collectAccounts(body, rules.accountPattern)] }]),
     ...rule.account.flatMap((place) => declaredAccount(place, pairs, body)),
@@ -119,16 +122,21 @@ function lookalikesOf(
   body: JsonObject | null,
   rules: PassRules,
 ): string[] {
-  const accountFields = rule.account.map((place) => place.slice(place.indexOf('.') + 1));
-  const given = [
-    ...pairs.map(({ name, value }) => ({ name, value, place: 'query' as const })),
-    ...(body?.names ?? []).map((name, index) => ({
-      name,
-      value: body?.values[index] as Json,
-      place: 'body' as const,
-    })),
+  const inQuery = pairs.map(({ name, value }) => ({ name, value, asks: true }));
+  const inBody = (body?.names ?? []).map((name, index) => ({
+    name,
+    value: body?.values[index] as Json,
+    asks: rule.read,
+  }));
+  // A field that is declared for the one is not checked in the other.
+  const fieldsIn = (place: string) =>
+    rule.account
+      .filter((field) => field.startsWith(`${place}.`))
+      .map((field) => field.slice(place.length + 1));
+  return [
+    ...accountLookalikes(inQuery, { ...rules, accountFields: fieldsIn('query') }),
+    ...accountLookalikes(inBody, { ...rules, accountFields: fieldsIn('body') }),
   ];
-  return accountLookalikes(given, { ...rules, accountFields });
 }
 
 /** `advertisers[0][id]=2` names an account by all of its parts, as the same in a body would. */

@@ -1,5 +1,6 @@
 /** Stage: what of a question policy decides on, and until when the question means the same. */
 import type { Claims } from '../policy/authorize.js';
+import { accountsInPath } from '../report/accounts-in-path.js';
 import type { CanonicalReport, CanonicalRequest, CanonicalRules } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import { FIRST_DAY } from '../report/values.js';
@@ -10,7 +11,7 @@ export function claimsOf(
 ): Claims {
   return {
     namesAccount: report.namesAccount,
-    accounts: report.accounts,
+    accounts: [...accountsInPath(report.endpoint), ...report.accounts],
     lookalikes,
     accountFields,
     rangeDays: rangeDays(report, today),

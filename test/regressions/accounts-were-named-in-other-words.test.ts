@@ -18,6 +18,16 @@ describe('a team that is limited to advertisers', () => {
     'where=advertiser_id%20eq%202',
     'q=%7B%22user.id%22:2%7D',
     'x=advertiserId%253D2',
+    'filter=advertiser:2',
+    'filter=%7B%22client%22:2%7D',
+    'filter=%7B%22%5Cu0061dvertiserId%22:2%7D',
+    'filter=%25252561dvertiserId:2',
+    'filterField=advertiser',
+    'byAdvertiser=2',
+    'acct=2',
+    'advId=2',
+    'uid=2',
+    'company=2',
   ])('may not ask for a report by %s, while another may', async (extra) => {
     const gateway = await withGateway();
     const limited = await gateway.addTeam({ advertisers: [1] });
@@ -28,20 +38,31 @@ describe('a team that is limited to advertisers', () => {
     expect((await gateway.report(await gateway.addTeam(), `${QUERY}&${extra}`)).status).toBe(200);
   });
 
-  it.each(['userId=1', 'accountId=1', 'byAdvertiser=1', 'search=brand', 'campaignIds[]=7'])(
-    'may ask by %s as before',
-    async (extra) => {
-      const gateway = await withGateway();
-      const limited = await gateway.addTeam({ advertisers: [1] });
-      expect((await gateway.report(limited, `${QUERY}&${extra}`)).status).toBe(200);
-    },
-  );
+  it.each([
+    'userId=1',
+    'accountId=1',
+    'byAdvertiser=1',
+    'search=brand',
+    'campaignIds[]=7',
+    'orderBy=advertiserId',
+    'sort=-userId,spent',
+    'fields=advertiserId,impressions',
+    'advanced=1',
+  ])('may ask by %s as before', async (extra) => {
+    const gateway = await withGateway();
+    const limited = await gateway.addTeam({ advertisers: [1] });
+    expect((await gateway.report(limited, `${QUERY}&${extra}`)).status).toBe(200);
+  });
 
   it.each([
     { client: 2 },
     { filter: 'advertiserId=2' },
     { filter: { client: 2 } },
     { filters: [{ field: 'advertiser_id', value: 2 }] },
+    { filters: [{ field: 'advertiser', value: 2 }] },
+    { dimensionFilter: 'advertiserId=2' },
+    { advertisers: [{ id: 1 }, 2] },
+    { advertisers: [{ id: 1 }, { name: 'Other' }] },
   ])('may not send the body %j, to a report or to what is passed through', async (extra) => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ advertisers: [1] });
@@ -51,6 +72,26 @@ describe('a team that is limited to advertisers', () => {
     );
     expect(outcomeOf(await post(CREATE, { userId: 1, ...extra }))).toBe('403 advertiser_forbidden');
     expect(gateway.simulator.callCount).toBe(0);
+  });
+
+  it('may not hide an account in a known parameter that takes any text', async () => {
+    const gateway = await withGateway();
+    const refused = await gateway.report(
+      await gateway.addTeam({ advertisers: [1] }),
+      `${QUERY}&spentBased=advertiserId:2`,
+    );
+    expect(outcomeOf(refused)).toBe('403 advertiser_forbidden');
+  });
+
+  it('may not ask for a report whose path names another account', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ advertisers: [1] });
+    const ask = (path: string) => gateway.call(`/api/v1/report/${path}?${QUERY}`, { key });
+    for (const path of ['advertiser/2/stats', 'sub-accounts/2', 'user-2/stats', 'clients/acme2'])
+      expect(outcomeOf(await ask(path)), path).toBe('403 advertiser_forbidden');
+    expect(gateway.simulator.callCount).toBe(0);
+    for (const path of ['advertiser/1/stats', 'user/stats', 'advertisers/top-ten'])
+      expect((await ask(path)).status, path).not.toBe(403);
   });
 
   it('may have an address clicked that speaks of users', async () => {
