@@ -467,6 +467,13 @@ const redis = group(
         shownDefault: "half of the server's maxmemory",
       }),
     ),
+    idempotencyMaxBytes: Type.Integer({
+      minimum: 1_048_576,
+      maximum: 17_179_869_184,
+      default: 67_108_864,
+      description:
+        'Memory in Redis for the answers to writes with an idempotency key; beyond three quarters answers are not kept.',
+    }),
     minReplicas: Type.Integer({
       minimum: 0,
       maximum: 16,

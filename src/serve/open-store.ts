@@ -50,7 +50,7 @@ async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<
   const registryUrl = config.secrets.get('REDIS_REGISTRY_URL');
   const registryConnection = () => (registryUrl === undefined ? undefined : { url: registryUrl.read() });
   const first = registryConnection();
-  const { prefix, timeoutMs, minReplicas, cacheMaxBytes } = config.redis;
+  const { prefix, timeoutMs, minReplicas, cacheMaxBytes, idempotencyMaxBytes } = config.redis;
   const store = await createRedisStore({
     connection,
     ...(first === undefined ? {} : { registryConnection: first }),
@@ -58,6 +58,7 @@ async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<
     ...(cacheMaxBytes === undefined ? {} : { cacheMaxBytes }),
     timeoutMs,
     minReplicas,
+    notesMaxBytes: idempotencyMaxBytes,
     clock,
     logger,
   });

@@ -100,6 +100,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       return await notes.create(note, text, NOTE_TTL_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
+      if (isNoRoom(error)) throw noRoom(error);
       // It may have been made all the same, and nobody will ask for it.
       behind(settleAgain(note, record, null));
       throw new GatewayError('not_ready', {
@@ -155,6 +156,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       await notes.replace(note, writeRecord(record), after, NOTE_TTL_MS);
       return true;
     } catch (error) {
+      // That it was answered is small, and keeps it from being sent again.
+      if (isNoRoom(error) && fate?.state === 'answered') return await write(note, record, NO_ROOM);
       logger.warn({ err: error }, 'the outcome of a write with an idempotency key could not be kept yet');
       return false;
     }
@@ -177,6 +180,25 @@ const TOO_LARGE: Fate = {
   state: 'unknown',
   why: `it was answered, and the answer was larger than the ${KEPT_MAX_BYTES} bytes that are kept`,
 };
+
+const NO_ROOM: Fate = {
+  state: 'unknown',
+  why: 'it was answered, and the store had no room left to keep the answer',
+};
+
+function isNoRoom(error: unknown): error is StoreUnavailable {
+  return error instanceof StoreUnavailable && error.why === 'no-room';
+}
+
+/** Nothing was written, and nothing will be. */
+function noRoom(cause: StoreUnavailable): GatewayError {
+  return new GatewayError('not_ready', {
+    detail:
+      'There is no room left to remember another idempotency key, so the platform was not asked. Try again later, or have redis.idempotencyMaxBytes raised; a key is remembered for 24 hours.',
+    retryAfterS: 60,
+    cause,
+  });
+}
 
 function fateOf({ answer, whole }: TakenAnswer): Fate {
   return whole === null ? TOO_LARGE : { state: 'answered', answer: kept(answer, whole) };

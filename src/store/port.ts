@@ -199,7 +199,8 @@ export const NOTE_MAX_BYTES = 2 * 1024 * 1024;
  * {@link NOTE_MAX_BYTES} is a RangeError, and so is a lifetime of less than 1 ms. Lifetimes are in real time and only
  * collect garbage; readers decide by their own clock.
  *
- * After {@link StoreUnavailable} the change may have been made all the same: `get` before trying again.
+ * After {@link StoreUnavailable} the change may have been made all the same: `get` before trying again. After one with
+ * `no-room` it was not: all notes together may have so many bytes, and long ones only three quarters of them.
  */
 export interface Notes {
   /** Where there is none, makes the note. @returns null when made, else the text that is there. */

@@ -533,3 +533,39 @@ it('a repeat with other white space and another order of members is the same req
   expect((await send(first, { 'content-type': 'application/json; charset=utf-8' })).status).toBe(422);
   expect(platform.requests).toHaveLength(1);
 });
+
+describe('where the store has no room', () => {
+  const noRoom = () => new StoreUnavailable('notes are full', 'no-room');
+
+  it('for an answer, the write is done, and a repeat is told that the answer is not kept', async () => {
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      notes: {
+        create: store.notes.create.bind(store.notes),
+        get: store.notes.get.bind(store.notes),
+        async replace(key, before, after, ttlMs) {
+          if (after?.includes('"answered"')) throw noRoom();
+          return store.notes.replace(key, before, after, ttlMs);
+        },
+      },
+    });
+    const { platform, post } = await open(CREATED, { wrapStore });
+    expect((await post()).status).toBe(201);
+    const repeat = await post();
+    expect(outcomeOf(repeat)).toBe('409 idempotency_in_flight');
+    expect(repeat.text).toContain('no room left to keep the answer');
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('for the key itself, the platform is not asked, and the caller is told what to do', async () => {
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      notes: { ...store.notes, create: () => Promise.reject(noRoom()) },
+    });
+    const { platform, post } = await open(CREATED, { wrapStore });
+    const refused = await post();
+    expect(outcomeOf(refused)).toBe('503 not_ready');
+    expect(refused.text).toContain('redis.idempotencyMaxBytes');
+    expect(platform.requests).toHaveLength(0);
+  });
+});

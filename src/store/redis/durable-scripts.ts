@@ -59,13 +59,49 @@ for at = 2, #KEYS do
 end
 return books`;
 
-/** KEYS: ends, note. ARGV: text, milliseconds. 1 and the replicas when made, else 0 and the text that is there. */
-const CREATE_NOTE = `${LIFETIMES}
-local text = lives(KEYS[2]) and redis.call('GET', KEYS[2])
+/** Notes up to this long are small: those that say that a call was begun. */
+const SMALL_NOTE_BYTES = 1024;
+
+/**
+ * KEYS: ends, note, how many bytes all notes have. What is large has room up to three quarters of what is allowed, so
+ * that what is small goes on finding some.
+ */
+const NOTES = `${LIFETIMES}
+local note, bytes = KEYS[2], KEYS[3]
+-- What ended may be of another type, and of no size then.
+local function size(key)
+  return redis.call('TYPE', key).ok == 'string' and redis.call('STRLEN', key) or 0
+end
+local function hasRoom(text, most)
+  if #text > ${SMALL_NOTE_BYTES} then most = most * 3 / 4 end
+  local growth = #text - size(note)
+  return growth <= 0 or tonumber(redis.call('GET', bytes) or 0) + growth <= most
+end
+local function put(text, ms)
+  redis.call('INCRBY', bytes, #text - size(note))
+  redis.call('SET', note, text)
+  redis.call('ZADD', ends, now + ms, note)
+end
+local function drop(key)
+  redis.call('DECRBY', bytes, size(key))
+  redis.call('UNLINK', key)
+  redis.call('ZREM', ends, key)
+  if redis.call('EXISTS', ends) == 0 then redis.call('UNLINK', bytes) end
+end
+local function collectNotes(most)
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, most)) do drop(key) end
+end`;
+
+/**
+ * ARGV: text, milliseconds, bytes that all notes may have. 1 and the replicas when made, 0 and the text that is there,
+ * or 2 where there is no room.
+ */
+const CREATE_NOTE = `${NOTES}
+local text = lives(note) and redis.call('GET', note)
 if text then return {0, text} end
-redis.call('SET', KEYS[2], ARGV[1])
-redis.call('ZADD', ends, now + ARGV[2], KEYS[2])
-collect(10)
+collectNotes(10)
+if not hasRoom(ARGV[1], tonumber(ARGV[3])) then return {2} end
+put(ARGV[1], ARGV[2])
 return {1, replicas()}`;
 
 /** KEYS: ends, note. */
@@ -73,38 +109,36 @@ const READ_NOTE = `${LIFETIMES}
 return lives(KEYS[2]) and redis.call('GET', KEYS[2])`;
 
 /**
- * KEYS: ends, note. ARGV: text before, then text after and milliseconds, if it is to stay. The replicas; null when
- * the text is another.
+ * ARGV: text before, then text after, milliseconds and bytes that all notes may have, if it is to stay. 1 and the
+ * replicas when done, 0 when the text is another, 2 where there is no room.
  */
-const REPLACE_NOTE = `${LIFETIMES}
-if not lives(KEYS[2]) or redis.call('GET', KEYS[2]) ~= ARGV[1] then return false end
-if ARGV[2] then
-  redis.call('SET', KEYS[2], ARGV[2])
-  redis.call('ZADD', ends, now + ARGV[3], KEYS[2])
-else
-  redis.call('UNLINK', KEYS[2])
-  redis.call('ZREM', ends, KEYS[2])
-end
-return {replicas()}`;
+const REPLACE_NOTE = `${NOTES}
+if not lives(note) or redis.call('GET', note) ~= ARGV[1] then return {0} end
+if not ARGV[2] then drop(note)
+elseif not hasRoom(ARGV[2], tonumber(ARGV[4])) then return {2}
+else put(ARGV[2], ARGV[3]) end
+return {1, replicas()}`;
 
 export const DURABLE_SCRIPTS = {
   dgwTally: { lua: TALLY },
   dgwReadTallies: { lua: READ_TALLIES },
-  dgwCreateNote: { lua: CREATE_NOTE, numberOfKeys: 2 },
+  dgwCreateNote: { lua: CREATE_NOTE, numberOfKeys: 3 },
   dgwReadNote: { lua: READ_NOTE, numberOfKeys: 2 },
-  dgwReplaceNote: { lua: REPLACE_NOTE, numberOfKeys: 2 },
+  dgwReplaceNote: { lua: REPLACE_NOTE, numberOfKeys: 3 },
 };
+
+type NoteKeys = [ends: string, note: string, bytes: string];
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     dgwTally(keys: number, keysThenRest: readonly (string | number)[]): Result<Replicas, Context>;
     dgwReadTallies(keys: number, ...endsThenBooks: string[]): Result<string[][], Context>;
     dgwCreateNote(
-      ...args: [ends: string, key: string, text: string, ttlMs: number]
-    ): Result<[made: 1, ...Replicas] | [made: 0, text: string], Context>;
+      ...args: [...keys: NoteKeys, text: string, ttlMs: number, maxBytes: number]
+    ): Result<[made: 1, ...Replicas] | [made: 0, text: string] | [noRoom: 2], Context>;
     dgwReadNote(ends: string, key: string): Result<string | null, Context>;
     dgwReplaceNote(
-      ...args: [ends: string, key: string, before: string, afterAndMs: readonly (string | number)[]]
-    ): Result<Replicas | null, Context>;
+      ...args: [...keys: NoteKeys, before: string, after: readonly (string | number)[]]
+    ): Result<[done: 1, ...Replicas] | [other: 0] | [noRoom: 2], Context>;
   }
 }

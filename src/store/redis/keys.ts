@@ -15,8 +15,8 @@ export interface Keys {
   readonly quotas: { readonly ends: string; bucket(key: string): string };
   /** All in one slot, so that one script may touch many. */
   readonly tallies: { readonly ends: string; readonly batches: string; book(name: string): string };
-  /** All in one slot, with the index of their ends. */
-  readonly notes: { readonly ends: string; note(key: string): string };
+  /** All in one slot, with the index of their ends, and how many bytes they have together. */
+  readonly notes: { readonly ends: string; readonly bytes: string; note(key: string): string };
   /** All in one slot: the index of ends, and the set of ids; what is known of each is at its key, a colon and the id. */
   readonly presence: { readonly ends: string; readonly ids: string };
   channel(name: string): string;
@@ -47,7 +47,11 @@ export function createKeys(prefix: string): Keys {
       batches: `${base}:{tallies}:batches`,
       book: (name) => `${base}:{tallies}:book:${name}`,
     },
-    notes: { ends: `${base}:{notes}:ends`, note: (key) => `${base}:{notes}:note:${key}` },
+    notes: {
+      ends: `${base}:{notes}:ends`,
+      bytes: `${base}:{notes}:bytes`,
+      note: (key) => `${base}:{notes}:note:${key}`,
+    },
     // Not below the ids' own key, where an id could be called so.
     presence: { ends: `${base}:present:{presence}:ends`, ids: `${base}:{presence}` },
     channel: (name) => `${base}:bus:${name}`,

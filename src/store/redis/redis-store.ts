@@ -28,6 +28,8 @@ export interface RedisStoreOptions {
   readonly prefix?: string;
   /** Memory Redis may use before nothing more is cached; half of its `maxmemory` unless set. */
   readonly cacheMaxBytes?: number;
+  /** What all notes may have together; 64 MiB unless set. */
+  readonly notesMaxBytes?: number;
   /** Longest time a call of cache, leases, quotas, presence or bus takes. */
   readonly timeoutMs?: number;
   /** Longest time a call of registry, tallies or notes takes: loads may be large. */
@@ -41,6 +43,8 @@ export interface RedisStoreOptions {
   readonly logger: StoreLog;
   readonly clock: Clock;
 }
+
+const NOTES_MAX_BYTES = 67_108_864;
 
 export interface RedisStore extends Store {
   readonly kind: 'redis';
@@ -128,7 +132,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     leases: createRedisLeases(data, keys),
     registry: createRedisRegistry({ ...durable, limits }),
     tallies: createRedisTallies(durable),
-    notes: createRedisNotes(durable),
+    notes: createRedisNotes({ ...durable, maxBytes: options.notesMaxBytes ?? NOTES_MAX_BYTES }),
     quotas: createRedisQuotas(data, keys),
     presence: createRedisPresence(data, keys),
     bus,

@@ -61,6 +61,7 @@ describe('notes and tallies in Redis', () => {
     await count('later', 'book');
     await store.notes.create('note', 'text', MINUTE);
     expect((await keysLike('*')).sort()).toEqual([
+      'dgw:1:{notes}:bytes',
       ENDS.notes,
       'dgw:1:{notes}:note:note',
       'dgw:1:{tallies}:batches',
@@ -78,6 +79,39 @@ describe('notes and tallies in Redis', () => {
     await store.notes.create('n', 'text', MINUTE);
     await store.notes.replace('n', 'text', null, MINUTE);
     expect(await keysLike('*')).toEqual([]);
+  });
+
+  it('have room up to a bound, and small ones when large ones find none any more', async () => {
+    await store.close();
+    ({ store } = await openStore(server.url, { notesMaxBytes: 40_000 }));
+    const { notes } = store;
+    const large = (size: number) => 'x'.repeat(size);
+    const noRoom = expect.objectContaining({ name: 'StoreUnavailable', why: 'no-room' });
+    await notes.create('one', 'begun', MINUTE);
+    expect(await notes.replace('one', 'begun', large(20_000), MINUTE)).toBe(true);
+    await notes.create('two', 'begun', MINUTE);
+    await expect(notes.replace('two', 'begun', large(20_000), MINUTE)).rejects.toEqual(noRoom);
+    await expect(notes.create('three', large(20_000), MINUTE)).rejects.toEqual(noRoom);
+    expect(await notes.replace('two', 'begun', 'not kept', MINUTE)).toBe(true);
+    const small = Array.from({ length: 30 }, (_, at) => `small ${at}`);
+    const made = await Promise.allSettled(small.map((key) => notes.create(key, large(1_000), MINUTE)));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
+    expect(await notes.get('one')).toBe(large(20_000));
+    expect(await notes.replace('one', large(20_000), null, 0)).toBe(true);
+    expect(await notes.create('three', large(10_000), MINUTE)).toBeNull();
+  });
+
+  it('have room again once those before them have ended', async () => {
+    await store.close();
+    ({ store } = await openStore(server.url, { notesMaxBytes: 10_000 }));
+    for (const key of ['one', 'two', 'three', 'four', 'five', 'six', 'seven'])
+      await store.notes.create(key, 'x'.repeat(1_000), MINUTE);
+    await expect(store.notes.create('long', 'x'.repeat(5_000), MINUTE)).rejects.toThrow(StoreUnavailable);
+    await endAll(ENDS.notes);
+    expect(await store.notes.create('long', 'x'.repeat(5_000), MINUTE)).toBeNull();
+    await withControl(server.url, async (control) => {
+      expect(await control.get('dgw:1:{notes}:bytes')).toBe('5000');
+    });
   });
 
   it('remember a batch for ten minutes', async () => {
