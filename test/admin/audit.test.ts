@@ -263,7 +263,6 @@ describe('GET /admin/v1/audit', () => {
     }
     expect(paged).toEqual(all);
     expect(all.slice(0, 5).map(({ subject }) => subject)).toEqual(['t4', 't3', 't2', 't1', 't0']);
-    expect(await auditOf(gateway, '?before=no-such-id')).toEqual([]);
   });
 
   it.each([
@@ -272,6 +271,7 @@ describe('GET /admin/v1/audit', () => {
     ['?limit=ten', 'limit'],
     ['?limit=1&limit=2', 'limit'],
     ['?before=1&before=2', 'before'],
+    ['?before=no-such-id', 'before'],
   ])('%s is 400 and names %s', async (query, param) => {
     const { gateway } = await open();
     await expect(auditOf(gateway, query)).rejects.toThrow(new RegExp(`answered 400.*"param":"${param}"`));
