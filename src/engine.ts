@@ -143,6 +143,7 @@ export function createEngine(options: EngineOptions): Engine {
     every: auditEvery,
     fetchDays,
     learner,
+    rules,
     leases: store.leases,
     owner: randomUUID(),
     readDays: async (what) => {

@@ -81,6 +81,34 @@ describe('the audit', () => {
     expect(byDateCalls(gateway)).toEqual([['2026-11-08', '2026-11-21']]);
   });
 
+  it('is not used up by a range without a final day, of which nothing could be compared', async () => {
+    const gateway = await proven(1_000_000);
+    await assemble(gateway);
+    for (const days of [1, 1]) {
+      gateway.clock.advance(days * DAY);
+      await gateway.report(gateway.key, byDay('2026-11-20', '2026-11-21'));
+      await gateway.services.settled();
+    }
+    gateway.simulator.clearCalls();
+    await assemble(gateway);
+    expect(byDateCalls(gateway)).toEqual([['2026-11-03', '2026-11-05']]);
+  });
+
+  it('is made of each length that is longer than those before, and again in another week', async () => {
+    const gateway = await proven(1_000_000);
+    const checks = async () => {
+      gateway.simulator.clearCalls();
+      for (const from of ['2026-11-03', '2026-11-02', '2026-11-04', '2026-11-01', '2026-11-03']) {
+        await gateway.report(gateway.key, byDay(from, '2026-11-06'));
+        await gateway.services.settled();
+      }
+      return byDateCalls(gateway).map(([from]) => from);
+    };
+    expect(await checks()).toEqual(['2026-11-03', '2026-11-02', '2026-11-04', '2026-11-01']);
+    gateway.clock.advance(7 * DAY);
+    expect(await checks()).toEqual(['2026-11-03']);
+  });
+
   it('is made once by all replicas', async () => {
     const gateway = await proven(1_000_000);
     const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
@@ -111,7 +139,7 @@ describe('the audit', () => {
       ['2026-11-02', '2026-11-06'],
       ['2026-11-01', '2026-11-05'],
       ['2026-11-02', '2026-11-04'],
-      ['2026-11-01', '2026-11-06'],
+      ['2026-11-02', '2026-11-05'],
       ['2026-11-01', '2026-11-04'],
     ] as const) {
       await gateway.report(gateway.key, byDay(from, to));
