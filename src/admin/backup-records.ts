@@ -28,6 +28,7 @@ const Key = Type.Object({
   id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$' }),
   teamId: Type.String({ minLength: 1 }),
   life: Type.Optional(Type.Integer({ minimum: 0 })),
+  rolls: Type.Optional(Type.Integer({ minimum: 0 })),
   label: Type.String({ maxLength: 200 }),
   createdAt: Type.String(),
   expiresAt: Type.Union([Type.String(), Type.Null()]),

@@ -161,7 +161,7 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
       const [current] = key.secrets;
       // Only the secret that was current overlaps: one rolled away before keeps no second life.
       const old = current === undefined ? [] : [{ ...current, validUntil }];
-      const rolled = { ...key, secrets: [secret, ...old] };
+      const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
       await save('key.roll', rolled, request.actor);
       return reply.code(201).send(issued(rolled, text));
     },

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { KEY_PREFIX, type KeyRecord, TEAM_PREFIX } from '../auth/directory.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
-import { isPeoples, revocationsFor, revokedKeys } from '../auth/revocations.js';
+import { isPeoples, revocationsFor } from '../auth/revocations.js';
 import { laterPurges, PURGES_RECORD } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
@@ -110,14 +110,13 @@ function planImport(present: Texts, backup: Texts) {
   const revocations = revocationsFor(present, backup);
   const writes = new Map<string, string | null>([
     ...[...present.keys()].map((id) => [id, null] as const),
-    ...revokedKeys(present),
     ...backup,
     ...revocations,
     ...purgesAfter(present, backup),
     ...tokensAfter(present, backup),
   ]);
   const revoked = [...revocations].filter(
-    ([id, text]) => id.startsWith(KEY_PREFIX) && isRevoked(text) && !isRevoked(backup.get(id) as string),
+    ([id, text]) => id.startsWith(KEY_PREFIX) && isRevoked(text) && !isRevoked(backup.get(id) ?? text),
   );
   return { writes, stillRevoked: revoked.length === 0 ? {} : { stillRevoked: revoked.length } };
 }

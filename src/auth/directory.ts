@@ -34,6 +34,8 @@ export interface KeyRecord {
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  /** How often it was rolled; absent: never, or by a release that did not count. */
+  readonly rolls?: number;
   /** Newest first. */
   readonly secrets: readonly KeySecret[];
 }

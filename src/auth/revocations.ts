@@ -9,7 +9,7 @@ export type Texts = ReadonlyMap<string, string>;
 
 /**
  * @param found what is to take the place of what is known
- * @returns of `found`, the records that have to be written otherwise, as they have to be
+ * @returns the records that `found` has otherwise, or lacks, as they have to be
  */
 export function revocationsFor(known: Texts, found: Texts): Map<string, string> {
   const changed = new Map<string, string>();
@@ -22,27 +22,26 @@ export function revocationsFor(known: Texts, found: Texts): Map<string, string> 
     } else if (id.startsWith(LIFE_PREFIX) && lifeOf(before) > lifeOf(text)) changed.set(id, before);
   }
   for (const [id, text] of known) {
-    if (id.startsWith(LIFE_PREFIX) && !found.has(id)) changed.set(id, text);
+    if (!found.has(id) && (id.startsWith(LIFE_PREFIX) || isRevokedKey(id, text))) changed.set(id, text);
   }
   return changed;
+}
+
+/** Kept also where `found` does not know of it: what comes after that may. */
+function isRevokedKey(id: string, text: string): boolean {
+  return id.startsWith(KEY_PREFIX) && (JSON.parse(text) as KeyRecord).revokedAt !== null;
 }
 
 /** @returns null when nothing was taken back that `found` would give again */
 function withRevocation(known: KeyRecord, found: KeyRecord): KeyRecord | null {
   const revokedAt = found.revokedAt ?? known.revokedAt;
   const current = found.secrets[0]?.hash;
-  const isRolledAway = known.secrets.slice(1).some(({ hash }) => hash === current);
-  const secrets = isRolledAway ? known.secrets : found.secrets;
-  return revokedAt === found.revokedAt && !isRolledAway ? null : { ...found, revokedAt, secrets };
-}
-
-/** Keys that were revoked, by record id. */
-export function revokedKeys(known: Texts): Map<string, string> {
-  return new Map(
-    [...known].filter(
-      ([id, text]) => id.startsWith(KEY_PREFIX) && (JSON.parse(text) as KeyRecord).revokedAt !== null,
-    ),
-  );
+  // Only the last secret rolled away is still there to be compared; by their number all are known.
+  const isRolledAway =
+    (known.rolls ?? 0) > (found.rolls ?? 0) || known.secrets.slice(1).some(({ hash }) => hash === current);
+  const { rolls, secrets } = known;
+  if (isRolledAway) return { ...found, revokedAt, ...(rolls === undefined ? {} : { rolls }), secrets };
+  return revokedAt === found.revokedAt ? null : { ...found, revokedAt };
 }
 
 /** Whether people have made something of this registry: what a gateway makes by itself at a start does not count. */
