@@ -36,40 +36,50 @@ interface Connection {
   idleSinceMs: number;
 }
 
-/** @param servers that listen; to be told before their first connection */
-export function createDrain(servers: readonly Server[]): Drain {
+/**
+ * @param servers that listen; to be told before their first connection
+ * @param nowMs a clock that never jumps, milliseconds
+ */
+export function createDrain(servers: readonly Server[], nowMs = () => performance.now()): Drain {
   const connections = new Map<Socket, Connection>();
   let draining = false;
   let events = 0;
+  let heardMs = Number.NEGATIVE_INFINITY;
+  const heard = () => {
+    events += 1;
+    heardMs = nowMs();
+  };
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
     if (known !== undefined) return known;
-    const connection = { answers: new Set<ServerResponse>(), idleSinceMs: performance.now() };
+    const connection = { answers: new Set<ServerResponse>(), idleSinceMs: nowMs() };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
     return connection;
   };
   for (const server of servers) {
     server.on('connection', (socket) => {
-      events += 1;
+      heard();
       connectionOf(socket);
     });
     // In front of whatever answers, for it may do so at once.
     server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      events += 1;
+      heard();
       const connection = connectionOf(socket);
       connection.answers.add(response);
       if (draining) sayClose(response);
       response.once('close', () => {
         connection.answers.delete(response);
-        connection.idleSinceMs = performance.now();
+        connection.idleSinceMs = nowMs();
       });
     });
   }
 
   const all = () => [...connections.values()];
   const isIdle = ({ answers, idleSinceMs }: Connection) =>
-    answers.size === 0 && performance.now() - idleSinceMs >= IDLE_MS;
+    answers.size === 0 && nowMs() - idleSinceMs >= IDLE_MS;
+  /** Whoever was told to close comes back on a new connection: that there is none at the moment says nothing. */
+  const isQuiet = () => all().every(isIdle) && nowMs() - heardMs >= IDLE_MS;
 
   function underWayNow(): Promise<unknown> {
     const answers = all().flatMap((connection) => [...connection.answers]);
@@ -99,11 +109,11 @@ export function createDrain(servers: readonly Server[]): Drain {
     underWay: () => all().reduce((sum, { answers }) => sum + answers.size, 0),
     async start(withinMs) {
       draining = true;
-      const startedMs = performance.now();
-      const past = (ms: number) => performance.now() - startedMs >= ms;
+      const startedMs = nowMs();
+      const past = (ms: number) => nowMs() - startedMs >= ms;
       for (const { answers } of all()) for (const answer of answers) sayClose(answer);
       await Promise.race([underWayNow(), sleep(withinMs * LISTEN_PART, undefined, { ref: false })]);
-      while (!all().every(isIdle) && !past(Math.min(LISTEN_MS, withinMs * LISTEN_PART))) await sleep(LOOK_MS);
+      while (!isQuiet() && !past(Math.min(LISTEN_MS, withinMs * LISTEN_PART))) await sleep(LOOK_MS);
       await stopListening();
       while (connections.size > 0) {
         for (const [socket, connection] of connections) if (isIdle(connection)) socket.destroySoon();
