@@ -161,5 +161,5 @@ async function mount(objects: Objects, folder: string): Promise<Record<string, s
 
 function secretText(name: string): string {
   if (name === 'GATEWAY_MASTER_KEY') return Buffer.alloc(32, 7).toString('base64');
-  return name.endsWith('_URL') ? 'redis://redis.example:6379' : 'a-secret';
+  return name.endsWith('_URL') ? 'redis://redis.example:6379' : 'a-secret-for-tests';
 }
