@@ -5,6 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { EndpointRule } from '../config/schema.js';
+import { dayNumber } from '../report/days.js';
 import type { Counted, KnownCaps } from './known-caps.js';
 
 /** Counts below are not suspicious: no platform caps so low, and small counts coincide all the time. */
@@ -18,14 +19,17 @@ const CLEARED_MS = 86_400_000;
 export interface Caps {
   /** Whether this count may be a cap: configured, proven for the kind, or equal to the count of another range. */
   suspects(what: Counted, range: string, rowCount: number): boolean;
-  /** The halves of a suspected range do not hold more: for this series the number is a coincidence, and no cap. */
-  clear(what: Counted, rowCount: number): Promise<void>;
+  /**
+   * The halves of a suspected range do not hold more, and it is kept: for ranges of this series that are no longer the
+   * number is a coincidence. Of a cap that was proven it tells nothing: a range may hold exactly as many.
+   */
+  clear(what: Counted, range: string, rowCount: number): void;
   /**
    * The halves hold more: the number is a cap, from now on wherever it comes up.
    * @returns other ranges that came with this number before; what was cut from them is wrong
    */
   confirm(what: Counted, range: string, rowCount: number): Promise<readonly string[]>;
-  /** What was cut from this range is gone. */
+  /** What was cut from this range is gone, or was not kept. */
   forget(series: string, range: string): void;
 }
 
@@ -37,8 +41,8 @@ export interface CapsOptions {
 
 interface Counts {
   readonly byRange: Map<string, number>;
-  /** Counts that are coincidences, and since when that is known. */
-  readonly cleared: Map<number, number>;
+  /** Counts that are coincidences: since when that is known, and of ranges of how many days. */
+  readonly cleared: Map<number, { readonly at: number; readonly days: number }>;
 }
 
 export function createCaps({ endpoints, known, now }: CapsOptions): Caps {
@@ -51,8 +55,10 @@ export function createCaps({ endpoints, known, now }: CapsOptions): Caps {
   };
 
   /** A clock that was set back must not make a coincidence last. */
-  function isCleared({ cleared }: Counts, rowCount: number): boolean {
-    const ageMs = now() - (cleared.get(rowCount) ?? Number.NEGATIVE_INFINITY);
+  function isCleared({ cleared }: Counts, range: string, rowCount: number): boolean {
+    const known = cleared.get(rowCount);
+    if (known === undefined || lengthOf(range) > known.days) return false;
+    const ageMs = now() - known.at;
     return ageMs >= 0 && ageMs < CLEARED_MS;
   }
 
@@ -68,11 +74,12 @@ export function createCaps({ endpoints, known, now }: CapsOptions): Caps {
       byRange.set(range, rowCount);
       if (byRange.size > RANGES) byRange.delete(byRange.keys().next().value as string);
       known.exceeded(what, rowCount);
-      return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, rowCount);
+      return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, range, rowCount);
     },
-    async clear(what, rowCount) {
-      countsOf(what.series).cleared.set(rowCount, now());
-      await known.unlearn(what, rowCount);
+    clear(what, range, rowCount) {
+      const { byRange, cleared } = countsOf(what.series);
+      byRange.set(range, rowCount);
+      if (!known.has(what, rowCount)) cleared.set(rowCount, { at: now(), days: lengthOf(range) });
     },
     async confirm(what, range, rowCount) {
       const { byRange, cleared } = countsOf(what.series);
@@ -85,4 +92,10 @@ export function createCaps({ endpoints, known, now }: CapsOptions): Caps {
       countsOf(id).byRange.delete(range);
     },
   };
+}
+
+/** Days of a range named `from/to`; 0 when it is open, or none. */
+function lengthOf(range: string): number {
+  const [from, to] = range.split('/').map((date) => dayNumber(date));
+  return from == null || to == null ? 0 : to - from + 1;
 }

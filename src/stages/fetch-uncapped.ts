@@ -69,6 +69,8 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     const { range, rowCount } = fetched;
     const name = `${range.from}/${range.to}`;
     if (!caps.suspects(what, name, rowCount)) return fetched;
+    // It is in hand and not kept: who proves the cap with a half of it has nothing to void for it.
+    caps.forget(what.series, name);
     const halves = halvesOf(range);
     if (halves === null) return uncut(fetched, CAPPED);
     const answers: FetchedAnswer[] = [];
@@ -80,7 +82,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     }
     const days = answers.flatMap((half) => half.days ?? []);
     if (rowsOf(days) <= rowCount) {
-      await caps.clear(what, rowCount);
+      caps.clear(what, name, rowCount);
       return fetched;
     }
     if (!provesCap(fetched.days, days, rules)) {

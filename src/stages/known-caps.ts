@@ -32,8 +32,6 @@ export interface KnownCaps {
   has(what: Counted, rowCount: number): boolean;
   /** Never fails: what the registry does not take this process knows all the same. */
   learn(what: Counted, rowCount: number): Promise<void>;
-  /** The series that proved this cap shows that it is none. Never fails. */
-  unlearn(what: Counted, rowCount: number): Promise<void>;
   /** An answer with so many rows: lower caps of its series are none any more. */
   exceeded(what: Counted, rowCount: number): void;
 }
@@ -112,7 +110,6 @@ export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
         'the platform cuts answers off at a number of rows: answers with so many are asked for in halves; consider report.endpoints.*.rowCap',
       );
     },
-    unlearn: (what, rowCount) => unlearn(what, ({ count }) => count === rowCount),
     exceeded(what, rowCount) {
       if (all(what).some(({ count, series }) => series === what.series && count < rowCount)) {
         background(unlearn(what, ({ count }) => count < rowCount));
