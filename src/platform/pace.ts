@@ -42,6 +42,8 @@ const WINDOW_MS = 60_000;
 /** A window that is said to be longer is not believed. */
 const LONGEST_WINDOW_MS = 86_400_000;
 const SPREAD_BELOW = 0.25;
+/** So many answers in a row that show no rate, and the last one shown is forgotten: else it would hold for its whole day. */
+const SILENT_ANSWERS = 3;
 
 /**
  * @param replicas how many share the rate
@@ -53,6 +55,8 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
   let window: Window | null = null;
   let lastStartMs = Number.NEGATIVE_INFINITY;
   let underWay = 0;
+  /** Answers without a rate since the last one that showed it. */
+  let silent = 0;
 
   function current(nowMs: number): Window | null {
     return window === null || nowMs >= window.endsAtMs ? null : window;
@@ -78,7 +82,12 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
     ended(headers) {
       underWay -= 1;
       const said = headers === null ? null : readRate(headers);
-      if (headers === null || said === null) return;
+      if (headers === null) return;
+      silent = said === null ? silent + 1 : 0;
+      if (said === null) {
+        if (silent >= SILENT_ANSWERS) window = null;
+        return;
+      }
       const nowMs = clock.monotonicMs();
       const resetInMs = resets.read(headers);
       // Much more is left than before: another window has begun. A little more: answers overtook each other.

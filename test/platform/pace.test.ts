@@ -111,6 +111,27 @@ describe('the pace of calls', () => {
     expect(pace.status()?.resetInMs).toBe(60_000);
   });
 
+  it('forgets a rate that the answers since do not show any more', () => {
+    const { pace, advance } = open(1, 15_000);
+    call(pace, shown(60, 1, 80_000));
+    for (const _ of [1, 2]) {
+      advance(15_000);
+      call(pace, {});
+      // A call that broke off shows nothing.
+      call(pace, null);
+      expect(pace.waitMs()).toBe(15_000);
+    }
+    advance(15_000);
+    call(pace, {});
+    expect([pace.waitMs(), pace.status()]).toEqual([0, null]);
+  });
+
+  it('keeps a rate while answers of other routes show none in between', () => {
+    const { pace } = open(1, 15_000);
+    for (const headers of [shown(60, 1, 80_000), {}, {}, shown(60, 1, 80_000), {}, {}]) call(pace, headers);
+    expect(pace.waitMs()).toBe(15_000);
+  });
+
   it('is told while a window lasts', () => {
     const { pace, advance } = open();
     expect(pace.status()).toBeNull();
