@@ -110,6 +110,7 @@ export function createEngine(options: EngineOptions): Engine {
     timeoutMs,
     maxAnswerBytes: config.platform.maxAnswerBytes,
     maxRows: config.report.maxRows,
+    rules,
   });
   const fetchReport = noteWitnesses(fetchReported, rules, options.onReport);
   const knownCaps = createKnownCaps({

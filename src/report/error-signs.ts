@@ -12,6 +12,7 @@ const WRAPPERS = new Set(
 const DEEPEST = 3;
 
 const SUCCESS_FLAGS = new Set(['success', 'ok', 'succeeded', 'successful']);
+const FAILURE_FLAGS = new Set(['iserror', 'haserror', 'haserrors', 'isfailed', 'failed', 'isfault']);
 const STATUSES = new Set(
   'status state result outcome statuscode httpstatus httpcode httpstatuscode'.split(' '),
 );
@@ -26,6 +27,8 @@ const SAYS_ERROR =
   /(?:^|[^a-z])(?:errors?|err|fail|failed|failure|fault|exception|invalid|denied|forbidden|unauthori[sz]ed|unauthenticated|unavailable|timeout|nok)(?:[^a-z]|$)/i;
 const SAYS_TROUBLE =
   /error|exception|fail|unavailable|maintenance|time[d -]*out|try again|too many|overload|denied|forbidden|unauthori[sz]ed|unauthenticated|not allowed|limit/i;
+const SAYS_LATER =
+  /^(?:processing|pending|queued|scheduled|running|started|accepted|preparing|in[ _-]?progress|not[ _-]?ready)$/i;
 const SAYS_WELL =
   /^\s*(?:ok|okay|success|successful|succeeded|done|none|null|false|no errors?|0+)?\s*[.!]?\s*$/i;
 
@@ -58,12 +61,16 @@ export function findErrorSign(document: Json, rows: Json | null, hasRows: boolea
   return null;
 }
 
-/** Whether a message beside no rows sounds like trouble. */
+/** Whether a message beside no rows sounds like trouble, or a status says that they are still to come. */
 export function findTrouble(document: Json): boolean {
   if (!(document instanceof JsonObject)) return false;
   return document.names.some((name, at) => {
     const text = document.values[at];
-    return MESSAGES.has(bareWord(name)) && typeof text === 'string' && SAYS_TROUBLE.test(text);
+    if (typeof text !== 'string') return false;
+    const word = bareWord(name);
+    return (
+      (MESSAGES.has(word) && SAYS_TROUBLE.test(text)) || (STATUSES.has(word) && SAYS_LATER.test(text.trim()))
+    );
   });
 }
 
@@ -76,6 +83,7 @@ function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): string
     if (value === rows || value === null) continue;
     const isSign =
       (SUCCESS_FLAGS.has(word) && isFalse(value)) ||
+      (FAILURE_FLAGS.has(word) && isTrue(value) && isFault(value, hasRows)) ||
       (STATUSES.has(word) && isErrorStatus(value)) ||
       (FAULTS.has(word) && isFault(value, hasRows)) ||
       (TRACES.has(word) && explains && isSaid(value)) ||
@@ -88,6 +96,12 @@ function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): string
 function isFalse(value: Json): boolean {
   const text = scalarText(value);
   return text === 'false' || text === '0';
+}
+
+/** A higher number is a count. */
+function isTrue(value: Json): boolean {
+  const text = scalarText(value);
+  return value === true || text === 'true' || text === '1';
 }
 
 function isErrorStatus(value: Json): boolean {

@@ -51,7 +51,7 @@ function signOfFirst({ rows }: FoundRows): string | null {
 }
 
 function doubtInNothing(document: Json, { at, beside }: FoundRows, seenAt: readonly string[]): string | null {
-  if (findTrouble(document)) return 'there are no rows, and a message that sounds like trouble';
+  if (findTrouble(document)) return 'there are no rows, and a message or status that tells why';
   const [name = ''] = at.split('.').slice(-1);
   const isUsual = at === '' || PREFERRED.includes(name) || seenAt.includes(at);
   return isUsual && !beside ? null : 'there are no rows, and their list has an unusual name';

@@ -6,11 +6,11 @@ import { holdsToken } from '../platform/holds-token.js';
 import { invalid, originCaching, single } from '../platform/interpret.js';
 import { readRefusal } from '../platform/read-refusal.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import { dayAt, daysBetween } from '../report/days.js';
+import { dayAt, dayNumber, daysBetween } from '../report/days.js';
 import { charsetOf } from '../report/decode-text.js';
 import type { DayBlock, Digest, DigestAsk, RowBlock } from '../report/digest.js';
 import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
-import type { Facts } from '../report/freshness.js';
+import { type Facts, type FreshnessRules, isFinalDay } from '../report/freshness.js';
 import {
   type BytesHeader,
   bodyHash,
@@ -66,8 +66,12 @@ export interface ReadOptions {
   readonly endpoints: Readonly<Record<string, EndpointRule>>;
   readonly accountPattern: RegExp;
   readonly maxRows: number;
+  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   readonly places: SeenPlaces;
 }
+
+/** What is known of an earlier look: of a day, or of a whole answer. */
+export type Earlier = Facts & { readonly rowCount?: number };
 
 /** A call under way: what it asked for, and when. */
 export interface AskedReport {
@@ -77,7 +81,7 @@ export interface AskedReport {
   /** Generation of the kind's divisibility; cut days carry it. */
   readonly generation: string;
   /** What is known already of a day, from a part that holds it, to tell an empty day that stays empty. */
-  readonly earlier: (lastDay: string | null) => Facts | null;
+  readonly earlier: (lastDay: string | null) => Earlier | null;
   readonly range: Range;
   readonly startedAt: number;
   /** The newest purge known when the platform was asked. */
@@ -113,7 +117,8 @@ export async function readAnswer(
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
   if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
-  const context = { asked, facts, contentType, storable, status: response.status };
+  const { rules } = options;
+  const context = { asked, facts, rules, contentType, storable, status: response.status };
   if (rule === undefined && !isJson(contentType)) {
     const body = Buffer.concat(chunks);
     if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
@@ -166,6 +171,7 @@ type AnswerFacts = Omit<Facts, keyof EmptyEnd | 'lastDay'> & { readonly seq: num
 interface Context {
   readonly asked: AskedReport;
   readonly facts: AnswerFacts;
+  readonly rules: ReadOptions['rules'];
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
@@ -272,13 +278,19 @@ function rowsHeader(facts: AnswerFacts, block: RowBlock, accounts: readonly stri
   return { ...facts, form: 'rows' as const, accounts, columns, types, rowCount, hash };
 }
 
-function dayPart(
-  block: DayBlock,
-  { lastDate, accounts }: Digest,
-  { asked, facts }: Context,
-): Part<RowsHeader> {
+/** A final day whose rows are gone may be an outage, too, though rows follow: it is looked at once more. */
+function isLost({ date }: DayBlock, { asked, facts, rules }: Context): boolean {
+  if (!isFinalDay(dayNumber(date) as number, facts.fetchedOn, rules.restatementDays)) return false;
+  const before = asked.earlier(date);
+  if (before?.lastDay !== date) return false;
+  return (before.rowCount ?? 0) > 0 || before.emptyTail === 'unconfirmed';
+}
+
+function dayPart(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Part<RowsHeader> {
+  const { asked, facts } = context;
   const { range, generation } = asked;
-  const empty = block.rowCount === 0 && (lastDate === null || block.date > lastDate);
+  const isAtEnd = lastDate === null || block.date > lastDate;
+  const empty = block.rowCount === 0 && (isAtEnd || isLost(block, context));
   return {
     header: {
       ...rowsHeader(facts, block, accounts),

@@ -88,6 +88,7 @@ describe('an answer in which rows are doubtful', () => {
       '{"message":"Service temporarily unavailable","data":[]}',
       FINAL,
     ],
+    ['no rows yet, as the status says', '{"status":"PROCESSING","data":[]}', FINAL],
     [
       'rows without any date where days were asked for',
       '{"data":[{"file":"a.php","line":1}]}',
