@@ -149,8 +149,9 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): 
     socket.destroy();
     return null;
   }
-  const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request';
-  const problem = toProblem(new GatewayError(code), randomUUID());
+  const refusal = refusalOf(error.code);
+  const { code } = refusal;
+  const problem = toProblem(refusal, randomUUID());
   const body = JSON.stringify(problem);
   socket.write(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${problem.requestId}\r\nconnection: close\r\n\r\n${body}`,
@@ -158,6 +159,15 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   // Not only ended: whoever sends nonsense may keep its own half open for ever.
   socket.destroySoon();
   return { status: problem.status, code };
+}
+
+function refusalOf(cause: string | undefined): GatewayError {
+  if (cause === 'HPE_HEADER_OVERFLOW') return new GatewayError('headers_too_large');
+  const isLate = cause === 'ERR_HTTP_REQUEST_TIMEOUT' || cause === 'HPE_TIMEOUT';
+  const detail = isLate
+    ? 'The request was not whole in time (server.requestTimeoutSeconds); send it faster, or in smaller parts.'
+    : 'The request is no HTTP that can be read in one way only: a malformed head, length or chunk.';
+  return new GatewayError('invalid_request', { status: isLate ? 408 : 400, detail });
 }
 
 interface Refused {

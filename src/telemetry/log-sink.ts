@@ -59,7 +59,7 @@ interface Block {
 }
 
 export function createLogSink(options: LogSinkOptions = {}): LogSink {
-  const { fd = openLogOutput(), writeTo = write, nowMs = () => performance.now() } = options;
+  const { fd = openLogOutput(), writeTo = writeNow, nowMs = () => performance.now() } = options;
   const full: string[] = [];
   let open = '';
   let waiting = 0;
@@ -180,6 +180,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
   };
 }
 
+const STDOUT = 1;
 const NEW_LINE = 10;
 
 function linesIn(bytes: Buffer): number {
@@ -202,7 +203,6 @@ function isSlow({ code }: NodeJS.ErrnoException): boolean {
  * A file is written as it is, for a second opening would have a place of its own in it.
  */
 export function openLogOutput(): number {
-  const STDOUT = 1;
   try {
     const kind = fstatSync(STDOUT);
     if (kind.isFIFO() || isatty(STDOUT)) {
@@ -218,3 +218,16 @@ export function openLogOutput(): number {
   }
   return STDOUT;
 }
+
+/**
+ * A socket has one mode for all processes that inherited it, and whichever of them starts or ends sets it back: a worker
+ * that goes would have the next write of the others wait for the reader. So it is set again each time.
+ */
+const writeNow: Write = (fd, ...rest) => {
+  if (fd === STDOUT && fstatSync(fd).isSocket()) {
+    // There is no public way to it.
+    const { _handle: handle } = process.stdout as { readonly _handle?: { setBlocking?(on: boolean): void } };
+    handle?.setBlocking?.(false);
+  }
+  write(fd, ...rest);
+};

@@ -211,6 +211,22 @@ it('the logs of several workers share a reader that goes away', async () => {
   await expectStopping(scene);
 });
 
+it('the logs of several workers on a socket that nobody reads hold up no stop', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const scene = await serveInto('pipe', {
+    REDIS_URL: redis.url,
+    GATEWAY_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+    WORKERS: '2',
+  });
+  await isUp(scene.admin);
+  await isUp(scene.data);
+  scene.process.pauseReading();
+  await makeLines(scene, 2400);
+  await expectServing(scene);
+  await expectStopping(scene);
+});
+
 async function teamsFile(): Promise<string> {
   const { writeFile } = await import('node:fs/promises');
   const path = join(await tempFolder(), 'teams.yaml');

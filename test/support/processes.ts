@@ -30,6 +30,8 @@ export interface Process {
   readonly exited: Promise<Exit>;
   /** Goes away as the reader of its standard output. */
   stopReading(): void;
+  /** Reads its standard output no further, and stays. */
+  pauseReading(): void;
   signal(name: NodeJS.Signals): void;
   /** Sends a signal and waits for the end. */
   end(name: NodeJS.Signals): Promise<Exit>;
@@ -103,6 +105,7 @@ export function launch(
     },
     exited,
     stopReading: () => void child.stdout?.destroy(),
+    pauseReading: () => void child.stdout?.pause(),
     signal: (name) => void child.kill(name),
     end(name) {
       child.kill(name);
