@@ -149,7 +149,7 @@ export const CATALOGUE = {
     status: 409,
     title: 'Verification failed',
     meaning: 'The platform did not accept the token, or nothing could prove it; the active token stays.',
-    remedy: 'Read `detail`; stage another token, or repeat with "force": true if you know better.',
+    remedy: 'Read `detail`; stage another token, or repeat with "force": true to activate it unverified.',
   },
   idempotency_in_flight: {
     status: 409,

@@ -85,7 +85,7 @@ interface Question {
   readonly meansUntilMs: number;
 }
 
-/** How an answer was come by. */
+/** The source of an answer. */
 interface How {
   readonly outcome: Outcome;
   readonly tier?: 'l1' | 'store';
@@ -232,7 +232,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return { report };
 }
 
-/** How a report and its totals were come by, as one. */
+/** The source of a report and of its totals, as one. */
 function together(main: Gathered, totals: Gathered): Gathered {
   return {
     ...main,

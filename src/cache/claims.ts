@@ -169,7 +169,7 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
 
   async function renew(keys: readonly string[]): Promise<void> {
     await leases.renew(keys.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
-      logger.debug({ err: error }, 'a claim could not be renewed');
+      logger.debug({ err: error }, 'a fetch lock could not be renewed; another replica may ask too');
     });
   }
 
@@ -186,7 +186,7 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
       await bus.publish(CHANNEL, keys.join(' '));
     } catch (error) {
       patience.isSpent = true;
-      logger.debug({ err: error }, 'a claim could not be released; it lapses by itself');
+      logger.debug({ err: error }, 'a fetch lock could not be released; it ends by itself');
     }
   }
 

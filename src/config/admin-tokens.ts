@@ -58,7 +58,7 @@ export function keepApart(files: readonly FileSecret[], tokens: readonly Secret[
 }
 
 /** @returns a rule that refuses the values of all tokens but this one */
-export function ofItsOwn(token: Secret, tokens: readonly Secret[]): SecretRule {
+function ofItsOwn(token: Secret, tokens: readonly Secret[]): SecretRule {
   return (value) =>
     tokens.some((other) => other !== token && other.read() === value)
       ? [{ was: `${sizeOf(value)} that is in use by another`, allowed: 'a token of its own' }]

@@ -13,7 +13,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
 /** Longer ones do not fit the header they travel in. */
 const MAX_TOKEN = 16_384;
 /** Shorter ones can be guessed. */
-export const MIN_ADMIN_TOKEN = 16;
+const MIN_ADMIN_TOKEN = 16;
 const ALLOWED_ADMIN_TOKEN = `a token of ${MIN_ADMIN_TOKEN} printable ASCII characters or more`;
 
 const platformToken: SecretRule = (value) => {

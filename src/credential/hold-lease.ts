@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Leases } from '../store/port.js';
 
 /** How long a dead holder keeps others from following. */
-export const HOLD_MS = 4000;
+const HOLD_MS = 4000;
 const RENEW_EVERY_MS = 1000;
 
 export interface Hold {

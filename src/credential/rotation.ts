@@ -148,7 +148,7 @@ export function createRotation(options: RotationOptions): Rotation {
     // Fresh from the token request it counts as proven: the platform itself handed it out just now.
     if (!configured && token.source === 'minted') return;
     throw unverified(
-      `The token could not be proven (${doubt}); the active one stays. Repeat with "force": true if you know better.`,
+      `The token could not be proven (${doubt}); the active one stays. Repeat with "force": true to activate it unverified.`,
     );
   }
 

@@ -7,8 +7,8 @@ export interface AccountClaims {
   readonly namesAccount: boolean;
   /** Every account-like value of the request. */
   readonly accounts: readonly NamedAccount[];
-  /** Parameters that look like an account, and are not checked as one. */
-  readonly lookalikes: readonly string[];
+  /** Parameters that look like an account, and are not checked as one. Called for limited teams only, for it costs. */
+  readonly lookalikes: () => readonly string[];
   /** The fields that could carry the account, for the message. */
   readonly accountFields: readonly string[];
 }
@@ -26,7 +26,7 @@ export function checkAdvertiser({ team }: Caller, claims: AccountClaims): void {
       detail: `The team may not see the advertiser that ${foreign.param} names.`,
     });
   }
-  const [lookalike] = claims.lookalikes;
+  const [lookalike] = claims.lookalikes();
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${claims.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters.`,

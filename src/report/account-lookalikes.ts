@@ -2,7 +2,7 @@
  * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
  * that speaks of `advertiserId`. The platform may read any of them, so a limited team may send none. Pure.
  */
-import { collectAccounts, isAccountName } from './accounts.js';
+import { asDocument, collectAccounts, isAccountName } from './accounts.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
 
 export interface LookalikeRules {
@@ -99,9 +99,7 @@ function isColumns(value: Json): boolean {
  */
 function isChecked(name: string, value: Json, rules: LookalikeRules): boolean {
   if (isJsonArray(value)) return value.length > 0 && value.every((item) => isChecked(name, item, rules));
-  const parts = name.split(/[[\]]+/).filter((part) => part !== '');
-  const document = parts.reduceRight<Json>((below, part) => new JsonObject([part], [below]), value);
-  return collectAccounts(document, rules.accountPattern).size > 0;
+  return collectAccounts(asDocument(name, value), rules.accountPattern).size > 0;
 }
 
 function holdsLookalike(value: Json, reading: Reading, rules: LookalikeRules): boolean {

@@ -39,6 +39,14 @@ export function collectAccounts(document: Json, pattern: RegExp): Set<string> {
   return walk.accounts;
 }
 
+/**
+ * A query's parameter as a body would have it: `advertisers[0][id]` with a value is `{"advertisers": {"0": {"id": …}}}`.
+ */
+export function asDocument(name: string, value: Json): Json {
+  const parts = name.split(/[[\]]+/).filter((part) => part !== '');
+  return parts.reduceRight<Json>((below, part) => new JsonObject([part], [below]), value);
+}
+
 interface Walk {
   readonly pattern: RegExp;
   readonly accounts: Set<string>;

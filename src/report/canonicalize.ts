@@ -65,8 +65,8 @@ export interface CanonicalReport {
 
 export interface CanonicalRequest {
   readonly report: CanonicalReport;
-  /** Parameters that look like an account, and are not checked as one. */
-  readonly lookalikes: readonly string[];
+  /** Parameters that look like an account, and are not checked as one; looked for when called. */
+  readonly lookalikes: () => readonly string[];
   readonly options: GatewayOptions;
   /** The platform's today by which the question was read, as a day number. */
   readonly today: number;
@@ -114,7 +114,7 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
   return {
     options,
     today,
-    lookalikes: lookalikesOf(given, rules),
+    lookalikes: () => lookalikesOf(given, rules),
     report: {
       endpoint: request.endpoint,
       method: request.method,

@@ -80,12 +80,12 @@ export interface TypedColumns {
   readonly types?: readonly string[];
 }
 
-export function encodeFacts({ text, scale, idle, plain }: ColumnFacts): string {
+function encodeFacts({ text, scale, idle, plain }: ColumnFacts): string {
   if (text) return 't';
   return `${scale === -1 ? '*' : scale === 0 ? '' : scale}${idle ? 'z' : ''}${plain ? 'p' : ''}`;
 }
 
-export function decodeFacts(code: string): ColumnFacts {
+function decodeFacts(code: string): ColumnFacts {
   if (code === 't') return TEXT;
   const [, scale = '', idle, plain] = /^(\*|\d*)(z?)(p?)$/.exec(code) ?? [];
   return { text: false, scale: scale === '*' ? -1 : Number(scale), idle: idle === 'z', plain: plain === 'p' };

@@ -44,7 +44,7 @@ export const NEEDED_DAYS = 3;
 export const NEEDED_PAIRS = 2;
 export const REFUTED_MS = 86_400_000;
 /** How long a kind is asked for as a whole after an answer that could not be cut. */
-export const WHOLE_MS = 86_400_000;
+const WHOLE_MS = 86_400_000;
 
 export function startLearning(generation: string): Divisibility {
   return {

@@ -79,7 +79,7 @@ function namesIn(connection: string | string[] | undefined): ReadonlySet<string>
   );
 }
 
-/** What a caller is sent of an answer's headers, beside those that say how it was come by. */
+/** What a caller is sent of an answer's headers, beside those that say where it is from. */
 export function returnedHeaders(headers: Headers): Headers {
   return { 'cache-status': 'dsp-gateway; fwd=bypass', ...headers, 'cache-control': 'private, no-store' };
 }

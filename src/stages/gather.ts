@@ -1,7 +1,7 @@
 /**
  * Stage: look up → plan → obtain → (again, until nothing is open).
  *
- * Gives the parts of a report, from the cache where their freshness allows, and says how it came by them.
+ * Gives the parts of a report, from the cache where their freshness allows, and says where they are from.
  */
 import type { Logger } from 'pino';
 import { newPatience, type Patience } from '../cache/patience.js';

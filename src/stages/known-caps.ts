@@ -96,7 +96,10 @@ export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
     const [cap] = all(what).filter(isTakenBack);
     if (cap === undefined) return;
     await change(what, (caps) => caps.filter((one) => !isTakenBack(one)));
-    logger.info({ endpoint: what.report.endpoint, rows: cap.count }, 'a row cap is none any more');
+    logger.info(
+      { endpoint: what.report.endpoint, rows: cap.count },
+      'an answer had more rows than a row cap that was learned: the cap is forgotten, and such answers are no longer asked for in halves',
+    );
   }
 
   return {

@@ -7,7 +7,7 @@ import { codeOf, thrownBy } from '../support/problems.js';
 const NOTHING: Claims = {
   namesAccount: false,
   accounts: [],
-  lookalikes: [],
+  lookalikes: () => [],
   accountFields: ['advertiserId', 'userId'],
   rangeDays: null,
 };

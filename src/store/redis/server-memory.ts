@@ -13,7 +13,7 @@ export interface ServerMemory {
 }
 
 /** All servers that hold keys. */
-export function serversOf(client: RedisClient): readonly Redis[] {
+function serversOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client];
 }
 
