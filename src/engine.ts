@@ -16,6 +16,7 @@ import { divisibilityId } from './report/divisibility.js';
 import type { FreshnessRules } from './report/freshness.js';
 import { parameterTable } from './report/parameters.js';
 import { createAuditor } from './stages/audit.js';
+import { createBackground } from './stages/background.js';
 import { createCaps } from './stages/caps.js';
 import { createExplain, type Explain } from './stages/explain.js';
 import { createFetchDays } from './stages/fetch-days.js';
@@ -75,7 +76,7 @@ export function createEngine(options: EngineOptions): Engine {
   const rules = freshnessRules(config);
   const plan = { mergeGapDays, maxDaysPerCall };
   const negativeMs = config.report.freshness.negativeSeconds * 1000;
-  const background = createBackground(log);
+  const background = createBackground(logger);
 
   const crew = createCrew();
   const tier = createCacheTier({
@@ -242,29 +243,5 @@ function freshnessRules({ report }: Config): FreshnessRules {
     undeclaredMs: freshness.undeclaredSeconds * 1000,
     staleWhileRevalidateMs: freshness.staleWhileRevalidateSeconds * 1000,
     staleIfErrorMs: freshness.staleIfErrorSeconds * 1000,
-  };
-}
-
-interface Background {
-  /** Failures are logged, not thrown: nobody waits for this work. */
-  readonly add: (work: Promise<unknown>) => void;
-  settled(): Promise<void>;
-}
-
-function createBackground({ logger }: Log): Background {
-  const running = new Set<Promise<void>>();
-  return {
-    add(work) {
-      const tracked: Promise<void> = work
-        .then(
-          () => {},
-          (error: unknown) => logger.warn({ err: error }, 'work behind an answer failed'),
-        )
-        .finally(() => running.delete(tracked));
-      running.add(tracked);
-    },
-    async settled() {
-      while (running.size > 0) await Promise.all(running);
-    },
   };
 }

@@ -19,12 +19,8 @@ import type { Gateway } from './gateway.js';
 import { createGatewayHealth, watchHealth } from './health.js';
 import { createLimits, type Limits } from './limits/limits.js';
 import { createAgent } from './platform/agent.js';
-import { type Budget, createBudget } from './platform/budget.js';
-import { type Circuit, createCircuit } from './platform/circuit.js';
 import { createPlatformClient, type PlatformClient } from './platform/client.js';
-import { createPace, type Pace } from './platform/pace.js';
-import { createPause, type Pause } from './platform/pause.js';
-import { createStreamPlaces, type StreamPlaces } from './platform/stream-places.js';
+import { createTraffic, type Traffic } from './platform/traffic.js';
 import { openRegistry, type Registry } from './registry/mirror.js';
 import { migrateRegistry } from './registry/schema.js';
 import { followSharedClock, type SharedClock } from './registry/shared-clock.js';
@@ -38,6 +34,7 @@ import type { Store } from './store/port.js';
 import type { Health } from './telemetry/health.js';
 import type { Log } from './telemetry/logger.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
+import { recallShares } from './usage/recall-shares.js';
 import { createUsage, type Usage } from './usage/usage.js';
 import type { UsageField } from './usage/usage-day.js';
 import { VERSION } from './version.js';
@@ -56,7 +53,8 @@ export interface ServicesOptions {
 }
 
 export interface Services
-  extends Pick<Credential, 'keeper' | 'rotation' | 'healer' | 'witnesses' | 'outlook'> {
+  extends Pick<Credential, 'keeper' | 'rotation' | 'healer' | 'witnesses' | 'outlook'>,
+    Omit<Traffic, 'turns'> {
   readonly config: Config;
   readonly store: Store;
   readonly clock: MovableClock;
@@ -72,12 +70,6 @@ export interface Services
   readonly idempotency: Idempotency;
   readonly usage: Usage;
   readonly limits: Limits;
-  readonly budget: Budget;
-  /** Places of calls whose answers are streamed. */
-  readonly streamPlaces: StreamPlaces;
-  readonly pause: Pause;
-  readonly pace: Pace;
-  readonly circuit: Circuit;
   readonly metrics: Metrics;
   readonly health: Health;
   readonly engine: Engine;
@@ -133,33 +125,14 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const health: Health = createGatewayHealth(() => ({ l1, budget }));
   const self = { id: health.id, info: () => JSON.stringify(health.own()) };
   const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
-  const { maxConcurrent, maxQueued, weights, circuit: breaks } = config.platform;
-  const maxPauseMs = config.platform.maxPauseSeconds * 1000;
-  // Half of a call's time: whatever rate the platform shows, a call that waits for it is made in time.
-  const maxPaceMs = Math.min(maxPauseMs, config.platform.timeoutMs / 2);
-  const pace = createPace(clock, () => limits.replicas.count, maxPaceMs);
-  const turns = () => limits.replicas.share(maxConcurrent);
-  // A team may be called what every object has.
-  const weightOf = (team: string) => (Object.hasOwn(weights, team) ? weights[team] : undefined) ?? 1;
-  const budget = createBudget({
-    maxConcurrent: turns,
-    maxQueued,
-    weightOf,
-    paceMs: pace.waitMs,
+  const traffic = createTraffic({
+    settings: config.platform,
+    replicas: limits.replicas,
+    bus: store.bus,
+    clock,
+    logger,
   });
-  const streamPlaces = createStreamPlaces({
-    maxConcurrent: turns,
-    maxQueued,
-    weightOf,
-  });
-  const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
-  const pause = createPause(clock, maxPauseMs, (message) => {
-    // A replica that does not hear of it is told by the platform itself.
-    store.bus.publish('pause', message).catch((error: unknown) => {
-      logger.debug({ err: error }, 'the other replicas could not be told of a pause');
-    });
-  });
-  store.bus.subscribe('pause', pause.hear);
+  const { pace, budget, streamPlaces, circuit, pause } = traffic;
   const l1 = createL1<Finished>(config.cache.l1MaxBytes);
   const metrics = createMetrics({
     token: outlook,
@@ -216,14 +189,14 @@ export async function createServices(options: ServicesOptions): Promise<Services
     purges,
     platform,
     identify,
-    turns,
+    turns: traffic.turns,
     limits: limits.teams,
     l1,
     metrics,
     onReport: witnesses.note,
   });
   watchHealth(health, { store, registry, outlook, pause, circuit, replicas: limits.replicas });
-  await recallShares(limits, usage, logger);
+  await recallShares(limits.shares, usage, logger);
   const upkeep = await credential.start();
   registry.onLoss(metrics.registryLoss);
   const onAnother: Services['onAnotherRegistry'] = (failed, work) =>
@@ -289,17 +262,6 @@ export async function createServices(options: ServicesOptions): Promise<Services
 }
 
 const ONE_CALL: ReadonlyMap<UsageField, number> = new Map([['upstreamCalls', 1]]);
-
-/** The buckets of the embedded store do not outlive the process; what was used today is in its journal. */
-async function recallShares({ shares }: Limits, usage: Usage, logger: Log['logger']): Promise<void> {
-  try {
-    const { from, to } = usage.daysBack(0);
-    for (const { team, upstreamCalls } of await usage.read(from, to))
-      await shares.recall(team, upstreamCalls);
-  } catch (error) {
-    logger.warn({ err: error }, 'what teams have used of their daily shares could not be read');
-  }
-}
 
 /** Pass-through calls stream outside of the report budget's turns while a body is under way. */
 const WRITE_SOCKETS = 64;

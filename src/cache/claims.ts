@@ -10,6 +10,8 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import type { Bus, Leases } from '../store/port.js';
 import { newPatience, type Patience } from './patience.js';
+import { createPending, type Pending, rejectOnAbort } from './pending.js';
+import { createWakers } from './wakers.js';
 
 const LEASE_MS = 4000;
 const RENEW_MS = 1000;
@@ -78,11 +80,11 @@ export interface ClaimsOptions {
 export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptions): Claims<T> {
   const owner = randomUUID();
   const underWay = new Map<string, Pending<T>>();
-  const wakers = new Map<string, Set<() => void>>();
+  const wakers = createWakers();
   let waiting = 0;
 
   const unsubscribe = bus.subscribe(CHANNEL, (message) => {
-    for (const key of message.split(' ')) for (const wake of wakers.get(key) ?? []) wake();
+    wakers.wake(message.split(' '));
   });
 
   async function take(
@@ -201,32 +203,15 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
       const names = others.map((key) => claimName(key, epoch));
       const local = names.flatMap((name) => underWay.get(name)?.promise ?? []);
       const foreign = names.filter((name) => !underWay.has(name));
-      return await Promise.race([...local, giveUp.promise, ...(foreign.length > 0 ? [woken(foreign)] : [])]);
+      return await Promise.race([
+        ...local,
+        giveUp.promise,
+        ...(foreign.length > 0 ? [wakers.woken(foreign, POLL_MS)] : []),
+      ]);
     } finally {
       giveUp.stop();
       waiting -= 1;
     }
-  }
-
-  /** Resolves, with nothing in hand, when one of the keys was released elsewhere, or when it is time to look. */
-  function woken(keys: readonly string[]): Promise<null> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
-        for (const key of keys) {
-          const set = wakers.get(key);
-          set?.delete(wake);
-          if (set?.size === 0) wakers.delete(key);
-        }
-        resolve(null);
-      };
-      const timer = setTimeout(wake, POLL_MS);
-      for (const key of keys) {
-        const set = wakers.get(key) ?? new Set();
-        set.add(wake);
-        wakers.set(key, set);
-      }
-    });
   }
 
   return {
@@ -254,33 +239,4 @@ function claimName(key: string, epoch: number): string {
 /** Beside the entry, in its slot. */
 function leaseOf(name: string): string {
   return `${name}:lease`;
-}
-
-interface Pending<T> {
-  readonly promise: Promise<T | null>;
-  resolve(brought: T | null): void;
-  reject(error: unknown): void;
-}
-
-function createPending<T>(): Pending<T> {
-  let resolve: Pending<T>['resolve'] = () => {};
-  let reject: Pending<T>['reject'] = () => {};
-  const promise = new Promise<T | null>((onValue, onError) => {
-    resolve = onValue;
-    reject = onError;
-  });
-  // Nobody may be waiting; whoever made the call is told of its failure anyway.
-  promise.catch(() => {});
-  return { promise, resolve, reject };
-}
-
-function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; stop(): void } {
-  let stop = () => {};
-  const promise = new Promise<never>((_, reject) => {
-    const abort = () => reject(new GatewayError('upstream_timeout', { cause: signal.reason }));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-    stop = () => signal.removeEventListener('abort', abort);
-  });
-  return { promise, stop };
 }
