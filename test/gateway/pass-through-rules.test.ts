@@ -202,13 +202,15 @@ describe('a declared route', () => {
     const key = await gateway.addTeam({ advertisers: [1] });
     const ask = async (target: string, method: 'GET' | 'HEAD' = 'GET') =>
       (await gateway.call(target, { key, method })).status;
-    expect(await ask('/api/v1/account/7?advertiserId=1')).toBe(200);
-    expect(await ask('/api/v1/account/7?advertiserId=1', 'HEAD')).toBe(200);
-    expect(await ask('/api/v1/account/7?advertiserId=2')).toBe(403);
-    expect(await ask('/api/v1/account/7')).toBe(403);
-    expect(await ask('/api/v1/account/7/more?advertiserId=1')).toBe(403);
+    expect(await ask('/api/v1/account/1?advertiserId=1')).toBe(200);
+    expect(await ask('/api/v1/account/1?advertiserId=1', 'HEAD')).toBe(200);
+    expect(await ask('/api/v1/account/1?advertiserId=2')).toBe(403);
+    expect(await ask('/api/v1/account/1')).toBe(403);
+    expect(await ask('/api/v1/account/1/more?advertiserId=1')).toBe(403);
+    // Of two accounts that are named, each has to be the team's.
+    expect(await ask('/api/v1/account/7?advertiserId=1')).toBe(403);
     expect(platform.requests.map(({ url }) => url)).toEqual(
-      Array(2).fill('/api/v1/account/7?advertiserId=1'),
+      Array(2).fill('/api/v1/account/1?advertiserId=1'),
     );
   });
 
