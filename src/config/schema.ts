@@ -102,7 +102,7 @@ const server = group(
       minimum: 1,
       maximum: 3600,
       default: 30,
-      description: 'Time over which that is judged.',
+      description: 'Time over which minReadBytesPerSecond is judged, seconds.',
     }),
     drainSeconds: seconds(30, 'Time in-flight requests have to finish after SIGTERM.'),
     metricsHosts: Type.Array(Type.String({ pattern: '^[a-z0-9_.-]+$' }), {
@@ -344,7 +344,7 @@ const report = group(
       maximum: 1_000_000,
       default: 200,
       description:
-        'One joined answer of a series in so many is held against a whole answer of the platform, beside the first ones and one a day; 0: no checks at all.',
+        'One in this many answers of a series that were joined from days is compared with a whole answer of the platform, beside the first ones and one a day; 0: none is.',
     }),
     accountFields: Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]*$' }), {
       minItems: 1,
