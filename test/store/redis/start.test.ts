@@ -74,6 +74,7 @@ describe('the eviction policy at the start', () => {
       'dgw:2:cache:{k}1',
     ]);
     expect(await keysOf(registry.url)).toEqual([
+      'dgw:1:{notes}:bytes',
       'dgw:1:{notes}:ends',
       'dgw:1:{notes}:note:n',
       'dgw:1:{registry}:meta',
