@@ -31,7 +31,7 @@ export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
     const allowed =
       limits === undefined
         ? ''
-        : ` (at most ${limits.maxMembers} members and ${limits.maxItems} items of lists are)`;
+        : ` (at most ${limits.maxMembers} members and ${limits.maxItems} list items are taken)`;
     throw new GatewayError('invalid_body', {
       detail: `The body is not JSON as taken here: ${error.message}${allowed}.`,
       cause: error,

@@ -161,7 +161,7 @@ function readArray(cursor: Cursor): JsonArray {
     do {
       cursor.path[level] = items.length;
       cursor.items -= 1;
-      if (cursor.items < 0) fail(cursor, 'more items of lists than are allowed');
+      if (cursor.items < 0) fail(cursor, 'more list items than are allowed');
       items.push(readValue(cursor));
     } while (hasNext(cursor, 0x5d));
   }
