@@ -152,7 +152,7 @@ const BY = { own: 'this replica', other: 'another replica', none: 'nobody' } as 
 const ADOPTED =
   'the store holds another registry than before; it was taken over, with the revocations known here: teams, keys and token are now those of that one';
 const HOW_TO_RESTORE =
-  'Teams, keys and token known in memory go on being used for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace"';
+  'Teams, keys and token known in memory go on being used for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace". Add --yes where nobody can be asked, as in a script';
 
 function adoption(
   known: Known,

@@ -202,7 +202,7 @@ function isSlow({ code }: NodeJS.ErrnoException): boolean {
  * inherited it, and each of them may set it back. A socket cannot be opened so; there Node's own stream sets the mode.
  * A file is written as it is, for a second opening would have a place of its own in it.
  */
-export function openLogOutput(): number {
+function openLogOutput(): number {
   try {
     const kind = fstatSync(STDOUT);
     if (kind.isFIFO() || isatty(STDOUT)) {
