@@ -1,26 +1,54 @@
-/** Who may know whom. A room that is not named in `KNOWS` may import nothing outside of itself. */
+/**
+ * Who may know whom. A room imports from rooms below its own line alone, and of those only what `KNOWS` names: so no
+ * arrow goes upward, and there is no circle of rooms.
+ */
 
-/** Room to the rooms (or files) it may import, beside itself. `errors`, `clock` and the like are files in `src/`. */
+/** From the bottom to the top. `errors`, `clock` and the like are files in `src/`. */
+const LAYERS = [
+  ['errors', 'clock', 'outcome', 'version'],
+  ['report', 'config', 'store', 'simulator'],
+  ['platform'],
+  ['telemetry'],
+  ['registry'],
+  ['credential', 'cache', 'divisibility'],
+  ['auth', 'workers'],
+  ['limits', 'policy', 'usage'],
+  ['declared'],
+  ['http'],
+  ['pipeline', 'pass-through', 'routes'],
+  ['gateway', 'health', 'admin'],
+  ['engine'],
+  ['services'],
+  ['app'],
+  ['serve'],
+  ['demo'],
+  ['commands'],
+  ['cli'],
+];
+
+/** Room to the rooms (or files) it may import, beside itself. One that is not named here may import nothing. */
 const KNOWS = {
   report: ['errors'],
   store: ['clock'],
   simulator: ['clock'],
-  registry: ['store', 'telemetry', 'clock'],
   config: ['errors'],
-  auth: ['registry', 'store', 'credential', 'errors', 'clock'],
-  credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'errors', 'clock'],
   platform: ['config', 'errors', 'clock'],
-  limits: ['auth', 'store', 'platform', 'errors', 'clock'],
+  telemetry: ['platform', 'outcome', 'errors', 'clock'],
+  registry: ['store', 'telemetry', 'clock'],
+  workers: ['cache', 'platform', 'report'],
+  credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'errors', 'clock'],
   cache: ['registry', 'store', 'errors', 'clock'],
+  divisibility: ['config', 'registry', 'report', 'errors', 'clock'],
+  auth: ['credential', 'registry', 'store', 'telemetry', 'errors', 'clock'],
+  limits: ['auth', 'store', 'platform', 'errors', 'clock'],
   policy: ['auth', 'report', 'errors'],
   declared: ['auth', 'policy', 'registry', 'store', 'telemetry', 'errors', 'clock'],
-  telemetry: ['platform', 'outcome', 'errors', 'clock'],
   usage: ['report', 'store', 'telemetry', 'outcome', 'clock'],
   http: ['auth', 'limits', 'report', 'telemetry', 'outcome', 'errors'],
-  workers: ['cache', 'platform', 'report'],
-  stages: [
+  pipeline: [
     'workers',
     'auth',
+    'divisibility',
     'cache',
     'config',
     'http',
@@ -35,7 +63,7 @@ const KNOWS = {
     'errors',
     'clock',
   ],
-  routes: [
+  'pass-through': [
     'auth',
     'config',
     'http',
@@ -43,10 +71,13 @@ const KNOWS = {
     'platform',
     'policy',
     'report',
-    'stages',
+    'store',
     'telemetry',
+    'outcome',
     'errors',
+    'clock',
   ],
+  routes: ['auth', 'config', 'http', 'limits', 'platform', 'policy', 'report', 'telemetry', 'errors'],
   admin: [
     'auth',
     'cache',
@@ -64,7 +95,7 @@ const KNOWS = {
     'clock',
     'usage',
     'version',
-    'stages',
+    'pipeline',
   ],
   serve: [
     'app',
@@ -83,7 +114,7 @@ const KNOWS = {
     'auth',
     'errors',
     'report',
-    'stages',
+    'pipeline',
     'config',
     'credential',
     'declared',
@@ -98,6 +129,14 @@ const KNOWS = {
 };
 
 const rooms = Object.keys(KNOWS);
+const layerOf = (name) => LAYERS.findIndex((layer) => layer.includes(name));
+for (const [room, known] of Object.entries(KNOWS)) {
+  const upward = known.filter((name) => layerOf(name) === -1 || layerOf(name) >= layerOf(room));
+  if (layerOf(room) === -1 || upward.length > 0)
+    throw new Error(
+      `.dependency-cruiser.mjs: ${room} may not know ${upward.join(', ')}, which lies no lower`,
+    );
+}
 const pathOf = (name) => (rooms.includes(name) ? `^src/${name}/` : `^src/${name}\\.ts$`);
 
 export default {

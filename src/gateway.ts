@@ -6,6 +6,7 @@
  * Each stage lives in a file of its own; this one says what comes when.
  */
 import type { Caller } from './auth/authenticate.js';
+import type { Identify } from './auth/identify.js';
 import type { L1 } from './cache/l1.js';
 import type { Purges } from './cache/purges.js';
 import { readWish, type Wish } from './http/cache-directives.js';
@@ -14,6 +15,18 @@ import type { ReportCall, ReportReply } from './http/report-call.js';
 import { cacheHeaders, isNotModified } from './http/respond.js';
 import type { TeamLimits } from './limits/team-limits.js';
 import { type CacheStatus, dearest, type Outcome } from './outcome.js';
+import { claimsOf, meansUntil } from './pipeline/access-request.js';
+import type { Joined } from './pipeline/cross-check.js';
+import type { Gather, Gathered } from './pipeline/gather.js';
+import {
+  type Finished,
+  finish,
+  finishedKey,
+  isServable,
+  type Shape,
+  shapeAnswer,
+  shapeOf,
+} from './pipeline/render.js';
 import type { CallReport } from './platform/client.js';
 import { invalid } from './platform/interpret.js';
 import { admit, authorize } from './policy/authorize.js';
@@ -23,19 +36,6 @@ import { type CanonicalReport, type CanonicalRules, canonicalize } from './repor
 import type { FreshnessRules } from './report/freshness.js';
 import type { JsonObject } from './report/json.js';
 import { seriesId, unsplit } from './report/platform-call.js';
-import type { Joined } from './stages/audit.js';
-import {
-  type Finished,
-  finish,
-  finishedKey,
-  isServable,
-  type Shape,
-  shapeAnswer,
-  shapeOf,
-} from './stages/finish.js';
-import type { Gather, Gathered } from './stages/gather.js';
-import type { Identify } from './stages/identify.js';
-import { claimsOf, meansUntil } from './stages/read-claims.js';
 import { addCall, type Trace } from './telemetry/trace.js';
 import type { Crew } from './workers/crew.js';
 

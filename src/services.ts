@@ -2,6 +2,7 @@
  * Everything behind the planes, made once and passed down: registry, vault, cache, platform. No server, no routes.
  */
 import { createDirectory, type Directory } from './auth/directory.js';
+import { createIdentify, type Identify } from './auth/identify.js';
 import { createLastUse, type LastUse } from './auth/last-use.js';
 import { opensWhatIsStored } from './auth/master-key-rule.js';
 import { ensurePepper, openPepper, tokenPepper } from './auth/pepper.js';
@@ -18,6 +19,9 @@ import { createEngine, type Engine } from './engine.js';
 import type { Gateway } from './gateway.js';
 import { createGatewayHealth, watchHealth } from './health.js';
 import { createLimits, type Limits } from './limits/limits.js';
+import { createIdempotency, type Idempotency } from './pass-through/idempotency.js';
+import { countRowsOf } from './pipeline/reference-reports.js';
+import type { Finished } from './pipeline/render.js';
 import { createAgent } from './platform/agent.js';
 import { createPlatformClient, type PlatformClient } from './platform/client.js';
 import { createTraffic, type Traffic } from './platform/traffic.js';
@@ -26,10 +30,6 @@ import { migrateRegistry } from './registry/schema.js';
 import { followSharedClock, type SharedClock } from './registry/shared-clock.js';
 import { onAnotherRegistry } from './registry/stand-up.js';
 import type { CanonicalRules } from './report/canonicalize.js';
-import type { Finished } from './stages/finish.js';
-import { createIdempotency, type Idempotency } from './stages/idempotency.js';
-import { createIdentify, type Identify } from './stages/identify.js';
-import { countRowsOf } from './stages/note-witness.js';
 import type { Store } from './store/port.js';
 import type { Health } from './telemetry/health.js';
 import type { Log } from './telemetry/logger.js';

@@ -4,8 +4,8 @@ import Type, { type Static } from 'typebox';
 import type { PurgeScope, Purges } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
+import type { Explain } from '../pipeline/explain.js';
 import { dayNumber } from '../report/days.js';
-import type { Explain } from '../stages/explain.js';
 import { auditLine } from '../telemetry/audit.js';
 
 export interface CacheOptions {

@@ -1,6 +1,6 @@
 /** `dsp-gateway cache`: look into the report cache, and empty it. */
 import type { Command } from 'commander';
-import type { Explanation } from '../stages/explain.js';
+import type { Explanation } from '../pipeline/explain.js';
 import type { AdminOptions } from './admin-client.js';
 import { act, adminCommand, show } from './define.js';
 import { span } from './span.js';

@@ -6,6 +6,12 @@ export interface Period {
   readonly to: string;
 }
 
+/** A period as it is asked for: an open end is left to the platform. */
+export interface Range {
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
 export const PERIOD_WORDS = 'today, yesterday, last_N_days (N from 1 to 400), month_to_date, last_month';
 const MAX_LAST_DAYS = 400;
 

@@ -1,11 +1,11 @@
 /** What a team may know of itself: `GET /gateway/v1/me`. */
 import type { FastifyInstance } from 'fastify';
 import type { Caller } from '../auth/authenticate.js';
+import type { Identify } from '../auth/identify.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import type { Limits } from '../limits/limits.js';
 import { checkAddress } from '../policy/check-address.js';
 import { checkTeam } from '../policy/check-team.js';
-import type { Identify } from '../stages/identify.js';
 
 export interface MeOptions {
   readonly identify: Identify;

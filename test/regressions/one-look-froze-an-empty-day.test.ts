@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { decodeEntry } from '../../src/cache/entry.js';
 import { dayKey } from '../../src/report/keys.js';
 import type { Part } from '../../src/report/part.js';
-import { byDay, rowsPerDay } from '../stages/by-day.js';
+import { byDay, rowsPerDay } from '../pipeline/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';

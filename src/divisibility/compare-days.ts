@@ -1,0 +1,79 @@
+/** Compares the days of a new answer with what earlier answers said of them. Pure. */
+
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { type FreshnessRules, isFinal } from '../report/freshness.js';
+import type { Cut, Part, RowsHeader } from '../report/part.js';
+import { type Agreement, pairId } from './state.js';
+
+/** Days by date. */
+export type Days = ReadonlyMap<string, Part<RowsHeader>>;
+
+export interface DaysAsk {
+  readonly series: string;
+  readonly fresh: readonly Part<RowsHeader>[];
+  readonly known: Days;
+  /** Of the kind's divisibility: what was cut under another one says nothing. */
+  readonly generation: string;
+  readonly rules: FreshnessRules;
+}
+
+/** A final day of which two answers say different things. */
+export interface Dispute {
+  readonly date: string;
+  readonly older: Part<RowsHeader>;
+  readonly newer: Part<RowsHeader>;
+}
+
+export interface DaysCompared {
+  /** Of answers that differ in both ends, and only days with rows. */
+  readonly agreements: readonly Agreement[];
+  readonly disputes: readonly Dispute[];
+  /** Dates on which answers for different periods say the same, rows or none. */
+  readonly same: ReadonlySet<string>;
+}
+
+export function compareDays({ series, fresh, known, generation, rules }: DaysAsk): DaysCompared {
+  const agreements: Agreement[] = [];
+  const disputes: Dispute[] = [];
+  const same = new Set<string>();
+  for (const newer of fresh) {
+    const date = newer.header.lastDay as string;
+    const older = known.get(date);
+    if (older === undefined || ![older, newer].every((part) => isComparable(part, generation, rules)))
+      continue;
+    const [a, b] = [cutOf(older), cutOf(newer)];
+    if (a.sortedHash !== b.sortedHash) {
+      disputes.push({ date, older, newer });
+      continue;
+    }
+    if (a.from !== b.from || a.to !== b.to) same.add(date);
+    if (newer.header.rowCount > 0 && a.from !== b.from && a.to !== b.to) {
+      agreements.push({ date, pair: pairId(series, `${a.from}/${a.to}`, `${b.from}/${b.to}`) });
+    }
+  }
+  return { agreements, disputes, same };
+}
+
+/** Only days past restatement say anything: the others may differ for good reasons. */
+export function isComparable(
+  { header }: Part<RowsHeader>,
+  generation: string,
+  rules: FreshnessRules,
+): boolean {
+  return header.cut?.generation === generation && isFinal(header, rules);
+}
+
+/** Of a day that {@link isComparable}. */
+export function cutOf({ header }: Part<RowsHeader>): Cut {
+  return header.cut as Cut;
+}
+
+export interface DaysOf {
+  readonly report: CanonicalReport;
+  readonly series: string;
+  /** What is known of days already, to tell an empty day that stays empty. */
+  readonly known: Days;
+}
+
+/** @returns null when the platform refused, or when its answer may not be cut */
+export type FetchDays = (what: DaysOf, from: string, to: string) => Promise<Days | null>;

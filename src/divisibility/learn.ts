@@ -1,0 +1,179 @@
+/**
+ * Stage beside the path: learns whether answers may be cut by day, and goes on checking. What it learns of a kind is
+ * shared by replicas, see `kinds.ts`.
+ */
+import type { Logger } from 'pino';
+import type { EndpointRule } from '../config/schema.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { dayNumber } from '../report/days.js';
+import type { FreshnessRules } from '../report/freshness.js';
+import type { Part, RowsHeader } from '../report/part.js';
+import { compareDays, type Days, type Dispute } from './compare-days.js';
+import { type Kinds, newGeneration } from './kinds.js';
+import type { Trial } from './probation.js';
+import { type FetchRange, settleDisputes } from './settle-disputes.js';
+import {
+  agree,
+  askAsWhole,
+  currentState,
+  type Divisibility,
+  type DivisibilityState,
+  divisibilityId,
+  noteRestatement,
+  passTrial,
+  refute,
+  wholeUntil,
+} from './state.js';
+
+export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
+
+/** How reports of one kind are answered now. */
+export interface Standing {
+  readonly id: string;
+  readonly state: DivisibilityState;
+  readonly pinned: boolean;
+  readonly generation: string;
+  /** An answer could not be cut: until then the kind is asked for as a whole, whatever its state. */
+  readonly wholeUntil: number | null;
+}
+
+export interface Learner {
+  standing(report: CanonicalReport): Standing;
+  /** For people: what is known of a kind. */
+  show(report: CanonicalReport): Divisibility | null;
+  /** Compares freshly cut days with what was known of them before. */
+  compare(news: Comparison, fetch: FetchRange): Promise<Comparing>;
+  /** On probation: a whole answer was found to be the join of its days. */
+  passed(report: CanonicalReport, trial: Trial): Promise<void>;
+  /** An answer could not be cut: for a day the kind is asked for as a whole. */
+  couldNotCut(report: CanonicalReport, reason: string): Promise<void>;
+}
+
+export interface Comparison {
+  readonly report: CanonicalReport;
+  readonly series: string;
+  readonly fresh: readonly Part<RowsHeader>[];
+  readonly known: Days;
+}
+
+/** What came of a comparison. */
+export interface Comparing {
+  /** same: nothing speaks against cutting · refuted: cutting lies · changed: days were restated, or that is open */
+  readonly verdict: 'same' | 'refuted' | 'changed';
+  /** Dates on which answers for different periods say the same. */
+  readonly same: ReadonlySet<string>;
+}
+
+export interface LearnerOptions {
+  readonly kinds: Kinds;
+  readonly rules: FreshnessRules;
+  readonly endpoints: Readonly<Record<string, EndpointRule>>;
+  readonly accountFields: readonly string[];
+  readonly now: () => number;
+  readonly logger: Logger;
+  readonly onEvent: (event: DivisibilityEvent) => void;
+}
+
+const NOTHING: Comparing = { verdict: 'same', same: new Set() };
+
+export function createLearner(options: LearnerOptions): Learner {
+  const { kinds, rules, endpoints, accountFields, now, logger, onEvent } = options;
+  const idOf = (report: CanonicalReport) => divisibilityId(report, accountFields);
+
+  function standing(report: CanonicalReport): Standing {
+    const id = idOf(report);
+    const { endpoint } = report;
+    // A path of the caller's: `constructor` is not declared.
+    const divisible = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint]?.divisible : undefined;
+    const record = kinds.get(id);
+    const common = { id, wholeUntil: wholeUntil(record, now()) };
+    if (divisible === 'auto') {
+      const state = record === null ? 'learning' : currentState(record, now());
+      return { ...common, pinned: false, generation: kinds.generationOf(id), state };
+    }
+    if (divisible === 'always') return { ...common, pinned: true, generation: 'pinned', state: 'proven' };
+    return { ...common, pinned: true, generation: 'never', state: 'refuted' };
+  }
+
+  async function compare(
+    { report, series, fresh, known }: Comparison,
+    fetch: FetchRange,
+  ): Promise<Comparing> {
+    const { id, pinned, generation } = standing(report);
+    if (pinned) return NOTHING;
+    const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
+    if (disputes.length > 0) {
+      const verdict = await settle(id, disputes, fetch);
+      if (verdict === 'refuted') return { verdict, same };
+    }
+    if (agreements.length > 0) await change(id, (value) => agree(value, agreements, now()));
+    return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
+  }
+
+  async function settle(
+    id: string,
+    disputes: readonly Dispute[],
+    fetch: FetchRange,
+  ): Promise<Comparing['verdict']> {
+    const verdict = await settleDisputes(disputes, fetch);
+    const [{ date }] = disputes as [Dispute];
+    if (verdict === 'open') return 'changed';
+    if (verdict === 'restated') {
+      await noteRestated(id, disputes);
+      return 'changed';
+    }
+    await change(id, (value) => refute(value, newGeneration(), now()));
+    logger.error(
+      { kind: id, date, days: disputes.length },
+      'the numbers of a day depend on the period asked for: reports of this kind may not be cut by day; what was cut or joined is void, and for a day whole reports are asked for',
+    );
+    return 'refuted';
+  }
+
+  async function noteRestated(id: string, disputes: readonly Dispute[]): Promise<void> {
+    const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
+    await change(id, (value) => ages.reduce(noteRestatement, value));
+    for (const _ of ages) onEvent('restated');
+    logger.warn(
+      {
+        dates: disputes.slice(0, SHOWN_DATES).map(({ date }) => date),
+        days: ages.length,
+        ageDays: Math.max(...ages),
+        restatementDays: rules.restatementDays,
+      },
+      'the platform restated final days; consider a longer report.restatementDays',
+    );
+  }
+
+  async function change(id: string, step: (value: Divisibility) => Divisibility): Promise<void> {
+    const { before, after } = await kinds.change(id, step);
+    if (after.state === before.state || after.state === 'learning') return;
+    onEvent(after.state);
+    logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
+  }
+
+  async function couldNotCut(report: CanonicalReport, reason: string): Promise<void> {
+    const { id, wholeUntil: known } = standing(report);
+    if (known !== null) return;
+    await change(id, (value) => (wholeUntil(value, now()) === null ? askAsWhole(value, now()) : value));
+    onEvent('whole');
+    logger.warn(
+      { kind: id, endpoint: report.endpoint, reason },
+      'an answer could not be cut by day: for a day reports of this kind are asked for as a whole',
+    );
+  }
+
+  return {
+    standing,
+    compare,
+    couldNotCut,
+    show: (report) => kinds.get(idOf(report)),
+    async passed(report, trial) {
+      if (standing(report).pinned) return;
+      onEvent('tried');
+      await change(idOf(report), (value) => passTrial(value, trial, now()));
+    },
+  };
+}
+
+const SHOWN_DATES = 10;

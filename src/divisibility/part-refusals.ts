@@ -1,0 +1,118 @@
+/**
+ * Stage beside the path: which kinds of report the platform refuses a part of although it answers the whole: a day
+ * that has only begun, a period of one day. Such reports are asked for as a whole for a day. The record lives in the
+ * registry, so that replicas share it.
+ */
+import type { Logger } from 'pino';
+import type { Registry } from '../registry/mirror.js';
+import { updateRecord } from '../registry/update-record.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { dayNumber } from '../report/days.js';
+import type { Range } from '../report/period.js';
+import type { PlanRules } from '../report/plan.js';
+import { divisibilityId } from './state.js';
+
+const RECORD = 'part-refusals';
+/** After it the kind may show that it answers parts. */
+const LIFETIME_MS = 86_400_000;
+/** Kinds that are remembered; those that end first are forgotten first. */
+const MAX_KINDS = 500;
+
+export interface PartRefusals {
+  /** The period of a report that one call may bring; null when its ends are open, or when it is too long for that. */
+  wholeOf(report: CanonicalReport): Range | null;
+  /** The same, when the report's kind is known to refuse parts, else null. */
+  wholeOnly(report: CanonicalReport): Range | null;
+  /** Whether a range is less than a whole that could be asked for instead. */
+  isPart(report: CanonicalReport, range: Range): boolean;
+  /** The platform refused a part of this report, and answered the whole. Never rejects. */
+  learn(report: CanonicalReport): Promise<void>;
+}
+
+export interface PartRefusalsOptions {
+  readonly registry: Registry;
+  readonly accountFields: readonly string[];
+  readonly plan: PlanRules;
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** Kind and epoch milliseconds. */
+type Entry = readonly [id: string, untilMs: number];
+
+export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
+  const { registry, accountFields, plan, now, logger } = options;
+  /** What this process has learned, be it that the store could not be told. */
+  const own = new Map<string, number>();
+  let shared = new Map<string, number>();
+
+  function read(): void {
+    shared = new Map(parse(registry.get(RECORD)?.value ?? null));
+  }
+  read();
+  registry.onChange(RECORD, read);
+
+  /** A clock that stepped back must not make the record last for longer. */
+  function isInForce(untilMs: number | undefined): boolean {
+    return untilMs !== undefined && untilMs > now() && untilMs <= now() + LIFETIME_MS;
+  }
+
+  function wholeOf({ from, to }: CanonicalReport): Range | null {
+    if (from.iso === null || to.iso === null) return null;
+    const days = (dayNumber(to.iso) as number) - (dayNumber(from.iso) as number) + 1;
+    return days <= plan.maxDaysPerCall ? { from: from.iso, to: to.iso } : null;
+  }
+
+  return {
+    wholeOf,
+    wholeOnly(report) {
+      const id = divisibilityId(report, accountFields);
+      return isInForce(own.get(id)) || isInForce(shared.get(id)) ? wholeOf(report) : null;
+    },
+    isPart(report, range) {
+      const whole = wholeOf(report);
+      return whole !== null && (whole.from !== range.from || whole.to !== range.to);
+    },
+    async learn(report) {
+      const id = divisibilityId(report, accountFields);
+      if (isInForce(own.get(id)) || isInForce(shared.get(id))) return;
+      const entry: Entry = [id, now() + LIFETIME_MS];
+      if (own.size >= MAX_KINDS) own.clear();
+      own.set(...entry);
+      logger.warn(
+        { kind: id, endpoint: report.endpoint },
+        'the platform refuses a part of a report whose whole it answers; reports of this kind are asked for as a whole for a day',
+      );
+      try {
+        await updateRecord(registry, RECORD, (text) => ({
+          text: JSON.stringify(
+            [...parse(text).filter(([other, untilMs]) => other !== id && isInForce(untilMs)), entry].slice(
+              -MAX_KINDS,
+            ),
+          ),
+        }));
+      } catch (error) {
+        logger.warn(
+          { err: error, kind: id },
+          'the other replicas could not be told of a kind that refuses parts',
+        );
+      }
+    },
+  };
+}
+
+/** A record of another form tells nothing. */
+function parse(text: string | null): readonly Entry[] {
+  if (text === null) return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.filter(isEntry) : [];
+  } catch {
+    // Nothing depends on it: the platform tells again.
+    return [];
+  }
+}
+
+function isEntry(value: unknown): value is Entry {
+  return Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number';
+}

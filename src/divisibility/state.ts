@@ -1,0 +1,172 @@
+/**
+ * Whether answers of a kind may be cut by day: learned from answers that overlap, tried in probation, never assumed. Pure.
+ *
+ * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps, campaigns
+ * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
+ * probation after them, until ranges of different lengths and ends were held against their joins. See `probation.ts`.
+ */
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { digest } from '../report/platform-call.js';
+import { isNewTrial, isProbationOver, type Trial } from './probation.js';
+
+/** One final day with rows that two answers with different ends agree on. */
+export interface Agreement {
+  readonly date: string;
+  /** Identity of the two answers' series and periods. */
+  readonly pair: string;
+}
+
+export type DivisibilityState = 'learning' | 'probation' | 'proven' | 'refuted';
+
+/** As it is stored. Members that may be absent were unknown to older releases. */
+export interface Divisibility {
+  /** As it was last written; {@link currentState} tells what it comes to now. */
+  readonly state: DivisibilityState;
+  /** Segments cut under another generation are void. */
+  readonly generation: string;
+  /** While learning: what was agreed on so far, as far as the proof needs it. */
+  readonly agreements: readonly Agreement[];
+  /** On probation: ranges whose joins were found to be the platform's own whole answers. */
+  readonly trials?: readonly Trial[];
+  /** The generation that has passed probation: an older release proves without it, which is not trusted. */
+  readonly triedGeneration?: string;
+  /** Milliseconds since the epoch: when it was proven, or until when it stays refuted. */
+  readonly provenAt: number | null;
+  readonly refutedUntil: number | null;
+  /** Until when its reports are asked for as a whole, because an answer could not be cut. */
+  readonly wholeUntil?: number;
+  /** Final days that changed after all, and the greatest age in days at which one did. */
+  readonly restatements: number;
+  readonly oldestRestatementDays: number;
+}
+
+export const NEEDED_DAYS = 3;
+export const NEEDED_PAIRS = 2;
+export const REFUTED_MS = 86_400_000;
+/** How long a kind is asked for as a whole after an answer that could not be cut. */
+const WHOLE_MS = 86_400_000;
+
+export function startLearning(generation: string): Divisibility {
+  return {
+    state: 'learning',
+    generation,
+    agreements: [],
+    provenAt: null,
+    refutedUntil: null,
+    restatements: 0,
+    oldestRestatementDays: 0,
+  };
+}
+
+/** The state now: a refutation is over after a day, and what was proven without probation is put on it. */
+export function currentState(known: Divisibility, nowMs: number): DivisibilityState {
+  if (known.state === 'refuted') return nowMs >= (known.refutedUntil ?? 0) ? 'learning' : 'refuted';
+  if (known.state === 'proven') return known.triedGeneration === known.generation ? 'proven' : 'probation';
+  return known.state;
+}
+
+/** @returns the same value when nothing new was learned */
+export function agree(known: Divisibility, news: readonly Agreement[], nowMs: number): Divisibility {
+  if (currentState(known, nowMs) !== 'learning') return known;
+  const agreements = addAgreements(known.agreements, news);
+  if (agreements.length === known.agreements.length && known.state !== 'refuted') return known;
+  const days = new Set(agreements.map(({ date }) => date)).size;
+  const pairs = new Set(agreements.map(({ pair }) => pair)).size;
+  const enough = days >= NEEDED_DAYS && pairs >= NEEDED_PAIRS;
+  return {
+    ...known,
+    state: enough ? 'probation' : 'learning',
+    agreements: enough ? [] : agreements,
+    trials: [],
+    provenAt: null,
+    refutedUntil: null,
+  };
+}
+
+/**
+ * A range was answered as a whole, and its join is the same.
+ * @returns the same value when the kind is not on probation, or when such a range was tried before
+ */
+export function passTrial(known: Divisibility, trial: Trial, nowMs: number): Divisibility {
+  const before = known.trials ?? [];
+  if (currentState(known, nowMs) !== 'probation' || !isNewTrial(before, trial)) return known;
+  const trials = [...before, trial];
+  if (!isProbationOver(trials)) return { ...known, state: 'probation', trials };
+  return {
+    ...known,
+    state: 'proven',
+    trials,
+    triedGeneration: known.generation,
+    provenAt: nowMs,
+  };
+}
+
+/** An answer of the kind could not be cut: for a day its reports are asked for as a whole. */
+export function askAsWhole(known: Divisibility, nowMs: number): Divisibility {
+  return { ...known, wholeUntil: nowMs + WHOLE_MS };
+}
+
+/** @returns until when reports of the kind are asked for as a whole; null when they need not be */
+export function wholeUntil(known: Divisibility | null, nowMs: number): number | null {
+  const until = known?.wholeUntil ?? 0;
+  // A clock that was set back must not make it longer.
+  return until > nowMs && until <= nowMs + WHOLE_MS ? until : null;
+}
+
+/**
+ * Keeps what brings the proof nearer and nothing else, so that the record stays short whatever comes first: many
+ * pairs that agree on one day, or one pair that agrees on many.
+ */
+function addAgreements(before: readonly Agreement[], news: readonly Agreement[]): Agreement[] {
+  const all = [...before];
+  for (const one of news) {
+    const days = new Set(all.map(({ date }) => date));
+    const pairs = new Set(all.map(({ pair }) => pair));
+    const newDay = days.size < NEEDED_DAYS && !days.has(one.date);
+    const newPair = pairs.size < NEEDED_PAIRS && !pairs.has(one.pair);
+    if (newDay || newPair) all.push(one);
+  }
+  return all;
+}
+
+/** The platform's numbers for a day depend on the range: cutting would lie. All segments of the kind are void. */
+export function refute(known: Divisibility, generation: string, nowMs: number): Divisibility {
+  return {
+    ...known,
+    state: 'refuted',
+    generation,
+    agreements: [],
+    trials: [],
+    provenAt: null,
+    refutedUntil: nowMs + REFUTED_MS,
+  };
+}
+
+/** A final day changed, and the platform stands by the change. */
+export function noteRestatement(known: Divisibility, ageDays: number): Divisibility {
+  return {
+    ...known,
+    restatements: known.restatements + 1,
+    oldestRestatementDays: Math.max(known.oldestRestatementDays, ageDays),
+  };
+}
+
+/**
+ * What is learned together: endpoint, method, split, `spentBased` and unknown parameters with their values, but not
+ * whose report it is.
+ * @param accountFields names that carry the account
+ */
+export function divisibilityId(report: CanonicalReport, accountFields: readonly string[]): string {
+  const apart = new Set([...accountFields, 'campaignIds']);
+  const parts = report.members
+    .filter(({ name }) => !apart.has(name))
+    .map(({ name, place, pairs, json }) =>
+      digest([name, place, json, ...pairs.flatMap((pair) => [pair.name, pair.value])]),
+    );
+  return digest([report.endpoint, report.method, ...parts]).slice(0, 22);
+}
+
+/** Identity of a pair of answers; the order of the two does not matter. */
+export function pairId(series: string, one: string, other: string): string {
+  return digest([series, ...[one, other].sort()]).slice(0, 12);
+}

@@ -1,0 +1,100 @@
+/**
+ * Stage behind the answer: learns from a new answer; and while its kind is on probation, holds a whole answer against
+ * the join of its days, and asks for what that join lacks. Five ranges of different lengths and ends bring a kind through.
+ */
+
+import { dayNumber, isoDay } from '../report/days.js';
+import type { FreshnessRules } from '../report/freshness.js';
+import type { Part, RowsHeader } from '../report/part.js';
+import type { FetchDays } from './compare-days.js';
+import { compareDays, type Days, isComparable } from './compare-days.js';
+import type { Comparison, Learner } from './learn.js';
+import { isNewTrial, piecesToTry, rangeToTry, type Stretch, TRIAL_DAYS_WITH_ROWS } from './probation.js';
+import type { FetchRange } from './settle-disputes.js';
+
+export interface TryKindOptions {
+  readonly learner: Learner;
+  readonly fetchDays: FetchDays;
+  readonly rules: FreshnessRules;
+  /** Longer ranges are compared with what is known, but nothing further is asked for them. */
+  readonly maxDays: number;
+}
+
+/** To be told of every answer that was cut; `known` is what was known of its days before. */
+export type LearnFrom = (news: Comparison) => Promise<void>;
+
+export function createLearnFrom({ learner, fetchDays, rules, maxDays }: TryKindOptions): LearnFrom {
+  /** Kinds of which a trial is under way: one at a time, or every series of a busy hour would pay for it. */
+  const underWay = new Set<string>();
+
+  return async function learnFrom(news) {
+    const fetch: FetchRange = (from, to) => fetchDays(news, from, to);
+    const { verdict } = await learner.compare(news, fetch);
+    const { id, pinned, state, generation } = learner.standing(news.report);
+    if (pinned || state !== 'probation' || verdict !== 'same' || underWay.has(id)) return;
+    const finals = news.fresh.filter((part) => isComparable(part, generation, rules)).map(dayOf);
+    const [from, to] = [finals[0], finals.at(-1)];
+    if (from === undefined || to === undefined) return;
+    underWay.add(id);
+    try {
+      await tryRange(news, { from, to }, fetch);
+    } finally {
+      underWay.delete(id);
+    }
+  };
+
+  async function tryRange(news: Comparison, answered: Stretch, fetch: FetchRange): Promise<void> {
+    const before = learner.show(news.report)?.trials ?? [];
+    const range = rangeToTry(before, answered);
+    const trial = { from: isoDay(range.from), to: isoDay(range.to), days: range.to - range.from + 1 };
+    if (trial.days > maxDays || !isNewTrial(before, trial)) return;
+    const whole = await wholeOf(news, answered, range, fetch);
+    if (whole === null) return;
+    const { generation } = learner.standing(news.report);
+    const same = new Set(compareDays({ ...news, ...whole, generation, rules }).same);
+    const dates = datesOf(range);
+    const missing = dates.filter((date) => !same.has(date)).map((date) => dayNumber(date) as number);
+    for (const piece of piecesToTry(range, missing)) {
+      const days = await fetch(isoDay(piece.from), isoDay(piece.to));
+      if (days === null) return;
+      const known = new Map(whole.fresh.map((part) => [part.header.lastDay as string, part]));
+      const compared = await learner.compare({ ...news, fresh: [...days.values()], known }, fetch);
+      if (compared.verdict !== 'same') return;
+      for (const date of compared.same) same.add(date);
+    }
+    const withRows = whole.fresh.filter(
+      ({ header }) => header.rowCount > 0 && same.has(header.lastDay as string),
+    );
+    if (!dates.every((date) => same.has(date))) return;
+    if (withRows.length < Math.min(TRIAL_DAYS_WITH_ROWS, trial.days)) return;
+    await learner.passed(news.report, trial);
+  }
+
+  /** The whole answer to a range: the one that was given, or one that is asked for now, and what is known beside it. */
+  async function wholeOf(
+    { report, series, fresh, known }: Comparison,
+    answered: Stretch,
+    range: Stretch,
+    fetch: FetchRange,
+  ): Promise<{ fresh: readonly Part<RowsHeader>[]; known: Days } | null> {
+    const inside = fresh.filter((part) => dayOf(part) >= range.from && dayOf(part) <= range.to);
+    if (range.from === answered.from && range.to === answered.to) return { fresh: inside, known };
+    const days = await fetch(isoDay(range.from), isoDay(range.to));
+    if (days === null) return null;
+    const beside = new Map([
+      ...known,
+      ...fresh.map((part) => [part.header.lastDay as string, part] as const),
+    ]);
+    const asked = [...days.values()];
+    const { verdict } = await learner.compare({ report, series, fresh: asked, known: beside }, fetch);
+    return verdict === 'same' ? { fresh: asked, known: beside } : null;
+  }
+}
+
+function dayOf({ header }: Part<RowsHeader>): number {
+  return dayNumber(header.lastDay as string) as number;
+}
+
+function datesOf({ from, to }: Stretch): string[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => isoDay(from + index));
+}

@@ -1,0 +1,66 @@
+/** The last piece of a pass-through body's way: what waits for the caller waits here, and not for ever. */
+import { Transform } from 'node:stream';
+import { GatewayError } from '../errors.js';
+import { isDecodingError } from '../platform/read-body.js';
+import { createPatience, type PatienceRules } from './read-patience.js';
+
+/** Least and longest time between two looks. */
+const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
+
+/**
+ * @param bufferBytes what may wait for the caller, so that the platform's part is over before the caller's is
+ * @returns a stream that fails with a GatewayError, whatever broke it off
+ */
+export function createOutlet(rules: PatienceRules, bufferBytes: number): Transform {
+  const judge = createPatience(rules, performance.now());
+  let arrived = 0;
+  let whole = false;
+  const outlet = new Transform({
+    ...(bufferBytes > 0 ? { readableHighWaterMark: bufferBytes } : {}),
+    transform(chunk: Buffer, _encoding, done) {
+      arrived += chunk.length;
+      done(null, chunk);
+    },
+    flush(done) {
+      whole = true;
+      done();
+    },
+    destroy(error, done) {
+      clearInterval(look);
+      done(error === null ? null : asBodyFailure(error));
+    },
+  });
+  const everyMs = Math.min(rules.silenceMs, rules.overMs) / 5;
+  const look = setInterval(
+    () => {
+      const waiting = outlet.readableLength;
+      const full = waiting >= outlet.readableHighWaterMark;
+      const standstill = judge({ arrived, taken: arrived - waiting, full, whole }, performance.now());
+      if (standstill === 'platform-silent') outlet.destroy(new GatewayError('upstream_timeout'));
+      if (standstill === 'caller-slow') outlet.destroy(tooSlow(rules));
+    },
+    Math.max(LOOK_MS, Math.min(LOOK_MOST_MS, everyMs)),
+  );
+  look.unref();
+  return outlet;
+}
+
+/** Nobody is shown it, for the answer has begun: it is for the log. */
+function tooSlow({ minBytesPerSecond, overMs }: PatienceRules): GatewayError {
+  return new GatewayError('invalid_request', {
+    status: 408,
+    detail: `The caller read less than ${minBytesPerSecond} bytes a second over ${overMs / 1000} s.`,
+  });
+}
+
+/** What broke off a body whose head was good is the platform's failure, and not the gateway's. */
+function asBodyFailure(error: Error): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (isDecodingError(error)) {
+    return new GatewayError('upstream_invalid_response', {
+      internal: 'broken content-encoding',
+      cause: error,
+    });
+  }
+  return new GatewayError('upstream_error', { detail: 'The platform broke off its answer.', cause: error });
+}

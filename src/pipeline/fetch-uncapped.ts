@@ -1,0 +1,132 @@
+/**
+ * Stage: an answer whose row count may be a cap is asked for again in halves, until the halves are not capped. If they
+ * do not hold more the count was a coincidence; if they do, and each day of the answer is found again in them, they are
+ * the answer. If they hold other rows, or a single day is capped, the answer is served as it came, and never cut.
+ */
+import type { Logger } from 'pino';
+import type { Purges } from '../cache/purges.js';
+import { dayNumber, daysBetween, isoDay } from '../report/days.js';
+import type { FreshnessRules } from '../report/freshness.js';
+import { joinParts, type Part, type RowsHeader } from '../report/part.js';
+import type { Range } from '../report/period.js';
+import { provesCap, rowsOf } from '../report/proves-cap.js';
+import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
+import type { Caps } from './caps.js';
+import type { Counted } from './known-caps.js';
+import type { Fetched, FetchedAnswer } from './read-answer.js';
+
+/** Why a capped answer is not cut. */
+export const CAPPED = 'its row count may be a cap';
+
+export interface FetchUncappedOptions {
+  readonly caps: Caps;
+  readonly purges: Purges;
+  readonly rules: FreshnessRules;
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+export type FetchUncapped = (
+  what: Counted,
+  fetched: Fetched,
+  fetchRange: (range: Range) => Promise<Fetched | null>,
+) => Promise<Fetched>;
+
+export function createFetchUncapped(options: FetchUncappedOptions): FetchUncapped {
+  const { caps, purges, rules, now, logger } = options;
+
+  /** Days were cut from answers that are now known to have been capped: they have to go. */
+  async function purgeCapped(what: Counted, range: string, rowCount: number): Promise<Restamp> {
+    const { series, report } = what;
+    const others = await caps.confirm(what, range, rowCount);
+    const before = purges.seq;
+    let purged = 0;
+    for (const capped of others) {
+      const [from, to] = capped.split('/') as [string, string];
+      const scope = {
+        ...(report.account === null ? {} : { advertiserId: report.account }),
+        endpoint: report.endpoint,
+        from,
+        to,
+      };
+      const event = { action: 'cache.uncap', subject: report.endpoint, after: { ...scope, rowCount } };
+      try {
+        await purges.append(scope, auditLine(event, GATEWAY_ACTOR, now()));
+        caps.forget(series, capped);
+        purged += 1;
+      } catch (error) {
+        // This answer is right all the same; the next one that shows the cap tries again.
+        logger.error({ err: error, ...scope }, 'days cut from a capped answer could not be purged');
+      }
+    }
+    // What was fetched for it is newer than these purges; than any other it is not.
+    const own = purges.seq === before + purged;
+    return (part) =>
+      own && part.header.seq === before ? { ...part, header: { ...part.header, seq: purges.seq } } : part;
+  }
+
+  return async function fetchUncapped(what, fetched, fetchRange) {
+    if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
+    const { range, rowCount } = fetched;
+    const name = `${range.from}/${range.to}`;
+    if (!caps.suspects(what, name, rowCount)) return fetched;
+    // It is in hand and not kept: who proves the cap with a half of it has nothing to void for it.
+    caps.forget(what.series, name);
+    const halves = halvesOf(range);
+    if (halves === null) return uncut(fetched, CAPPED);
+    const answers: FetchedAnswer[] = [];
+    for (const half of halves) {
+      const part = await fetchRange(half);
+      const whole = part === null ? null : await fetchUncapped(what, part, fetchRange);
+      if (whole === null || whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
+      answers.push(whole);
+    }
+    const days = answers.flatMap((half) => half.days ?? []);
+    if (rowsOf(days) <= rowCount) {
+      caps.clear(what, name, rowCount);
+      return fetched;
+    }
+    if (!provesCap(fetched.days, days, rules)) {
+      logger.warn(
+        { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
+        'an answer that may be cut off has other rows than its halves: it is given as it came',
+      );
+      return uncut(fetched, CAPPED);
+    }
+    const restamp = await purgeCapped(what, name, rowCount);
+    return together(fetched, answers, days.map(restamp));
+  };
+}
+
+type Restamp = (part: Part<RowsHeader>) => Part<RowsHeader>;
+
+function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
+  return { ...fetched, days: null, cuttable: { ok: false, reason } };
+}
+
+/** The halves hold more than the answer they were halved from: they are the answer. */
+function together(
+  capped: FetchedAnswer,
+  halves: readonly FetchedAnswer[],
+  days: readonly Part<RowsHeader>[],
+): FetchedAnswer {
+  return {
+    ...capped,
+    days,
+    rows: capped.rows === null ? null : joinParts(days),
+    rowCount: rowsOf(days),
+    storable: halves.every(({ storable }) => storable),
+  };
+}
+
+/** @returns null for a single day */
+function halvesOf({ from, to }: Range): [Range, Range] | null {
+  if (from === null || to === null || from === to) return null;
+  const dates = daysBetween(from, to);
+  const middle = dates[Math.ceil(dates.length / 2) - 1] as string;
+  const next = isoDay((dayNumber(middle) as number) + 1);
+  return [
+    { from, to: middle },
+    { from: next, to },
+  ];
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Store } from '../../src/store/port.js';
+import { openEmbedded } from '../support/shared-registry.js';
+import { createTestClock, type TestClock } from '../support/test-clock.js';
+import { EPOCH, LONG, never, ONE, processOn, settled, state, TWO } from './locking.js';
+
+/** Grants leases as the store does, but tells of it only when the gate opens. */
+function withGate(store: Store) {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const leases: Store['leases'] = {
+    renew: store.leases.renew.bind(store.leases),
+    release: store.leases.release.bind(store.leases),
+    async claim(...args) {
+      const held = await store.leases.claim(...args);
+      await gate;
+      return held;
+    },
+  };
+  return { store: { ...store, leases }, open: () => open() };
+}
+
+describe('a claim whose asker has given up before it was granted', () => {
+  it('is let go, in this process and between processes, and the asker is told why', async () => {
+    const store = await openEmbedded();
+    const gated = withGate(store);
+    const [late, elsewhere] = [processOn(gated.store), processOn(store)];
+    const asker = new AbortController();
+    const taking = state(late.take([ONE, TWO], EPOCH, { ...LONG, signal: asker.signal }));
+    await settled();
+    const follower = state(late.wait({ others: [ONE], epoch: EPOCH }, never()));
+    asker.abort(new Error('time is up'));
+    await settled();
+    expect([taking.is, follower.is]).toEqual(['waiting', 'waiting']);
+    gated.open();
+    await settled();
+    expect([taking.is, follower.is]).toEqual(['failed: time is up', 'got null']);
+    expect((await elsewhere.take([ONE, TWO], EPOCH, LONG)).mine).toEqual([ONE, TWO]);
+  });
+});
+
+describe('a claim that nobody ends', () => {
+  const SHORT = { signal: never(), leftMs: () => 2000 };
+
+  async function passing(clock: TestClock, ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 500) {
+      clock.advanceMonotonic(500);
+      await vi.advanceTimersByTimeAsync(500);
+    }
+  }
+
+  async function pair(clock: TestClock) {
+    const store = await openEmbedded(clock);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    return [processOn(store), processOn(store)] as const;
+  }
+
+  it('ends by itself five seconds after the time of its call', async () => {
+    const clock = createTestClock();
+    const [here, there] = await pair(clock);
+    const lost = await here.take([ONE], EPOCH, SHORT);
+    await passing(clock, 6500);
+    expect((await there.take([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    expect(here.areUnderWay([ONE], EPOCH)).toBe(true);
+    await passing(clock, 500);
+    expect(here.areUnderWay([ONE], EPOCH)).toBe(false);
+    const next = await there.take([ONE], EPOCH, LONG);
+    expect(next.mine).toEqual([ONE]);
+    // What comes of the lost one after all is nothing to whoever holds the key now.
+    await next.drop([ONE]);
+    const again = await here.take([ONE], EPOCH, LONG);
+    await lost.succeed('too late');
+    expect([again.mine, here.areUnderWay([ONE], EPOCH)]).toEqual([[ONE], true]);
+    expect((await there.take([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    await again.drop([ONE]);
+  });
+
+  it('lives on for as long as the next call under it may take', async () => {
+    const clock = createTestClock();
+    const [here, there] = await pair(clock);
+    const holder = await here.take([ONE], EPOCH, SHORT);
+    await passing(clock, 6500);
+    holder.prolong(2000);
+    await passing(clock, 6500);
+    expect((await there.take([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    await passing(clock, 500);
+    expect((await there.take([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
+  });
+});

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { encodeEntry } from '../../src/cache/entry.js';
+import { createCacheTier } from '../../src/cache/tier.js';
+import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
+import { createLookUp, dayUnit } from '../../src/pipeline/look-up.js';
+import { daysBetween } from '../../src/report/days.js';
+import type { Part } from '../../src/report/part.js';
+import { StoreUnavailable } from '../../src/store/port.js';
+import { get } from '../report/canonical-request.js';
+import { bytesPart, FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
+import { countedPurges } from '../support/counted-purges.js';
+import { createRecordedLog } from '../support/recorded-log.js';
+import { openEmbedded, openReplica } from '../support/shared-registry.js';
+
+const NEGATIVE_MS = 30_000;
+const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-12');
+const UNITS = daysBetween('2026-11-10', '2026-11-12').map((date) => dayUnit('series', date));
+const [FIRST, SECOND, THIRD] = UNITS as [(typeof UNITS)[0], (typeof UNITS)[0], (typeof UNITS)[0]];
+
+async function opened(away = false) {
+  const store = await openEmbedded();
+  const { registry } = await openReplica(store);
+  const purges = countedPurges(registry);
+  const faults: string[] = [];
+  let nowMs = FETCHED_AT;
+  const tier = createCacheTier({
+    store: away
+      ? { ...store.cache, getMany: () => Promise.reject(new StoreUnavailable('away')) }
+      : store.cache,
+    encode: async (entries) => entries.map(({ header, body }) => encodeEntry(header, body)),
+    logger: createRecordedLog().logger,
+    onFault: (fault) => faults.push(fault),
+  });
+  const lookUp = createLookUp({ tier, purges, rules: RULES, negativeMs: NEGATIVE_MS, now: () => nowMs });
+  return {
+    lookUp,
+    purges,
+    faults,
+    at: (ms: number) => {
+      nowMs = FETCHED_AT + ms;
+    },
+    put: (key: string, { header, body }: Part) => tier.write([{ key, header, body, version: 1, ttlMs: 1e9 }]),
+    putBytes: (key: string, value: Buffer) => store.cache.setMany([{ key, value, version: 1, ttlMs: 1e9 }]),
+  };
+}
+
+describe('reading', () => {
+  const day = (date: string) => rowsPart([{ date }], { lastDay: date });
+
+  it('finds what there is, by key', async () => {
+    const { lookUp, put } = await opened();
+    await put(FIRST.key, day('2026-11-10'));
+    await put(THIRD.key, day('2026-11-12'));
+    const { found, degraded } = await lookUp.read(report, UNITS);
+    expect(degraded).toBe(false);
+    expect([...found.keys()]).toEqual([FIRST.key, THIRD.key]);
+    expect(found.get(THIRD.key)).toEqual(day('2026-11-12'));
+  });
+
+  it('finds all days of a range longer than one command', async () => {
+    const { lookUp, put } = await opened();
+    const units = daysBetween('2024-01-01', '2026-11-20').map((date) => dayUnit('long', date));
+    for (const unit of units) await put(unit.key, day(unit.from as string));
+    const { found } = await lookUp.read(report, units);
+    expect(units.length).toBeGreaterThan(1000);
+    expect([...found.keys()]).toEqual(units.map(({ key }) => key));
+    expect([...found.values()].map(({ header }) => header.lastDay)).toEqual(units.map(({ from }) => from));
+  });
+
+  it.each<[string, Buffer]>([
+    ['no entry', Buffer.from('garbage')],
+    ['an entry of something else', encodeEntry({ form: 'segment' }, Buffer.alloc(0))],
+    ['a damaged entry', encodeEntry(day('2026-11-10').header, Buffer.from('x')).fill(0, 40, 41)],
+  ])('takes %s for absent, and the others as they are', async (_what, bytes) => {
+    const { lookUp, put, putBytes } = await opened();
+    await putBytes(FIRST.key, bytes);
+    await put(SECOND.key, day('2026-11-11'));
+    const { found, degraded } = await lookUp.read(report, UNITS);
+    expect([[...found.keys()], degraded]).toEqual([[SECOND.key], false]);
+  });
+
+  it('finds nothing of what was purged, day by day', async () => {
+    const { lookUp, put, purges } = await opened();
+    for (const unit of UNITS) await put(unit.key, day(unit.from as string));
+    await purges.append({ from: '2026-11-11', to: '2026-11-11' }, 'audit');
+    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([FIRST.key, THIRD.key]);
+    await purges.append({ advertiserId: '2' }, 'audit');
+    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([FIRST.key, THIRD.key]);
+    await put(SECOND.key, rowsPart([{}], { lastDay: '2026-11-11', seq: 1 }));
+    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual(UNITS.map(({ key }) => key));
+    await purges.append({ advertiserId: '1' }, 'audit');
+    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([]);
+  });
+
+  it('says that the store is away, and finds nothing', async () => {
+    const { lookUp, faults } = await opened(true);
+    expect(await lookUp.read(report, UNITS)).toEqual({ found: new Map(), degraded: true });
+    expect(faults).toEqual(['unavailable']);
+  });
+});
+
+describe('what a piece may be used for', () => {
+  // A day within restatement: fresh for an hour, then ten minutes for use at once, then a week for failures.
+  const HOUR = RULES.restatingMs;
+  const piece = rowsPart([{}], { lastDay: '2026-11-18' });
+  const wish = (changes: Partial<Wish>): Wish => ({ ...NO_WISH, ...changes });
+
+  it.each<[number, Partial<Wish>, string]>([
+    [0, {}, 'fresh'],
+    [HOUR - 1, {}, 'fresh'],
+    [HOUR, {}, 'stale'],
+    [HOUR + 599_999, {}, 'stale'],
+    [HOUR + 600_000, {}, 'error-only'],
+    [HOUR + RULES.staleIfErrorMs - 1, {}, 'error-only'],
+    [HOUR + RULES.staleIfErrorMs, {}, 'absent'],
+    [-300_000, {}, 'fresh'],
+    [-300_001, {}, 'absent'],
+    // max-age narrows, and never widens.
+    [60_000, { maxAgeMs: 60_000 }, 'fresh'],
+    [60_001, { maxAgeMs: 60_000 }, 'error-only'],
+    [HOUR, { maxAgeMs: 10 * HOUR }, 'stale'],
+    // max-stale widens what may be given at once.
+    [HOUR + 700_000, { maxStaleMs: 700_000 }, 'stale'],
+    [HOUR + 700_001, { maxStaleMs: 700_000 }, 'error-only'],
+    [HOUR + RULES.staleIfErrorMs, { maxStaleMs: 1e12 }, 'absent'],
+  ])('after %i ms with %j is %s', async (ageMs, changes, expected) => {
+    const { lookUp, at } = await opened();
+    at(ageMs);
+    expect(lookUp.use(piece, wish(changes), FETCHED_AT + ageMs)).toBe(expected);
+  });
+
+  it('for no-cache is fresh only when its fetch began after the request came', async () => {
+    const { lookUp } = await opened();
+    const { fetchStartedAt } = piece.header;
+    const noCache = wish({ maxAgeMs: 0 });
+    expect(lookUp.use(piece, noCache, fetchStartedAt)).toBe('fresh');
+    expect(lookUp.use(piece, noCache, fetchStartedAt + 1)).toBe('error-only');
+    expect(lookUp.use(refusalPart('{}'), noCache, FETCHED_AT + 1)).toBe('absent');
+  });
+
+  it('of a refusal is its short memory, and never a help when the platform fails', async () => {
+    const { lookUp, at } = await opened();
+    const refusal = refusalPart('{}');
+    at(NEGATIVE_MS - 1);
+    expect(lookUp.use(refusal, NO_WISH, FETCHED_AT)).toBe('fresh');
+    expect(lookUp.use(refusal, wish({ maxAgeMs: 1000 }), FETCHED_AT)).toBe('absent');
+    at(NEGATIVE_MS);
+    expect(lookUp.use(refusal, NO_WISH, FETCHED_AT)).toBe('absent');
+  });
+
+  it('of an answer whose freshness the platform decides is nothing once that is over', async () => {
+    const { lookUp, at } = await opened();
+    const origin = bytesPart('{}', { originMs: 60_000 });
+    at(59_999);
+    expect(lookUp.use(origin, NO_WISH, FETCHED_AT)).toBe('fresh');
+    at(60_000);
+    expect(lookUp.use(origin, wish({ maxStaleMs: 1e9 }), FETCHED_AT)).toBe('absent');
+  });
+});

@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dayUnit } from '../../src/pipeline/look-up.js';
+import { planTrips, type TripsAsk } from '../../src/pipeline/plan-fetches.js';
+import { dayNumber, daysBetween } from '../../src/report/days.js';
+import type { Part, RowsHeader } from '../../src/report/part.js';
+import { FETCHED_AT, factsOf, RULES, rowsPart } from '../report/parts.js';
+
+const DAYS = daysBetween('2026-10-20', '2026-11-21');
+const UNITS = DAYS.map((date) => dayUnit('series', date));
+const PLAN = { mergeGapDays: 2, maxDaysPerCall: 10 };
+
+/** A day as it was fetched some time before. */
+function day(date: string, ageMs: number): [string, Part<RowsHeader>] {
+  const facts = factsOf({ lastDay: date, fetchedAt: FETCHED_AT - ageMs, fetchStartedAt: FETCHED_AT - ageMs });
+  return [dayUnit('series', date).key, rowsPart([{ date }], facts)];
+}
+
+const trips = (wanted: readonly string[], known: TripsAsk['known'] = new Map(), plan = PLAN) =>
+  planTrips({
+    mode: 'days',
+    units: UNITS,
+    wanted: UNITS.filter(({ from }) => wanted.includes(from as string)),
+    known,
+    nowMs: FETCHED_AT,
+    plan,
+    rules: RULES,
+  });
+const rangesOf = (list: ReturnType<typeof trips>) => list.map(({ range: { from, to } }) => [from, to]);
+
+describe('planTrips', () => {
+  it('brings every wanted day by exactly one call, whatever rides along', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.constantFrom(...DAYS)),
+        fc.uniqueArray(fc.tuple(fc.constantFrom(...DAYS), fc.integer({ min: 0, max: 7_200_000 })), {
+          selector: ([date]) => date,
+        }),
+        fc.record({
+          mergeGapDays: fc.integer({ min: 0, max: 8 }),
+          maxDaysPerCall: fc.integer({ min: 1, max: 30 }),
+        }),
+        (wanted, held, plan) => {
+          const list = trips(wanted, new Map(held.map(([date, ageMs]) => day(date, ageMs))), plan);
+          const brought = list.flatMap(({ units }) => units.map(({ from }) => from as string));
+          expect(brought.sort()).toEqual(wanted.toSorted());
+          const fetched = list.flatMap(({ range }) => daysBetween(range.from as string, range.to as string));
+          expect(new Set(fetched).size).toBe(fetched.length);
+          for (const { units, range } of list) {
+            const [from, to] = [range.from as string, range.to as string];
+            expect(units.every((unit) => (unit.from as string) >= from && (unit.to as string) <= to)).toBe(
+              true,
+            );
+            expect((dayNumber(to) as number) - (dayNumber(from) as number)).toBeLessThan(plan.maxDaysPerCall);
+          }
+        },
+      ),
+    );
+  });
+
+  it('asks for a report that is not cut as it is', () => {
+    const [unit] = UNITS as [TripsAsk['units'][number]];
+    const list = planTrips({
+      mode: 'whole',
+      units: [unit],
+      wanted: [unit],
+      known: new Map(),
+      nowMs: FETCHED_AT,
+      plan: { mergeGapDays: 0, maxDaysPerCall: 1 },
+      rules: RULES,
+    });
+    expect(list.map(({ range, units }) => [range.from, range.to, units])).toEqual([
+      [unit.from, unit.to, [unit]],
+    ]);
+  });
+
+  it('takes along a changing day that has lost half of its freshness, and not before', () => {
+    const half = RULES.restatingMs / 2;
+    expect(rangesOf(trips(['2026-11-20'], new Map([day('2026-11-19', half)])))).toEqual([
+      ['2026-11-19', '2026-11-20'],
+    ]);
+    expect(rangesOf(trips(['2026-11-20'], new Map([day('2026-11-19', half - 1)])))).toEqual([
+      ['2026-11-20', '2026-11-20'],
+    ]);
+  });
+
+  it('takes along no final day, no unknown day, and none out of reach', () => {
+    const old = 20 * 86_400_000;
+    expect(rangesOf(trips(['2026-11-17'], new Map([day('2026-11-15', old)])))).toEqual([
+      ['2026-11-17', '2026-11-17'],
+    ]);
+    expect(rangesOf(trips(['2026-11-17']))).toEqual([['2026-11-17', '2026-11-17']]);
+    const known = new Map([day('2026-11-20', RULES.restatingMs), day('2026-11-21', RULES.currentMs)]);
+    expect(rangesOf(trips(['2026-11-16'], known))).toEqual([['2026-11-16', '2026-11-16']]);
+    expect(rangesOf(trips(['2026-11-17'], known))).toEqual([['2026-11-17', '2026-11-21']]);
+  });
+
+  it('makes no call for what rides along only', () => {
+    expect(trips([], new Map([day('2026-11-20', RULES.restatingMs)]))).toEqual([]);
+  });
+});
