@@ -1,3 +1,4 @@
+import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import type { Clock } from '../../clock.js';
 import { retryDelayMs } from './retry.js';
 
@@ -27,55 +28,77 @@ export interface Circuit {
   stop(): void;
 }
 
+/** Consecutive failures alone would let one slow second of many calls at once open the circuit. */
+class PatientBreaker extends ConsecutiveBreaker {
+  #failingSinceMs = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly patienceMs: number,
+  ) {
+    super(FAILURES);
+  }
+
+  override failure(): boolean {
+    if (this.state === 0) this.#failingSinceMs = this.clock.monotonicMs();
+    return super.failure() && this.clock.monotonicMs() - this.#failingSinceMs >= this.patienceMs;
+  }
+}
+
+/** The library waits by the machine's clock, which may be set back. So it is told not to wait: the timer here does. */
+const NO_WAIT_MS = Number.NEGATIVE_INFINITY;
+
+/** The state changes in a later microtask than the call that changes it: so the library works. */
 export function createCircuit({ clock, patienceMs, probe, onChange }: CircuitOptions): Circuit {
-  let open = false;
+  const policy = circuitBreaker(handleAll, {
+    breaker: new PatientBreaker(clock, patienceMs),
+    halfOpenAfter: NO_WAIT_MS,
+  });
+  const isOpen = () => policy.state !== CircuitState.Closed;
   let stopped = false;
-  let failures = 0;
-  let failingSinceMs = 0;
+  /** Probes since the circuit opened. */
   let attempt = 0;
   let timer: NodeJS.Timeout | undefined;
+  let endProbe: (() => void) | undefined;
 
-  function heard(): void {
-    failures = 0;
-    if (!open) return;
-    open = false;
+  // Said after each failed probe, too.
+  policy.onBreak(() => {
+    if (attempt === 0) onChange(true);
+    if (stopped) return;
+    attempt += 1;
+    timer = setTimeout(() => learn(probeOrHeard), retryDelayMs(attempt, Math.random()));
+    timer.unref();
+  });
+  policy.onReset(() => {
+    attempt = 0;
     clearTimeout(timer);
     onChange(false);
+  });
+
+  /** Whoever is heard while a probe is under way answers for it. */
+  function probeOrHeard(): Promise<void> {
+    const heard = new Promise<void>((resolve) => {
+      endProbe = resolve;
+    });
+    return Promise.race([probe(), heard]);
   }
 
-  function unanswered(): void {
-    failures += 1;
-    if (failures === 1) failingSinceMs = clock.monotonicMs();
-    if (open || stopped || failures < FAILURES) return;
-    if (clock.monotonicMs() - failingSinceMs < patienceMs) return;
-    open = true;
-    attempt = 0;
-    onChange(true);
-    schedule();
-  }
-
-  function schedule(): void {
-    attempt += 1;
-    timer = setTimeout(() => void tryOnce(), retryDelayMs(attempt, Math.random()));
-    timer.unref();
-  }
-
-  async function tryOnce(): Promise<void> {
-    try {
-      await probe();
-      heard();
-    } catch {
-      // What is wrong is known already: the circuit is open. The next probe is the reaction.
-      if (open && !stopped) schedule();
-    }
+  function learn(call: () => Promise<void>): void {
+    // What went wrong is known to who reports it; of a probe, the next one is the reaction.
+    policy.execute(call).catch(() => {});
   }
 
   return {
     get open() {
-      return open;
+      return isOpen();
     },
-    heard,
-    unanswered,
+    heard() {
+      if (policy.state === CircuitState.HalfOpen) endProbe?.();
+      else learn(() => Promise.resolve());
+    },
+    unanswered() {
+      if (!isOpen() && !stopped) learn(() => Promise.reject(new Error('unanswered')));
+    },
     stop() {
       stopped = true;
       clearTimeout(timer);

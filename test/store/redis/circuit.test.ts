@@ -18,52 +18,56 @@ function createFixture() {
     },
     onChange: (open) => changes.push(open),
   });
-  const failFor = (times: number, everyMs: number) => {
+  const failFor = async (times: number, everyMs: number) => {
     for (let left = times; left > 0; left -= 1) {
       circuit.unanswered();
-      vi.advanceTimersByTime(everyMs);
+      await vi.advanceTimersByTimeAsync(everyMs);
     }
   };
-  return { circuit, probed, changes, failFor, revive: () => (alive = true) };
+  const hear = async () => {
+    circuit.heard();
+    await vi.advanceTimersByTimeAsync(0);
+  };
+  return { circuit, probed, changes, failFor, hear, revive: () => (alive = true) };
 }
 
 describe('the circuit', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('stays closed while few calls fail, for however long', () => {
+  it('stays closed while few calls fail, for however long', async () => {
     const { circuit, failFor } = createFixture();
-    failFor(4, 60_000);
+    await failFor(4, 60_000);
     expect(circuit.open).toBe(false);
   });
 
-  it('stays closed while many calls fail for a short time', () => {
+  it('stays closed while many calls fail for a short time', async () => {
     const { circuit, failFor } = createFixture();
-    failFor(299, 1);
+    await failFor(299, 1);
     expect(circuit.open).toBe(false);
   });
 
-  it('opens when many calls fail for a long time, and says so once', () => {
+  it('opens when many calls fail for a long time, and says so once', async () => {
     const { circuit, changes, failFor } = createFixture();
-    failFor(10, 100);
+    await failFor(10, 100);
     expect(circuit.open).toBe(true);
     expect(changes).toEqual([true]);
     circuit.stop();
   });
 
-  it('begins to count anew whenever the server is heard', () => {
-    const { circuit, failFor } = createFixture();
+  it('begins to count anew whenever the server is heard', async () => {
+    const { circuit, failFor, hear } = createFixture();
     for (let round = 0; round < 10; round += 1) {
-      failFor(4, 1_000);
-      circuit.heard();
+      await failFor(4, 1_000);
+      await hear();
     }
-    failFor(4, 1_000);
+    await failFor(4, 1_000);
     expect(circuit.open).toBe(false);
   });
 
   it('closes when a probe is answered, and probes no more', async () => {
     const { circuit, probed, changes, failFor, revive } = createFixture();
-    failFor(10, 100);
+    await failFor(10, 100);
     await vi.advanceTimersByTimeAsync(LONG_MS);
     expect(circuit.open).toBe(true);
     expect(probed.length).toBeGreaterThan(2);
@@ -78,7 +82,7 @@ describe('the circuit', () => {
 
   it('probes with growing pauses', async () => {
     const { circuit, probed, failFor } = createFixture();
-    failFor(10, 100);
+    await failFor(10, 100);
     await vi.advanceTimersByTimeAsync(60_000);
     const pauses = probed.slice(1).map((at, index) => at - (probed[index] ?? 0));
     expect(Math.min(...pauses.slice(-5))).toBeGreaterThan(Math.max(...pauses.slice(0, 3)));
@@ -87,20 +91,38 @@ describe('the circuit', () => {
   });
 
   it('closes without a probe when the server is heard', async () => {
-    const { circuit, probed, failFor } = createFixture();
-    failFor(10, 100);
-    circuit.heard();
+    const { circuit, probed, failFor, hear } = createFixture();
+    await failFor(10, 100);
+    await hear();
     expect(circuit.open).toBe(false);
     const { length } = probed;
     await vi.advanceTimersByTimeAsync(LONG_MS);
     expect(probed).toHaveLength(length);
-    failFor(4, 1_000);
+    await failFor(4, 1_000);
     expect(circuit.open).toBe(false);
+  });
+
+  it('closes when the server is heard while a probe still waits', async () => {
+    const changes: boolean[] = [];
+    const circuit = createCircuit({
+      clock: { now: () => Number.NaN, monotonicMs: () => Date.now() },
+      patienceMs: 0,
+      probe: () => new Promise(() => {}),
+      onChange: (open) => changes.push(open),
+    });
+    for (let left = 5; left > 0; left -= 1) circuit.unanswered();
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(circuit.open).toBe(true);
+    circuit.heard();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(circuit.open).toBe(false);
+    expect(changes).toEqual([true, false]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it('probes no more once it is stopped, open or not', async () => {
     const { circuit, probed, failFor } = createFixture();
-    failFor(10, 100);
+    await failFor(10, 100);
     circuit.stop();
     const { length } = probed;
     await vi.advanceTimersByTimeAsync(LONG_MS);
