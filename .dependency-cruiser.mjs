@@ -5,7 +5,7 @@
 
 /** From the bottom to the top. `errors`, `clock` and the like are files in `src/`. */
 const LAYERS = [
-  ['errors', 'clock', 'outcome', 'version'],
+  ['errors', 'clock', 'cache-control', 'outcome', 'version'],
   ['report', 'config', 'store', 'simulator'],
   ['platform'],
   ['telemetry'],
@@ -32,7 +32,7 @@ const KNOWS = {
   store: ['clock'],
   simulator: ['clock'],
   config: ['errors'],
-  platform: ['config', 'errors', 'clock'],
+  platform: ['config', 'cache-control', 'errors', 'clock'],
   telemetry: ['platform', 'outcome', 'errors', 'clock'],
   registry: ['store', 'telemetry', 'clock'],
   workers: ['cache', 'platform', 'report'],
@@ -44,7 +44,7 @@ const KNOWS = {
   policy: ['auth', 'report', 'errors'],
   declared: ['auth', 'policy', 'registry', 'store', 'telemetry', 'errors', 'clock'],
   usage: ['report', 'store', 'telemetry', 'outcome', 'clock'],
-  http: ['auth', 'limits', 'report', 'telemetry', 'outcome', 'errors'],
+  http: ['auth', 'limits', 'report', 'telemetry', 'cache-control', 'outcome', 'errors'],
   pipeline: [
     'workers',
     'auth',

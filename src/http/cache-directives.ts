@@ -1,4 +1,5 @@
 /** The caller's `cache-control` (RFC 9111, section 5.2.1). */
+import { readDirectives } from '../cache-control.js';
 
 export interface Wish {
   /** Oldest age that will do, in milliseconds; null: whatever the freshness rules say. `no-cache` is 0. */
@@ -15,15 +16,7 @@ export const NO_WISH: Wish = { maxAgeMs: null, maxStaleMs: null, onlyIfCached: f
  */
 export function readWish(header: string | undefined, mayRefresh: boolean): Wish {
   if (header === undefined || header === '') return NO_WISH;
-  const directives = new Map(
-    header
-      .toLowerCase()
-      .split(',')
-      .map((part): [string, string | undefined] => {
-        const [name = '', value] = part.trim().split('=', 2);
-        return [name, value?.replaceAll('"', '')];
-      }),
-  );
+  const directives = readDirectives(header);
   return {
     maxAgeMs: mayRefresh ? maxAge(directives) : null,
     maxStaleMs: directives.has('max-stale')
@@ -33,7 +26,7 @@ export function readWish(header: string | undefined, mayRefresh: boolean): Wish 
   };
 }
 
-function maxAge(directives: ReadonlyMap<string, string | undefined>): number | null {
+function maxAge(directives: ReadonlyMap<string, string>): number | null {
   if (directives.has('no-cache')) return 0;
   return seconds(directives.get('max-age'));
 }

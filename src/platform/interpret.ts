@@ -1,4 +1,5 @@
 /** What a platform answer means, by status and headers alone (contract, "Errors"). Pure. */
+import { readDirectives } from '../cache-control.js';
 import { GatewayError } from '../errors.js';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -124,7 +125,7 @@ export interface OriginCaching {
 
 /** RFC 9111, sections 3, 4.2 and 5.2.2; there is no heuristic freshness. */
 export function originCaching(headers: Headers, nowMs: number): OriginCaching {
-  const directives = directivesOf(joined(headers['cache-control']));
+  const directives = readDirectives(joined(headers['cache-control']));
   const noStore = directives.has('no-store');
   const varies = joined(headers.vary)
     .split(',')
@@ -147,18 +148,6 @@ function lifetimeMs(directives: ReadonlyMap<string, string>, headers: Headers, n
 
 /** RFC 9111, section 1.2.2. */
 const MAX_AGE_S = 2 ** 31;
-
-function directivesOf(text: string): ReadonlyMap<string, string> {
-  return new Map(
-    text
-      .toLowerCase()
-      .split(',')
-      .map((part): [string, string] => {
-        const [name = '', value = ''] = part.trim().split('=', 2);
-        return [name, value.replaceAll('"', '')];
-      }),
-  );
-}
 
 function joined(value: string | string[] | undefined): string {
   return Array.isArray(value) ? value.join(',') : (value ?? '');
