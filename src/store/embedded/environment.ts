@@ -1,0 +1,264 @@
+/**
+ * One lmdb environment of the data folder, opened by every process of one gateway: ordered records, written in
+ * transactions that are made only if a record is still the one that was read.
+ *
+ * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits for the
+ * other processes, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
+ */
+import { randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { type Database, open } from 'lmdb';
+import { StoreUnavailable } from '../port.js';
+import { makeFolders, syncFolder } from './folder.js';
+
+/** The longest key, bytes. */
+export const KEY_MAX_BYTES = 511;
+
+const CRC_BYTES = 4;
+/** Far more than processes times their reads at one time. */
+const READERS_MAX = 126;
+const WRITE_TIMEOUT_MS = 5_000;
+
+export interface EnvironmentOptions {
+  /** The folder of the environment; made when it is not there. It holds `data.mdb` and `lock.mdb`. */
+  readonly folder: string;
+  /** Address space set aside, bytes; the file is only as large as what is in it, and the map grows by itself. */
+  readonly mapBytes: number;
+  /** False: a write that is acknowledged may be lost with the machine, though not with the process. */
+  readonly durable: boolean;
+  readonly readOnly?: boolean;
+  /** Longest time a write takes, milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+export interface StoredRecord {
+  readonly key: Buffer;
+  /** Another for each time the record was written; never 0. */
+  readonly stamp: number;
+  readonly value: Buffer;
+}
+
+/** A record and the stamp it must have; 0: there must be none. */
+export interface Condition {
+  readonly key: Buffer;
+  readonly stamp: number;
+}
+
+export interface RecordWrite {
+  readonly key: Buffer;
+  /** Null deletes; nothing happens where there is nothing. Must not be written to afterwards. */
+  readonly value: Buffer | null;
+}
+
+export interface RangeOptions {
+  /** The first key. */
+  readonly from: Buffer;
+  /** Exclusive. */
+  readonly to: Buffer;
+  readonly limit?: number;
+  /** From the end; the same keys. */
+  readonly reverse?: boolean;
+}
+
+/** One committed state of the environment. */
+export interface View {
+  /** @throws RecordDamaged */
+  get(key: Buffer): StoredRecord | null;
+  /**
+   * In the order of the keys.
+   * @throws RecordDamaged, unless `onDamaged` is given: then it is told of each, and they are left out
+   */
+  range(options: RangeOptions, onDamaged?: (error: RecordDamaged) => void): StoredRecord[];
+}
+
+export interface Environment {
+  /**
+   * Shows the latest committed state, also of other processes. The view must not be used once `use` has returned: it
+   * cannot be a function that waits.
+   */
+  read<T>(use: (view: View) => T): T;
+  /**
+   * Makes all writes in one transaction, if the condition holds. Acknowledged when they are committed, and, where the
+   * environment is durable, on the disk.
+   * @returns whether the condition held; without one always true
+   * @throws RangeError for a key that is empty or too long; nothing is written then
+   * @throws StoreUnavailable when they could not be written, with `no-room` when the disk is full; and when they were
+   *   not within the time limit: they may then be made later all the same
+   */
+  write(condition: Condition | null, writes: readonly RecordWrite[]): Promise<boolean>;
+  /** Frees the places of readers whose process died; they would keep old pages from being used again. */
+  clearDeadReaders(): void;
+  /** Writes the latest committed state, compacted, to a file that must not be there. Others may go on writing. */
+  backup(path: string): Promise<void>;
+  /** Waits for writes under way, but no longer than a write may take. */
+  close(): Promise<void>;
+}
+
+/** The bytes of a record are not those that were written. */
+export class RecordDamaged extends Error {
+  override readonly name = 'RecordDamaged';
+  constructor(
+    folder: string,
+    readonly key: Buffer,
+  ) {
+    super(`a record in ${folder} is damaged (its checksum is wrong)`);
+  }
+}
+
+/**
+ * Opens an environment, which must have been looked at before: lmdb crashes the process on a file that is damaged.
+ * @throws Error of lmdb when it cannot be opened
+ */
+export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
+  const { folder, mapBytes, durable, readOnly = false, timeoutMs = WRITE_TIMEOUT_MS } = options;
+  if (!readOnly) await makeFolders(folder);
+  const db: Database<Buffer, Buffer> = open<Buffer, Buffer>({
+    path: folder,
+    noSubdir: false,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    useVersions: true,
+    mapSize: mapBytes,
+    maxReaders: READERS_MAX,
+    readOnly,
+    noSync: !durable,
+    // A commit then is fsync of the data, then the page that makes it valid: nobody sees what is not on the disk yet.
+    overlappingSync: false,
+    // Missing in the types of lmdb-js.
+    ...{ permissionsMode: 0o600 },
+  });
+  // The names of its files, too, are to be there after a crash of the machine.
+  if (!readOnly) await syncFolder(folder);
+  const view = createView(db, folder);
+  let closed = false;
+
+  function admit(): void {
+    if (closed) throw new StoreUnavailable('the store is closed');
+  }
+
+  return {
+    read(use) {
+      admit();
+      db.resetReadTxn();
+      return use(view);
+    },
+    async write(condition, writes) {
+      admit();
+      for (const { key } of writes) checkKey(key);
+      try {
+        return await within(timeoutMs, queue(db, condition, writes));
+      } catch (error) {
+        throw await unavailable(folder, error);
+      }
+    },
+    clearDeadReaders: () => void db.readerCheck(),
+    backup: (path) => db.backup(path, true),
+    async close() {
+      closed = true;
+      await within(timeoutMs, db.close()).catch(() => {
+        // Whoever waits for a write that hangs is told by itself; closing must not hang with it.
+      });
+    },
+  };
+}
+
+function createView(db: Database<Buffer, Buffer>, folder: string): View {
+  return {
+    get(key) {
+      const found = db.getEntry(key);
+      if (found === undefined) return null;
+      const record = decode(key, found.version ?? 0, found.value);
+      if (record === null) throw new RecordDamaged(folder, key);
+      return record;
+    },
+    range({ from, to, limit, reverse = false }, onDamaged) {
+      const bounds = reverse
+        ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse }
+        : { start: from, end: to };
+      const records: StoredRecord[] = [];
+      const most = limit === undefined ? {} : { limit };
+      for (const { key, value, version } of db.getRange({ ...bounds, ...most, versions: true })) {
+        const record = decode(key, version ?? 0, value);
+        if (record !== null) records.push(record);
+        else if (onDamaged === undefined) throw new RecordDamaged(folder, key);
+        else onDamaged(new RecordDamaged(folder, key));
+      }
+      return records;
+    },
+  };
+}
+
+/** All is queued before lmdb's thread sees any of it: so that thread never waits for us, holding the lock of all. */
+function queue(
+  db: Database<Buffer, Buffer>,
+  condition: Condition | null,
+  writes: readonly RecordWrite[],
+): Promise<boolean> {
+  const apply = () => {
+    for (const { key, value } of writes) {
+      const stamp = newStamp();
+      if (value === null) void db.remove(key);
+      else void db.put(key, encode(key, stamp, value), stamp);
+    }
+  };
+  if (condition === null) return db.batch(apply);
+  const { key, stamp } = condition;
+  return stamp === 0 ? db.ifNoExists(key, apply) : db.ifVersion(key, stamp, apply);
+}
+
+/** No counter: one that was deleted and made again must not look like the one before. */
+function newStamp(): number {
+  return randomInt(1, 2 ** 48 - 1);
+}
+
+/** @throws RangeError */
+function checkKey(key: Buffer): void {
+  if (key.length < 1 || key.length > KEY_MAX_BYTES) throw new RangeError(`a key of ${key.length} bytes`);
+}
+
+function encode(key: Buffer, stamp: number, value: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(CRC_BYTES + value.length);
+  value.copy(bytes, CRC_BYTES);
+  bytes.writeUInt32LE(checksum(key, stamp, value));
+  return bytes;
+}
+
+function decode(key: Buffer, stamp: number, bytes: Buffer): StoredRecord | null {
+  if (bytes.length < CRC_BYTES) return null;
+  const value = bytes.subarray(CRC_BYTES);
+  return bytes.readUInt32LE() === checksum(key, stamp, value) ? { key, stamp, value } : null;
+}
+
+/** Of the key and the stamp as well: a value that is whole, but found in the place of another, is damaged too. */
+function checksum(key: Buffer, stamp: number, value: Buffer): number {
+  return crc32(value, crc32(key, crc32(String(stamp))));
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(new Error(`not done within ${ms} ms; another process of the gateway may stand still`));
+    const timer = setTimeout(late, ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    // Also of one that fails when nobody waits for it any more.
+    void work.catch(commitError);
+  });
+}
+
+async function unavailable(folder: string, error: unknown): Promise<StoreUnavailable> {
+  const cause = await commitError(error);
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const full = /no space left|disk quota|MDB_MAP_FULL/i.test(text);
+  return new StoreUnavailable(`${folder} could not be written: ${text}`, full ? 'no-room' : 'away');
+}
+
+/** lmdb-js gives the reason as a promise, which rejects, and ends the process where nobody takes it. */
+async function commitError(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error;
+  try {
+    await error.commitError;
+    return error;
+  } catch (cause) {
+    return cause;
+  }
+}

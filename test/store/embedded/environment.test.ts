@@ -1,0 +1,159 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  type Environment,
+  KEY_MAX_BYTES,
+  openEnvironment,
+  RecordDamaged,
+} from '../../../src/store/embedded/environment.js';
+import { StoreUnavailable } from '../../../src/store/port.js';
+
+const bytes = (text: string) => Buffer.from(text);
+const options = { mapBytes: 1 << 24, durable: true };
+
+async function withEnvironments(
+  use: (one: Environment, other: Environment, folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = join(await mkdtemp(join(tmpdir(), 'dgw-environment-')), 'state');
+  const one = await openEnvironment({ ...options, folder });
+  const other = await openEnvironment({ ...options, folder });
+  try {
+    await use(one, other, folder);
+  } finally {
+    await one.close();
+    await other.close();
+    await rm(join(folder, '..'), { recursive: true });
+  }
+}
+
+const put = (key: string, value: string) => ({ key: bytes(key), value: bytes(value) });
+const get = (environment: Environment, key: string) => environment.read((view) => view.get(bytes(key)));
+const keysOf = (environment: Environment, range: object) =>
+  environment
+    .read((view) => view.range({ from: bytes('a'), to: bytes('c'), ...range }))
+    .map(({ key }) => key.toString());
+
+describe('an environment', () => {
+  it('shows a write to every handle once it is acknowledged', () =>
+    withEnvironments(async (one, other) => {
+      expect(get(other, 'a')).toBeNull();
+      expect(await one.write(null, [put('a', 'one'), put('b', '')])).toBe(true);
+      expect(get(other, 'a')?.value).toEqual(bytes('one'));
+      expect(get(other, 'b')?.value).toEqual(bytes(''));
+      await other.write(null, [{ key: bytes('a'), value: null }]);
+      expect(get(one, 'a')).toBeNull();
+    }));
+
+  it('makes all writes where the condition holds, and none where it does not', () =>
+    withEnvironments(async (one, other) => {
+      const absent = { key: bytes('head'), stamp: 0 };
+      expect(await one.write(absent, [put('head', '1'), put('a', '1')])).toBe(true);
+      expect(await other.write(absent, [put('head', '2'), put('a', '2')])).toBe(false);
+      const found = get(other, 'head');
+      expect(await one.write({ key: bytes('head'), stamp: found?.stamp ?? 0 }, [put('head', '1')])).toBe(
+        true,
+      );
+      expect(await other.write({ key: bytes('head'), stamp: found?.stamp ?? 0 }, [put('a', '3')])).toBe(
+        false,
+      );
+      expect(get(one, 'a')?.value).toEqual(bytes('1'));
+    }));
+
+  it('lets one of many writers with one condition through', () =>
+    withEnvironments(async (one, other) => {
+      const done = await Promise.all(
+        Array.from({ length: 40 }, (_, at) =>
+          (at % 2 === 0 ? one : other).write({ key: bytes('a'), stamp: 0 }, [put('a', `${at}`)]),
+        ),
+      );
+      expect(done.filter(Boolean)).toHaveLength(1);
+      expect(get(one, 'a')?.value.toString()).toBe(`${done.indexOf(true)}`);
+    }));
+
+  it('gives a range from its first key to before its last, either way, and no more than the limit', () =>
+    withEnvironments(async (one) => {
+      await one.write(
+        null,
+        ['a', 'a1', 'a2', 'b', 'c', 'd'].map((key) => put(key, key)),
+      );
+      expect(keysOf(one, {})).toEqual(['a', 'a1', 'a2', 'b']);
+      expect(keysOf(one, { reverse: true })).toEqual(['b', 'a2', 'a1', 'a']);
+      expect(keysOf(one, { limit: 2 })).toEqual(['a', 'a1']);
+      expect(keysOf(one, { limit: 2, reverse: true })).toEqual(['b', 'a2']);
+      expect(keysOf(one, { limit: 0 })).toEqual([]);
+    }));
+
+  it('gives values that nobody writes to afterwards, of any length', () =>
+    withEnvironments(async (one) => {
+      const values = [0, 1, 4_000, 40_000, 400_000, 4_000_000].map((length, at) =>
+        Buffer.alloc(length, at + 1),
+      );
+      await one.write(
+        null,
+        values.map((value, at) => ({ key: bytes(`a${at}`), value })),
+      );
+      const found = one.read((view) => view.range({ from: bytes('a'), to: bytes('b') }));
+      const single = values.map((_, at) => get(one, `a${at}`)?.value);
+      await one.write(
+        null,
+        values.map((value, at) => ({ key: bytes(`a${at}`), value: Buffer.alloc(value.length) })),
+      );
+      for (const [at, value] of values.entries()) {
+        expect(get(one, `a${at}`)?.value.equals(Buffer.alloc(value.length))).toBe(true);
+        expect(found[at]?.value.equals(value)).toBe(true);
+        expect(single[at]?.equals(value)).toBe(true);
+      }
+    }));
+
+  it('refuses a key that is empty or too long, and writes nothing then', () =>
+    withEnvironments(async (one) => {
+      for (const key of [Buffer.alloc(0), Buffer.alloc(KEY_MAX_BYTES + 1)]) {
+        await expect(one.write(null, [put('a', '1'), { key, value: bytes('1') }])).rejects.toThrow(
+          RangeError,
+        );
+      }
+      expect(get(one, 'a')).toBeNull();
+      const longest = Buffer.alloc(KEY_MAX_BYTES, 'k');
+      await one.write(null, [{ key: longest, value: bytes('1') }]);
+      expect(one.read((view) => view.get(longest))?.value).toEqual(bytes('1'));
+    }));
+
+  it('refuses everything once it is closed', () =>
+    withEnvironments(async (one) => {
+      await one.close();
+      expect(() => get(one, 'a')).toThrow(StoreUnavailable);
+      await expect(one.write(null, [put('a', '1')])).rejects.toThrow(StoreUnavailable);
+    }));
+
+  it('can be read and written by its user alone', () =>
+    withEnvironments(async (_one, _other, folder) => {
+      const modes = [folder, join(folder, 'data.mdb'), join(folder, 'lock.mdb')].map(async (path) =>
+        ((await stat(path)).mode & 0o777).toString(8),
+      );
+      expect(await Promise.all(modes)).toEqual(['700', '600', '600']);
+    }));
+
+  it('tells a record whose bytes were changed on the disk from one that is whole', () =>
+    withEnvironments(async (one, other, folder) => {
+      await one.write(null, [put('a', 'what is whole'), put('b', 'what is damaged')]);
+      await one.close();
+      await other.close();
+      const path = join(folder, 'data.mdb');
+      const file = await readFile(path);
+      for (let at = file.indexOf('is damaged'); at >= 0; at = file.indexOf('is damaged', at + 1))
+        file[at] = 0x49;
+      await writeFile(path, file);
+      const again = await openEnvironment({ ...options, folder });
+      expect(get(again, 'a')?.value).toEqual(bytes('what is whole'));
+      expect(() => get(again, 'b')).toThrow(RecordDamaged);
+      expect(() => keysOf(again, {})).toThrow(RecordDamaged);
+      const told: string[] = [];
+      const range = { from: bytes('a'), to: bytes('c') };
+      const left = again.read((view) => view.range(range, ({ key }) => void told.push(key.toString())));
+      expect(left.map(({ key }) => key.toString())).toEqual(['a']);
+      expect(told).toEqual(['b']);
+      await again.close();
+    }));
+});
