@@ -226,7 +226,7 @@ export function createEngine(options: EngineOptions): Engine {
 /** Requests of one process that may wait for others' calls at once. */
 const MAX_WAITING = 10_000;
 
-export function timezoneOf({ platform }: Config, account: string | null): string {
+function timezoneOf({ platform }: Config, account: string | null): string {
   const { timezones, timezone } = platform;
   return (account !== null && Object.hasOwn(timezones, account) ? timezones[account] : undefined) ?? timezone;
 }

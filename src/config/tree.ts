@@ -12,7 +12,7 @@ export function dropEmpty(tree: Tree, node: SchemaNode): void {
   }
 }
 
-export function isMapping(value: unknown): value is Tree {
+function isMapping(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -31,11 +31,11 @@ let api = null;
 /** Counts what is shown, so that a slow answer does not replace a later view. */
 let shown = 0;
 
-enter.addEventListener('submit', async (event) => {
+enter.addEventListener('submit', (event) => {
   event.preventDefault();
   const candidate = createApi(input.value.trim());
   input.value = '';
-  await guarded(async () => {
+  void guarded(async () => {
     await candidate('GET', 'status');
     api = candidate;
     await show(true);

@@ -16,7 +16,7 @@ import type { Known } from './lost.js';
 import { MOST_STALE_MS, type Rescue } from './rescue.js';
 
 /** Says in an adopted registry which one it took the place of. */
-export const ADOPTED_RECORD = 'meta/adopted';
+const ADOPTED_RECORD = 'meta/adopted';
 const MAX_TRIES = 20;
 
 type Records = ReadonlyMap<string, RegistryRecord>;

@@ -9,7 +9,7 @@ import { whenOver } from '../http/when-over.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../report/describe.js';
 import type { ParameterTable } from '../report/parameters.js';
 
-export const REPORT_PREFIX = '/api/v1/report/';
+const REPORT_PREFIX = '/api/v1/report/';
 
 export interface ReportRoutes {
   readonly report: (call: ReportCall) => Promise<ReportReply>;

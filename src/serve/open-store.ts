@@ -75,7 +75,7 @@ async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<
 }
 
 /** @returns null for the embedded store */
-export function redisConnection(config: Config): RedisConnection | null {
+function redisConnection(config: Config): RedisConnection | null {
   const { sentinels, sentinelName, cluster, username, tls } = config.redis;
   const password = config.secrets.get('REDIS_PASSWORD')?.read();
   const credentials = {

@@ -12,11 +12,8 @@ import type { RestateRequest, Simulator, SimulatorOptions, TruthQuery } from './
 import { patchSwitches } from './switches.js';
 import { reportRows, type TruthRow } from './truth.js';
 
-export type { RecordedCall } from './calls.js';
-export type { Fault, FaultKind } from './faults.js';
-export type { RestateRequest, Simulator, SimulatorOptions, TruthQuery } from './simulator-api.js';
-export type { Switches } from './switches.js';
-export type { TruthRow } from './truth.js';
+export type { Fault } from './faults.js';
+export type { Simulator, SimulatorOptions, TruthQuery } from './simulator-api.js';
 
 /**
  * Starts a DSP platform that behaves as its document says; what the document leaves open is a switch.

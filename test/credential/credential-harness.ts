@@ -32,7 +32,7 @@ export interface StandingClock extends Clock {
   advance(ms: number): void;
 }
 
-export function createStandingClock(iso = '2026-11-21T12:00:00Z'): StandingClock {
+function createStandingClock(iso = '2026-11-21T12:00:00Z'): StandingClock {
   let passedMs = 0;
   return {
     now: () => Date.parse(iso) + passedMs,

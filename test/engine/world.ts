@@ -70,14 +70,14 @@ function freshMs(date: string, atMs: number, timezone: string): number {
   return isFinalAt(date, atMs, timezone) ? 30 * DAY : HOUR;
 }
 
-export function decide(question: Question, world: World): Asked {
+function decide(question: Question, world: World): Asked {
   const atMs = world.replicas.clock.now();
   const first = shiftDay(dayOf(atMs, world.timezone), -question.ago);
   const dates = Array.from({ length: question.length }, (_, index) => shiftDay(first, index));
   return { ...question, dates, atMs, purges: [...world.purges] };
 }
 
-export function queryOf({ advertiserId, byDate, byCampaign, local, dates, format, ...flags }: Asked): string {
+function queryOf({ advertiserId, byDate, byCampaign, local, dates, format, ...flags }: Asked): string {
   return [
     `advertiserId=${advertiserId}&dateFrom=${dates[0]}&dateTo=${dates.at(-1)}&_format=${format}`,
     ...(byDate ? ['byDate=1'] : []),

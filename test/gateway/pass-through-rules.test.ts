@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf, withGateway } from '../support/start-gateway.js';
@@ -92,10 +93,8 @@ describe('scopes', () => {
 
 describe('a body that is checked', () => {
   it('is sent byte for byte', async () => {
-    const platform = await startRawPlatform(async (request, response) => {
-      const pieces: Buffer[] = [];
-      for await (const piece of request) pieces.push(piece as Buffer);
-      sends(Buffer.concat(pieces), { 'content-type': 'text/plain' })(request, response);
+    const platform = await startRawPlatform((request, response) => {
+      void buffer(request).then((bytes) => sends(bytes, { 'content-type': 'text/plain' })(request, response));
     });
     const gateway = await gatewayAt(platform);
     const key = await gateway.addTeam({ advertisers: [1] });

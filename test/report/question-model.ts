@@ -219,7 +219,7 @@ function interleave(chosen: readonly (readonly Pair[])[]): fc.Arbitrary<Pair[]> 
 }
 
 /** One of the ways to percent-encode a pair. */
-export function encoded([name, value]: Pair): fc.Arbitrary<string> {
+function encoded([name, value]: Pair): fc.Arbitrary<string> {
   const left = encodedText(name);
   if (value === '') return left.chain((text) => fc.constantFrom(text, `${text}=`));
   return fc.tuple(left, encodedText(value)).map(([a, b]) => `${a}=${b}`);

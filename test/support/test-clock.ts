@@ -1,7 +1,7 @@
 import type { MovableClock } from '../../src/clock.js';
 
 /** Noon of the day that most tests call today. */
-export const NOON = '2026-11-21T12:00:00.000Z';
+const NOON = '2026-11-21T12:00:00.000Z';
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;

@@ -2,7 +2,7 @@
 import type { DigestAsk } from '../../src/report/digest.js';
 
 export const TOKEN = '42|a/token"of_the-tests';
-export const PERIOD = { from: '2026-11-01', to: '2026-11-03' };
+const PERIOD = { from: '2026-11-01', to: '2026-11-03' };
 const DATES = ['2026-11-01', '2026-11-03'];
 
 export const ASK: DigestAsk = {
