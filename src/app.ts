@@ -1,6 +1,5 @@
 /** The planes: which server has which routes. Built here, never listening; `serve.ts` gives them ports. */
-import cors from '@fastify/cors';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { registerAudit } from './admin/audit.js';
 import { registerCache } from './admin/cache.js';
 import { registerClock } from './admin/clock.js';
@@ -14,6 +13,7 @@ import { registerTeams } from './admin/teams.js';
 import { registerToken } from './admin/token.js';
 import { registerUsage } from './admin/usage.js';
 import type { Secret } from './config/secret.js';
+import { registerCors } from './http/cors.js';
 import { widerPath } from './http/path-gate.js';
 import { registerRateLimitHeaders } from './http/rate-limit-headers.js';
 import { createServer } from './http/server.js';
@@ -51,14 +51,7 @@ export async function buildDataPlane({
   const app = newServer('data', services);
   measureAnswers(app);
   slowRefusals(app, services.slowFailures);
-  if (config.server.corsOrigins.length > 0) {
-    await app.register(cors, {
-      origin: [...config.server.corsOrigins],
-      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposedHeaders: EXPOSED_HEADERS,
-    });
-    app.addHook('onSend', varyByOrigin);
-  }
+  await registerCors(app, config.server.corsOrigins);
   await registerDocs(app, {
     title: 'dsp-gateway',
     description: 'Reports of the advertising platform: fast, uniform, honest about freshness.',
@@ -179,24 +172,6 @@ const ADMIN_STATUSES = {
   'DELETE /admin/v1/keys/{id}': 204,
 } as const;
 
-/** What an app in a browser may read of an answer's headers. */
-const EXPOSED_HEADERS = [
-  'age',
-  'cache-status',
-  'etag',
-  'idempotency-replayed',
-  'ratelimit',
-  'ratelimit-policy',
-  'retry-after',
-  'x-request-id',
-];
-
-/** Answers say themselves what they vary by, in place of what the CORS plugin said. */
-async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const vary = String(reply.getHeader('vary') ?? '');
-  if (!/\borigin\b/i.test(vary)) reply.header('vary', vary === '' ? 'origin' : `${vary}, origin`);
-}
-
 function newServer(
   plane: 'data' | 'admin' | 'metrics',
   { config, log, metrics, usage }: Services,
@@ -211,13 +186,14 @@ function newServer(
         .filter(({ pathChars }) => pathChars !== '')
         .map(({ path, pathChars }) => widerPath(path, pathChars)),
     },
+    corsOrigins: plane === 'data' ? server.corsOrigins : [],
     problems: { invalidBodyStatus: plane === 'data' ? 400 : 422 },
     maxHeaderBytes: server.maxHeaderBytes,
     maxBodyBytes: server.maxBodyBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     onBroken: (status) => metrics.request(plane, status, 'error', null, 0),
-    onDone: (request: FastifyRequest, status, durationMs) => {
+    onDone: (request, status, durationMs) => {
       const { outcome, team, subject } = request.trace;
       metrics.request(plane, status, outcome ?? 'none', team, durationMs);
       // Only reports and what is passed through have a subject.

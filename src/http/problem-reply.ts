@@ -1,4 +1,5 @@
 /** Whatever was thrown, as a problem document; what must stay inside goes to the trace for the log. */
+import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   asGatewayError,
@@ -8,6 +9,7 @@ import {
   PROBLEM_TYPE,
   toProblem,
 } from '../errors.js';
+import type { Trace } from '../telemetry/trace.js';
 import { VARY } from './respond.js';
 
 /** Fastify's own errors, by code. */
@@ -34,32 +36,49 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
 }
 
 export function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  request.trace.outcome = 'error';
-  request.trace.code = error.code;
-  request.trace.cause = error.options.cause ?? error.options.internal;
-  const { retryAfterS, headers } = error.options;
+  noteProblem(request.trace, error);
   // An answer that broke off before its first byte may have left them.
   for (const name of OF_AN_ANSWER) reply.removeHeader(name);
-  // Nobody reads what is still to come of a large body: the caller is told to stop.
-  if (isUploading(request)) reply.header('connection', 'close');
-  const body = Buffer.from(JSON.stringify(toProblem(error, request.id)));
-  return reply
-    .code(error.status)
-    .headers({
+  const { status, headers, body } = problemAnswer(error, request.id, request.raw);
+  return reply.code(status).headers(headers).send(body);
+}
+
+/** For the log and the metrics, which are told more than the caller. */
+export function noteProblem(trace: Trace, error: GatewayError): void {
+  trace.outcome = 'error';
+  trace.code = error.code;
+  trace.cause = error.options.cause ?? error.options.internal;
+}
+
+export interface ProblemAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>> & { readonly vary: string };
+  readonly body: Buffer;
+}
+
+/** A problem as HTTP. @param raw the request that it answers */
+export function problemAnswer(error: GatewayError, requestId: string, raw: IncomingMessage): ProblemAnswer {
+  const { retryAfterS, headers } = error.options;
+  return {
+    status: error.status,
+    headers: {
       'content-type': PROBLEM_TYPE,
       'cache-control': 'no-store',
       vary: VARY,
+      // Nobody reads what is still to come of a large body: the caller is told to stop.
+      ...(isUploading(raw) ? { connection: 'close' } : {}),
       ...headers,
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
-    })
-    .send(body);
+    },
+    body: Buffer.from(JSON.stringify(toProblem(error, requestId))),
+  };
 }
 
 /** Bodies up to here are cheaper to skip than a connection is to open. */
 const SKIPPED_BYTES = 65_536;
 
-function isUploading({ raw, headers }: FastifyRequest): boolean {
-  if (raw.complete !== false) return false;
+function isUploading({ complete, headers }: IncomingMessage): boolean {
+  if (complete !== false) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SKIPPED_BYTES;
 }
 

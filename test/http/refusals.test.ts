@@ -62,7 +62,14 @@ describe('what the framework refuses', () => {
     ['a method without a route', 'DELETE /ok HTTP/1.1', [], '', 404, 'not_found'],
     ['a path in another spelling', 'GET /%6fk HTTP/1.1', [], '', 400, 'invalid_path'],
     ['a target in absolute form', 'GET http://gateway.example/ok HTTP/1.1', [], '', 400, 'invalid_path'],
-    ['the gate’s own way out', 'GET /~refused/not_found HTTP/1.1', [], '', 400, 'invalid_path'],
+    [
+      'a path in another spelling, whatever its body is',
+      'POST /%6fk HTTP/1.1',
+      ['content-type: text/csv', 'content-length: 1000'],
+      'x'.repeat(1000),
+      400,
+      'invalid_path',
+    ],
     ['Q10 a GET with a body', 'GET /ok HTTP/1.1', ['content-length: 2'], '{}', 400, 'invalid_request'],
     [
       'Q10 a GET with a chunked body',

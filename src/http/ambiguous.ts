@@ -1,0 +1,25 @@
+/** Requests that the next reader might take for others: no host, two of them, or a body where none belongs. */
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../errors.js';
+
+/** @returns why a request cannot be read in one way only, or null */
+export function ambiguityOf(raw: IncomingMessage): GatewayError | null {
+  const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1) return ambiguous('The request names two hosts.');
+  const isOld = raw.httpVersion === '1.0';
+  if (hosts === 0 && !isOld) return ambiguous('The request names no host.');
+  if (isOld && raw.headers['transfer-encoding'] !== undefined)
+    return ambiguous('HTTP/1.0 has no transfer-encoding (RFC 9112, section 6.1); send content-length.');
+  const { expect } = raw.headers;
+  if (!isOld && expect !== undefined && expect.toLowerCase() !== '100-continue')
+    return ambiguous('The expectation cannot be met; 100-continue can.', 417);
+  if (raw.method !== 'GET' && raw.method !== 'HEAD') return null;
+  const length = raw.headers['content-length'];
+  if (raw.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return null;
+  return ambiguous(`A ${raw.method} takes no body.`);
+}
+
+/** What follows on the connection may be anything. */
+function ambiguous(detail: string, status = 400): GatewayError {
+  return new GatewayError('invalid_request', { status, detail, headers: { connection: 'close' } });
+}

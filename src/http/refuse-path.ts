@@ -1,0 +1,52 @@
+/** Answers a request target that the path gate refuses. No router has seen it, and none will. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger } from 'fastify';
+import { GatewayError } from '../errors.js';
+import { createTrace } from '../telemetry/trace.js';
+import { ambiguityOf } from './ambiguous.js';
+import { corsOfRefusal } from './cors.js';
+import type { GateFault } from './path-gate.js';
+import { noteProblem, problemAnswer } from './problem-reply.js';
+import { type Accounted, GONE } from './request-log.js';
+
+export interface PathRefusal {
+  readonly logger: FastifyBaseLogger;
+  readonly corsOrigins: readonly string[];
+  /** Told when the answer is through, or the caller gone, for the log and the metrics. */
+  readonly onDone: (request: Accounted, status: number, durationMs: number, complete: boolean) => void;
+}
+
+/** Body, headers, log line and metrics are those of any problem. */
+export function refusePath(
+  fault: GateFault,
+  raw: IncomingMessage,
+  response: ServerResponse,
+  { logger, corsOrigins, onDone }: PathRefusal,
+): void {
+  const startedMs = performance.now();
+  const id = randomUUID();
+  const request: Accounted = {
+    method: raw.method ?? '',
+    originalUrl: raw.url ?? '',
+    trace: createTrace(),
+    log: logger.child({ reqId: id }),
+  };
+  response.once('close', () => {
+    const status = response.headersSent ? response.statusCode : GONE;
+    onDone(request, status, performance.now() - startedMs, response.writableFinished);
+  });
+  const ambiguity = ambiguityOf(raw);
+  const { preflight, headers: allowed } = corsOfRefusal(raw, corsOrigins);
+  const own = { 'x-request-id': id, ...(ambiguity === null ? allowed : {}) };
+  // The page is let on to its request, so that it can read why that is refused.
+  if (preflight && ambiguity === null) {
+    response.writeHead(204, { ...own, vary: 'origin, access-control-request-headers' }).end();
+    return;
+  }
+  const error = ambiguity ?? new GatewayError(fault);
+  noteProblem(request.trace, error);
+  const { status, headers, body } = problemAnswer(error, id, raw);
+  const vary = corsOrigins.length === 0 ? headers.vary : `${headers.vary}, origin`;
+  response.writeHead(status, { ...own, ...headers, vary, 'content-length': body.length }).end(body);
+}

@@ -1,0 +1,48 @@
+/** One log line per request, whatever came of it. */
+import type { FastifyRequest } from 'fastify';
+
+/** What of a request its log line and its metrics need; one that the path gate refused has no more. */
+export type Accounted = Pick<FastifyRequest, 'method' | 'originalUrl' | 'trace' | 'log'>;
+
+/** As nginx has it: the caller was gone before there was an answer. */
+export const GONE = 499;
+
+const LOGGED_PATH_CHARS = 256;
+
+/** @param complete false when the connection ended before the answer did */
+export function logRequest(
+  request: Accounted,
+  status: number,
+  durationMs: number,
+  plane: string,
+  complete: boolean,
+): void {
+  const { trace } = request;
+  const line = {
+    plane,
+    method: request.method,
+    path: trace.subject ?? pathOf(request.originalUrl),
+    status,
+    ms: Math.round(durationMs * 10) / 10,
+    team: trace.team,
+    key: trace.key,
+    outcome: trace.outcome,
+    platformCalls: trace.platformCalls,
+    platformMs: Math.round(trace.platformMs),
+    rows: trace.rows,
+    ...(complete ? {} : { complete }),
+    ...(trace.code === null ? {} : { code: trace.code }),
+    ...(trace.cause === undefined ? {} : { cause: describe(trace.cause) }),
+  };
+  if (status >= 500) request.log.warn(line, 'request');
+  else request.log.info(line, 'request');
+}
+
+/** As it was sent, without its query, and no longer than a line wants. */
+function pathOf(target: string): string {
+  return (target.split('?', 1)[0] as string).slice(0, LOGGED_PATH_CHARS);
+}
+
+function describe(cause: unknown): unknown {
+  return cause instanceof Error ? { type: cause.name, message: cause.message, stack: cause.stack } : cause;
+}
