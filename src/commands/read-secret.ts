@@ -1,5 +1,6 @@
 /** Secrets come from a file, from standard input, or from a person at a terminal; never from the command line. */
 import { readFileSync } from 'node:fs';
+import { createInterface, emitKeypressEvents, type Key } from 'node:readline';
 import { decodeUtf8, NotUtf8 } from '../config/utf8.js';
 import { CommandError } from './command-error.js';
 import { EXIT } from './exit-codes.js';
@@ -67,16 +68,14 @@ function notUtf8(source: string, { line }: NotUtf8): CommandError {
   return new CommandError(`${source}:${line}: is no UTF-8; allowed is text in UTF-8`, EXIT.data);
 }
 
-const ENTER = '\r\n\u0004';
-const INTERRUPT = '\u0003';
-const ERASE = '\b\u007f';
-
 /** Reads a line from a terminal that shows nothing of it. @throws CommandError on Ctrl-C */
 async function promptHidden({ input, say }: Terminal, question: string): Promise<string> {
-  say(question);
+  emitKeypressEvents(input);
   input.setRawMode?.(true);
+  // Only now: a terminal would still show what is typed at the question before it is in raw mode.
+  say(question);
   try {
-    return await readLine(input);
+    return await readKeys(input);
   } finally {
     input.setRawMode?.(false);
     input.pause();
@@ -84,23 +83,40 @@ async function promptHidden({ input, say }: Terminal, question: string): Promise
   }
 }
 
-function readLine(input: Input): Promise<string> {
+/**
+ * What is typed until Enter, Ctrl-D or the end of the input. Node takes bytes for keys: a letter of several bytes that
+ * comes in two pieces, and an arrow key, which would otherwise leave its escape sequence in the secret. Its line editor
+ * is not used: it has no erase key where `TERM` is `dumb`.
+ *
+ * @throws CommandError on Ctrl-C
+ */
+function readKeys(input: Input): Promise<string> {
   return new Promise((resolve, reject) => {
     let typed = '';
     const done = (settle: () => void) => {
-      input.off('data', take).off('end', ended);
+      input.off('keypress', take).off('end', ended);
       settle();
     };
     const ended = () => done(() => resolve(typed));
-    const take = (chunk: Buffer | string) => {
-      for (const char of chunk.toString('utf8')) {
-        if (char === INTERRUPT) return done(() => reject(new CommandError('nothing was done', EXIT.usage)));
-        if (ENTER.includes(char)) return done(() => resolve(typed));
-        typed = ERASE.includes(char) ? typed.slice(0, -1) : typed + char;
-      }
+    /** @param text undefined for a key that is no text, such as an arrow */
+    const take = (text: string | undefined, { name = '', ctrl = false }: Key) => {
+      if (ctrl && name === 'c') done(() => reject(new CommandError('nothing was done', EXIT.usage)));
+      else if (['return', 'enter'].includes(name) || (ctrl && name === 'd')) ended();
+      else if (name === 'backspace') typed = Array.from(typed).slice(0, -1).join('');
+      else if (text !== undefined && !ctrl) typed += text;
     };
-    input.on('data', take).on('end', ended);
+    input.on('keypress', take).on('end', ended);
   });
+}
+
+/** A line that the terminal shows and edits by itself; empty when the input ends. Ctrl-C ends the process. */
+async function readLine(input: Input): Promise<string> {
+  const lines = createInterface({ input, terminal: false });
+  try {
+    return await new Promise((resolve) => lines.once('line', resolve).once('close', () => resolve('')));
+  } finally {
+    lines.close();
+  }
 }
 
 /** Asks a person for a yes; where nobody can be asked, says which option stands for it. @throws CommandError */
@@ -110,6 +126,5 @@ export async function confirm(terminal: Terminal, question: string, yes: boolean
   if (input.isTTY !== true) throw new CommandError(`${question} Repeat with --yes to do it.`, EXIT.usage);
   say(`${question} [y/N] `);
   const answer = (await readLine(input)).trim();
-  input.pause();
   if (!/^y(es)?$/i.test(answer)) throw new CommandError('nothing was done', EXIT.usage);
 }

@@ -51,6 +51,24 @@ it('asks at a terminal, without showing what is typed, and puts the terminal bac
   expect(raw()).toBe(false);
 });
 
+it('joins a letter that comes in two pieces', async () => {
+  const { terminal, type } = atTerminal();
+  const secret = readSecret(terminal, undefined, 'Platform token');
+  const [first, second] = [Buffer.from('é').subarray(0, 1), Buffer.from('é').subarray(1)];
+  (terminal.input as PassThrough).write(first);
+  (terminal.input as PassThrough).write(second);
+  type('\r');
+  expect(await secret).toBe('é');
+});
+
+it('takes what was typed when the input ends without Enter', async () => {
+  const { terminal, type } = atTerminal();
+  const secret = readSecret(terminal, undefined, 'Platform token');
+  type('token');
+  (terminal.input as PassThrough).end();
+  expect(await secret).toBe('token');
+});
+
 it('is left by Ctrl-C, with nothing done', async () => {
   const { terminal, type, raw } = atTerminal();
   const secret = readSecret(terminal, undefined, 'Platform token');
