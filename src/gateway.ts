@@ -27,8 +27,8 @@ import {
   shapeAnswer,
   shapeOf,
 } from './pipeline/render.js';
-import type { CallReport } from './platform/client.js';
 import { invalid } from './platform/interpret.js';
+import type { CallReport } from './platform/slot.js';
 import { admit, authorize } from './policy/authorize.js';
 import { maySeeAccounts } from './policy/check-advertiser.js';
 import type { Assembled } from './report/assemble.js';

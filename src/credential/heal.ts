@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { ActiveToken, TokenSource } from '../platform/client.js';
+import type { ActiveToken, TokenSource } from '../platform/token-source.js';
 import type { Leases } from '../store/port.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { Evidence } from './evidence.js';

@@ -1,9 +1,9 @@
 /** Stage: the platform's answer to a pass-through request, made fit to be streamed to the caller. */
 import { pipeline, type Readable } from 'node:stream';
-import type { Response } from '../platform/client.js';
 import { type Headers, single } from '../platform/interpret.js';
 import { decoderOf } from '../platform/read-body.js';
 import { holdsSecret, maskStream } from '../platform/scrub.js';
+import type { Response } from '../platform/slot.js';
 import type { AnswerBuffers } from './answer-buffers.js';
 import { createOutlet } from './outlet.js';
 import type { PatienceRules } from './read-patience.js';

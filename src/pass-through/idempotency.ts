@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import { writeCacheStatus } from '../outcome.js';
-import type { CallReport } from '../platform/client.js';
+import type { CallReport } from '../platform/slot.js';
 import { type Notes, StoreUnavailable } from '../store/port.js';
 import { didNothing } from './certainly-not-executed.js';
 import type { CleanAnswer } from './clean-answer.js';

@@ -12,7 +12,8 @@ import { asGatewayError, GatewayError } from '../errors.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { whenOver } from '../http/when-over.js';
 import type { TeamLimits } from '../limits/team-limits.js';
-import type { Asked, CallReport, PlatformClient, Response } from '../platform/client.js';
+import type { PlatformClient } from '../platform/client.js';
+import type { CallReport, PlatformRequest, Response } from '../platform/slot.js';
 import type { StreamPlaces } from '../platform/stream-places.js';
 import { admit } from '../policy/authorize.js';
 import { addCall } from '../telemetry/trace.js';
@@ -184,7 +185,7 @@ interface ProxiedRequest {
   readonly path: string;
   readonly method: string;
   readonly headers: CarriedHeaders;
-  readonly body: Asked['body'];
+  readonly body: PlatformRequest['body'];
 }
 
 type Done = (error: Error | null, response?: CleanAnswer) => void;
@@ -224,14 +225,15 @@ async function send<T>(
   const leave = await places.enter(caller.team.id, timeoutMs, gone);
   const call = {
     method,
-    request: { target: path, body: body === '' ? null : (body ?? null) },
+    target: path,
+    body: body === '' ? null : (body ?? null),
     headers: sent,
     team: caller.team.id,
     kind: isRead ? ('read' as const) : rule?.read ? ('post-read' as const) : ('write' as const),
     timeoutMs: Math.max(1, timeoutMs - (performance.now() - startedMs)),
     // A write goes on: breaking it off would leave open what it did.
     ...(isRead ? { signal: gone } : {}),
-    onTry,
+    onCall: onTry,
   };
   try {
     return await platform.send(call, (response) => {

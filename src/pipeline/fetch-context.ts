@@ -1,7 +1,7 @@
 /** What a request is after, as far as fetching is concerned, and what came of it. */
 
 import type { GatewayError } from '../errors.js';
-import type { CallReport } from '../platform/client.js';
+import type { CallReport } from '../platform/slot.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Part } from '../report/part.js';
 import type { Unit } from './look-up.js';

@@ -1,7 +1,10 @@
 /** Stage: asks the platform for a report. */
-import type { CallDeadline, CallReport, PlatformClient } from '../platform/client.js';
+import { GatewayError } from '../errors.js';
+import type { PlatformClient } from '../platform/client.js';
+import { type CallDeadline, startDeadline } from '../platform/deadline.js';
 import { single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
+import type { CallReport } from '../platform/slot.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import { type AskedReport, type Fetched, type ReadOptions, readAnswer } from './read-answer.js';
@@ -36,30 +39,46 @@ export function createFetchReport(options: FetchOptions): FetchReport {
     let range: Range = { from: null, to: null };
     let asked = { startedAt: 0, seq: 0 };
     const { method } = buildPlatformCall(ask.report, null, null);
-    return options.platform.send<Fetched>(
-      {
-        method,
-        headers: {
-          'accept-encoding': 'gzip',
-          ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
-        },
-        request: async (deadline) => {
-          const chosen = await ask.choose(deadline);
-          if (chosen === null) return null;
-          range = chosen;
+    const deadline = startDeadline(options.timeoutMs, undefined);
+    let chosen: Promise<Range | null> | null = null;
+    const choose = () => {
+      chosen ??= ask.choose(deadline);
+      return chosen;
+    };
+    const { acquire, retrying } = options.platform;
+    try {
+      return await retrying(method === 'GET' ? 'read' : 'post-read', deadline, async () => {
+        const slot = await acquire(ask.team, deadline).catch(async (error: unknown) => {
+          // Somebody else may be asking the same.
+          if (!(error instanceof GatewayError) || error.code !== 'upstream_budget_exhausted') throw error;
+          if ((await choose()) !== null) throw error;
+          return null;
+        });
+        if (slot === null) return null;
+        try {
+          const picked = await choose();
+          if (picked === null) return null;
+          range = picked;
           asked = { startedAt: options.now(), seq: ask.seq() };
-          return buildPlatformCall(ask.report, range.from, range.to);
-        },
-        team: ask.team,
-        kind: method === 'GET' ? 'read' : 'post-read',
-        timeoutMs: options.timeoutMs,
-        ...(ask.onTry === undefined ? {} : { onTry: ask.onTry }),
-      },
-      async (response) => {
-        const encoding = single(response.headers['content-encoding']);
-        const chunks = await readBody(response.body, encoding, options.maxAnswerBytes);
-        return readAnswer({ ...ask, ...asked, range }, response, chunks, reading);
-      },
-    );
+          const headers = {
+            'accept-encoding': 'gzip',
+            ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+          };
+          const { target, body } = buildPlatformCall(ask.report, range.from, range.to);
+          return await slot.send(
+            { method, target, body, headers, ...(ask.onTry === undefined ? {} : { onCall: ask.onTry }) },
+            async (response) => {
+              const encoding = single(response.headers['content-encoding']);
+              const chunks = await readBody(response.body, encoding, options.maxAnswerBytes);
+              return readAnswer({ ...ask, ...asked, range }, response, chunks, reading);
+            },
+          );
+        } finally {
+          slot.release();
+        }
+      });
+    } finally {
+      deadline.stop();
+    }
   };
 }

@@ -10,7 +10,7 @@ import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { GatewayError } from '../errors.js';
 import { NO_WISH, type Wish } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
-import type { CallReport } from '../platform/client.js';
+import type { CallReport } from '../platform/slot.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import type { PlanRules } from '../report/plan.js';

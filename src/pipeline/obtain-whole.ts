@@ -6,7 +6,7 @@
 import type { Purges } from '../cache/purges.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { GatewayError } from '../errors.js';
-import type { CallDeadline } from '../platform/client.js';
+import type { CallDeadline } from '../platform/deadline.js';
 import { rowsKey } from '../report/keys.js';
 import type { Range } from '../report/period.js';
 import type { Errand, Haul, Piece } from './fetch-context.js';

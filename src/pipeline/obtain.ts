@@ -9,7 +9,7 @@ import type { Learner } from '../divisibility/learn.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
 import type { LearnFrom } from '../divisibility/try-kind.js';
 import { GatewayError } from '../errors.js';
-import type { CallDeadline } from '../platform/client.js';
+import type { CallDeadline } from '../platform/deadline.js';
 import { dayNumber, isoDay } from '../report/days.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { bytesKey, dayKey, rowsKey } from '../report/keys.js';

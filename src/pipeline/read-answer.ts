@@ -1,10 +1,10 @@
 /** Stage: makes parts of the platform's answer to a report: rows, bytes, days, or a refusal. */
 import type { EndpointRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
-import type { Response } from '../platform/client.js';
 import { holdsToken } from '../platform/holds-token.js';
 import { invalid, originCaching, single } from '../platform/interpret.js';
 import { readRefusal } from '../platform/read-refusal.js';
+import type { Response } from '../platform/slot.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt, dayNumber, daysBetween } from '../report/days.js';
 import { charsetOf } from '../report/decode-text.js';

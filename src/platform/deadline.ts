@@ -4,9 +4,14 @@ import { GatewayError } from '../errors.js';
 export interface Deadline {
   /** Aborted with `upstream_timeout` when time is up, or with the caller's own reason when that comes first. */
   readonly signal: AbortSignal;
+  /** Whole time it was given, milliseconds. */
+  readonly totalMs: number;
   leftMs(): number;
   stop(): void;
 }
+
+/** When a call's time is over, waiting and tries included. */
+export type CallDeadline = Omit<Deadline, 'stop'>;
 
 export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
@@ -14,6 +19,7 @@ export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined
   const timer = setTimeout(() => controller.abort(new GatewayError('upstream_timeout')), timeoutMs);
   return {
     signal: caller === undefined ? controller.signal : AbortSignal.any([controller.signal, caller]),
+    totalMs: timeoutMs,
     leftMs: () => endsAt - performance.now(),
     stop: () => clearTimeout(timer),
   };

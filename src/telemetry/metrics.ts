@@ -1,6 +1,6 @@
 /** Prometheus metrics. Names and labels are documented in docs/metrics.md. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallReport } from '../platform/client.js';
+import type { CallReport } from '../platform/slot.js';
 
 export interface Metrics {
   readonly registry: Registry;

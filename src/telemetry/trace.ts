@@ -1,6 +1,6 @@
 /** What one request did, gathered on its way for its one log line, its headers and its metrics. */
 import type { Outcome } from '../outcome.js';
-import type { CallReport } from '../platform/client.js';
+import type { CallReport } from '../platform/slot.js';
 
 export interface Trace {
   team: string | null;

@@ -67,7 +67,7 @@ async function openReplicas(): Promise<{ simulator: Simulator; replicas: [Replic
 
 const ask = ({ client }: Replica) =>
   client.send(
-    { method: 'GET', request: { target: PROBE }, team: 'growth', kind: 'read', timeoutMs: 20_000 },
+    { method: 'GET', target: PROBE, team: 'growth', kind: 'read', timeoutMs: 20_000 },
     async (response) => {
       await readBody(response.body, undefined, 1_000_000);
       return response.status;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
 import { didNothing } from '../../src/pass-through/certainly-not-executed.js';
-import type { CallReport } from '../../src/platform/client.js';
+import type { CallReport } from '../../src/platform/slot.js';
 
 const tried = (...outcomes: CallReport['outcome'][]): CallReport[] =>
   outcomes.map((outcome) => ({ team: 't', method: 'POST', outcome, status: null, durationMs: 1 }));

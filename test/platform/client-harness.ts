@@ -2,17 +2,11 @@ import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import { createClock } from '../../src/clock.js';
 import { type Budget, createBudget } from '../../src/platform/budget.js';
-import {
-  type Asked,
-  type Call,
-  type CallReport,
-  createPlatformClient,
-  type PlatformClient,
-  type Response,
-  type TokenSource,
-} from '../../src/platform/client.js';
+import { type Call, createPlatformClient, type PlatformClient } from '../../src/platform/client.js';
 import { createPause, type Pause } from '../../src/platform/pause.js';
 import { readBody } from '../../src/platform/read-body.js';
+import type { CallReport, Response } from '../../src/platform/slot.js';
+import type { TokenSource } from '../../src/platform/token-source.js';
 import { createRecordedLog, type RecordedLog } from '../support/recorded-log.js';
 import { createTestClock, type TestClock } from '../support/test-clock.js';
 import { unlimited } from '../support/unlimited.js';
@@ -29,7 +23,7 @@ export interface Harness {
   /** Ids of tokens that were told to be refused. */
   readonly refused: readonly string[];
   /** Sends a call and reads the answer. */
-  ask(call?: Partial<Omit<Call, 'request'> & Asked>): Promise<{ status: number; text: string }>;
+  ask(call?: Partial<Call>): Promise<{ status: number; text: string }>;
 }
 
 export interface HarnessOptions {
@@ -85,14 +79,13 @@ export function createHarness(baseUrl: URL, options: HarnessOptions = {}): Harne
     log,
     reports,
     refused,
-    ask: ({ target = '/thing', body = null, ...call } = {}) =>
-      client.send({ ...READ, ...call, request: { target, body } }, readText),
+    ask: (call = {}) => client.send({ ...READ, ...call }, readText),
   };
 }
 
-export const READ: Call & { readonly request: Asked } = {
+export const READ: Call = {
   method: 'GET',
-  request: { target: '/thing' },
+  target: '/thing',
   team: 'growth',
   kind: 'read',
   timeoutMs: 20_000,

@@ -1,0 +1,67 @@
+/**
+ * Tries again what came to nothing, within its deadline. Between two tries nothing is held: whoever tries again
+ * acquires a slot, and takes locks, anew.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { asGatewayError } from '../errors.js';
+import { CallFailed } from './call-failed.js';
+import { type CallDeadline, within } from './deadline.js';
+import type { TokenSource } from './token-source.js';
+
+/**
+ * read: a GET or HEAD, may be tried again · post-read: a POST that reads, only after its token was refused · write:
+ * never, nor anything whose body streams
+ */
+export type CallKind = 'read' | 'post-read' | 'write';
+
+export interface RetryingOptions {
+  readonly tokens: Pick<TokenSource, 'refused'>;
+  readonly retry: { readonly attempts: number; readonly baseMs: number };
+  readonly logger: Logger;
+}
+
+/**
+ * @param attempt acquires and sends; it holds nothing when it is over
+ * @throws GatewayError of the last attempt
+ */
+export type Retrying = <T>(kind: CallKind, deadline: CallDeadline, attempt: () => Promise<T>) => Promise<T>;
+
+export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retrying {
+  return async function retrying(kind, deadline, attempt) {
+    let [retries, newTokens] = [0, 0];
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (failure) {
+        if (!(failure instanceof CallFailed)) throw failure;
+        const again = await whatNext(failure, deadline);
+        if (again === 'token' && newTokens === 0 && kind !== 'write') newTokens += 1;
+        else if (again === 'network' && retries < retry.attempts && kind === 'read') retries += 1;
+        else throw failure.error;
+        const waitMs =
+          again === 'token' ? 0 : Math.max(failure.advice.waitMs ?? 0, backoffMs(retries, retry.baseMs));
+        if (waitMs > deadline.leftMs()) throw failure.error;
+        logger.debug({ retries, waitMs, code: failure.error.code }, 'platform call failed; trying again');
+        await sleep(waitMs, undefined, { signal: deadline.signal }).catch(() => {
+          throw failure.error;
+        });
+      }
+    }
+  };
+
+  /** The credential is told of a refused token in any case: it mints another, or stops asking. */
+  async function whatNext({ retry: again, advice }: CallFailed, { signal }: CallDeadline) {
+    const { refusedToken } = advice;
+    if (refusedToken === undefined) return again;
+    const recovered = await within(signal, () => tokens.refused(refusedToken)).catch((error: unknown) => {
+      throw asGatewayError(error);
+    });
+    return recovered ? 'token' : 'never';
+  }
+}
+
+/** Full jitter, so that callers who failed together do not come back together. */
+function backoffMs(retries: number, baseMs: number): number {
+  return Math.random() * baseMs * 2 ** (retries - 1);
+}

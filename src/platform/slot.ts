@@ -1,0 +1,256 @@
+/**
+ * One place among the platform's calls, see `acquire.ts`. With it one request is made:
+ *
+ *   pause → circuit → the team's share is charged → request → verdict → hand over
+ */
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../clock.js';
+import { asGatewayError, GatewayError } from '../errors.js';
+import { buildRequest } from './build-request.js';
+import { CallFailed } from './call-failed.js';
+import type { Circuit } from './circuit.js';
+import { type CallDeadline, within } from './deadline.js';
+import { asFailure, type Failure, outcomeOf } from './failure.js';
+import { type Headers, type InterpretRules, interpret, type Verdict } from './interpret.js';
+import type { Pace } from './pace.js';
+import type { Pause } from './pause.js';
+import type { Charge, Shares } from './shares.js';
+import type { ActiveToken } from './token-source.js';
+
+export interface PlatformRequest {
+  readonly method: string;
+  /** Path and query below the base URL, starting with `/`. */
+  readonly target: string;
+  readonly body?: string | Buffer | Readable | null;
+  /** Sent beside the gateway's own, which they cannot replace. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Told how the request ended, so that its caller can say what it cost. */
+  readonly onCall?: (report: CallReport) => void;
+}
+
+export interface Response {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readable;
+  /** The token it was asked with, so that it can be kept out of what is passed on. */
+  readonly token: string;
+  /** Aborted when the call's time is over; reading the body must stop then. */
+  readonly signal: AbortSignal;
+}
+
+/** How one request ended, for metrics and the log line. */
+export interface CallReport {
+  readonly team: string;
+  readonly method: string;
+  readonly outcome: Verdict['kind'] | Failure;
+  readonly status: number | null;
+  readonly durationMs: number;
+}
+
+export interface Slot {
+  /**
+   * Makes one request, once. `consume` takes an answer (200) or a refusal (other 4xx) and reads its body; a failure
+   * inside of it counts as a failed request. The slot ends with the platform's body, or with the failure.
+   * @throws CallFailed for everything that is not an answer or a refusal
+   */
+  send<T>(request: PlatformRequest, consume: (response: Response) => Promise<T>): Promise<T>;
+  /** Gives it back unused; once a request was sent, or more than once, it does nothing. */
+  release(): void;
+}
+
+export interface SendOptions {
+  readonly agent: Dispatcher;
+  readonly rules: InterpretRules;
+  readonly pause: Pause;
+  readonly circuit: Pick<Circuit, 'check' | 'run'>;
+  readonly shares: Shares;
+  readonly pace: Pick<Pace, 'started' | 'ended'>;
+  /** Told that the platform answered to a token. */
+  readonly tokens: { accepted(id: string): void };
+  readonly clock: Clock;
+  readonly userAgent: string;
+  readonly onCall: (report: CallReport) => void;
+}
+
+/** What a slot was given by `acquire`. */
+export interface Admission {
+  readonly team: string;
+  readonly active: ActiveToken;
+  readonly deadline: CallDeadline;
+  /** Frees the place in the queue; more than once does no harm. */
+  readonly leave: () => void;
+}
+
+/** One request under way. */
+interface Attempt {
+  readonly request: PlatformRequest;
+  /** Null while it was not sent. */
+  startedMs: number | null;
+  response: Dispatcher.ResponseData | null;
+}
+
+export function openSlot(admission: Admission, options: SendOptions): Slot {
+  const { leave } = admission;
+  let isSent = false;
+  return {
+    async send(request, consume) {
+      isSent = true;
+      const attempt: Attempt = { request, startedMs: null, response: null };
+      try {
+        return await sendOnce(attempt, consume, admission, options);
+      } catch (error) {
+        letGo(attempt.response);
+        leave();
+        throw error;
+      }
+    },
+    release() {
+      if (!isSent) leave();
+    },
+  };
+}
+
+async function sendOnce<T>(
+  attempt: Attempt,
+  consume: (response: Response) => Promise<T>,
+  admission: Admission,
+  options: SendOptions,
+): Promise<T> {
+  const { signal } = admission.deadline;
+  options.pause.check();
+  const charge = await chargeShare(admission, options);
+  try {
+    const outcome = await options.circuit.run(
+      () => converse(attempt, consume, admission, options),
+      (error) => saysPlatformIsIll(error, attempt, admission, options),
+    );
+    if (outcome instanceof NoAnswer) throw outcome;
+    return outcome.value;
+  } catch (error) {
+    if (error instanceof NoAnswer) throw failureOf(error.verdict, admission.active, options.pause);
+    if (attempt.startedMs === null) {
+      charge.putBack();
+      throw asGatewayError(error);
+    }
+    report(attempt, outcomeOf(error, signal), admission, options);
+    const retry = signal.aborted || error instanceof GatewayError ? 'never' : 'network';
+    throw new CallFailed(asFailure(error, signal), retry);
+  }
+}
+
+async function chargeShare({ team, deadline }: Admission, { shares }: SendOptions): Promise<Charge> {
+  const { signal } = deadline;
+  const charging = shares.take(team);
+  return await within(signal, () => charging).catch((error: unknown) => {
+    if (signal.aborted) void charging.then((late) => late.putBack()).catch(() => {});
+    throw asFailure(error, signal);
+  });
+}
+
+/** Sends the request and reads the answer. @throws NoAnswer when the platform failed, or what broke it off */
+async function converse<T>(
+  attempt: Attempt,
+  consume: (response: Response) => Promise<T>,
+  admission: Admission,
+  options: SendOptions,
+): Promise<{ readonly value: T } | NoAnswer> {
+  const { clock, pace, agent, rules, tokens } = options;
+  const { active, deadline, leave } = admission;
+  const { method, target, body = null, headers = {} } = attempt.request;
+  const outgoing = { method, target, headers, body, token: active.token, userAgent: options.userAgent };
+  attempt.startedMs = clock.monotonicMs();
+  pace.started();
+  try {
+    const { signal } = deadline;
+    attempt.response = await agent.request({ ...buildRequest(rules.baseUrl, outgoing), signal });
+  } finally {
+    pace.ended(attempt.response?.headers ?? null);
+  }
+  const { statusCode: status, headers: answered, body: content } = attempt.response;
+  content.once('close', leave);
+  const verdict = interpret(status, answered, rules, clock.now());
+  if (verdict.kind === 'answer' || verdict.kind === 'rejected') {
+    const { signal } = deadline;
+    const value = await consume({ status, headers: answered, body: content, token: active.token, signal });
+    report(attempt, verdict.kind, admission, options);
+    // What a 4xx says is not about the token, and may come before anybody looked at it.
+    if (verdict.kind === 'answer') tokens.accepted(active.id);
+    return { value };
+  }
+  report(attempt, verdict.kind, admission, options);
+  letGo(attempt.response);
+  const none = new NoAnswer(verdict);
+  if (verdict.kind === 'failed') throw none;
+  return none;
+}
+
+function report(
+  attempt: Attempt,
+  outcome: CallReport['outcome'],
+  { team }: Admission,
+  { clock, onCall }: SendOptions,
+): void {
+  const { request, response } = attempt;
+  const status = response?.statusCode ?? null;
+  const durationMs = elapsedMs(attempt, clock);
+  const made: CallReport = { team, method: request.method, outcome, status, durationMs };
+  onCall(made);
+  request.onCall?.(made);
+}
+
+function elapsedMs({ startedMs }: Attempt, clock: Clock): number {
+  return startedMs === null ? 0 : clock.monotonicMs() - startedMs;
+}
+
+/** What a verdict without an answer comes to, and what may be done about it. */
+function failureOf(verdict: NoAnswer['verdict'], { id }: ActiveToken, pause: Pause): CallFailed {
+  switch (verdict.kind) {
+    case 'credential-refused':
+      return new CallFailed(new GatewayError('credential_unavailable', { retryAfterS: 5 }), 'token', {
+        refusedToken: id,
+      });
+    case 'rate-limited':
+      pause.open(verdict.retryAfterMs);
+      return new CallFailed(pause.error(), 'never');
+    case 'failed':
+      return new CallFailed(verdict.error, verdict.retryable ? 'network' : 'never', {
+        waitMs: verdict.retryAfterMs,
+      });
+    case 'invalid':
+      return new CallFailed(verdict.error, 'never');
+  }
+}
+
+/** The platform answered, with nothing to hand over. */
+class NoAnswer extends Error {
+  constructor(readonly verdict: Exclude<Verdict, { kind: 'answer' | 'rejected' }>) {
+    super(verdict.kind);
+  }
+}
+
+/**
+ * Not what the caller broke off, nor a time-out most of which was spent on waiting for a slot, nor a body that breaks
+ * off on its way from the caller.
+ */
+function saysPlatformIsIll(
+  error: unknown,
+  attempt: Attempt,
+  { deadline }: Admission,
+  { clock }: SendOptions,
+): boolean {
+  if (error instanceof NoAnswer) return true;
+  const failure = outcomeOf(error, deadline.signal);
+  if (failure === 'timeout') return elapsedMs(attempt, clock) >= deadline.totalMs / 2;
+  return failure === 'network' && !isStreamed(attempt.request.body);
+}
+
+/** A body that streams is gone after the first try. */
+export function isStreamed(body: PlatformRequest['body']): boolean {
+  return typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
+}
+
+/** Breaks off what nobody will read; the connection is not used again. */
+function letGo(response: Dispatcher.ResponseData | null): void {
+  response?.body.on('error', () => {}).destroy();
+}
