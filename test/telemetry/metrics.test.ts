@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createMetrics, type Gauges } from '../../src/telemetry/metrics.js';
+import type { Gauges } from '../../src/telemetry/gauges.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
 
 function open(changes: Partial<Gauges> = {}) {
   return createMetrics({
