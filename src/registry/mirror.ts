@@ -7,32 +7,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import {
-  ANOTHER_REGISTRY,
-  type RegistryCommit,
-  type RegistryCommitted,
-  RegistryConflict,
-  type RegistryRecord,
-  type RegistrySnapshot,
-  type Store,
-} from '../store/port.js';
-import { createRegistryCopy, type RegistryCopy } from './copy.js';
-import { noteUnconfirmed } from './durability.js';
-import { loadAndMend } from './load.js';
+import type { RegistryCommit, RegistryRecord, RegistrySnapshot, Store } from '../store/port.js';
+import { CHANNEL, createRegistryCommits } from './commits.js';
+import { createRegistryCopy } from './copy.js';
+import type { LossOutcome, RegistryLoss } from './loss-log.js';
 import { createNotifier } from './notifier.js';
-import { recreate } from './recreate.js';
 import { createRescue, type Rescue } from './rescue.js';
-import {
-  createSuccession,
-  type LossOutcome,
-  PLAIN_RULES,
-  type RegistryLoss,
-  RegistryLost,
-  type SuccessionRules,
-} from './succession.js';
-import { createTurns } from './turns.js';
+import { createStaleness } from './staleness.js';
+import { createSuccession, PLAIN_RULES, type SuccessionRules } from './succession.js';
+import { createRegistrySync, type RegistrySync } from './sync.js';
 
-const CHANNEL = 'registry';
 const STEP_MS = 100;
 
 export interface Registry {
@@ -80,117 +64,37 @@ export interface RegistryOptions {
 /** Loads the registry and keeps it in step until stopped. @throws StoreUnavailable when the first load fails */
 export async function openRegistry(options: RegistryOptions): Promise<Registry> {
   const { store, clock, logger, pollMs = 500, rules = PLAIN_RULES, graceMs = 0 } = options;
-  const rescue = createRescue({
-    ...options,
-    store: store.registry,
-    bus: store.bus,
-    onAsked: () => void poll(),
-  });
+  const staleness = createStaleness(store.registry, clock);
+  let sync: RegistrySync | null = null;
+  const poll = () => void sync?.poll();
+  const rescue = createRescue({ clock, logger, store: store.registry, bus: store.bus, onAsked: poll });
   const succession = createSuccession({ store: store.registry, rescue, rules, clock, logger });
-  let syncedAtMs = clock.monotonicMs();
-  let copy: RegistryCopy | null = null;
   const notifier = createNotifier(logger);
-  const anothers: (() => void)[] = [];
-  /** A load that failed is made up for by another: only a load can tell what the store has lost. */
-  let mustLoad = false;
-  /** When the first look failed since the last one that did not. */
-  let failedAtMs: number | null = null;
-  /** How long the copy had been out of step when the registry was found to be lost. */
-  let lostAfterMs: number | null = null;
-  let failing = false;
-  let stopped = false;
-
-  async function load(copy: RegistryCopy): Promise<RegistrySnapshot> {
-    mustLoad = true;
-    // As it is now: own commits that come to be known meanwhile are not in what is loaded, and not lost.
-    const { epoch, version, newest, records } = copy;
-    const known = { epoch, version, newest, records: new Map(records) };
-    const found = await loadAndMend(known, { store: store.registry, clock, logger });
-    if (found.epoch !== epoch) lostAfterMs ??= outOfStepBeforeMs();
-    const snapshot = await succession.settle(known, found, lostAfterMs ?? 0);
-    lostAfterMs = null;
-    mustLoad = false;
-    return snapshot;
-  }
-
-  /**
-   * Where another server answers than before, the loss came with the time in which none did; where it is the same one,
-   * it may have come at any time since the last look.
-   */
-  function outOfStepBeforeMs(): number {
-    const nowMs = clock.monotonicMs();
-    return (store.registry.movedOn() ? (failedAtMs ?? nowMs) : nowMs) - syncedAtMs;
-  }
-
-  async function look(): Promise<void> {
-    if (copy === null) return;
-    const startedAtMs = clock.monotonicMs();
-    copy.beginLook();
-    const { newest, epoch } = copy;
-    const delta = mustLoad || copy.mustLoad ? null : await store.registry.changes(epoch, copy.version);
-    // A store that is behind what was known before it was asked has lost something.
-    const isWhole = delta !== null && delta.version >= newest;
-    const changed = isWhole ? copy.takeDelta(delta) : copy.takeSnapshot(await load(copy));
-    syncedAtMs = startedAtMs;
-    failedAtMs = null;
-    notifier.notify(changed);
-    if (copy.epoch !== epoch) for (const listener of anothers) listener();
-    if (copy.mustLoad) await look();
-  }
-
-  const refresh = createTurns(async () => {
-    try {
-      await look();
-    } catch (error) {
-      failedAtMs ??= clock.monotonicMs();
-      throw error;
-    }
+  const onAnother: (() => void)[] = [];
+  const copy = createRegistryCopy(await firstLoad(options, rescue, graceMs));
+  sync = createRegistrySync({
+    copy,
+    store: store.registry,
+    succession,
+    staleness,
+    onChanged: notifier.notify,
+    onAnother: () => {
+      for (const listener of onAnother) listener();
+    },
+    clock,
+    logger,
   });
-
-  async function poll(): Promise<void> {
-    try {
-      await refresh();
-      if (failing) logger.info('the registry is in step with the store again');
-      failing = false;
-    } catch (error) {
-      // What is lost is told by who found it out.
-      if (!failing && !stopped && !(error instanceof RegistryLost))
-        logger.warn({ err: error }, 'the registry cannot be refreshed; going on with what is known');
-      failing = true;
-    }
-  }
-
-  const first = createRegistryCopy(await firstLoad(options, rescue, graceMs));
-  copy = first;
-  const timer = setInterval(() => void poll(), pollMs);
+  const commits = createRegistryCommits({ copy, store, sync, onChanged: notifier.notify, logger });
+  const { refresh, stop } = sync;
+  const timer = setInterval(poll, pollMs);
   timer.unref();
-  const unsubscribe = store.bus.subscribe(CHANNEL, () => void poll());
-
-  /** Into the registry known here and no other: one that was emptied would begin anew with it. */
-  async function write(change: RegistryCommit): Promise<RegistryCommitted> {
-    const { epoch } = first;
-    try {
-      return await store.registry.commit({ ...change, epoch });
-    } catch (error) {
-      if (!(error instanceof RegistryConflict) || error.id !== ANOTHER_REGISTRY) throw error;
-      await refresh();
-      if (first.epoch !== epoch) throw error;
-      return store.registry.commit({ ...change, epoch });
-    }
-  }
-
-  async function announce(version: number): Promise<void> {
-    await store.bus.publish(CHANNEL, String(version)).catch((error: unknown) => {
-      logger.warn({ err: error }, 'a registry change could not be announced; replicas find it by polling');
-    });
-  }
-
+  const unsubscribe = store.bus.subscribe(CHANNEL, poll);
   return {
     get epoch() {
-      return first.epoch;
+      return copy.epoch;
     },
     get version() {
-      return first.version;
+      return copy.version;
     },
     get loss() {
       return succession.open;
@@ -198,28 +102,16 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     get lastLoss() {
       return succession.last;
     },
-    get: (id) => first.records.get(id),
-    list: (prefix) => [...first.records].filter(([id]) => id.startsWith(prefix)),
+    get: (id) => copy.records.get(id),
+    list: (prefix) => [...copy.records].filter(([id]) => id.startsWith(prefix)),
     onChange: notifier.add,
-    onAnother: (listener) => void anothers.push(listener),
+    onAnother: (listener) => void onAnother.push(listener),
     onLoss: succession.onLoss,
-    async commit(change) {
-      const done = await write(change);
-      if (done.unconfirmed !== undefined) noteUnconfirmed(done.unconfirmed);
-      const changed = first.takeOwn(change.writes, done.version);
-      if (changed === null) await poll();
-      else notifier.notify(changed);
-      await announce(done.version);
-    },
-    async recreate(change) {
-      await recreate(store.registry, first, change);
-      await refresh();
-      await announce(first.version);
-    },
+    ...commits,
     refresh,
-    staleForMs: () => clock.monotonicMs() - syncedAtMs,
+    staleForMs: staleness.nowMs,
     stop() {
-      stopped = true;
+      stop();
       clearInterval(timer);
       unsubscribe();
       rescue.stop();

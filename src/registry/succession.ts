@@ -12,6 +12,7 @@ import {
   StoreUnavailable,
 } from '../store/port.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
+import { createLossLog, type LossLog } from './loss-log.js';
 import type { Known } from './lost.js';
 import { MOST_STALE_MS, type Rescue } from './rescue.js';
 
@@ -20,17 +21,6 @@ const ADOPTED_RECORD = 'meta/adopted';
 const MAX_TRIES = 20;
 
 type Records = ReadonlyMap<string, RegistryRecord>;
-
-/** restored: it was put back from memory · adopted: another one took its place · left: somebody has to act */
-export type LossOutcome = 'restored' | 'adopted' | 'left';
-
-export interface RegistryLoss {
-  /** ISO time. */
-  readonly at: string;
-  readonly outcome: LossOutcome;
-  /** What happened and what to do, for people; holds no secret. */
-  readonly message: string;
-}
 
 /** What the registry's users know of its records. */
 export interface SuccessionRules {
@@ -49,17 +39,12 @@ export const PLAIN_RULES: SuccessionRules = {
 /** The store has no registry, or one that does not take the place of the one known. */
 export class RegistryLost extends StoreUnavailable {}
 
-export interface Succession {
-  /** What is wrong now; null while all is well. */
-  readonly open: RegistryLoss | null;
-  /** The last one there was, mended or not. */
-  readonly last: RegistryLoss | null;
+export interface Succession extends Pick<LossLog, 'open' | 'last' | 'onLoss'> {
   /**
    * @param staleMs how long before the loss this replica was last in step
    * @returns what takes the place of what is known: the same registry, or another. @throws RegistryLost
    */
   settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot>;
-  onLoss(listener: (outcome: LossOutcome) => void): void;
 }
 
 export interface SuccessionOptions {
@@ -72,18 +57,8 @@ export interface SuccessionOptions {
 
 export function createSuccession(options: SuccessionOptions): Succession {
   const { store, rescue, rules, clock, logger } = options;
-  const listeners: ((outcome: LossOutcome) => void)[] = [];
-  let open: RegistryLoss | null = null;
-  let last: RegistryLoss | null = null;
-
-  function tell(outcome: LossOutcome, message: string, facts: object): void {
-    // What goes on being wrong is told once.
-    if (outcome === 'left' && open?.message === message) return;
-    last = { at: new Date(clock.now()).toISOString(), outcome, message };
-    open = outcome === 'left' ? last : null;
-    logger.error({ ...facts, outcome }, message);
-    for (const listener of listeners) listener(outcome);
-  }
+  const losses = createLossLog(clock, logger);
+  const { tell } = losses;
 
   function leave(why: string, facts: object): never {
     const message = `${why}. ${HOW_TO_RESTORE}`;
@@ -94,20 +69,14 @@ export function createSuccession(options: SuccessionOptions): Succession {
   async function settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot> {
     const facts = { epoch: known.epoch, version: known.newest, found: found.epoch };
     if (found.epoch === known.epoch) {
-      if (open !== null) tell('restored', `${LOST} it is there again`, facts);
+      if (losses.open !== null) tell('restored', `${LOST} it is there again`, facts);
       return found;
     }
     if (found.epoch !== '') return adopt(known, found, facts);
     // Told already, and nothing has changed since: whoever wants to commit need not wait for that again.
-    const outcome = open === null || staleMs <= MOST_STALE_MS ? await rescue.attempt(known, staleMs) : 'none';
-    if (outcome === 'none') {
-      leave(
-        staleMs > MOST_STALE_MS
-          ? `the store holds no registry; it was not put back, for this replica was out of step for ${Math.round(staleMs / 1000)} s before and may have missed changes`
-          : 'the store holds no registry that could be read; it was not put back',
-        facts,
-      );
-    }
+    const outcome =
+      losses.open === null || staleMs <= MOST_STALE_MS ? await rescue.attempt(known, staleMs) : 'none';
+    if (outcome === 'none') leave(whyNotPutBack(staleMs), facts);
     const again = await store.load('leave');
     if (again.epoch !== known.epoch) return settle(known, again, staleMs);
     tell('restored', `${LOST} it was put back from memory, by ${BY[outcome]}`, facts);
@@ -118,33 +87,52 @@ export function createSuccession(options: SuccessionOptions): Succession {
   async function adopt(known: Known, found: RegistrySnapshot, facts: object): Promise<RegistrySnapshot> {
     const why = rules.refuse(known.records, found.records);
     if (why !== null) leave(`the store holds another registry, which was not taken over: ${why}`, facts);
-    let snapshot = found;
-    for (let tries = 1; ; tries++) {
-      const carried = rules.carryOver(known.records, snapshot.records);
-      const isDone = readAdopted(snapshot.records) === known.epoch;
-      if (isDone && carried.size === 0) break;
-      try {
-        await store.commit(adoption(known, snapshot, carried, clock.now()));
-      } catch (error) {
-        if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
-      }
-      snapshot = await store.load('leave');
-      if (snapshot.epoch !== found.epoch) return settle(known, snapshot, Number.POSITIVE_INFINITY);
-    }
+    const snapshot = await carryOver(known, found, options);
+    if (snapshot.epoch !== found.epoch) return settle(known, snapshot, Number.POSITIVE_INFINITY);
     tell('adopted', ADOPTED, facts);
     return snapshot;
   }
 
   return {
     get open() {
-      return open;
+      return losses.open;
     },
     get last() {
-      return last;
+      return losses.last;
     },
     settle,
-    onLoss: (listener) => void listeners.push(listener),
+    onLoss: losses.onLoss,
   };
+}
+
+/**
+ * Writes into the registry found what holds in any, and where it came from; several replicas may be at it at once.
+ * @returns the registry afterwards; of another epoch when it was replaced meanwhile
+ */
+async function carryOver(
+  known: Known,
+  found: RegistrySnapshot,
+  { store, rules, clock }: SuccessionOptions,
+): Promise<RegistrySnapshot> {
+  let snapshot = found;
+  for (let tries = 1; snapshot.epoch === found.epoch; tries++) {
+    const carried = rules.carryOver(known.records, snapshot.records);
+    const isDone = readAdopted(snapshot.records) === known.epoch;
+    if (isDone && carried.size === 0) break;
+    try {
+      await store.commit(adoption(known, snapshot, carried, clock.now()));
+    } catch (error) {
+      if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+    }
+    snapshot = await store.load('leave');
+  }
+  return snapshot;
+}
+
+function whyNotPutBack(staleMs: number): string {
+  return staleMs > MOST_STALE_MS
+    ? `the store holds no registry; it was not put back, for this replica was out of step for ${Math.round(staleMs / 1000)} s before and may have missed changes`
+    : 'the store holds no registry that could be read; it was not put back';
 }
 
 const LOST = 'the store had lost the registry;';
