@@ -2,13 +2,14 @@
  * Usage per team and day: counted in memory, written in batches. A batch has an id of its own and is repeated with it
  * until the store has taken it, so that it counts once, whatever happens on the way.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import { daysBetween, isoDay } from '../report/days.js';
-import { StoreUnavailable, type Tallies, type TallyAdd, type TallyRaise } from '../store/port.js';
-import { dayBook, readDay, teamBook, toBatch, type UsageDay, type UsageField } from './usage-day.js';
+import { isoDay } from '../report/days.js';
+import { StoreUnavailable, type Tallies } from '../store/port.js';
+import { readUsage } from './read-usage.js';
+import { createUsageBatches } from './usage-batches.js';
+import { dayBook, type UsageDay, type UsageField } from './usage-day.js';
 
 export interface Usage {
   add(team: string, counts: ReadonlyMap<UsageField, number>): void;
@@ -38,32 +39,17 @@ export interface UsageOptions {
 
 /** Contract: at most 5 s are lost when the process is killed; writing takes its time, too. */
 const EVERY_MS = 2000;
-/** Days are kept so long, for a year to be compared with the one before. */
-const KEPT_MS = 800 * 86_400_000;
-/** The store knows a batch for 10 minutes; later a repetition might count twice. */
-const REPEATED_MS = 9 * 60_000;
 /** As `/gateway/v1/me` shows them. */
 const RECENT_DAYS = 30;
-/** A store answers one command within its time; a year of many teams is read in several. */
-const BOOKS_AT_ONCE = 500;
 const CLOSE_TRIES = 5;
 const CLOSE_WAIT_MS = 500;
-
-interface Batch {
-  readonly id: string;
-  readonly adds: readonly TallyAdd[];
-  readonly raises: readonly TallyRaise[];
-  /** Monotonic time of its first try. */
-  readonly sinceMs: number;
-}
 
 type Counts = Map<string, Map<string, Map<UsageField, number>>>;
 
 export function createUsage(options: UsageOptions): Usage {
   const { tallies, clock, logger } = options;
+  const batches = createUsageBatches(tallies, clock, logger);
   let counted: Counts = new Map();
-  /** Sent, and not known to have arrived. */
-  let sent: Batch | null = null;
   let flushing: Promise<boolean> | null = null;
   /** After a failure, a batch is begun only when the store answers: what was sent can no longer be put together. */
   let doubtful = false;
@@ -83,13 +69,13 @@ export function createUsage(options: UsageOptions): Usage {
 
   async function write(): Promise<boolean> {
     try {
-      if (sent !== null) await send(sent);
+      await batches.resend();
       if (counted.size === 0) return true;
       if (doubtful) await tallies.read([dayBook(isoDay(today()))]);
       doubtful = false;
-      const batch = { id: randomUUID(), ...toBatch(counted), sinceMs: clock.monotonicMs() };
+      const counts = counted;
       counted = new Map();
-      await send(batch);
+      await batches.send(counts);
       return true;
     } catch (error) {
       if (!doubtful) logger.warn({ err: error }, 'usage cannot be written; it is kept in memory');
@@ -98,59 +84,11 @@ export function createUsage(options: UsageOptions): Usage {
     }
   }
 
-  async function send(batch: Batch): Promise<void> {
-    if (clock.monotonicMs() - batch.sinceMs > REPEATED_MS) {
-      sent = null;
-      logger.error(
-        { counts: batch.adds.length },
-        'a batch of usage is lost: the store was away for too long',
-      );
-      return;
-    }
-    sent = batch;
-    await tallies.add(batch.id, batch.adds, batch.raises, KEPT_MS);
-    sent = null;
-  }
-
-  async function read(from: string, to: string, team?: string): Promise<UsageDay[]> {
-    const days = daysBetween(from, to);
-    const places = team === undefined ? await placesOf(days) : days.map((day) => ({ day, team }));
-    const found: UsageDay[] = [];
-    for (let at = 0; at < places.length; at += BOOKS_AT_ONCE) {
-      const some = places.slice(at, at + BOOKS_AT_ONCE);
-      const books = await tallies.read(some.map((place) => teamBook(place.day, place.team)));
-      for (const [index, place] of some.entries()) {
-        const day = readDay(place.day, place.team, books[index] ?? new Map());
-        if (day !== null) found.push(day);
-      }
-    }
-    return found;
-  }
-
-  async function placesOf(days: readonly string[]): Promise<{ day: string; team: string }[]> {
-    const books = await tallies.read(days.map(dayBook));
-    return days.flatMap((day, index) =>
-      [...(books[index]?.keys() ?? [])].sort().map((team) => ({ day, team })),
-    );
-  }
-
   return {
-    add(team, counts) {
-      const teams = entryOf(counted, isoDay(today()), () => new Map<string, Map<UsageField, number>>());
-      const fields = entryOf(teams, team, () => new Map<UsageField, number>());
-      for (const [field, by] of counts) fields.set(field, (fields.get(field) ?? 0) + by);
-    },
+    add: (team, counts) => addTo(counted, isoDay(today()), team, counts),
     flush,
-    read,
-    async recent(team) {
-      const { from, to } = daysBack(RECENT_DAYS - 1);
-      try {
-        return (await read(from, to, team)).map(({ team: _, ...day }) => day);
-      } catch (error) {
-        if (error instanceof StoreUnavailable) return null;
-        throw error;
-      }
-    },
+    read: (from, to, team) => readUsage(tallies, from, to, team),
+    recent: (team) => recentOf(team, tallies, daysBack(RECENT_DAYS - 1)),
     daysBack,
     async close() {
       clearInterval(timer);
@@ -162,6 +100,25 @@ export function createUsage(options: UsageOptions): Usage {
       }
     },
   };
+}
+
+function addTo(counted: Counts, day: string, team: string, counts: ReadonlyMap<UsageField, number>): void {
+  const teams = entryOf(counted, day, () => new Map<string, Map<UsageField, number>>());
+  const fields = entryOf(teams, team, () => new Map<UsageField, number>());
+  for (const [field, by] of counts) fields.set(field, (fields.get(field) ?? 0) + by);
+}
+
+async function recentOf(
+  team: string,
+  tallies: Tallies,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<Omit<UsageDay, 'team'>[] | null> {
+  try {
+    return (await readUsage(tallies, from, to, team)).map(({ team: _, ...day }) => day);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return null;
+    throw error;
+  }
 }
 
 function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
