@@ -13,7 +13,7 @@ export interface Bucket {
   readonly portion?: number;
 }
 
-/** What is known of a bucket without asking. Others' permits in hand count as used. */
+/** What is known of a bucket without asking. Others' permits drawn and not used count as used. */
 export interface Standing {
   readonly left: number;
   /** Milliseconds until there is one more; Infinity when there never will be. */
@@ -38,12 +38,12 @@ export function nextIn(said: Known['said'], nowMs: number): number {
 }
 
 export function lookAt(
-  hand: (Known & { readonly held: number }) | undefined,
+  lease: (Known & { readonly held: number }) | undefined,
   bucket: Bucket,
   nowMs: number,
 ): Standing {
-  if (hand === undefined || hand.said === null)
+  if (lease === undefined || lease.said === null)
     return { left: bucket.capacity, nextInMs: Number.POSITIVE_INFINITY };
-  const left = Math.min(bucket.capacity, Math.floor(bucketLeft(hand, bucket, nowMs)) + hand.held);
-  return { left, nextInMs: Math.max(0, nextIn(hand.said, nowMs)) };
+  const left = Math.min(bucket.capacity, Math.floor(bucketLeft(lease, bucket, nowMs)) + lease.held);
+  return { left, nextInMs: Math.max(0, nextIn(lease.said, nowMs)) };
 }

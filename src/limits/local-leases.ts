@@ -1,0 +1,71 @@
+/** What this replica holds of each bucket: permits that were drawn and not used, and what the bucket said last. */
+import type { Clock } from '../clock.js';
+import type { QuotaBucket } from '../store/quota-bucket.js';
+import type { Bucket, Known } from './bucket.js';
+
+/** More leases than this are looked through for those of no use any more. */
+const MANY = 1024;
+
+/** This replica's part in one bucket. */
+export interface LocalLease {
+  /** As it was last asked for. */
+  bucket: Bucket;
+  /** When, by time that never jumps. */
+  usedAtMs: number;
+  /** Permits drawn and not used. */
+  held: number;
+  /** When they were drawn, by time that never jumps. */
+  drawnAtMs: number;
+  /** What the bucket said last, and when. */
+  said: Known['said'];
+  /** When an empty bucket may be asked again; 0: now. */
+  askAtMs: number;
+  /** This replica's own part, while the store is away. */
+  own: QuotaBucket | null;
+  waiting: number;
+  drawing: Promise<void> | null;
+}
+
+const EMPTY = {
+  held: 0,
+  drawnAtMs: 0,
+  said: null,
+  askAtMs: 0,
+  own: null,
+  waiting: 0,
+  drawing: null,
+} as const;
+
+export interface LocalLeases {
+  /** Made when there is none; a bucket whose numbers were changed keeps its lease. */
+  of(bucket: Bucket): LocalLease;
+  find(key: string): LocalLease | undefined;
+  all(): readonly LocalLease[];
+  clear(): void;
+}
+
+export function createLocalLeases(clock: Clock): LocalLeases {
+  const leases = new Map<string, LocalLease>();
+
+  /** The bucket of a day that is over is never asked for again. */
+  function forgetUnused(nowMs: number): void {
+    for (const [key, lease] of leases) if (nowMs - lease.usedAtMs > lease.bucket.ttlMs) leases.delete(key);
+  }
+
+  return {
+    of(bucket) {
+      const usedAtMs = clock.monotonicMs();
+      const lease = leases.get(bucket.key) ?? { ...EMPTY, bucket, usedAtMs };
+      lease.bucket = bucket;
+      lease.usedAtMs = usedAtMs;
+      if (!leases.has(bucket.key)) {
+        leases.set(bucket.key, lease);
+        if (leases.size > MANY) forgetUnused(usedAtMs);
+      }
+      return lease;
+    },
+    find: (key) => leases.get(key),
+    all: () => [...leases.values()],
+    clear: () => leases.clear(),
+  };
+}
