@@ -1,23 +1,11 @@
 /** Teams: list, create, read, change, delete, and all that a file declares at once. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import { type Directory, TEAM_PREFIX } from '../auth/directory.js';
-import { completeTeam, NewTeam, patchTeam, type Team, TeamPatch } from '../auth/team.js';
-import type { Clock } from '../clock.js';
-import { addressFaults } from '../declared/address-faults.js';
-import { applyTeams, removalOf } from '../declared/apply-teams.js';
+import { NewTeam, TeamPatch } from '../auth/team.js';
+import { applyTeams } from '../declared/apply-teams.js';
 import { REMOVED } from '../declared/plan-teams.js';
 import { listFaults, TeamList } from '../declared/team-list.js';
-import { type FieldFault, GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
-import { RegistryConflict } from '../store/port.js';
-import { type Actor, type AuditEvent, auditLine } from '../telemetry/audit.js';
-
-export interface TeamsOptions {
-  readonly registry: Registry;
-  readonly directory: Directory;
-  readonly clock: Clock;
-}
+import { createTeamRecords, refuseFaults, type TeamRecordsOptions } from './team-records.js';
 
 interface IdParams {
   readonly id: string;
@@ -40,62 +28,23 @@ const Apply = Type.Object(
   { additionalProperties: false },
 );
 
-export function registerTeams(app: FastifyInstance, { registry, directory, clock }: TeamsOptions): void {
-  const existing = (id: string): { team: Team; revision: number } => {
-    const team = directory.team(id);
-    const revision = registry.get(TEAM_PREFIX + id)?.revision;
-    if (team === undefined || revision === undefined) {
-      throw new GatewayError('not_found', { detail: 'There is no team of this id.' });
-    }
-    return { team, revision };
-  };
-  /** A change here would be undone by the next look into the file. */
-  const byHand = (id: string): { team: Team; revision: number } => {
-    const found = existing(id);
-    if (found.team.managedBy === undefined) return found;
-    throw new GatewayError('conflict', {
-      detail: `The team ${id} is declared in a file. Change it there and apply the file; to manage it by hand, take it out of the file and apply that with --release.`,
-    });
-  };
-  const commit = (
-    writes: Map<string, string | null>,
-    expect: Map<string, number>,
-    event: AuditEvent,
-    actor: Actor,
-  ) =>
-    registry
-      .commit({ writes, expect, audit: [auditLine(event, actor, clock.now())] })
-      .catch((error: unknown) => {
-        if (!(error instanceof RegistryConflict)) throw error;
-        throw new GatewayError('conflict', {
-          detail: 'The team was changed in between; read it and try again.',
-        });
-      });
+export function registerTeams(app: FastifyInstance, options: TeamRecordsOptions): void {
+  const { directory } = options;
+  const records = createTeamRecords(options);
 
   app.get('/admin/v1/teams', { schema: { tags: ['teams'], summary: 'All teams' } }, async () => ({
     teams: directory.teams(),
   }));
 
-  app.get('/admin/v1/teams/:id', { schema: { tags: ['teams'], summary: 'One team' } }, async (request) => {
-    return existing((request.params as IdParams).id).team;
-  });
+  app.get('/admin/v1/teams/:id', { schema: { tags: ['teams'], summary: 'One team' } }, async (request) =>
+    records.read((request.params as IdParams).id),
+  );
 
   app.post(
     '/admin/v1/teams',
     { schema: { tags: ['teams'], summary: 'Create a team', body: NewTeam } },
-    async (request, reply) => {
-      const team = completeTeam(request.body as NewTeam);
-      refuse(addressFaults(team.ipAllow));
-      if (directory.team(team.id) !== undefined)
-        throw new GatewayError('conflict', { detail: `The team ${team.id} exists already.` });
-      await commit(
-        new Map([[TEAM_PREFIX + team.id, JSON.stringify(team)]]),
-        new Map([[TEAM_PREFIX + team.id, 0]]),
-        { action: 'team.create', subject: team.id, after: team },
-        request.actor,
-      );
-      return reply.code(201).send(team);
-    },
+    async (request, reply) =>
+      reply.code(201).send(await records.create(request.body as NewTeam, request.actor)),
   );
 
   app.post(
@@ -106,43 +55,24 @@ export function registerTeams(app: FastifyInstance, { registry, directory, clock
     },
     async (request) => {
       const { teams, removed = 'keep', dryRun = false } = request.body as Static<typeof Apply>;
-      refuse(listFaults(teams));
-      const declaration = { teams, removed, dryRun };
-      const changes = await applyTeams({ registry, directory, clock }, declaration, request.actor);
-      return { dryRun, changes };
+      refuseFaults(listFaults(teams));
+      return { dryRun, changes: await applyTeams(options, { teams, removed, dryRun }, request.actor) };
     },
   );
 
   app.patch(
     '/admin/v1/teams/:id',
     { schema: { tags: ['teams'], summary: 'Change a team', body: TeamPatch } },
-    async (request) => {
-      const { team: before, revision } = byHand((request.params as IdParams).id);
-      const team = patchTeam(before, request.body as TeamPatch);
-      refuse(addressFaults(team.ipAllow));
-      await commit(
-        new Map([[TEAM_PREFIX + team.id, JSON.stringify(team)]]),
-        new Map([[TEAM_PREFIX + team.id, revision]]),
-        { action: 'team.update', subject: team.id, before, after: team },
-        request.actor,
-      );
-      return team;
-    },
+    async (request) =>
+      records.change((request.params as IdParams).id, request.body as TeamPatch, request.actor),
   );
 
   app.delete(
     '/admin/v1/teams/:id',
     { schema: { tags: ['teams'], summary: 'Delete a team and revoke its keys' } },
     async (request, reply) => {
-      const { team, revision } = byHand((request.params as IdParams).id);
-      const writes = removalOf(team.id, directory, clock.now());
-      const event = { action: 'team.delete', subject: team.id, before: team };
-      await commit(writes, new Map([[TEAM_PREFIX + team.id, revision]]), event, request.actor);
+      await records.remove((request.params as IdParams).id, request.actor);
       return reply.code(204).send();
     },
   );
-}
-
-function refuse(errors: readonly FieldFault[]): void {
-  if (errors.length > 0) throw new GatewayError('invalid_body', { status: 422, errors });
 }
