@@ -18,7 +18,7 @@ import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
 import { plantSeed } from './seed.js';
 import { createSight, type SightOptions } from './sight.js';
-import { createTokenFile } from './token-file.js';
+import { createTokenFile, type TokenFileOptions } from './token-file.js';
 import { startUpkeep, type Upkeep } from './upkeep.js';
 import { createWitnesses, type Witnesses } from './witnesses.js';
 
@@ -54,33 +54,13 @@ export interface Credential {
 }
 
 export function createCredential(options: CredentialOptions): Credential {
-  const { config, store, registry, sealer, pepper, agent, rules, clock, logger } = options;
-  const { timeoutMs, maxAnswerBytes } = config.platform;
+  const { config, store, registry, sealer, clock, logger } = options;
+  const { leases } = store;
   const witnesses = createWitnesses(store.notes, clock);
   const keeper = createVaultKeeper({ registry, sealer, clock, logger });
   const mint = minterOf(options);
-  const rotation = createRotation({
-    keeper,
-    pepper,
-    clock,
-    mintToken: mint,
-    async probeTargets() {
-      const { probe } = config.platform;
-      if (probe !== undefined) return { targets: [probe], configured: true };
-      return { targets: (await witnesses.list()).map(({ target }) => target), configured: false };
-    },
-    probe: (target, secret) => probeToken(target, secret, { agent, rules, timeoutMs, nowMs: clock.now() }),
-    seesLess: createSight({
-      agent,
-      rules,
-      timeoutMs,
-      maxAnswerBytes,
-      witnesses,
-      countRows: options.countRows,
-    }),
-  });
-  const { leases } = store;
   const canMint = mint !== null;
+  const rotation = rotationOf(options, { keeper, witnesses, mint });
   const evidence = createEvidence({ keeper, clock, logger });
   const healer = createHealer({ keeper, rotation, evidence, canMint, leases, clock, logger });
   const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
@@ -109,15 +89,11 @@ export function createCredential(options: CredentialOptions): Credential {
     },
     async start() {
       const planted = await establish();
-      const file = config.fileSecrets.find(({ name }) => name === TOKEN);
+      const parts = { keeper, rotation, leases, clock, logger };
       return startUpkeep({
         jobs: {
-          ...(renewBeforeMs === null
-            ? {}
-            : { renewal: createRenewal({ keeper, rotation, leases, clock, logger, renewBeforeMs }) }),
-          ...(file === undefined || planted === null
-            ? {}
-            : { file: createTokenFile({ file, planted, keeper, rotation, pepper, leases, clock, logger }) }),
+          ...(renewBeforeMs === null ? {} : { renewal: createRenewal({ ...parts, renewBeforeMs }) }),
+          ...fileJob(planted, options, parts),
           witnesses: witnesses.flush,
           evidence: evidence.flush,
           warning: createExpiryWarning({ registry, keeper, outlook, logger }),
@@ -126,6 +102,41 @@ export function createCredential(options: CredentialOptions): Credential {
       });
     },
   };
+}
+
+interface RotationParts {
+  readonly keeper: VaultKeeper;
+  readonly witnesses: Witnesses;
+  /** Null when there is no token request. */
+  readonly mint: (() => Promise<Minted>) | null;
+}
+
+function rotationOf(options: CredentialOptions, { keeper, witnesses, mint }: RotationParts): Rotation {
+  const { pepper, agent, rules, countRows, clock } = options;
+  const { probe, timeoutMs, maxAnswerBytes } = options.config.platform;
+  return createRotation({
+    keeper,
+    pepper,
+    clock,
+    mintToken: mint,
+    async probeTargets() {
+      if (probe !== undefined) return { targets: [probe], configured: true };
+      return { targets: (await witnesses.list()).map(({ target }) => target), configured: false };
+    },
+    probe: (target, secret) => probeToken(target, secret, { agent, rules, timeoutMs, nowMs: clock.now() }),
+    seesLess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, witnesses, countRows }),
+  });
+}
+
+/** @returns the job that follows the token's file; none when the token is not in a file */
+function fileJob(
+  planted: string | null,
+  { config, pepper }: CredentialOptions,
+  parts: Omit<TokenFileOptions, 'file' | 'planted' | 'pepper'>,
+): Readonly<Record<string, () => Promise<void>>> {
+  const file = config.fileSecrets.find(({ name }) => name === TOKEN);
+  if (file === undefined || planted === null) return {};
+  return { file: createTokenFile({ ...parts, file, planted, pepper }) };
 }
 
 /** @returns the token that was planted, or null when none is set */

@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
-import { REFUSED, type Rotation } from './rotation.js';
+import type { Rotation } from './rotation.js';
 import { fingerprintOf, type NewToken } from './vault.js';
+import { REFUSED } from './verify-token.js';
 
 export interface SeedOptions {
   readonly keeper: VaultKeeper;

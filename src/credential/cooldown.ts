@@ -1,0 +1,56 @@
+/** After a recovery that failed, the token is left alone for a while by all replicas: longer each time. */
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import type { Leases } from '../store/port.js';
+
+/** Held by whoever failed, for as long as nobody should try again. */
+const leaseKey = (id: string | null) => `lease:{credential}:rest:${id ?? 'none'}`;
+const FIRST_MS = 2000;
+const MAX_MS = 60_000;
+
+/** By the id of the active token; null where there is none. */
+export interface Cooldown {
+  /** Whether a recovery failed here a short time ago. */
+  isOn(id: string | null): boolean;
+  /** Seconds until it ends; at least one. */
+  leftSeconds(): number;
+  /** Whether one has failed in another replica a short time ago. @throws StoreUnavailable */
+  isOnElsewhere(id: string | null): Promise<boolean>;
+  start(id: string | null): Promise<void>;
+}
+
+export interface CooldownOptions {
+  readonly leases: Leases;
+  /** Of the lease. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A token nothing could be put in place of, and until when that is not tried again. */
+interface Current {
+  readonly id: string | null;
+  readonly untilMs: number;
+  readonly lastsMs: number;
+}
+
+export function createCooldown({ leases, owner, clock, logger }: CooldownOptions): Cooldown {
+  let current: Current | null = null;
+  return {
+    isOn: (id) => current !== null && clock.monotonicMs() < current.untilMs && current.id === id,
+    leftSeconds: () => Math.max(1, Math.ceil(((current?.untilMs ?? 0) - clock.monotonicMs()) / 1000)),
+    async isOnElsewhere(id) {
+      const [isFree] = await leases.claim([leaseKey(id)], owner, 1);
+      return isFree !== true;
+    },
+    async start(id) {
+      const nowMs = clock.monotonicMs();
+      const isRepeated = current !== null && current.id === id && nowMs - current.untilMs < MAX_MS;
+      const lastsMs = isRepeated && current ? Math.min(current.lastsMs * 2, MAX_MS) : FIRST_MS;
+      current = { id, lastsMs, untilMs: nowMs + lastsMs };
+      await leases.claim([leaseKey(id)], owner, lastsMs).catch((error: unknown) => {
+        logger.warn({ err: error }, 'other replicas could not be told to rest');
+      });
+    },
+  };
+}

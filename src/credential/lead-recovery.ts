@@ -1,0 +1,68 @@
+/** One replica recovers the credential at a time; the others wait for it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import type { Leases } from '../store/port.js';
+import { takeHold, whileHolding } from './hold-lease.js';
+
+const LEASE_KEY = 'lease:{credential}:heal';
+/** How long a replica waits for one that heals, and lives. */
+const WAIT_MS = 30_000;
+const WAIT_STEP_MS = 100;
+
+export interface RecoveryLeadOptions {
+  readonly leases: Leases;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What one replica does, and the others wait for. */
+export interface LedWork {
+  readonly isDone: () => boolean;
+  /** @returns whether it is done */
+  readonly attempt: () => Promise<boolean>;
+  /** Called where it was not done, by this replica or in time by another one. */
+  readonly failed: () => Promise<void>;
+}
+
+/** @returns a function that does the work, or waits for the replica that does; and says whether it is done */
+export function createRecoveryLead({
+  leases,
+  owner,
+  clock,
+  logger,
+}: RecoveryLeadOptions): (work: LedWork) => Promise<boolean> {
+  const hold = { leases, key: LEASE_KEY, owner, logger };
+
+  async function claim(isDone: () => boolean): Promise<boolean> {
+    const endsAtMs = clock.monotonicMs() + WAIT_MS;
+    for (;;) {
+      if (await takeHold(hold)) return true;
+      if (clock.monotonicMs() >= endsAtMs) return false;
+      await sleep(WAIT_STEP_MS);
+      if (isDone()) return false;
+    }
+  }
+
+  async function release(): Promise<void> {
+    await leases.release([LEASE_KEY], owner).catch((error: unknown) => {
+      logger.warn({ err: error }, 'the lease for healing could not be released; it ends by itself');
+    });
+  }
+
+  return async function lead({ isDone, attempt, failed }) {
+    let done = false;
+    try {
+      done = (await claim(isDone)) ? await whileHolding(hold, attempt) : isDone();
+    } finally {
+      try {
+        // Before another may lead, so that it finds the rest.
+        if (!done) await failed();
+      } finally {
+        await release();
+      }
+    }
+    return done;
+  };
+}
