@@ -50,7 +50,10 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
 
   function next(): void {
     const text = backlog.take();
-    if (text === '') return drained?.();
+    if (text === '') {
+      drained?.();
+      return;
+    }
     writing = true;
     writer.write(text, (failure) => {
       if (failure !== null) return lose(text.length, failure);
@@ -67,12 +70,13 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
 
   function lose(chars: number, { reason, lostLines }: WriteFailure): void {
     losses.add(lostLines, reason);
-    if (drained !== null) return drained();
-    // Nothing else is tried until then, so that a fault costs one call a second.
-    setTimeout(() => {
-      release(chars);
-      next();
-    }, FAULT_MS).unref();
+    drained?.();
+    // Nothing else is tried until then, so that a fault costs one call a second; and nothing ever while it is closed.
+    if (drained === null)
+      setTimeout(() => {
+        release(chars);
+        next();
+      }, FAULT_MS).unref();
   }
 
   return {
