@@ -39,7 +39,7 @@ const KNOWS = {
   credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'errors', 'clock'],
   cache: ['registry', 'store', 'errors', 'clock'],
   divisibility: ['config', 'registry', 'report', 'errors', 'clock'],
-  auth: ['credential', 'registry', 'store', 'telemetry', 'errors', 'clock'],
+  auth: ['credential', 'registry', 'store', 'errors', 'clock'],
   limits: ['auth', 'store', 'platform', 'errors', 'clock'],
   policy: ['auth', 'report', 'errors'],
   declared: ['auth', 'policy', 'registry', 'store', 'telemetry', 'errors', 'clock'],

@@ -1,12 +1,17 @@
-/** Stage: whose request is this? Binds the registry's state to `authenticate`. */
-
+/** Whose request is this? Binds the registry's state to `authenticate`. */
 import type { Clock } from '../clock.js';
 import type { Registry } from '../registry/mirror.js';
-import type { Trace } from '../telemetry/trace.js';
 import { authenticate, type Caller, type KeyHeaders } from './authenticate.js';
 import type { Directory } from './directory.js';
 
-export type Identify = (keys: KeyHeaders, trace: Trace) => Caller;
+/** What is noted of a caller, for the request's log line. */
+export interface SeenCaller {
+  team: string | null;
+  key: string | null;
+}
+
+/** @throws GatewayError 401, and `not_ready` where the registry is too old to tell */
+export type Identify = (keys: KeyHeaders, seen: SeenCaller) => Caller;
 
 export interface IdentifyOptions {
   readonly directory: Directory;
@@ -18,15 +23,15 @@ export interface IdentifyOptions {
 }
 
 export function createIdentify({ directory, registry, clock, maxStaleMs, onUse }: IdentifyOptions): Identify {
-  return function identify(keys, trace) {
+  return function identify(keys, seen) {
     const caller = authenticate(keys, {
       directory,
       nowMs: clock.now(),
       staleForMs: registry.staleForMs(),
       maxStaleMs,
     });
-    trace.team = caller.team.id;
-    trace.key = caller.key.id;
+    seen.team = caller.team.id;
+    seen.key = caller.key.id;
     onUse(caller.key.id);
     return caller;
   };
