@@ -88,6 +88,7 @@ export async function buildDataPlane({
     identify,
     limits: services.limits.teams,
     platform,
+    platformOrigin: new URL(config.platform.baseUrl).origin,
     idempotency,
     rules: {
       routes: config.routes,

@@ -1,17 +1,9 @@
-/**
- * Stage: what of a pass-through request may reach the platform. Decides on the query, the body and the account;
- * the streaming itself is done by `routes/pass-through.ts`.
- */
+/** Which rule a pass-through request falls under, and what of its query and body may reach the platform. Pure. */
 import type { Caller } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
 import type { RouteRule } from '../config/schema.js';
 import { type FieldFault, GatewayError } from '../errors.js';
-import { checkAdvertiser } from '../policy/check-advertiser.js';
-import { accountLookalikes } from '../report/account-lookalikes.js';
-import { asDocument, collectAccounts, isAccountName } from '../report/accounts.js';
-import { accountsInPath } from '../report/accounts-in-path.js';
-import type { NamedAccount } from '../report/canonicalize.js';
-import { isJsonArray, type Json, JsonNumber, JsonObject } from '../report/json.js';
+import { isJsonArray, type Json, JsonObject } from '../report/json.js';
 import { parseQueryText, type QueryPair, writeQueryText } from '../report/query-text.js';
 import { overrideRefused } from './method-override.js';
 
@@ -85,83 +77,4 @@ function refuseControlNames(json: Json): void {
     });
   }
   for (const value of json.values) refuseControlNames(value);
-}
-
-/**
- * A limited team passes only on declared routes, and only with an account of its own.
- * @throws GatewayError `route_forbidden`, `advertiser_required`, `advertiser_forbidden`
- */
-export function checkAccount(
-  caller: Caller,
-  rule: RouteRule | undefined,
-  pairs: readonly QueryPair[],
-  body: JsonObject | null,
-  rules: PassRules,
-  path = '',
-): void {
-  if (caller.team.advertisers === '*') return;
-  if (rule === undefined || rule.account.length === 0) throw new GatewayError('route_forbidden');
-  const accounts: NamedAccount[] = [
-    ...accountsInPath(path),
-    ...pairs.map((pair) => namedIn(pair, rules.accountPattern)),
-    ...(body === null ? [] : [{ param: 'body', values: [...collectAccounts(body, rules.accountPattern)] }]),
-    ...rule.account.flatMap((place) => declaredAccount(place, pairs, body)),
-  ];
-  const namesAccount = rule.account.some((place) => declaredAccount(place, pairs, body).length > 0);
-  checkAdvertiser(caller, {
-    accounts,
-    namesAccount,
-    accountFields: rule.account,
-    lookalikes: () => lookalikesOf(rule, pairs, body, rules),
-  });
-}
-
-function lookalikesOf(
-  rule: RouteRule,
-  pairs: readonly QueryPair[],
-  body: JsonObject | null,
-  rules: PassRules,
-): string[] {
-  const inQuery = pairs.map(({ name, value }) => ({ name, value, asks: true }));
-  const inBody = (body?.names ?? []).map((name, index) => ({
-    name,
-    value: body?.values[index] as Json,
-    asks: rule.read,
-  }));
-  // A field that is declared for the one is not checked in the other.
-  const fieldsIn = (place: string) =>
-    rule.account
-      .filter((field) => field.startsWith(`${place}.`))
-      .map((field) => field.slice(place.length + 1));
-  return [
-    ...accountLookalikes(inQuery, { ...rules, accountFields: fieldsIn('query') }),
-    ...accountLookalikes(inBody, { ...rules, accountFields: fieldsIn('body') }),
-  ];
-}
-
-/** `advertisers[0][id]=2` names an account by all of its parts, as the same in a body would. */
-function namedIn({ name, value }: QueryPair, pattern: RegExp): NamedAccount {
-  if (isAccountName(name, pattern)) return { param: name, values: [value] };
-  return { param: name, values: [...collectAccounts(asDocument(name, value), pattern)] };
-}
-
-/** @param place e.g. `query.advertiserId` or `body.userId` */
-function declaredAccount(
-  place: string,
-  pairs: readonly QueryPair[],
-  body: JsonObject | null,
-): NamedAccount[] {
-  const [where, name = ''] = place.split('.', 2);
-  if (where === 'query') {
-    return pairs.filter((pair) => pair.name === name).map(({ value }) => ({ param: place, values: [value] }));
-  }
-  const value = body?.get(name);
-  if (value === undefined) return [];
-  return [{ param: place, values: [scalarText(value)] }];
-}
-
-/** Anything but a plain number or text is no account of anybody's. */
-function scalarText(value: Json): string {
-  if (value instanceof JsonNumber) return value.text;
-  return typeof value === 'string' ? value : '';
 }

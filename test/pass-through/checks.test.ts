@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { NewTeam } from '../../src/auth/team.js';
 import type { RouteRule } from '../../src/config/schema.js';
+import { checkAccount } from '../../src/pass-through/check-account.js';
 import {
-  checkAccount,
   checkBody,
   checkQuery,
   findRule,
   mustReadBody,
   type PassRules,
   scopeOf,
-} from '../../src/pass-through/pass.js';
+} from '../../src/pass-through/checks.js';
 import { type JsonObject, parseJson } from '../../src/report/json.js';
 import { callerOf } from '../support/callers.js';
 import { codeOf, thrownBy } from '../support/problems.js';
@@ -133,10 +133,8 @@ describe('checkAccount', () => {
   ) =>
     codeOf(() =>
       checkAccount(
-        callerOf({ advertisers }),
-        found,
-        checkQuery(query).pairs,
-        body === null ? null : (parseJson(body) as JsonObject),
+        { caller: callerOf({ advertisers }), rule: found, path: '' },
+        { pairs: checkQuery(query).pairs, parsed: body === null ? null : (parseJson(body) as JsonObject) },
         RULES,
       ),
     );
@@ -204,7 +202,11 @@ describe('checkAccount', () => {
   it('says where the account was wrong, or where it should be', () => {
     const detail = (body: string) =>
       thrownBy(() =>
-        checkAccount(callerOf({ advertisers: [1] }), CREATE, [], parseJson(body) as JsonObject, RULES),
+        checkAccount(
+          { caller: callerOf({ advertisers: [1] }), rule: CREATE, path: '' },
+          { pairs: [], parsed: parseJson(body) as JsonObject },
+          RULES,
+        ),
       ).options.detail;
     expect(detail('{"userId":3}')).toContain('body');
     expect(detail('{}')).toContain('body.userId or body.advertiserId');

@@ -1,0 +1,119 @@
+/** What is known of a pass-through request, step by step: who asks, and what they ask the platform for. */
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../auth/authenticate.js';
+import type { Identify } from '../auth/identify.js';
+import type { RouteRule } from '../config/schema.js';
+import { GatewayError } from '../errors.js';
+import { readKeyHeaders } from '../http/request-keys.js';
+import { whenOver } from '../http/when-over.js';
+import type { TeamLimits } from '../limits/team-limits.js';
+import { admit } from '../policy/authorize.js';
+import type { JsonObject } from '../report/json.js';
+import type { QueryPair } from '../report/query-text.js';
+import type { Trace } from '../telemetry/trace.js';
+import { checkBody, checkQuery, findRule, mustReadBody, type PassRules, scopeOf } from './checks.js';
+import type { KeyedRequest } from './idempotency.js';
+import { readIdempotencyKey } from './idempotency-key.js';
+import { canonicalFingerprint, fingerprint } from './idempotency-record.js';
+import { takeBody } from './take-body.js';
+
+/** Who asks which route. */
+export interface PassContext {
+  readonly caller: Caller;
+  readonly method: string;
+  readonly path: string;
+  readonly rule: RouteRule | undefined;
+  readonly trace: Trace;
+  /** Aborted when the caller is gone. */
+  readonly gone: AbortSignal;
+}
+
+/** What they ask it for. */
+export interface Question {
+  readonly pairs: readonly QueryPair[];
+  /** The query, in the spelling in which it was checked. */
+  readonly query: string;
+  /** The very bytes that were checked; null when there are none, or the body is streamed. */
+  readonly body: Buffer | null;
+  /** The body that is streamed, checked as it goes; null when it was read, or there is none. */
+  readonly stream: Readable | null;
+  /** The object in `body`, when it is JSON. */
+  readonly parsed: JsonObject | null;
+  /** Set for a POST that carries an idempotency key. */
+  readonly keyed: KeyedRequest | null;
+}
+
+/** A request that passed every check. Nothing else is sent to the platform. */
+export type Passage = PassContext & Question;
+
+export interface AdmitOptions {
+  readonly identify: Identify;
+  readonly limits: TeamLimits;
+  readonly rules: PassRules;
+}
+
+/**
+ * Who it is, and whether they may use this route now.
+ * @throws GatewayError 401, 403, 429
+ */
+export async function admitCaller(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { identify, limits, rules }: AdmitOptions,
+): Promise<PassContext> {
+  const { method, trace } = request;
+  const [path] = splitTarget(request);
+  trace.subject = path;
+  trace.outcome = 'pass';
+  const caller = identify(readKeyHeaders(request.raw), trace);
+  const rule = findRule(method, path, rules);
+  admit({ caller, address: request.ip, scope: scopeOf(method, rule) });
+  await limits.enter(caller.team, whenOver(reply));
+  return { caller, method, path, rule, trace, gone: goneSignal(reply) };
+}
+
+/**
+ * What is asked, in a spelling and in bytes that the platform can read in one way only. Says nothing of accounts.
+ * @throws GatewayError `invalid_request`, `invalid_query`, `invalid_body`, `body_too_large`, `unsupported_media_type`
+ */
+export async function readQuestion(
+  request: FastifyRequest,
+  { caller, method, path, rule }: PassContext,
+  maxBodyBytes: number,
+): Promise<Question> {
+  const key = method === 'POST' ? readIdempotencyKey(request.raw) : null;
+  const { pairs, text: query } = checkQuery(splitTarget(request)[1]);
+  const { headers } = request;
+  const { body, stream, parsed } = await takeBody(
+    { stream: request.body as Readable | null | undefined, headers },
+    mustReadBody(caller, rule) || key !== null,
+    maxBodyBytes,
+  );
+  if (parsed !== null) checkBody(parsed);
+  const asked = { method, path, query };
+  const { 'content-type': contentType, 'if-match': ifMatch } = headers;
+  const keyed = key !== null && {
+    team: caller.team.id,
+    key,
+    request: fingerprint({ ...asked, body }),
+    canonical: canonicalFingerprint({ ...asked, body: parsed, contentType, ifMatch }),
+  };
+  return { pairs, query, body, stream, parsed, keyed: keyed || null };
+}
+
+/** @returns path and query as received; the router's own have been decoded */
+function splitTarget({ raw: { url: target = '' } }: FastifyRequest): [string, string] {
+  const cut = target.indexOf('?');
+  return cut < 0 ? [target, ''] : [target.slice(0, cut), target.slice(cut + 1)];
+}
+
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => {
+    // 499 as nginx has it: there is nobody to be told, this is for the log.
+    if (!raw.writableFinished)
+      gone.abort(new GatewayError('invalid_request', { status: 499, detail: 'The caller is gone.' }));
+  });
+  return gone.signal;
+}
