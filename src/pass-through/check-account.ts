@@ -5,7 +5,7 @@ import { checkAdvertiser } from '../policy/check-advertiser.js';
 import { accountLookalikes } from '../report/account-lookalikes.js';
 import { asDocument, collectAccounts, isAccountName } from '../report/accounts.js';
 import { accountsInPath } from '../report/accounts-in-path.js';
-import type { NamedAccount } from '../report/canonicalize.js';
+import type { NamedAccount } from '../report/asked-accounts.js';
 import { type Json, JsonNumber } from '../report/json.js';
 import type { QueryPair } from '../report/query-text.js';
 import type { PassRules } from './checks.js';

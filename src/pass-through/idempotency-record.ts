@@ -5,7 +5,7 @@
  * from it; the answer can, as cached reports can.
  */
 import { hash } from 'node:crypto';
-import { sortedJson } from '../report/canonicalize.js';
+import { sortedJson } from '../report/sorted-json.js';
 import type { JsonObject } from '../report/json.js';
 
 /** An answer as it can be given again, byte for byte. */

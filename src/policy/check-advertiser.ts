@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/authenticate.js';
 import { GatewayError } from '../errors.js';
-import type { NamedAccount } from '../report/canonicalize.js';
+import type { NamedAccount } from '../report/asked-accounts.js';
 
 export interface AccountClaims {
   /** Whether the field that carries the account was given. */

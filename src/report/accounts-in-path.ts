@@ -1,6 +1,6 @@
 /** Which accounts the path of a request names: some platforms have addresses such as `advertiser/2/stats`. Pure. */
 import { OWNER } from './account-lookalikes.js';
-import type { NamedAccount } from './canonicalize.js';
+import type { NamedAccount } from './asked-accounts.js';
 
 const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER})s?(?:[-_.]?ids?)?$`, 'i');
 const OWNER_AND_ID = new RegExp(`^(?:${OWNER})s?[-_.~](\\w*\\d\\w*)$`, 'i');

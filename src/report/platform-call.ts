@@ -1,7 +1,9 @@
 /** The request that asks the platform for a canonical report, and the identity of its cache entries. */
 import { hash } from 'node:crypto';
-import type { CanonicalReport, Member, PeriodEnd } from './canonicalize.js';
+import type { PeriodEnd } from './asked-period.js';
+import type { CanonicalReport } from './canonicalize.js';
 import { writeQueryText } from './query-text.js';
+import type { Member } from './read-members.js';
 
 export interface PlatformCall {
   readonly method: 'GET' | 'POST';
