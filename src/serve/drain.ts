@@ -4,12 +4,11 @@
  * any more; and a connection is closed only when it has been idle for a while, for one that is closed while a request
  * is on its way resets under it.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { type Connections, watchConnections } from './connections.js';
 
-/** A caller that has not asked for so long is not between two requests. */
-const IDLE_MS = 1000;
 /** Longest time that new connections are taken after what was under way has ended: whoever goes on asking. */
 const LISTEN_MS = 5000;
 /** Part of the time to drain after which no new connections are taken, whatever is under way. */
@@ -29,94 +28,24 @@ export interface Drain {
   start(withinMs: number): Promise<void>;
 }
 
-interface Connection {
-  /** Answers on it that have not ended; more than one where requests were sent ahead. */
-  readonly answers: Set<ServerResponse>;
-  /** When the last of them ended, or when it was opened; milliseconds. */
-  idleSinceMs: number;
-}
-
 /**
  * @param servers that listen; to be told before their first connection
  * @param nowMs a clock that never jumps, milliseconds
  */
 export function createDrain(servers: readonly Server[], nowMs = () => performance.now()): Drain {
-  const connections = new Map<Socket, Connection>();
-  let draining = false;
-  let events = 0;
-  let heardMs = Number.NEGATIVE_INFINITY;
-  const heard = () => {
-    events += 1;
-    heardMs = nowMs();
-  };
-  const connectionOf = (socket: Socket): Connection => {
-    const known = connections.get(socket);
-    if (known !== undefined) return known;
-    const connection = { answers: new Set<ServerResponse>(), idleSinceMs: nowMs() };
-    connections.set(socket, connection);
-    socket.once('close', () => connections.delete(socket));
-    return connection;
-  };
-  for (const server of servers) {
-    server.on('connection', (socket) => {
-      heard();
-      connectionOf(socket);
-    });
-    // In front of whatever answers, for it may do so at once.
-    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      heard();
-      const connection = connectionOf(socket);
-      connection.answers.add(response);
-      if (draining) sayClose(response);
-      response.once('close', () => {
-        connection.answers.delete(response);
-        connection.idleSinceMs = nowMs();
-      });
-    });
-  }
-
-  const all = () => [...connections.values()];
-  const isIdle = ({ answers, idleSinceMs }: Connection) =>
-    answers.size === 0 && nowMs() - idleSinceMs >= IDLE_MS;
-  /** Whoever was told to close comes back on a new connection: that there is none at the moment says nothing. */
-  const isQuiet = () => all().every(isIdle) && nowMs() - heardMs >= IDLE_MS;
-
-  function underWayNow(): Promise<unknown> {
-    const answers = all().flatMap((connection) => [...connection.answers]);
-    return Promise.all(answers.map((answer) => new Promise((resolve) => answer.once('close', resolve))));
-  }
-
-  /**
-   * Whoever waits in line to be accepted would be reset. The line is empty when a turn of the loop brought nobody; and
-   * it still is when nothing else was done in that turn.
-   */
-  async function lineEmpty(): Promise<void> {
-    for (let turns = 0, before = -1; before !== events && turns < MOST_TURNS; turns++) {
-      before = events;
-      await turnOfTheLoop();
-    }
-  }
-
-  async function stopListening(): Promise<void> {
-    for (const server of servers) {
-      await lineEmpty();
-      // Not the HTTP server's own way, which closes connections that look idle, requests on their way or not.
-      if (server.listening) NetServer.prototype.close.call(server);
-    }
-  }
-
+  const connections = watchConnections(servers, nowMs);
   return {
-    underWay: () => all().reduce((sum, { answers }) => sum + answers.size, 0),
+    underWay: connections.underWay,
     async start(withinMs) {
-      draining = true;
       const startedMs = nowMs();
       const past = (ms: number) => nowMs() - startedMs >= ms;
-      for (const { answers } of all()) for (const answer of answers) sayClose(answer);
-      await Promise.race([underWayNow(), sleep(withinMs * LISTEN_PART, undefined, { ref: false })]);
-      while (!isQuiet() && !past(Math.min(LISTEN_MS, withinMs * LISTEN_PART))) await sleep(LOOK_MS);
-      await stopListening();
-      while (connections.size > 0) {
-        for (const [socket, connection] of connections) if (isIdle(connection)) socket.destroySoon();
+      connections.sayClose();
+      await Promise.race([connections.answered(), sleep(withinMs * LISTEN_PART, undefined, { ref: false })]);
+      while (!connections.isQuiet() && !past(Math.min(LISTEN_MS, withinMs * LISTEN_PART)))
+        await sleep(LOOK_MS);
+      await stopListening(servers, connections);
+      while (connections.count > 0) {
+        connections.closeIdle();
         // Held: when the last connection goes in between nothing else may keep the process until it has stopped.
         await sleep(LOOK_MS);
       }
@@ -124,7 +53,21 @@ export function createDrain(servers: readonly Server[], nowMs = () => performanc
   };
 }
 
-/** Where its head is sent already, the next answer on its connection says so. */
-function sayClose(answer: ServerResponse): void {
-  if (!answer.headersSent) answer.setHeader('connection', 'close');
+async function stopListening(servers: readonly Server[], connections: Connections): Promise<void> {
+  for (const server of servers) {
+    await lineEmpty(connections);
+    // Not the HTTP server's own way, which closes connections that look idle, requests on their way or not.
+    if (server.listening) NetServer.prototype.close.call(server);
+  }
+}
+
+/**
+ * Whoever waits in line to be accepted would be reset. The line is empty when a turn of the loop brought nobody; and it
+ * still is when nothing else was done in that turn.
+ */
+async function lineEmpty({ arrivals }: Connections): Promise<void> {
+  for (let turns = 0, before = -1; before !== arrivals() && turns < MOST_TURNS; turns++) {
+    before = arrivals();
+    await turnOfTheLoop();
+  }
 }

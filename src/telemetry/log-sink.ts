@@ -70,13 +70,15 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
 
   function lose(chars: number, { reason, lostLines }: WriteFailure): void {
     losses.add(lostLines, reason);
-    drained?.();
-    // Nothing else is tried until then, so that a fault costs one call a second; and nothing ever while it is closed.
-    if (drained === null)
-      setTimeout(() => {
-        release(chars);
-        next();
-      }, FAULT_MS).unref();
+    if (drained !== null) {
+      drained();
+      return;
+    }
+    // Nothing else is tried until then, so that a fault costs one call a second.
+    setTimeout(() => {
+      release(chars);
+      next();
+    }, FAULT_MS).unref();
   }
 
   return {

@@ -2,10 +2,10 @@ import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { bounded } from './bounded.js';
-import { createCircuit } from './circuit.js';
 import { disconnect } from './connect.js';
 import type { RedisClient } from './connection.js';
 import { describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
+import { createReachability } from './reachability.js';
 import { watchConnection } from './watch.js';
 
 export interface LinkOptions {
@@ -35,26 +35,16 @@ export function createLink(options: LinkOptions): Link {
   const { client, role, timeoutMs, clock, logger } = options;
   let current = client;
   let closed = false;
-  let fault = 'the connection was closed';
-  let lateAtMs = Number.NEGATIVE_INFINITY;
-  const isSlow = () => clock.monotonicMs() - lateAtMs < SLOW_FOR_MS;
-  const late = () => {
-    lateAtMs = clock.monotonicMs();
-  };
-
-  const circuit = createCircuit({
-    clock,
-    patienceMs: 2 * timeoutMs,
+  const server = createReachability({
+    role,
+    timeoutMs,
     probe: async () => {
       await bounded(current.ping(), timeoutMs, (error) => {
-        if (error === undefined) late();
+        if (error === undefined) server.late();
       });
     },
-    onChange: (open) => {
-      if (!open) logger.info({ role }, 'Redis answers again');
-      else if (isSlow()) logger.warn({ role, fault }, TOO_LATE);
-      else logger.warn({ role, fault }, 'Redis does not answer; calls are refused until it does');
-    },
+    clock,
+    logger,
   });
   watch(client);
 
@@ -64,10 +54,8 @@ export function createLink(options: LinkOptions): Link {
       role,
       logger,
       inUse: () => watched === current && !closed,
-      onFault: (latest) => {
-        fault = latest;
-      },
-      onReady: circuit.heard,
+      onFault: server.failed,
+      onReady: server.heard,
     });
   }
 
@@ -75,29 +63,21 @@ export function createLink(options: LinkOptions): Link {
     const { ok, reason } = health();
     if (!ok) throw unavailable(reason ?? 'not connected to Redis');
     const used = current;
+    // What comes from a server that was moved away from says nothing of the one in use.
+    const inUse = () => used === current;
     return await attempt(run(used), timeoutMs, {
-      heard: () => {
-        if (used === current) circuit.heard();
-      },
-      late,
-      unanswered: (what) => {
-        if (used !== current) return;
-        fault = what;
-        circuit.unanswered();
-      },
-      outOfMemory: () => {
-        if (used === current) options.onOutOfMemory?.();
-      },
+      heard: () => inUse() && server.heard(),
+      late: server.late,
+      unanswered: (fault) => inUse() && server.unanswered(fault),
+      outOfMemory: () => inUse() && options.onOutOfMemory?.(),
     });
   }
 
   function health(): StoreHealth {
     if (closed) return { ok: false, reason: 'the store is closed' };
-    if (circuit.open && isSlow())
-      return { ok: false, slow: true, reason: `Redis answers too late: ${fault}` };
-    if (circuit.open) return { ok: false, reason: `Redis does not answer: ${fault}` };
-    if (current.status !== 'ready') return { ok: false, reason: `not connected to Redis: ${fault}` };
-    return { ok: true };
+    const answers = server.health();
+    if (!answers.ok || current.status === 'ready') return answers;
+    return { ok: false, reason: `not connected to Redis: ${server.fault}` };
   }
 
   return {
@@ -107,21 +87,16 @@ export function createLink(options: LinkOptions): Link {
       const previous = current;
       current = next;
       watch(next);
-      circuit.heard();
+      server.heard();
       await disconnect(previous, timeoutMs);
     },
     async close() {
       closed = true;
-      circuit.stop();
+      server.stop();
       await disconnect(current, timeoutMs);
     },
   };
 }
-
-/** A server that was heard too late is called slow for so long: probes are made more often. */
-const SLOW_FOR_MS = 10_000;
-const TOO_LATE =
-  'Redis answers, but too late; calls are refused until it answers in time. Bring it closer, or raise redis.timeoutMs';
 
 interface Outcomes {
   /** The server answered in time, be it with an error. */
