@@ -5,8 +5,8 @@
  * from it; the answer can, as cached reports can.
  */
 import { hash } from 'node:crypto';
-import { sortedJson } from '../report/sorted-json.js';
 import type { JsonObject } from '../report/json.js';
+import { sortedJson } from '../report/sorted-json.js';
 
 /** An answer as it can be given again, byte for byte. */
 export interface KeptAnswer {
