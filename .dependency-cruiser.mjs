@@ -37,7 +37,7 @@ const KNOWS = {
   registry: ['store', 'telemetry', 'clock'],
   workers: ['cache', 'platform', 'report'],
   credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'errors', 'clock'],
-  cache: ['registry', 'store', 'errors', 'clock'],
+  cache: ['registry', 'report', 'store', 'errors', 'clock'],
   divisibility: ['config', 'registry', 'report', 'errors', 'clock'],
   auth: ['credential', 'registry', 'store', 'errors', 'clock'],
   limits: ['auth', 'store', 'platform', 'errors', 'clock'],

@@ -1,47 +1,93 @@
 /**
- * A cache entry as bytes: a header of facts (JSON) and a body, with a checksum.
+ * A cache entry as bytes: a binary header of what is its own, its facts, and its body.
  *
- * Layout: `DGE1` · CRC-32 of all that follows (u32) · header length (u32) · body length (u32) · header · body.
+ * What is the same for many entries, or of no fixed length, are facts (JSON): columns, types, accounts, paging, words
+ * of the platform. Of the header's members those stand in the binary header that have a place there and a value that
+ * fits; all others, those of another release among them, are facts too. So nothing is lost on the way.
+ *
+ * The header's checksum is over the version, the facts and itself. It stands at the same place in every format, so that
+ * what a later release has written is told from what is damaged.
  */
 import { crc32 } from 'node:zlib';
+import type { CacheEntry } from '../store/port.js';
+import { HEADER_BYTES, pack, unpack } from './header.js';
 
-const MAGIC = Buffer.from('DGE1');
-const CHECKSUM_AT = 4;
-const LENGTHS_AT = 8;
-const PREAMBLE = 16;
+/** Of the header and of the facts; another one is absent. */
+const FORMAT = 1;
+const CHECKSUM_AT = 1;
+const CHECKED_FROM = 5;
+const CODEC_AT = 7;
+const PLAIN_LENGTH_AT = 41;
+const PLAIN_CRC_AT = 45;
+const STORED_CRC_AT = 49;
+
+/** How a body is kept; what is compressed will be another. */
+const PLAIN = 0;
 
 export interface RawEntry {
   readonly header: unknown;
   readonly body: Buffer;
 }
 
-/** @param allocate gives memory for the entry, of exactly this length */
-export function encodeEntry(
-  header: object,
-  body: Buffer,
-  allocate: (length: number) => Buffer = Buffer.allocUnsafe,
-): Buffer {
-  const head = Buffer.from(JSON.stringify(header));
-  const bytes = allocate(PREAMBLE + head.length + body.length);
-  MAGIC.copy(bytes);
-  bytes.writeUInt32BE(head.length, LENGTHS_AT);
-  bytes.writeUInt32BE(body.length, LENGTHS_AT + 4);
-  head.copy(bytes, PREAMBLE);
-  body.copy(bytes, PREAMBLE + head.length);
-  bytes.writeUInt32BE(crc32(bytes.subarray(LENGTHS_AT)), CHECKSUM_AT);
-  return bytes;
+export type EncodedEntry = Pick<CacheEntry, 'header' | 'body' | 'facts'>;
+
+/**
+ * @param version of the entry; a `fetchStartedAt` of the same value is not written a second time
+ * @param header what JSON can say
+ */
+export function encodeEntry(version: number, header: object, body: Buffer): EncodedEntry {
+  const { bytes, rest } = pack(version, header);
+  const facts = Buffer.from(JSON.stringify(rest));
+  const crc = crc32(body);
+  bytes[0] = FORMAT;
+  bytes[CODEC_AT] = PLAIN;
+  bytes.writeUInt32BE(body.length, PLAIN_LENGTH_AT);
+  bytes.writeUInt32BE(crc, PLAIN_CRC_AT);
+  bytes.writeUInt32BE(crc, STORED_CRC_AT);
+  bytes.writeUInt32BE(checksum(version, bytes, crc32(facts)), CHECKSUM_AT);
+  return { header: bytes, body, facts };
 }
 
-/** @returns null for anything that is not a whole, undamaged entry of this form: it counts as absent. */
-export function decodeEntry(bytes: Buffer): RawEntry | null {
-  if (bytes.length < PREAMBLE || !bytes.subarray(0, 4).equals(MAGIC)) return null;
-  const headLength = bytes.readUInt32BE(LENGTHS_AT);
-  const bodyLength = bytes.readUInt32BE(LENGTHS_AT + 4);
-  if (bytes.length !== PREAMBLE + headLength + bodyLength) return null;
-  if (crc32(bytes.subarray(LENGTHS_AT)) !== bytes.readUInt32BE(CHECKSUM_AT)) return null;
+/**
+ * @returns `damaged` for what are not the bytes that were written, and for what is nobody's; `unknown` for what another
+ * release has written: both count as absent
+ */
+export function decodeEntry({ version, header, body, facts }: CacheEntry): RawEntry | 'damaged' | 'unknown' {
+  if (header.length < CHECKED_FROM) return 'damaged';
+  const known = readFacts(facts);
+  if (checksum(version, header, known.crc) !== header.readUInt32BE(CHECKSUM_AT)) return 'damaged';
+  if (header[0] !== FORMAT || header.length < HEADER_BYTES) return 'unknown';
+  if (crc32(body) !== header.readUInt32BE(STORED_CRC_AT)) return 'damaged';
+  if (header[CODEC_AT] !== PLAIN || known.value === null) return 'unknown';
+  return { header: unpack(version, header, known.value), body };
+}
+
+function checksum(version: number, header: Buffer, crcOfFacts: number): number {
+  const start = crc32(`${version}:${header[0]}:${header.length}`, crcOfFacts);
+  return crc32(header.subarray(CHECKED_FROM), start);
+}
+
+interface ReadFacts {
+  readonly crc: number;
+  /** Null: not an object as JSON. */
+  readonly value: object | null;
+}
+
+/** Facts are shared by many entries, and are read once for all of them. */
+const read = new WeakMap<Buffer, ReadFacts>();
+
+function readFacts(facts: Buffer): ReadFacts {
+  const present = read.get(facts);
+  if (present !== undefined) return present;
+  const known = { crc: crc32(facts), value: parse(facts) };
+  read.set(facts, known);
+  return known;
+}
+
+function parse(facts: Buffer): object | null {
   try {
-    const header: unknown = JSON.parse(bytes.toString('utf8', PREAMBLE, PREAMBLE + headLength));
-    return { header, body: bytes.subarray(PREAMBLE + headLength) };
+    const value: unknown = JSON.parse(facts.toString());
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
   } catch {
     return null;
   }

@@ -4,8 +4,9 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
-import { decodeEntry, type RawEntry } from './entry.js';
+import type { EntryRef } from '../report/keys.js';
+import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
+import { decodeEntry, type EncodedEntry, type RawEntry } from './entry.js';
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
@@ -13,22 +14,22 @@ export interface TierRead {
   readonly degraded: boolean;
 }
 
-/** What is kept under a key. */
+/** What is kept of a part. */
 export interface RawWrite {
+  /** When its content began to be fetched, epoch milliseconds: the newer entry wins. */
+  readonly version: number;
   readonly header: object;
   readonly body: Buffer;
 }
 
 export interface TierWrite extends RawWrite {
-  readonly key: string;
-  /** When its content began to be fetched, epoch milliseconds: the newer entry wins. */
-  readonly version: number;
+  readonly ref: EntryRef;
   readonly ttlMs: number;
 }
 
+/** The entries of one call are of one series. */
 export interface CacheTier {
-  /** Keys of one call share a hash tag. */
-  read(keys: readonly string[]): Promise<TierRead>;
+  read(refs: readonly EntryRef[]): Promise<TierRead>;
   /** @returns whether the entries were kept */
   write(entries: readonly TierWrite[]): Promise<boolean>;
 }
@@ -38,13 +39,15 @@ export type TierFault = 'unavailable' | 'damaged' | 'full';
 
 export interface CacheTierOptions {
   readonly store: CacheStore;
-  /** Headers and bodies as bytes, in the same order; of large bodies on another thread. */
-  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly Buffer[]>;
+  /** Entries as bytes, in the same order; large ones on another thread. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
   readonly logger: Logger;
   readonly onFault: (fault: TierFault) => void;
 }
 
 export function createCacheTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
+  const size = createReadSize();
+
   function fail(error: unknown, doing: string): void {
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
       onFault('full');
@@ -56,36 +59,42 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
     logger.warn({ err: error }, `the cache store failed while ${doing}`);
   }
 
+  function decode(entry: CacheEntry | null, { id }: EntryRef): RawEntry | null {
+    if (entry === null) return null;
+    const decoded = decodeEntry(entry);
+    // A release that is newer has written it.
+    if (decoded === 'unknown') return null;
+    if (decoded !== 'damaged') return decoded;
+    onFault('damaged');
+    logger.warn({ key: id }, 'a damaged cache entry was ignored');
+    return null;
+  }
+
   return {
-    async read(keys) {
+    async read(refs) {
       try {
-        const values = await store.getMany(keys);
-        const entries = values.map((bytes, index) => {
-          if (bytes === null) return null;
-          const entry = decodeEntry(bytes);
-          if (entry === null) {
-            onFault('damaged');
-            logger.warn({ key: keys[index] }, 'a damaged cache entry was ignored');
-          }
-          return entry;
-        });
+        const entries: (RawEntry | null)[] = [];
+        while (entries.length < refs.length) {
+          const batch = refs.slice(entries.length, entries.length + size.entriesPerRead);
+          const found = await store.read(batch);
+          size.note(found);
+          entries.push(...batch.map((ref, at) => decode(found[at] ?? null, ref)));
+        }
         return { entries, degraded: false };
       } catch (error) {
         fail(error, 'reading');
-        return { entries: keys.map(() => null), degraded: true };
+        return { entries: refs.map(() => null), degraded: true };
       }
     },
     async write(entries) {
       try {
-        const values = await encode(entries.map(({ header, body }) => ({ header, body })));
-        const writes = entries.map(({ key, version, ttlMs }, index) => ({
-          key,
-          version,
-          ttlMs,
-          value: values[index] as Buffer,
+        const encoded = await encode(entries.map(({ version, header, body }) => ({ version, header, body })));
+        const writes = entries.map(({ ref, version, ttlMs }, at) => ({
+          ...{ series: ref.series, group: ref.group, field: ref.field, version, ttlMs },
+          ...(encoded[at] as EncodedEntry),
         }));
         for (const batch of batches(writes)) {
-          await store.setMany(batch);
+          await store.write(batch);
           // A hit that came meanwhile goes first.
           if (batch.length < writes.length) await setImmediate();
         }
@@ -99,19 +108,46 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
 }
 
 /** Beyond it, one write would hold up everybody else's reads. */
-const BATCH_BYTES = 1_048_576;
+const WRITE_BYTES = 1_048_576;
+/** What one read is expected to bring at most, by what reads have brought. */
+const READ_BYTES = 2 * 1_048_576;
+/** Before anything was read: 400 days of 5 KB are 2 MiB. */
+const USUAL_BYTES = 5 * 1024;
+const MANY = 8;
+/** How much the latest read counts. */
+const LATEST_PART = 0.25;
+
+/** Tells how many entries to ask for at once, so that a read of large ones does not hold up everybody else's. */
+function createReadSize() {
+  let entryBytes = USUAL_BYTES;
+  return {
+    get entriesPerRead(): number {
+      return Math.max(1, Math.floor(READ_BYTES / entryBytes));
+    },
+    note(entries: readonly (CacheEntry | null)[]): void {
+      const found = entries.filter((entry) => entry !== null);
+      // A few that are large, as whole answers are, say nothing of days, and are never more than a few.
+      if (found.length < MANY) return;
+      const bytes = found.reduce((sum, { body, header }) => sum + body.length + header.length, 0);
+      entryBytes += (bytes / found.length - entryBytes) * LATEST_PART;
+      // However small they are, 400 at once are enough.
+      entryBytes = Math.max(entryBytes, USUAL_BYTES);
+    },
+  };
+}
 
 /** In order; most answers are one batch. */
 function batches(writes: readonly CacheWrite[]): CacheWrite[][] {
   const all: CacheWrite[][] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const write of writes) {
-    if (size + write.value.length > BATCH_BYTES) {
+    const bytes = write.header.length + write.body.length + write.facts.length;
+    if (size + bytes > WRITE_BYTES) {
       all.push([]);
       size = 0;
     }
     all.at(-1)?.push(write);
-    size += write.value.length;
+    size += bytes;
   }
   return all;
 }

@@ -7,7 +7,7 @@ import type { CacheTier } from '../cache/tier.js';
 import type { FetchDays } from '../divisibility/compare-days.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { FreshnessRules } from '../report/freshness.js';
-import { dayKey } from '../report/keys.js';
+import { dayRef } from '../report/keys.js';
 import type { Range } from '../report/period.js';
 import { entryOf } from './entry-of.js';
 import type { FetchReport } from './fetch-report.js';
@@ -52,7 +52,7 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
     }
     const days = new Map(fetched.days.map((part) => [part.header.lastDay as string, part]));
     if (fetched.storable) {
-      await tier.write([...days].map(([date, part]) => entryOf(dayKey(series, date), part, rules)));
+      await tier.write([...days].map(([date, part]) => entryOf(dayRef(series, date), part, rules)));
     }
     return days;
   };

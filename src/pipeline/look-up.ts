@@ -5,12 +5,14 @@ import type { CacheTier } from '../cache/tier.js';
 import type { Wish } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { ageMs, type FreshnessRules, freshForMs, type State, stateAt } from '../report/freshness.js';
-import { dayKey } from '../report/keys.js';
+import { dayRef, type EntryRef } from '../report/keys.js';
 import { isPartHeader, type Part, type RowsHeader } from '../report/part.js';
 import { newPatience, type Patience } from './store-patience.js';
 
 /** One entry that is looked for: a whole period, or a day of it. */
 export interface Unit {
+  readonly ref: EntryRef;
+  /** The `id` of its `ref`. */
   readonly key: string;
   /** What is claimed while it is fetched: rows and bytes of one answer come together. */
   readonly claim: string;
@@ -19,8 +21,8 @@ export interface Unit {
 }
 
 export function dayUnit(series: string, date: string): Unit {
-  const key = dayKey(series, date);
-  return { key, claim: key, from: date, to: date };
+  const ref = dayRef(series, date);
+  return { ref, key: ref.id, claim: ref.id, from: date, to: date };
 }
 
 /** Days by their date, of what was found of these units. */
@@ -86,7 +88,7 @@ export function createLookUp({ tier, purges, rules, negativeMs, now }: LookUpOpt
       for (let start = 0; start < units.length; start += KEYS_PER_READ) {
         if (patience.isSpent) return { found, degraded: true };
         const chunk = units.slice(start, start + KEYS_PER_READ);
-        const read = await tier.read(chunk.map(({ key }) => key));
+        const read = await tier.read(chunk.map(({ ref }) => ref));
         degraded ||= read.degraded;
         patience.isSpent ||= read.degraded;
         for (const [index, unit] of chunk.entries()) {

@@ -3,7 +3,7 @@ import type { EndpointRule } from '../config/schema.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { daysBetween } from '../report/days.js';
-import { bytesKey, rowsKey } from '../report/keys.js';
+import { bytesRef, rowsRef } from '../report/keys.js';
 import { dayUnit, type Unit } from './look-up.js';
 
 /** A report that is asked for. */
@@ -57,8 +57,9 @@ const NOT_DAYS = {
 /** The entry that holds the report as a whole. */
 export function wholeUnit({ report, series, form }: Asked): Unit {
   const [from, to] = [report.from.iso, report.to.iso];
-  const rows = rowsKey(series, from, to);
-  return { key: form === 'bytes' ? bytesKey(series, from, to) : rows, claim: rows, from, to };
+  const rows = rowsRef(series, from, to);
+  const ref = form === 'bytes' ? bytesRef(series, from, to) : rows;
+  return { ref, key: ref.id, claim: rows.id, from, to };
 }
 
 /** The entries of its days, for a report with a period. */

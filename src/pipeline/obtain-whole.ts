@@ -7,7 +7,7 @@ import type { Purges } from '../cache/purges.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { GatewayError } from '../errors.js';
 import type { CallDeadline } from '../platform/deadline.js';
-import { rowsKey } from '../report/keys.js';
+import { rowsRef } from '../report/keys.js';
 import type { Range } from '../report/period.js';
 import type { Errand, Haul, Piece } from './fetch-context.js';
 import type { Claim, Claims } from './fetch-locks.js';
@@ -80,8 +80,9 @@ export function createObtainWhole(options: ObtainWholeOptions): ObtainWhole {
     deadline: CallDeadline,
   ): Promise<Range | null> {
     const range = partRefusals.wholeOf(errand.report) as Range;
-    const key = rowsKey(errand.series, range.from, range.to);
-    const whole: Unit = { key, claim: key, ...range };
+    const ref = rowsRef(errand.series, range.from, range.to);
+    const key = ref.id;
+    const whole: Unit = { ref, key, claim: key, ...range };
     const claim = await claims.take([whole.claim], purges.seq, deadline, errand.patience);
     turn.claim = claim;
     if (claim.mine.length === 0) return null;

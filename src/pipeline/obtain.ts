@@ -12,7 +12,7 @@ import { GatewayError } from '../errors.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import { dayNumber, isoDay } from '../report/days.js';
 import type { FreshnessRules } from '../report/freshness.js';
-import { bytesKey, dayKey, rowsKey } from '../report/keys.js';
+import { bytesRef, dayRef, type EntryRef, rowsRef } from '../report/keys.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { type DayRange, type PlanRules, planCalls } from '../report/plan.js';
@@ -174,8 +174,8 @@ export function createObtain(options: ObtainOptions): Obtain {
       seq: () => purges.seq,
       generation: learner.standing(report).generation,
       earlier: (lastDay) => {
-        const day = lastDay === null ? undefined : known.get(dayKey(series, lastDay));
-        const whole = known.get(rowsKey(series, report.from.iso, report.to.iso));
+        const day = lastDay === null ? undefined : known.get(dayRef(series, lastDay).id);
+        const whole = known.get(rowsRef(series, report.from.iso, report.to.iso).id);
         return (mode === 'days' ? day : whole)?.header ?? null;
       },
       ...(errand.onTry === undefined ? {} : { onTry: errand.onTry }),
@@ -218,7 +218,7 @@ export function createObtain(options: ObtainOptions): Obtain {
     const known = await knownDays(errand, cut);
     const written = await write(errand, [
       ...entries,
-      ...cut.map((part) => entryOf(dayKeyOf(series, part), part, rules)),
+      ...cut.map((part) => entryOf(dayRefOf(series, part), part, rules)),
     ]);
     options.background(options.learnFrom({ report, series, fresh: cut, known }));
     return written;
@@ -251,38 +251,42 @@ export function createObtain(options: ObtainOptions): Obtain {
 
   function entriesOf(errand: Errand, fetched: Fetched): TierWrite[] {
     if (fetched.kind === 'refusal') {
-      const { rows, bytes } = wholeKeys(errand);
+      const { rows, bytes } = wholeRefs(errand);
       const version = fetched.refusal.header.fetchStartedAt;
-      return [rows, bytes].map((key) => ({ key, ...fetched.refusal, version, ttlMs: options.negativeMs }));
+      return [rows, bytes].map((ref) => ({ ref, ...fetched.refusal, version, ttlMs: options.negativeMs }));
     }
     if (errand.mode === 'days') return [];
-    return [...piecesOf(errand, fetched)].flatMap(([key, piece]) =>
-      piece instanceof GatewayError ? [] : [entryOf(key, piece, rules)],
+    return [...piecesWithRefs(errand, fetched)].flatMap(([ref, piece]) =>
+      piece instanceof GatewayError ? [] : [entryOf(ref, piece, rules)],
     );
   }
 }
 
-function dayKeyOf(series: string, { header }: Part<RowsHeader>): string {
-  return dayKey(series, header.lastDay as string);
+function dayRefOf(series: string, { header }: Part<RowsHeader>): EntryRef {
+  return dayRef(series, header.lastDay as string);
 }
 
-function wholeKeys({ series, report }: Errand): { rows: string; bytes: string } {
+function wholeRefs({ series, report }: Errand): { rows: EntryRef; bytes: EntryRef } {
   const { from, to } = report;
-  return { rows: rowsKey(series, from.iso, to.iso), bytes: bytesKey(series, from.iso, to.iso) };
+  return { rows: rowsRef(series, from.iso, to.iso), bytes: bytesRef(series, from.iso, to.iso) };
 }
 
 /** A refusal is about the period that was asked for: whoever waits for days of it, within another, asks for himself. */
 function piecesOf(errand: Errand, fetched: Fetched): [string, Piece][] {
-  const { rows, bytes } = wholeKeys(errand);
-  if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
+  return piecesWithRefs(errand, fetched).map(([{ id }, piece]) => [id, piece]);
+}
+
+function piecesWithRefs(errand: Errand, fetched: Fetched): [EntryRef, Piece][] {
+  const { rows, bytes } = wholeRefs(errand);
+  if (fetched.kind === 'refusal') return [rows, bytes].map((ref) => [ref, fetched.refusal]);
   if (errand.mode === 'days')
-    return (fetched.days ?? []).map((part) => [dayKeyOf(errand.series, part), part]);
+    return (fetched.days ?? []).map((part) => [dayRefOf(errand.series, part), part]);
   const body = fetched.bytes;
   // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.
   const table = fetched.rows ?? fetched.rowsFault ?? body;
   return [
-    ...(body === null ? [] : [[bytes, body] as [string, Piece]]),
-    ...(table === null ? [] : [[rows, table] as [string, Piece]]),
+    ...(body === null ? [] : [[bytes, body] as [EntryRef, Piece]]),
+    ...(table === null ? [] : [[rows, table] as [EntryRef, Piece]]),
   ];
 }
 

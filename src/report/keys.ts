@@ -1,22 +1,51 @@
 /**
- * Names of cache entries. The series stands in braces: a Redis cluster keeps all entries of one series in one slot,
- * so that they are read in one round trip.
+ * Names of cache entries. All entries of one series lie together; its days in groups by month, what is kept of a whole
+ * period in a group of its own.
  */
 
 /** Changes when normalising or the form of entries changes: old entries are then never read. */
-const FORM = 'c2';
+const FORM = 'c3';
+
+/** Where an entry is kept. */
+export interface EntryRef {
+  /** One text for it, as a name in maps and of locks. A cluster keeps the locks of one series in one slot. */
+  readonly id: string;
+  readonly series: string;
+  readonly group: string;
+  readonly field: string;
+}
 
 /** The rows of one period. */
-export function rowsKey(series: string, from: string | null, to: string | null): string {
-  return `${FORM}:{${series}}:w:${from ?? ''}:${to ?? ''}`;
+export function rowsRef(series: string, from: string | null, to: string | null): EntryRef {
+  return wholeRef(series, 'w', 'rows', from, to);
 }
 
 /** The platform's own bytes for one period. */
-export function bytesKey(series: string, from: string | null, to: string | null): string {
-  return `${FORM}:{${series}}:b:${from ?? ''}:${to ?? ''}`;
+export function bytesRef(series: string, from: string | null, to: string | null): EntryRef {
+  return wholeRef(series, 'b', 'bytes', from, to);
 }
 
-/** The rows of one day. */
-export function dayKey(series: string, date: string): string {
-  return `${FORM}:{${series}}:d:${date}`;
+/** The rows of one day. @param date ISO day */
+export function dayRef(series: string, date: string): EntryRef {
+  const [group, field] = [date.slice(0, MONTH_CHARS), date.slice(MONTH_CHARS + 1)];
+  return { id: `${FORM}:{${series}}:d:${date}`, series: `${FORM}:${series}`, group, field };
+}
+
+/** Of an ISO day. */
+const MONTH_CHARS = 7;
+
+function wholeRef(
+  series: string,
+  kind: string,
+  field: string,
+  from: string | null,
+  to: string | null,
+): EntryRef {
+  const period = `${from ?? ''}:${to ?? ''}`;
+  return {
+    id: `${FORM}:{${series}}:${kind}:${period}`,
+    series: `${FORM}:${series}`,
+    group: `w:${period}`,
+    field,
+  };
 }

@@ -5,40 +5,59 @@
  * The store sees strings and bytes, never queries, teams or tokens.
  */
 
-/** One cache entry to be written. The TTL only collects garbage; freshness is decided by the reader. */
-export interface CacheWrite {
-  readonly key: string;
-  /** Must not be written to from then on: a store in memory may keep it. */
-  readonly value: Buffer;
-  /** A finite number, else a RangeError; an entry of less than 1 ms is gone at once. */
-  readonly ttlMs: number;
+/** Where an entry is: texts the store does not look into. Entries of one series lie together, in groups of fields. */
+export interface CachePlace {
+  readonly series: string;
+  readonly group: string;
+  readonly field: string;
+}
+
+/** The longest header, in bytes: with the stamp that a store puts in front of it no more than 128. */
+export const HEADER_MAX_BYTES = 94;
+
+/** An entry, in bytes the store does not look into. The buffers may be shared: they must not be written to. */
+export interface CacheEntry {
   /**
    * When the content began to be fetched: milliseconds since the Unix epoch, rounded down; from 0 to 2^48 - 1, else a
    * RangeError.
    */
   readonly version: number;
+  /** What is the entry's own; longer than {@link HEADER_MAX_BYTES}: a RangeError. */
+  readonly header: Buffer;
+  readonly body: Buffer;
+  /**
+   * What it shares with other entries: kept once for those of a group, or of more, that have the same bytes. Read
+   * together, they have the same buffer.
+   */
+  readonly facts: Buffer;
+}
+
+/** An entry to be written. The TTL only collects garbage; freshness is decided by the reader. */
+export interface CacheWrite extends CachePlace, CacheEntry {
+  /** A finite number, else a RangeError; an entry of less than 1 ms is gone at once. By the writer's clock. */
+  readonly ttlMs: number;
 }
 
 /**
  * Lossy, fast, bounded in time. Every call may reject with {@link StoreUnavailable}, and does so within the
  * adapter's timeout; callers treat that as a miss.
- * Keys of one call share one `{hash tag}`, so that a cluster finds them in one slot.
+ * Places of one call are of one series, so that a cluster finds them in one slot.
  */
 export interface CacheStore {
   /**
-   * @returns the values in the order of `keys`; null for what is absent, expired, or not a plain value. The buffers
-   * may be shared: they must not be written to.
+   * @returns the entries in the order of `places`; null for what is absent, over, or no entry. An entry of which a part
+   * has been lost, be it header, body or facts, is absent. Whether bytes are damaged is for the reader to see.
    */
-  getMany(keys: readonly string[]): Promise<(Buffer | null)[]>;
+  read(places: readonly CachePlace[]): Promise<(CacheEntry | null)[]>;
   /**
-   * Writes all entries, of different keys, in one round trip. Entries always expire.
+   * Writes all entries, of different places, in one round trip. Entries always expire.
    *
    * The newer content wins: an entry stays, with the lifetime it has, when its version is higher than that of the
    * write. One that is more than {@link VERSION_LEAD_MAX_MS} higher is replaced all the same: it was made by a clock
-   * that was wrong, which must not block a key for as long as the entry lives.
+   * that was wrong, which must not block a place for as long as the entry lives.
    */
-  setMany(entries: readonly CacheWrite[]): Promise<void>;
-  remove(keys: readonly string[]): Promise<void>;
+  write(entries: readonly CacheWrite[]): Promise<void>;
+  remove(places: readonly CachePlace[]): Promise<void>;
 }
 
 /** How much newer than a write an entry may claim to be. */

@@ -2,13 +2,14 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { encodeEntry } from '../cache/entry.js';
+import { type EncodedEntry, encodeEntry } from '../cache/entry.js';
 import type { RawWrite } from '../cache/tier.js';
 import type { DigestAsk, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/part.js';
 import {
   asBuffer,
   type DigestedAnswer,
+  type EncodedBytes,
   type FormatTask,
   formatRows,
   readAnswer,
@@ -62,7 +63,7 @@ export interface Crew {
   /** @param chunks the answer in pieces, in order */
   digest(chunks: readonly Buffer[], ask: DigestAsk, token: string): Promise<Digested>;
   /** @returns cache entries, in the same order */
-  encode(entries: readonly RawWrite[]): Promise<Buffer[]>;
+  encode(entries: readonly RawWrite[]): Promise<EncodedEntry[]>;
   format(task: Omit<FormatTask, 'task'>): Promise<Buffer>;
   close(): Promise<void>;
 }
@@ -95,8 +96,13 @@ export function createCrew(): Crew {
     },
     async encode(entries) {
       if (entries.reduce((sum, entry) => sum + weightOf(entry), 0) < LARGE_BYTES)
-        return entries.map(({ header, body }) => encodeEntry(header, body));
-      return ((await run({ task: 'encode', entries })) as Uint8Array[]).map(asBuffer);
+        return entries.map(({ version, header, body }) => encodeEntry(version, header, body));
+      const encoded = (await run({ task: 'encode', entries })) as EncodedBytes[];
+      return encoded.map(({ header, body, facts }) => ({
+        header: asBuffer(header),
+        body: asBuffer(body),
+        facts: asBuffer(facts),
+      }));
     },
     async format(task) {
       if (sizeOf(task.chunks) >= LARGE_BYTES || task.rowCount * task.columns.length >= HEAVY_TABLE)

@@ -26,7 +26,11 @@ export interface DigestTask {
 
 export interface EncodeTask {
   readonly task: 'encode';
-  readonly entries: readonly { readonly header: object; readonly body: Uint8Array }[];
+  readonly entries: readonly {
+    readonly version: number;
+    readonly header: object;
+    readonly body: Uint8Array;
+  }[];
 }
 
 export interface FormatTask {
@@ -51,12 +55,27 @@ export interface DigestedAnswer {
   readonly hash: string;
 }
 
-export function runTask(task: Task): DigestedAnswer | Uint8Array | Uint8Array[] {
+/** A cache entry, in memory that both threads see. */
+export interface EncodedBytes {
+  readonly header: Uint8Array;
+  readonly body: Uint8Array;
+  readonly facts: Uint8Array;
+}
+
+export function runTask(task: Task): DigestedAnswer | Uint8Array | EncodedBytes[] {
   switch (task.task) {
     case 'digest':
       return digest(task);
     case 'encode':
-      return task.entries.map(({ header, body }) => encodeEntry(header, asBuffer(body), allocateShared));
+      return task.entries.map(({ version, header, body }) => {
+        const encoded = encodeEntry(version, header, asBuffer(body));
+        return {
+          header: shared([encoded.header]),
+          // An answer that was read on another thread lies in shared memory already.
+          body: body.buffer instanceof SharedArrayBuffer ? body : shared([encoded.body]),
+          facts: shared([encoded.facts]),
+        };
+      });
     case 'format':
       return shared([formatRows(task)]);
   }
@@ -130,10 +149,6 @@ function shared(pieces: readonly Uint8Array[]): Uint8Array {
     at += piece.length;
   }
   return memory;
-}
-
-function allocateShared(length: number): Buffer {
-  return Buffer.from(new SharedArrayBuffer(length));
 }
 
 export function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,53 +1,178 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeEntry, encodeEntry } from '../../src/cache/entry.js';
+import { decodeEntry, encodeEntry, type RawEntry } from '../../src/cache/entry.js';
+import { HEADER_BYTES } from '../../src/cache/header.js';
+import { isoDay } from '../../src/report/days.js';
+import { STAMP_BYTES } from '../../src/store/entry-stamp.js';
+import { type CacheEntry, HEADER_MAX_BYTES } from '../../src/store/port.js';
+import { laterFormat } from './later-format.js';
 
-const SAMPLE = encodeEntry({ form: 'rows', asOf: 1, name: 'ü' }, Buffer.from(' {"a":1},\n{"a":2}'));
-const header = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true });
-const body = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
+const VERSION = Date.parse('2026-11-21T12:00:00Z');
+const HASH = 'n4bQgYhMfWWaL-qgxVrQFA';
+const DAY = {
+  form: 'rows',
+  fetchStartedAt: VERSION,
+  fetchedAt: VERSION + 700,
+  lastDay: '2026-11-10',
+  fetchedOn: 20_778,
+  kind: 'bounded',
+  emptyTail: 'no',
+  originMs: null,
+  seq: 1_234_567 * 2 ** 22 + 5,
+  accounts: ['1', '東'],
+  columns: ['date', 'clicks'],
+  types: ['s', 'n'],
+  rowCount: 2,
+  paging: null,
+  hash: HASH,
+  cut: { from: '2026-11-01', to: '2026-11-14', sortedHash: HASH, generation: 'first' },
+};
+const BODY = Buffer.from(' {"a":1},\n{"a":2}');
+
+function entryOf(header: object, body = BODY, version = VERSION): CacheEntry {
+  return { version, ...encodeEntry(version, header, body) };
+}
+
+/** As JSON has it: what is undefined is not there. */
+const asJson = (header: object): unknown => JSON.parse(JSON.stringify(header));
+
+const anyNumber = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.integer(),
+  fc.maxSafeNat(),
+  fc.constantFrom(0, 2 ** 16 - 1, 2 ** 16, 2 ** 32 - 1, 2 ** 32, 2 ** 48 - 1, 2 ** 48, 2 ** 53),
+);
+const anyDay = fc.oneof(
+  fc.integer({ min: -800_000, max: 100_000 }).map((day) => (day > -700_000 ? isoDay(day) : '2026-02-30')),
+  fc.string(),
+  fc.constant(null),
+);
+const anyDigest = fc.oneof(
+  fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => {
+    return Buffer.from(bytes).toString('base64url').slice(0, 22);
+  }),
+  fc.string({ maxLength: 23 }),
+  fc.base64String({ minLength: 24, maxLength: 24 }).map((text) => text.slice(0, 22)),
+);
+const jsonNumber = anyNumber.map((value) => (Object.is(value, -0) ? 0 : value));
+/** Headers as ours are, with values that fit and values that do not, and members nobody knows. */
+const anyHeader = fc.record(
+  {
+    form: fc.constantFrom('rows', 'bytes', 'refusal', 'segment'),
+    kind: fc.constantFrom('bounded', 'open', 'undeclared', 'other', ''),
+    emptyTail: fc.constantFrom('no', 'unconfirmed', 'confirmed', 7),
+    fetchStartedAt: fc.oneof(fc.constant(VERSION), jsonNumber),
+    fetchedAt: jsonNumber,
+    fetchedOn: jsonNumber,
+    originMs: fc.option(jsonNumber),
+    seq: jsonNumber,
+    rowCount: jsonNumber,
+    lastDay: anyDay,
+    emptySince: fc.array(fc.tuple(anyDay, jsonNumber), { maxLength: 2 }),
+    hash: anyDigest,
+    cut: fc.option(
+      fc.record(
+        { from: anyDay, to: anyDay, sortedHash: anyDigest, generation: fc.string(), later: fc.json() },
+        { requiredKeys: [] },
+      ),
+    ),
+    accounts: fc.array(fc.string()),
+    later: fc.json(),
+  },
+  { requiredKeys: [] },
+);
+/** A day that was seen empty: its one run begins with itself. */
+const emptyDay = fc.tuple(anyHeader, anyDay, jsonNumber).map(([header, day, sinceMs]) => {
+  return { ...header, lastDay: day, emptySince: [[day, sinceMs]] };
+});
 
 describe('encodeEntry and decodeEntry', () => {
-  it('are each other’s inverse', () => {
+  it("are each other's inverse, for any header, body and version", () => {
     fc.assert(
-      fc.property(header, body, (head, content) => {
-        const decoded = decodeEntry(encodeEntry(head, content));
-        expect(decoded?.header).toEqual(JSON.parse(JSON.stringify(head)));
-        expect(decoded?.body.equals(content)).toBe(true);
-      }),
+      fc.property(
+        fc.oneof(anyHeader, emptyDay, fc.object()),
+        fc.uint8Array(),
+        fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+        (header, bytes, at) => {
+          const body = Buffer.from(bytes);
+          for (const version of [at, VERSION]) {
+            const entry = entryOf(header, body, version);
+            const decoded = decodeEntry(entry) as RawEntry;
+            expect(decoded.header).toEqual(asJson(header));
+            expect(decoded.body.equals(body)).toBe(true);
+            expect(entry.header.length).toBe(HEADER_BYTES);
+          }
+        },
+      ),
     );
   });
 
-  it('take an entry for absent when any of its bytes is another', () => {
-    for (let at = 0; at < SAMPLE.length; at++) {
-      for (const flip of [0x01, 0x80, 0xff]) {
-        const damaged = Buffer.from(SAMPLE);
-        damaged[at] = (damaged[at] as number) ^ flip;
-        expect(decodeEntry(damaged), `byte ${at} flipped by ${flip}`).toBeNull();
+  it('need no more than 128 bytes in front of a body, the stamp of the store included', () => {
+    expect(HEADER_BYTES).toBeLessThanOrEqual(HEADER_MAX_BYTES);
+    expect(STAMP_BYTES + HEADER_MAX_BYTES).toBeLessThanOrEqual(128);
+  });
+
+  it("give the same facts to days that differ in what is a day's own alone", () => {
+    const other = {
+      ...DAY,
+      fetchedAt: VERSION + 9000,
+      fetchStartedAt: VERSION + 8000,
+      lastDay: '2026-11-11',
+      rowCount: 7,
+      seq: 3,
+      emptyTail: 'confirmed',
+      emptySince: [['2026-11-11', VERSION]],
+      hash: `${HASH.slice(0, -1)}w`,
+      cut: { ...DAY.cut, to: '2026-11-12' },
+    };
+    const { facts } = entryOf(other, BODY, VERSION + 8000);
+    expect(facts.equals(entryOf(DAY).facts)).toBe(true);
+    expect(JSON.parse(facts.toString())).toEqual({
+      originMs: null,
+      accounts: DAY.accounts,
+      columns: DAY.columns,
+      types: DAY.types,
+      paging: null,
+      cut: { generation: 'first' },
+    });
+  });
+
+  it('find every flipped bit: the entry is damaged, or of another release, and never another', () => {
+    const entry = entryOf({ ...DAY, emptyTail: 'unconfirmed', emptySince: [['2026-11-10', VERSION]] });
+    for (const part of ['header', 'body', 'facts'] as const) {
+      for (let bit = 0; bit < entry[part].length * 8; bit += 1) {
+        const flipped = Buffer.from(entry[part]);
+        flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
+        expect(decodeEntry({ ...entry, [part]: flipped }), `${part}, bit ${bit}`).toBe('damaged');
       }
+    }
+    for (let bit = 0; bit < 48; bit += 1) {
+      const version = Number(BigInt(VERSION) ^ (1n << BigInt(bit)));
+      expect(decodeEntry({ ...entry, version }), `version, bit ${bit}`).toBe('damaged');
     }
   });
 
-  it('take it for absent when it is cut anywhere, or longer', () => {
-    for (let length = 0; length < SAMPLE.length; length++)
-      expect(decodeEntry(SAMPLE.subarray(0, length)), `cut at ${length}`).toBeNull();
-    expect(decodeEntry(Buffer.concat([SAMPLE, Buffer.from([0])]))).toBeNull();
+  it('take parts that are cut off, or of another entry, for damaged', () => {
+    const [entry, other] = [entryOf(DAY), entryOf({ ...DAY, accounts: ['2'] }, Buffer.from('{"a":3}'))];
+    for (let length = 0; length < entry.header.length; length++)
+      expect(decodeEntry({ ...entry, header: entry.header.subarray(0, length) })).toBe('damaged');
+    expect(decodeEntry({ ...entry, body: other.body })).toBe('damaged');
+    expect(decodeEntry({ ...entry, facts: other.facts })).toBe('damaged');
+    expect(decodeEntry({ ...entry, header: Buffer.concat([entry.header, Buffer.from([0])]) })).toBe(
+      'damaged',
+    );
   });
 
-  it('take it for absent when header and body are divided elsewhere', () => {
-    // The first byte of the body is a space, which JSON lets follow the header.
-    const moved = Buffer.from(SAMPLE);
-    moved.writeUInt32BE(SAMPLE.readUInt32BE(8) + 1, 8);
-    moved.writeUInt32BE(SAMPLE.readUInt32BE(12) - 1, 12);
-    expect(decodeEntry(moved)).toBeNull();
+  it('tell what a later release has written from what is damaged', () => {
+    expect(decodeEntry(laterFormat(entryOf(DAY)))).toBe('unknown');
   });
 
-  it('take anything else for absent', () => {
+  it("read no bytes that are nobody's", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
-        expect(decodeEntry(Buffer.from(bytes))).toBeNull();
-        expect(decodeEntry(Buffer.concat([Buffer.from('DGE1'), bytes]))).toBeNull();
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.uint8Array(), (header, rest) => {
+        const body = Buffer.from(rest);
+        expect(decodeEntry({ version: 1, header: Buffer.from(header), body, facts: body })).toBe('damaged');
       }),
     );
-    expect(decodeEntry(Buffer.from('{"data":[]}'))).toBeNull();
   });
 });

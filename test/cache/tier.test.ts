@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEntry } from '../../src/cache/entry.js';
 import { createCacheTier } from '../../src/cache/tier.js';
-import { type CacheStore, StoreUnavailable } from '../../src/store/port.js';
+import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../../src/store/port.js';
+import { encodeHere } from '../support/encode-here.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded } from '../support/shared-registry.js';
+import { laterFormat } from './later-format.js';
 
 async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => store) {
   const log = createRecordedLog();
@@ -11,13 +13,14 @@ async function openTier(wrap: (store: CacheStore) => CacheStore = (store) => sto
   const { cache } = await openEmbedded();
   const tier = createCacheTier({
     store: wrap(cache),
-    encode: async (entries) => entries.map(({ header, body }) => encodeEntry(header, body)),
+    encode: encodeHere,
     logger: log.logger,
     onFault: (fault) => void faults.push(fault),
   });
   return { tier, cache, log, faults };
 }
 
+const refOf = (id: string) => ({ id, series: 's', group: 'g', field: id });
 const ENTRY = { header: { form: 'rows' }, body: Buffer.from('{"a":1}'), version: 1, ttlMs: 60_000 };
 
 describe('createCacheTier', () => {
@@ -25,11 +28,11 @@ describe('createCacheTier', () => {
     const { tier, faults } = await openTier();
     expect(
       await tier.write([
-        { key: 'a', ...ENTRY },
-        { key: 'b', ...ENTRY, body: Buffer.alloc(0) },
+        { ref: refOf('a'), ...ENTRY },
+        { ref: refOf('b'), ...ENTRY, body: Buffer.alloc(0) },
       ]),
     ).toBe(true);
-    const { entries, degraded } = await tier.read(['b', 'x', 'a']);
+    const { entries, degraded } = await tier.read(['b', 'x', 'a'].map(refOf));
     expect(entries.map((entry) => entry?.body.toString() ?? null)).toEqual(['', null, '{"a":1}']);
     expect(entries[2]?.header).toEqual({ form: 'rows' });
     expect([degraded, faults]).toEqual([false, []]);
@@ -40,38 +43,42 @@ describe('createCacheTier', () => {
     const written: string[] = [];
     const { tier } = await openTier((store) => ({
       ...store,
-      async setMany(writes) {
-        sizes.push(writes.reduce((sum, { value }) => sum + value.length, 0));
-        written.push(...writes.map(({ key }) => key));
-        await store.setMany(writes);
+      async write(writes) {
+        const bytesOf = ({ header, body, facts }: CacheWrite) => header.length + body.length + facts.length;
+        sizes.push(writes.reduce((sum, write) => sum + bytesOf(write), 0));
+        written.push(...writes.map(({ field }) => field));
+        await store.write(writes);
       },
     }));
     const body = Buffer.alloc(400_000, 'x');
     const keys = Array.from({ length: 8 }, (_, index) => `day${index}`);
-    expect(await tier.write(keys.map((key) => ({ key, ...ENTRY, body })))).toBe(true);
+    expect(await tier.write(keys.map((key) => ({ ref: refOf(key), ...ENTRY, body })))).toBe(true);
     expect(sizes.length).toBe(4);
     for (const size of sizes) expect(size).toBeLessThanOrEqual(1_048_576);
     expect(written).toEqual(keys);
     // One that is larger than a piece is a piece of its own.
     sizes.length = 0;
     await tier.write([
-      { key: 'big', ...ENTRY, body: Buffer.alloc(3_000_000) },
-      { key: 'small', ...ENTRY },
+      { ref: refOf('big'), ...ENTRY, body: Buffer.alloc(3_000_000) },
+      { ref: refOf('small'), ...ENTRY },
     ]);
     expect(sizes.length).toBe(2);
   });
 
   it('R8 takes what is damaged or foreign for absent, says so, and counts it', async () => {
     const { tier, cache, log, faults } = await openTier();
-    await tier.write([{ key: 'whole', ...ENTRY }]);
-    await cache.setMany([{ key: 'foreign', value: Buffer.from('{"data":[]}'), version: 2, ttlMs: 1000 }]);
-    const { entries, degraded } = await tier.read(['foreign', 'whole']);
+    await tier.write([{ ref: refOf('whole'), ...ENTRY }]);
+    const foreign = Buffer.from('{"data":[]}');
+    await cache.write([
+      { ...refOf('foreign'), header: foreign, body: foreign, facts: foreign, version: 2, ttlMs: 1000 },
+    ]);
+    const { entries, degraded } = await tier.read(['foreign', 'whole'].map(refOf));
     expect(entries.map((entry) => entry === null)).toEqual([true, false]);
     expect([degraded, faults]).toEqual([false, ['damaged']]);
     expect(log.lines).toEqual([{ level: 'warn', key: 'foreign', msg: 'a damaged cache entry was ignored' }]);
   });
 
-  it.each<[string, CacheStore['getMany'] & CacheStore['setMany']]>([
+  it.each<[string, () => Promise<never>]>([
     ['fails', async () => Promise.reject(new StoreUnavailable('away'))],
     [
       'throws at once',
@@ -80,13 +87,43 @@ describe('createCacheTier', () => {
       },
     ],
   ])('answers as if nothing were cached when the store %s', async (_how, fail) => {
-    const { tier, log, faults } = await openTier((store) => ({ ...store, getMany: fail, setMany: fail }));
-    expect(await tier.read(['a', 'b'])).toEqual({ entries: [null, null], degraded: true });
-    expect(await tier.write([{ key: 'a', ...ENTRY }])).toBe(false);
+    const { tier, log, faults } = await openTier((store) => ({ ...store, read: fail, write: fail }));
+    expect(await tier.read(['a', 'b'].map(refOf))).toEqual({ entries: [null, null], degraded: true });
+    expect(await tier.write([{ ref: refOf('a'), ...ENTRY }])).toBe(false);
     expect(faults).toEqual(['unavailable', 'unavailable']);
     expect(log.messages('warn')).toEqual([
       'the cache store failed while reading',
       'the cache store failed while writing',
     ]);
+  });
+
+  it('says nothing of what a later release has written, for it is no damage', async () => {
+    const { tier, cache, faults } = await openTier();
+    await tier.write([{ ref: refOf('a'), ...ENTRY }]);
+    const [entry] = await cache.read([refOf('a')]);
+    const later = laterFormat(entry as CacheEntry);
+    await cache.write([{ ...refOf('a'), ...later, ttlMs: 60_000 }]);
+    expect(await tier.read([refOf('a')])).toEqual({ entries: [null], degraded: false });
+    expect(faults).toEqual([]);
+  });
+
+  it('reads days that are large a few at a time, and all of them', async () => {
+    const asked: number[] = [];
+    const large = { version: 1, ...encodeEntry(1, ENTRY.header, Buffer.alloc(100_000, 'x')) };
+    const { tier } = await openTier((store) => ({
+      ...store,
+      async read(places) {
+        asked.push(places.length);
+        return places.map(() => large);
+      },
+    }));
+    const refs = Array.from({ length: 40 }, (_, at) => refOf(`day${at}`));
+    for (let round = 0; round < 20; round += 1) {
+      const { entries } = await tier.read(refs);
+      expect(entries.map((entry) => entry?.body.length)).toEqual(refs.map(() => 100_000));
+    }
+    // What is known of them is that one has 100 kB: 20 are 2 MB.
+    expect(asked[0]).toBe(40);
+    expect(asked.slice(-2)).toEqual([20, 20]);
   });
 });

@@ -238,9 +238,9 @@ const storeGoing = fc.constantFrom(true, false, false).map((away) =>
 
 const evicting = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.nat(4)).map(([every, first]) =>
   command(`evict(${first}+${every}n)`, async ({ replicas }) => {
-    const keys = [...replicas.written].filter((_, index) => index % every === first % every);
+    const places = [...replicas.written.values()].filter((_, index) => index % every === first % every);
     const [gateway] = replicas.all;
-    for (const key of keys) await gateway?.store.cache.remove([key]);
+    for (const place of places) await gateway?.store.cache.remove([place]);
   }),
 );
 

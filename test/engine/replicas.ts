@@ -1,6 +1,6 @@
 /** Gateways in this process that share a platform, a clock and, when there are several, one real Redis. */
 import { expect, onTestFinished } from 'vitest';
-import { type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
+import { type CachePlace, type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { createLog } from '../../src/telemetry/logger.js';
 import type { RedisServer } from '../support/redis.js';
@@ -36,8 +36,8 @@ export interface Replicas {
   readonly outages: readonly Outage[];
   /** A key of a team that may do everything, known to all replicas. */
   readonly key: string;
-  /** Keys of entries that were written, newest last. */
-  readonly written: ReadonlySet<string>;
+  /** Where entries were written, by name, newest last. */
+  readonly written: ReadonlyMap<string, CachePlace>;
   /** Waits for work behind answers, on all replicas. */
   settled(): Promise<void>;
   /** Waits until every replica knows what the registry holds. */
@@ -51,7 +51,7 @@ let prefixes = 0;
 export async function startReplicas(options: ReplicasOptions): Promise<Replicas> {
   const { platform, clock = createTestClock(), count = 1, redis, config = {} } = options;
   const outage: Outage = { away: false, deaf: false };
-  const written = new Set<string>();
+  const written = new Map<string, CachePlace>();
   const stores: Store[] = [];
   const prefix = options.prefix ?? `t${process.pid}-${++prefixes}`;
   const all: TestGateway[] = [];
@@ -110,7 +110,7 @@ async function openRedis(
   return createRedisStore({ connection: { url: redis.url }, prefix, timeoutMs, clock, logger });
 }
 
-function breakable(store: Store, outages: readonly Outage[], written: Set<string>): Store {
+function breakable(store: Store, outages: readonly Outage[], written: Map<string, CachePlace>): Store {
   const through = <T extends object>(part: T): T =>
     new Proxy(part, {
       get(target, name) {
@@ -119,7 +119,9 @@ function breakable(store: Store, outages: readonly Outage[], written: Set<string
         return async (...args: unknown[]) => {
           if (outages.some(({ away }) => away)) throw new StoreUnavailable('away');
           if (name === 'publish' && outages.some(({ deaf }) => deaf)) return;
-          if (name === 'setMany') for (const { key } of args[0] as CacheWrite[]) written.add(key);
+          if (name === 'write')
+            for (const place of args[0] as CacheWrite[])
+              written.set(JSON.stringify([place.series, place.group, place.field]), place);
           return call.apply(target, args);
         };
       },

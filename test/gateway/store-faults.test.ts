@@ -14,9 +14,9 @@ function breakable() {
       state.fault === null ? call(...args) : state.fault();
   const wrapStore = ({ cache, ...store }: Store): Store => {
     const broken: CacheStore = {
-      getMany: through((keys) => cache.getMany(keys)),
-      setMany: through((entries) => cache.setMany(entries)),
-      remove: through((keys) => cache.remove(keys)),
+      read: through((places) => cache.read(places)),
+      write: through((entries) => cache.write(entries)),
+      remove: through((places) => cache.remove(places)),
     };
     return { ...store, cache: broken };
   };
@@ -78,7 +78,8 @@ describe('entries that are no entries', () => {
         ...store,
         cache: {
           ...cache,
-          getMany: async (keys) => (await cache.getMany(keys)).map((value) => value && flip(value)),
+          read: async (places) =>
+            (await cache.read(places)).map((entry) => entry && { ...entry, body: flip(entry.body) }),
         },
       }),
     });
@@ -102,7 +103,7 @@ describe('a store that loses everything', () => {
     const gateway = await withGateway({
       wrapStore: ({ cache, ...store }) => ({
         ...store,
-        cache: { ...cache, getMany: async (keys) => keys.map(() => null) },
+        cache: { ...cache, read: async (places) => places.map(() => null) },
       }),
     });
     const key = await gateway.addTeam();
@@ -120,7 +121,7 @@ describe('a store that has no memory left', () => {
     const noRoom = () => Promise.reject(new StoreUnavailable('Redis has no memory left', 'no-room'));
     const wrapStore = (store: Store): Store => ({
       ...store,
-      cache: { ...store.cache, setMany: noRoom },
+      cache: { ...store.cache, write: noRoom },
       registry: {
         ...store.registry,
         commit: (change) => (memory.full ? noRoom() : store.registry.commit(change)),

@@ -276,7 +276,7 @@ describe('explain', () => {
       config: ALWAYS,
       wrapStore: (store) => ({
         ...store,
-        cache: { ...store.cache, getMany: () => Promise.reject(new Error('away')) },
+        cache: { ...store.cache, read: () => Promise.reject(new Error('away')) },
       }),
     });
     const told = await explain(gateway, byDay('2026-11-01', '2026-11-02'));

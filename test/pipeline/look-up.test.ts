@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { encodeEntry } from '../../src/cache/entry.js';
+import { type EncodedEntry, encodeEntry } from '../../src/cache/entry.js';
 import { createCacheTier } from '../../src/cache/tier.js';
 import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
-import { createLookUp, dayUnit } from '../../src/pipeline/look-up.js';
+import { createLookUp, dayUnit, type Unit } from '../../src/pipeline/look-up.js';
 import { daysBetween } from '../../src/report/days.js';
 import type { Part } from '../../src/report/part.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { get } from '../report/canonical-request.js';
 import { bytesPart, FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
 import { countedPurges } from '../support/counted-purges.js';
+import { encodeHere } from '../support/encode-here.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica } from '../support/shared-registry.js';
 
@@ -24,10 +25,8 @@ async function opened(away = false) {
   const faults: string[] = [];
   let nowMs = FETCHED_AT;
   const tier = createCacheTier({
-    store: away
-      ? { ...store.cache, getMany: () => Promise.reject(new StoreUnavailable('away')) }
-      : store.cache,
-    encode: async (entries) => entries.map(({ header, body }) => encodeEntry(header, body)),
+    store: away ? { ...store.cache, read: () => Promise.reject(new StoreUnavailable('away')) } : store.cache,
+    encode: encodeHere,
     logger: createRecordedLog().logger,
     onFault: (fault) => faults.push(fault),
   });
@@ -39,8 +38,10 @@ async function opened(away = false) {
     at: (ms: number) => {
       nowMs = FETCHED_AT + ms;
     },
-    put: (key: string, { header, body }: Part) => tier.write([{ key, header, body, version: 1, ttlMs: 1e9 }]),
-    putBytes: (key: string, value: Buffer) => store.cache.setMany([{ key, value, version: 1, ttlMs: 1e9 }]),
+    put: ({ ref }: Unit, { header, body }: Part) =>
+      tier.write([{ ref, header, body, version: 1, ttlMs: 1e9 }]),
+    putBytes: ({ ref }: Unit, bytes: EncodedEntry) =>
+      store.cache.write([{ ...ref, ...bytes, version: 1, ttlMs: 1e9 }]),
   };
 }
 
@@ -49,8 +50,8 @@ describe('reading', () => {
 
   it('finds what there is, by key', async () => {
     const { lookUp, put } = await opened();
-    await put(FIRST.key, day('2026-11-10'));
-    await put(THIRD.key, day('2026-11-12'));
+    await put(FIRST, day('2026-11-10'));
+    await put(THIRD, day('2026-11-12'));
     const { found, degraded } = await lookUp.read(report, UNITS);
     expect(degraded).toBe(false);
     expect([...found.keys()]).toEqual([FIRST.key, THIRD.key]);
@@ -60,33 +61,35 @@ describe('reading', () => {
   it('finds all days of a range longer than one command', async () => {
     const { lookUp, put } = await opened();
     const units = daysBetween('2024-01-01', '2026-11-20').map((date) => dayUnit('long', date));
-    for (const unit of units) await put(unit.key, day(unit.from as string));
+    for (const unit of units) await put(unit, day(unit.from as string));
     const { found } = await lookUp.read(report, units);
     expect(units.length).toBeGreaterThan(1000);
     expect([...found.keys()]).toEqual(units.map(({ key }) => key));
     expect([...found.values()].map(({ header }) => header.lastDay)).toEqual(units.map(({ from }) => from));
   });
 
-  it.each<[string, Buffer]>([
-    ['no entry', Buffer.from('garbage')],
-    ['an entry of something else', encodeEntry({ form: 'segment' }, Buffer.alloc(0))],
-    ['a damaged entry', encodeEntry(day('2026-11-10').header, Buffer.from('x')).fill(0, 40, 41)],
+  const damaged = encodeEntry(1, day('2026-11-10').header, Buffer.from('x'));
+  damaged.header.fill(0, 54, 55);
+  it.each<[string, EncodedEntry]>([
+    ['no entry', { header: Buffer.from('garbage'), body: Buffer.alloc(0), facts: Buffer.from('{}') }],
+    ['an entry of something else', encodeEntry(1, { form: 'segment' }, Buffer.alloc(0))],
+    ['a damaged entry', damaged],
   ])('takes %s for absent, and the others as they are', async (_what, bytes) => {
     const { lookUp, put, putBytes } = await opened();
-    await putBytes(FIRST.key, bytes);
-    await put(SECOND.key, day('2026-11-11'));
+    await putBytes(FIRST, bytes);
+    await put(SECOND, day('2026-11-11'));
     const { found, degraded } = await lookUp.read(report, UNITS);
     expect([[...found.keys()], degraded]).toEqual([[SECOND.key], false]);
   });
 
   it('finds nothing of what was purged, day by day', async () => {
     const { lookUp, put, purges } = await opened();
-    for (const unit of UNITS) await put(unit.key, day(unit.from as string));
+    for (const unit of UNITS) await put(unit, day(unit.from as string));
     await purges.append({ from: '2026-11-11', to: '2026-11-11' }, 'audit');
     expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([FIRST.key, THIRD.key]);
     await purges.append({ advertiserId: '2' }, 'audit');
     expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([FIRST.key, THIRD.key]);
-    await put(SECOND.key, rowsPart([{}], { lastDay: '2026-11-11', seq: 1 }));
+    await put(SECOND, rowsPart([{}], { lastDay: '2026-11-11', seq: 1 }));
     expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual(UNITS.map(({ key }) => key));
     await purges.append({ advertiserId: '1' }, 'audit');
     expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([]);

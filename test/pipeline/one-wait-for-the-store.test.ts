@@ -66,7 +66,7 @@ it.each([
     silence.begin();
     const asked = gateway.report(key, query);
     await expect.poll(() => silence.waiting.length).toBe(1);
-    expect(silence.calls).toEqual(['cache.getMany']);
+    expect(silence.calls).toEqual(['cache.read']);
     // The one time-out that it waits for. Whatever it asks of the store after that stays unanswered.
     silence.timeOut();
     const reply = await asked;
@@ -74,8 +74,8 @@ it.each([
     expect(reply.headers['cache-status']).toContain('detail=degraded');
     expect(platform.requests).toHaveLength(1);
     // What a slow store may still do is asked of it all the same.
-    expect(silence.calls).toContain('cache.setMany');
+    expect(silence.calls).toContain('cache.write');
     expect(silence.calls).toContain('leases.claim');
-    expect(silence.calls.filter((call) => call === 'cache.getMany')).toHaveLength(1);
+    expect(silence.calls.filter((call) => call === 'cache.read')).toHaveLength(1);
   },
 );

@@ -1,22 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { encodeEntry } from '../../src/cache/entry.js';
 import { createCacheTier } from '../../src/cache/tier.js';
 import { GatewayError } from '../../src/errors.js';
 import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
 import { createLookUp, dayUnit, type Unit } from '../../src/pipeline/look-up.js';
 import { createSearch } from '../../src/pipeline/search.js';
 import { daysBetween } from '../../src/report/days.js';
+import { rowsRef } from '../../src/report/keys.js';
 import type { Part } from '../../src/report/part.js';
 import { get } from '../report/canonical-request.js';
 import { FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
 import { countedPurges } from '../support/counted-purges.js';
+import { encodeHere } from '../support/encode-here.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica } from '../support/shared-registry.js';
 
 const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-17&dateTo=2026-11-19');
 const UNITS = daysBetween('2026-11-17', '2026-11-19').map((date) => dayUnit('series', date));
 const [FIRST, SECOND, THIRD] = UNITS as [Unit, Unit, Unit];
-const WHOLE: Unit = { key: '{series}:whole', claim: '{series}:whole', from: '2026-11-17', to: '2026-11-19' };
+const WHOLE_REF = rowsRef('series', '2026-11-17', '2026-11-19');
+const WHOLE: Unit = {
+  ...{ ref: WHOLE_REF, key: WHOLE_REF.id, claim: WHOLE_REF.id },
+  ...{ from: '2026-11-17', to: '2026-11-19' },
+};
 /** Days that may still change: fresh for an hour. */
 const HOUR = RULES.restatingMs;
 
@@ -37,12 +42,12 @@ async function searching(held: readonly (readonly [Unit, Part])[], wish: Partial
   const purges = countedPurges(registry);
   const tier = createCacheTier({
     store: store.cache,
-    encode: async (entries) => entries.map(({ header, body }) => encodeEntry(header, body)),
+    encode: encodeHere,
     logger: createRecordedLog().logger,
     onFault: () => {},
   });
   const put = (unit: Unit, part: Part) =>
-    tier.write([{ key: unit.key, ...part, version: part.header.fetchStartedAt, ttlMs: 1e9 }]);
+    tier.write([{ ref: unit.ref, ...part, version: part.header.fetchStartedAt, ttlMs: 1e9 }]);
   for (const [unit, part] of held) await put(unit, part);
   const lookUp = createLookUp({ tier, purges, rules: RULES, negativeMs: 30_000, now: () => FETCHED_AT });
   const search = createSearch(

@@ -3,9 +3,10 @@
  * that was missing for the first time, and an outage was kept as final for thirty days.
  */
 import { expect, it } from 'vitest';
-import { decodeEntry } from '../../src/cache/entry.js';
-import { dayKey } from '../../src/report/keys.js';
+import { decodeEntry, type RawEntry } from '../../src/cache/entry.js';
+import { dayRef } from '../../src/report/keys.js';
 import type { Part } from '../../src/report/part.js';
+import type { CacheEntry } from '../../src/store/port.js';
 import { byDay, rowsPerDay } from '../pipeline/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
@@ -37,8 +38,8 @@ async function startTail(divisible: 'never' | 'auto') {
     async tailOf(date: string): Promise<unknown> {
       await gateway.services.settled();
       const { series } = await gateway.services.engine.explain('campaigns/get', QUERY);
-      const [entry] = await gateway.store.cache.getMany([dayKey(series, date)]);
-      return (decodeEntry(entry as Buffer) as unknown as Part).header.emptyTail;
+      const [entry] = await gateway.store.cache.read([dayRef(series, date)]);
+      return (decodeEntry(entry as CacheEntry) as RawEntry as Part).header.emptyTail;
     },
   };
 }

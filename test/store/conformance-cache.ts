@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bodiesOf, forget, keep } from './entries.js';
 import { type OpenHarness, withStore } from './harness.js';
 
 const MINUTE = 60_000;
@@ -9,11 +10,11 @@ export function describeCache(open: OpenHarness): void {
   describe('cache', () => {
     it('gives values in the order of the keys, and null for what is absent', () =>
       withStore(open, async ({ store: { cache } }) => {
-        await cache.setMany([
+        await keep(cache, [
           { key: '{s}a', value: bytes('A'), ttlMs: MINUTE, version: 1 },
           { key: '{s}b', value: bytes('B'), ttlMs: MINUTE, version: 1 },
         ]);
-        expect(await cache.getMany(['{s}b', '{s}none', '{s}a', '{s}b'])).toEqual([
+        expect(await bodiesOf(cache, ['{s}b', '{s}none', '{s}a', '{s}b'])).toEqual([
           bytes('B'),
           null,
           bytes('A'),
@@ -23,54 +24,57 @@ export function describeCache(open: OpenHarness): void {
 
     it('takes empty lists', () =>
       withStore(open, async ({ store: { cache } }) => {
-        await cache.setMany([]);
-        await cache.remove([]);
-        expect(await cache.getMany([])).toEqual([]);
+        await keep(cache, []);
+        await forget(cache, []);
+        expect(await bodiesOf(cache, [])).toEqual([]);
       }));
 
     it('removes what it is told to, absent or not, and nothing else', () =>
       withStore(open, async ({ store: { cache } }) => {
         const all = ['{s}a', '{s}b', '{s}c'];
-        await cache.setMany(all.map((key) => ({ key, value: bytes(key), ttlMs: MINUTE, version: 1 })));
-        await cache.remove(['{s}a', '{s}none', '{s}c']);
-        expect(await cache.getMany(all)).toEqual([null, bytes('{s}b'), null]);
+        await keep(
+          cache,
+          all.map((key) => ({ key, value: bytes(key), ttlMs: MINUTE, version: 1 })),
+        );
+        await forget(cache, ['{s}a', '{s}none', '{s}c']);
+        expect(await bodiesOf(cache, all)).toEqual([null, bytes('{s}b'), null]);
       }));
 
     it('overwrites the value and its time to live', () =>
       withStore(open, async ({ store: { cache }, elapse }) => {
-        await cache.setMany([{ key: '{s}a', value: bytes('old'), ttlMs: MINUTE, version: 1 }]);
-        await cache.setMany([{ key: '{s}a', value: bytes('new'), ttlMs: 3 * MINUTE, version: 1 }]);
+        await keep(cache, [{ key: '{s}a', value: bytes('old'), ttlMs: MINUTE, version: 1 }]);
+        await keep(cache, [{ key: '{s}a', value: bytes('new'), ttlMs: 3 * MINUTE, version: 1 }]);
         await elapse(2 * MINUTE);
-        expect(await cache.getMany(['{s}a'])).toEqual([bytes('new')]);
+        expect(await bodiesOf(cache, ['{s}a'])).toEqual([bytes('new')]);
       }));
 
     it('lets an entry expire', () =>
       withStore(open, async ({ store: { cache }, elapse }) => {
-        await cache.setMany([{ key: '{s}a', value: bytes('A'), ttlMs: 2 * MINUTE, version: 1 }]);
+        await keep(cache, [{ key: '{s}a', value: bytes('A'), ttlMs: 2 * MINUTE, version: 1 }]);
         await elapse(MINUTE);
-        expect(await cache.getMany(['{s}a'])).toEqual([bytes('A')]);
+        expect(await bodiesOf(cache, ['{s}a'])).toEqual([bytes('A')]);
         await elapse(MINUTE);
-        expect(await cache.getMany(['{s}a'])).toEqual([null]);
+        expect(await bodiesOf(cache, ['{s}a'])).toEqual([null]);
       }));
 
     it('keeps nothing whose time to live is over at once, not even what was there before', () =>
       withStore(open, async ({ store: { cache } }) => {
-        await cache.setMany([{ key: '{s}a', value: bytes('A'), ttlMs: MINUTE, version: 1 }]);
-        await cache.setMany([
+        await keep(cache, [{ key: '{s}a', value: bytes('A'), ttlMs: MINUTE, version: 1 }]);
+        await keep(cache, [
           { key: '{s}a', value: bytes('B'), ttlMs: 0, version: 1 },
           { key: '{s}b', value: bytes('B'), ttlMs: -5, version: 1 },
           { key: '{s}c', value: bytes('C'), ttlMs: 0.5, version: 1 },
         ]);
-        expect(await cache.getMany(['{s}a', '{s}b', '{s}c'])).toEqual([null, null, null]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}b', '{s}c'])).toEqual([null, null, null]);
       }));
 
     it.each([Number.POSITIVE_INFINITY, Number.NaN])('refuses a time to live of %d', (ttlMs) =>
       withStore(open, async ({ store: { cache } }) => {
         const good = { key: '{s}good', value: bytes('A'), ttlMs: MINUTE, version: 1 };
         await expect(
-          cache.setMany([good, { key: '{s}a', value: bytes('A'), ttlMs, version: 1 }]),
+          keep(cache, [good, { key: '{s}a', value: bytes('A'), ttlMs, version: 1 }]),
         ).rejects.toThrow(RangeError);
-        expect(await cache.getMany(['{s}a', '{s}good'])).toEqual([null, null]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}good'])).toEqual([null, null]);
       }),
     );
 
@@ -84,10 +88,13 @@ export function describeCache(open: OpenHarness): void {
               ttlMs: MINUTE,
               version: 1,
             }));
-            await cache.setMany(entries);
-            expect(await cache.getMany(entries.map(({ key }) => key))).toEqual(
-              entries.map(({ value }) => value),
-            );
+            await keep(cache, entries);
+            expect(
+              await bodiesOf(
+                cache,
+                entries.map(({ key }) => key),
+              ),
+            ).toEqual(entries.map(({ value }) => value));
           }),
           { numRuns: 50 },
         );
@@ -99,8 +106,11 @@ export function describeCache(open: OpenHarness): void {
           Buffer.from(Array.from({ length: 1 << 20 }, (_, at) => at * at + salt)),
         );
         const entries = values.map((value, at) => ({ key: `{s}${at}`, value, ttlMs: MINUTE, version: 1 }));
-        await cache.setMany(entries);
-        const found = await cache.getMany(entries.map(({ key }) => key));
+        await keep(cache, entries);
+        const found = await bodiesOf(
+          cache,
+          entries.map(({ key }) => key),
+        );
         // Not toEqual: it takes seconds for so many bytes.
         expect(found.map((value, at) => value?.equals(values[at] ?? Buffer.alloc(0)))).toEqual([
           true,
@@ -136,16 +146,16 @@ function mapProperty({ store: { cache }, elapse }: Parameters<Parameters<typeof 
     fc.record({ do: fc.constant('elapse' as const), times: fc.integer({ min: 1, max: 3 }) }),
   );
   return fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-    await cache.remove(keys);
+    await forget(cache, keys);
     const model = new Map<string, { value: string; ends: number }>();
     let now = 0;
     for (const one of steps) {
       if (one.do === 'set') {
         const { key: name, value, ttl } = one;
-        await cache.setMany([{ key: name, value: bytes(value), ttlMs: ttl * TICK + TICK / 2, version: 1 }]);
+        await keep(cache, [{ key: name, value: bytes(value), ttlMs: ttl * TICK + TICK / 2, version: 1 }]);
         model.set(name, { value, ends: now + ttl });
       } else if (one.do === 'remove') {
-        await cache.remove([one.key]);
+        await forget(cache, [one.key]);
         model.delete(one.key);
       } else {
         await elapse(one.times * TICK);
@@ -155,7 +165,7 @@ function mapProperty({ store: { cache }, elapse }: Parameters<Parameters<typeof 
         const entry = model.get(name);
         return entry === undefined || now > entry.ends ? null : bytes(entry.value);
       });
-      expect(await cache.getMany(keys)).toEqual(expected);
+      expect(await bodiesOf(cache, keys)).toEqual(expected);
     }
   });
 }

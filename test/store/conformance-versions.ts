@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VERSION_LEAD_MAX_MS } from '../../src/store/port.js';
+import { type CacheStore, VERSION_LEAD_MAX_MS } from '../../src/store/port.js';
+import { bodiesOf, forget, keep } from './entries.js';
 import { type OpenHarness, withStore } from './harness.js';
 
 const MINUTE = 60_000;
@@ -18,9 +19,9 @@ export function describeVersions(open: OpenHarness): void {
     it('let the newer content win, whichever comes first, and whoever writes it', () =>
       withStore(open, async ({ store, another }) => {
         const other = await another();
-        await store.cache.setMany([entry('{s}a', 'newer', NOON + 1), entry('{s}b', 'older', NOON)]);
-        await other.cache.setMany([entry('{s}a', 'older', NOON), entry('{s}b', 'newer', NOON + 1)]);
-        expect(await store.cache.getMany(['{s}a', '{s}b'])).toEqual([
+        await keep(store.cache, [entry('{s}a', 'newer', NOON + 1), entry('{s}b', 'older', NOON)]);
+        await keep(other.cache, [entry('{s}a', 'older', NOON), entry('{s}b', 'newer', NOON + 1)]);
+        expect(await bodiesOf(store.cache, ['{s}a', '{s}b'])).toEqual([
           Buffer.from('newer'),
           Buffer.from('newer'),
         ]);
@@ -28,55 +29,55 @@ export function describeVersions(open: OpenHarness): void {
 
     it('let content of the same version be written again', () =>
       withStore(open, async ({ store: { cache } }) => {
-        await cache.setMany([entry('{s}a', 'one', NOON)]);
-        await cache.setMany([entry('{s}a', 'two', NOON)]);
-        expect(await cache.getMany(['{s}a'])).toEqual([Buffer.from('two')]);
+        await keep(cache, [entry('{s}a', 'one', NOON)]);
+        await keep(cache, [entry('{s}a', 'two', NOON)]);
+        expect(await bodiesOf(cache, ['{s}a'])).toEqual([Buffer.from('two')]);
       }));
 
     it('do not let a clock that was wrong block a key: five minutes ahead is the most', () =>
       withStore(open, async ({ store: { cache } }) => {
-        await cache.setMany([
+        await keep(cache, [
           entry('{s}a', 'ahead', NOON + VERSION_LEAD_MAX_MS),
           entry('{s}b', 'too far ahead', NOON + VERSION_LEAD_MAX_MS + 1),
         ]);
-        await cache.setMany([entry('{s}a', 'now', NOON), entry('{s}b', 'now', NOON)]);
-        expect(await cache.getMany(['{s}a', '{s}b'])).toEqual([Buffer.from('ahead'), Buffer.from('now')]);
+        await keep(cache, [entry('{s}a', 'now', NOON), entry('{s}b', 'now', NOON)]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}b'])).toEqual([Buffer.from('ahead'), Buffer.from('now')]);
       }));
 
     it('let an older write change nothing of a newer entry, neither its lifetime nor that it is there', () =>
       withStore(open, async ({ store: { cache }, elapse }) => {
-        await cache.setMany([entry('{s}a', 'new', NOON, 2 * MINUTE), entry('{s}b', 'new', NOON, 9 * MINUTE)]);
-        await cache.setMany([entry('{s}a', 'old', NOON - 1, 9 * MINUTE), entry('{s}b', 'old', NOON - 1, 0)]);
+        await keep(cache, [entry('{s}a', 'new', NOON, 2 * MINUTE), entry('{s}b', 'new', NOON, 9 * MINUTE)]);
+        await keep(cache, [entry('{s}a', 'old', NOON - 1, 9 * MINUTE), entry('{s}b', 'old', NOON - 1, 0)]);
         await elapse(MINUTE);
-        expect(await cache.getMany(['{s}a', '{s}b'])).toEqual([Buffer.from('new'), Buffer.from('new')]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}b'])).toEqual([Buffer.from('new'), Buffer.from('new')]);
         await elapse(2 * MINUTE);
-        expect(await cache.getMany(['{s}a', '{s}b'])).toEqual([null, Buffer.from('new')]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}b'])).toEqual([null, Buffer.from('new')]);
       }));
 
     it('are gone with their entry', () =>
       withStore(open, async ({ store: { cache }, elapse }) => {
-        await cache.setMany([entry('{s}a', 'new', NOON), entry('{s}b', 'new', NOON)]);
-        await cache.remove(['{s}a']);
-        await cache.setMany([entry('{s}a', 'old', 0)]);
-        expect(await cache.getMany(['{s}a'])).toEqual([Buffer.from('old')]);
+        await keep(cache, [entry('{s}a', 'new', NOON), entry('{s}b', 'new', NOON)]);
+        await forget(cache, ['{s}a']);
+        await keep(cache, [entry('{s}a', 'old', 0)]);
+        expect(await bodiesOf(cache, ['{s}a'])).toEqual([Buffer.from('old')]);
         await elapse(2 * MINUTE);
-        await cache.setMany([entry('{s}b', 'old', 0)]);
-        expect(await cache.getMany(['{s}b'])).toEqual([Buffer.from('old')]);
+        await keep(cache, [entry('{s}b', 'old', 0)]);
+        expect(await bodiesOf(cache, ['{s}b'])).toEqual([Buffer.from('old')]);
       }));
 
     it('are whole milliseconds, rounded down, up to 2^48 - 1', () =>
       withStore(open, async ({ store: { cache } }) => {
         const most = 2 ** 48 - 1;
-        await cache.setMany([entry('{s}a', 'one', NOON + 0.9), entry('{s}b', 'one', most)]);
-        await cache.setMany([entry('{s}a', 'two', NOON + 0.1), entry('{s}b', 'two', most - 1)]);
-        expect(await cache.getMany(['{s}a', '{s}b'])).toEqual([Buffer.from('two'), Buffer.from('one')]);
+        await keep(cache, [entry('{s}a', 'one', NOON + 0.9), entry('{s}b', 'one', most)]);
+        await keep(cache, [entry('{s}a', 'two', NOON + 0.1), entry('{s}b', 'two', most - 1)]);
+        expect(await bodiesOf(cache, ['{s}a', '{s}b'])).toEqual([Buffer.from('two'), Buffer.from('one')]);
       }));
 
     it.each([-1, Number.NaN, 2 ** 48, Number.POSITIVE_INFINITY])('are refused when they are %d', (version) =>
       withStore(open, async ({ store: { cache } }) => {
         const writes = [entry('{s}good', 'A', NOON), entry('{s}a', 'A', version)];
-        await expect(cache.setMany(writes)).rejects.toThrow(RangeError);
-        expect(await cache.getMany(['{s}a', '{s}good'])).toEqual([null, null]);
+        await expect(keep(cache, writes)).rejects.toThrow(RangeError);
+        expect(await bodiesOf(cache, ['{s}a', '{s}good'])).toEqual([null, null]);
       }),
     );
 
@@ -92,10 +93,10 @@ export function describeVersions(open: OpenHarness): void {
         const versions = Array.from({ length: 40 }, (_, at) => (at * 17) % 40);
         await Promise.all(
           versions.map((version, at) =>
-            stores[at % 2]?.cache.setMany([entry('{s}a', `${version}`, version)]),
+            keep((stores[at % 2] ?? store).cache, [entry('{s}a', `${version}`, version)]),
           ),
         );
-        expect(await store.cache.getMany(['{s}a'])).toEqual([Buffer.from('39')]);
+        expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([Buffer.from('39')]);
       }));
   });
 }
@@ -116,18 +117,22 @@ function ruleProperty(stores: readonly Awaited<ReturnType<OpenHarness>>['store']
     }),
   });
   return fc.asyncProperty(fc.array(write, { maxLength: 8 }), async (writes) => {
-    await stores[0]?.cache.remove(keys);
+    const [first, second = first] = stores.map(({ cache }) => cache) as [CacheStore, CacheStore?];
+    await forget(first, keys);
     const model = new Map<string, { version: number; text: string }>();
     for (const [turn, { handle, versions }] of writes.entries()) {
       const text = `write ${turn}`;
-      await stores[handle]?.cache.setMany(versions.map(([key, at]) => entry(key, text, at)));
+      await keep(
+        handle === 0 ? first : second,
+        versions.map(([key, at]) => entry(key, text, at)),
+      );
       for (const [key, at] of versions) {
         const there = model.get(key)?.version ?? -1;
         const stays = there > at && there - at <= 5 * MINUTE;
         if (!stays) model.set(key, { version: at, text });
       }
     }
-    const found = await stores[0]?.cache.getMany(keys);
-    expect(found?.map((value) => value?.toString())).toEqual(keys.map((key) => model.get(key)?.text));
+    const found = await bodiesOf(first, keys);
+    expect(found.map((value) => value?.toString())).toEqual(keys.map((key) => model.get(key)?.text));
   });
 }

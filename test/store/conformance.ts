@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeAudit } from './conformance-audit.js';
 import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
+import { describeEntries } from './conformance-entries.js';
 import { describeLeases } from './conformance-leases.js';
 import { describeNotes } from './conformance-notes.js';
 import { describePresence } from './conformance-presence.js';
@@ -23,6 +24,7 @@ export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): vo
 
     describeCache(open);
     describeVersions(open);
+    describeEntries(open);
     describeLeases(open);
     describeRegistry(open);
     describeAudit(open);

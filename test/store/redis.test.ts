@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import { createClock } from '../../src/clock.js';
+import { type Clock, createClock } from '../../src/clock.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { describeStore } from './conformance.js';
@@ -25,13 +25,16 @@ describeStore('redis', openRedis);
 
 async function openRedis(options: HarnessOptions = {}): Promise<StoreHarness> {
   const prefix = `t-${randomUUID()}`;
+  const real = createClock();
+  let passedMs = 0;
+  const clock: Clock = { ...real, now: () => real.now() + passedMs };
   const open = () =>
     createRedisStore({
       connection: { url: server.url },
       prefix,
       // What is tested here is what is answered, not how fast a busy machine answers.
       timeoutMs: 10_000,
-      clock: createClock(),
+      clock,
       logger: createTestLog(),
       ...options,
     });
@@ -43,7 +46,10 @@ async function openRedis(options: HarnessOptions = {}): Promise<StoreHarness> {
       stores.push(store);
       return store;
     },
-    elapse: (ms) => shortenLifetimes(prefix, ms),
+    async elapse(ms) {
+      passedMs += ms;
+      await shortenLifetimes(prefix, ms);
+    },
     async close() {
       await Promise.all(stores.map((store) => store.close()));
     },
@@ -52,7 +58,7 @@ async function openRedis(options: HarnessOptions = {}): Promise<StoreHarness> {
 
 /**
  * Redis has a clock of its own, which nobody can move; so what would have ended by then is brought nearer: what
- * expires, and what the ends of durable keys say.
+ * expires, and what the ends of durable keys say. Cache entries say it themselves, by the clock of the store's caller.
  */
 const SHORTEN = `
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { decodeEntry, encodeEntry } from '../../src/cache/entry.js';
+import { decodeEntry, type EncodedEntry, encodeEntry, type RawEntry } from '../../src/cache/entry.js';
 import { toCsv } from '../../src/report/csv.js';
 import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
 import { toNdjson } from '../../src/report/ndjson.js';
@@ -118,18 +118,24 @@ describe('a small answer', () => {
 describe('entries', () => {
   it('are encoded alike on both sides of the limit, each in its place', async () => {
     const entries = [10, LARGE_BYTES, 0, LARGE_BYTES + 1].map((size, at) => ({
+      version: at,
       header: { at, name: '東' },
       body: Buffer.alloc(size, at),
     }));
     const encoded = await crew.encode(entries);
-    for (const [at, { header, body }] of entries.entries()) {
-      const bytes = encoded[at] as Buffer;
-      expect(bytes.equals(encodeEntry(header, body))).toBe(true);
-      expect(decodeEntry(bytes)?.header).toEqual(header);
-      expect(decodeEntry(bytes)?.body.equals(body)).toBe(true);
+    for (const [at, { version, header, body }] of entries.entries()) {
+      const bytes = encoded[at] as EncodedEntry;
+      const inPlace = encodeEntry(version, header, body);
+      expect(bytes.header.equals(inPlace.header)).toBe(true);
+      expect(bytes.facts.equals(inPlace.facts)).toBe(true);
+      const read = decodeEntry({ version, ...bytes }) as RawEntry;
+      expect(read.header).toEqual(header);
+      expect(read.body.equals(body)).toBe(true);
     }
     const small = entries.slice(0, 1);
-    expect(await crew.encode(small)).toEqual(small.map(({ header, body }) => encodeEntry(header, body)));
+    expect(await crew.encode(small)).toEqual(
+      small.map(({ version, header, body }) => encodeEntry(version, header, body)),
+    );
   });
 });
 
@@ -137,12 +143,16 @@ describe('entries with little in them and much to say of it', () => {
   it('are encoded on another thread too', async () => {
     const accounts = Array.from({ length: 2000 }, (_, at) => String(at));
     const entries = Array.from({ length: 92 }, (_, at) => ({
+      version: at,
       header: { at, accounts },
       body: Buffer.from('{}'),
     }));
     const encoded = await crew.encode(entries);
-    expect(encoded.every(isShared)).toBe(true);
-    expect(decodeEntry(encoded[91] as Buffer)?.header).toEqual({ at: 91, accounts });
+    expect(
+      encoded.every(({ header, body, facts }) => isShared(header) && isShared(body) && isShared(facts)),
+    ).toBe(true);
+    const last = decodeEntry({ version: 91, ...(encoded[91] as EncodedEntry) }) as RawEntry;
+    expect(last.header).toEqual({ at: 91, accounts });
   });
 });
 

@@ -17,7 +17,7 @@ const LOOK_MS = 1000;
 /** Keys looked at in one step, and the part of them, those not used for longest, that goes. */
 const [SAMPLE, GOES_PART] = [200, 0.3];
 const MOST_STEPS = 100;
-/** What a key takes beside its value. */
+/** What a key takes at least. */
 const KEY_BYTES = 100;
 
 export interface CacheBound {
@@ -125,13 +125,14 @@ function boundOf(wanted: number | undefined, maxBytes: number, servers: number):
 /** Removes those that were not used for longest. @returns bytes freed, as far as is known */
 async function removeUnused(server: Redis, keys: readonly string[]): Promise<number> {
   const asked = server.pipeline();
-  for (const key of keys) asked.object('IDLETIME', key).strlen(key);
+  for (const key of keys) asked.object('IDLETIME', key).memory('USAGE', key);
   const told = (await asked.exec()) ?? [];
   const found = keys.map((key, at) => ({
     key,
     // Under an LFU policy it is not told, and then any goes.
     idle: Number(told[2 * at]?.[1] ?? 0),
-    bytes: Number(told[2 * at + 1]?.[1] ?? 0) + KEY_BYTES,
+    // Where it is not told it is little: then more is looked at, and more goes.
+    bytes: Number(told[2 * at + 1]?.[1] ?? KEY_BYTES),
   }));
   found.sort((one, other) => other.idle - one.idle);
   const gone = found.slice(0, Math.ceil(found.length * GOES_PART));

@@ -1,26 +1,10 @@
 import type { Result } from 'ioredis';
-import { CLOCK_LEAD_MAX_MS, VERSION_LEAD_MAX_MS } from '../port.js';
+import { CLOCK_LEAD_MAX_MS } from '../port.js';
 import { ENDS } from './lifetimes-lua.js';
-import { HEAD_BYTES, MARK } from './versioned-value.js';
 
 /**
- * Scripts of cache entries, which may be evicted, and of token buckets and presence, which may not: those do not expire
- * by themselves; see lifetimes-lua.ts.
+ * Scripts of token buckets and presence, which may not be evicted and do not expire by themselves: see lifetimes-lua.ts.
  */
-
-/**
- * Makes way for newer content: deletes the entries that a write of that version replaces. ARGV: for each key the
- * version. The values themselves follow as plain commands of the same transaction: through Lua each would be copied
- * twice more. It is sent whole each time, as a transaction cannot find out in between that the server has lost it.
- */
-export const MAKE_WAY = `
-for i, key in ipairs(KEYS) do
-  local head, new = redis.pcall('GETRANGE', key, 0, ${HEAD_BYTES - 1}), tonumber(ARGV[i])
-  local m, n, a, b, c, d, e, f = string.byte(type(head) == 'string' and head or '', 1, ${HEAD_BYTES})
-  local present = f and ((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f
-  if m ~= ${MARK[0]} or n ~= ${MARK[1]} then present = nil end
-  if not present or present <= new or present > new + ${VERSION_LEAD_MAX_MS} then redis.call('UNLINK', key) end
-end`;
 
 /**
  * A bucket is a hash of `used`, the permits not back yet, and `at`, the latest time it has seen. Numbers are written

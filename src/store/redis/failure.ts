@@ -43,3 +43,16 @@ export function unwrap(results: [error: Error | null, result: unknown][] | null)
     return result;
   });
 }
+
+/**
+ * The answers of a pipeline; null for a key at which somebody else has put something of another type: it is nothing of
+ * ours.
+ * @throws the first other error among them
+ */
+export function answersOf(results: [error: Error | null, result: unknown][] | null): unknown[] {
+  return (results ?? []).map(([error, result]) => {
+    if (error === null) return result;
+    if (isAnswer(error) && error.message.startsWith('WRONGTYPE')) return null;
+    throw error;
+  });
+}

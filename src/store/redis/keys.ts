@@ -1,14 +1,17 @@
+import type { CachePlace } from '../port.js';
 import { StoreRefused } from '../refused.js';
 
 /** The versions of the key layout: changed when values of an older release must not be read. */
 const LAYOUT = 1;
-/** Of cache entries alone; from 2 on they start with their version. */
-const CACHE_LAYOUT = 2;
+/** Of cache entries alone; 1 and 2 had a key for each entry. */
+const CACHE_LAYOUT = 3;
 
 export interface Keys {
-  /** The caller's own `{hash tag}` decides the slot. */
-  cache(key: string): string;
-  /** The keys of all cache entries, as a pattern. */
+  /** Of a cache group, a hash; the series decides the slot. */
+  cache(series: string, group: string): string;
+  /** Of a body that is too large for the hash of its group. */
+  cacheBody(place: CachePlace): string;
+  /** The keys of all cache entries, those of the layout before among them, as a pattern. */
   readonly cachePattern: string;
   lease(key: string): string;
   /** All in one slot, with the index of their ends. */
@@ -38,8 +41,11 @@ export function createKeys(prefix: string): Keys {
   const base = `${prefix}:${LAYOUT}`;
   const registry = `${base}:{registry}`;
   return {
-    cache: (key) => `${prefix}:${CACHE_LAYOUT}:cache:${key}`,
-    cachePattern: `${prefix}:${CACHE_LAYOUT}:cache:*`,
+    cache: (series, group) => `${prefix}:${CACHE_LAYOUT}:cache:{${series}}:${group}`,
+    // With a length, so that no group and field are another group and field.
+    cacheBody: ({ series, group, field }) =>
+      `${prefix}:${CACHE_LAYOUT}:cache-body:{${series}}:${group.length}:${group}:${field}`,
+    cachePattern: `${prefix}:[${CACHE_LAYOUT - 1}${CACHE_LAYOUT}]:cache*`,
     lease: (key) => `${base}:lease:${key}`,
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key) => `${base}:{quotas}:bucket:${key}` },
     tallies: {

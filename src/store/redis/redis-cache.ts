@@ -1,44 +1,93 @@
-import { wholeVersion } from '../entry-version.js';
-import type { CacheStore } from '../port.js';
-import { wholeMs } from '../whole-ms.js';
+import type { Clock } from '../../clock.js';
+import { byGroup, type CacheGroup } from '../cache-groups.js';
+import { type StampedWrite, stampWrite } from '../entry-stamp.js';
+import { createKnownFacts } from '../known-facts.js';
+import type { CachePlace, CacheStore } from '../port.js';
 import type { CacheBound } from './cache-bound.js';
-import { MAKE_WAY } from './data-scripts.js';
-import { unwrap } from './failure.js';
+import { MAKE_WAY, OWN_KEY_ABOVE_BYTES } from './cache-scripts.js';
+import type { RedisClient } from './connection.js';
+import { answersOf, unwrap } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
-import { decodeVersioned, encodeVersioned } from './versioned-value.js';
+import { createCacheReader } from './read-cache.js';
+import { encodeVersioned } from './versioned-value.js';
 
-/** Cache entries as plain values with a TTL, their version in front. */
-export function createRedisCache(link: Link, keys: Keys, bound: Pick<CacheBound, 'admit'>): CacheStore {
+export interface RedisCacheOptions {
+  readonly link: Link;
+  readonly keys: Keys;
+  readonly bound: Pick<CacheBound, 'admit'>;
+  /** Ends of entries are told by it. */
+  readonly clock: Clock;
+}
+
+/**
+ * Cache entries as fields of a hash for each group: `h:` the stamp and the header, `d:` the body, `f:` facts by their
+ * digest. The hash lives as long as the longest of its entries; each says itself when it is over.
+ */
+export function createRedisCache({ link, keys, bound, clock }: RedisCacheOptions): CacheStore {
+  const known = createKnownFacts();
+  const reader = createCacheReader({ link, keys, known, clock });
+
+  async function writeGroup(client: RedisClient, { series, group, members }: CacheGroup<Placed>) {
+    const hash = keys.cache(series, group);
+    const transaction = client
+      .multi()
+      .eval(
+        MAKE_WAY,
+        1 + members.length,
+        hash,
+        ...members.map(({ write }) => keys.cacheBody(write)),
+        Math.floor(clock.now()),
+        Math.max(...members.map(({ ttlMs }) => ttlMs)),
+        ...members.flatMap((one) => [one.field, one.stamp.version, one.ttlMs < 1 ? '' : one.head]),
+      );
+    const facts = new Map<string, Buffer>();
+    for (const { write, stamp, ttlMs } of members) {
+      if (ttlMs < 1) continue;
+      facts.set(stamp.facts, write.facts);
+      if (write.body.length <= OWN_KEY_ABOVE_BYTES) transaction.hsetnx(hash, `d:${write.field}`, write.body);
+      else {
+        const value = encodeVersioned(write.body, stamp.version);
+        transaction.set(keys.cacheBody(write), value, 'PX', ttlMs, 'NX');
+      }
+    }
+    for (const [digest, bytes] of facts) transaction.hsetnx(hash, `f:${digest}`, bytes);
+    unwrap(await transaction.exec());
+  }
+
   return {
-    async getMany(names) {
-      if (names.length === 0) return [];
-      const found = await link.call((client) => client.mgetBuffer(names.map(keys.cache)));
-      return found.map(decodeVersioned);
-    },
-    async setMany(entries) {
+    read: (places) => reader.read(places),
+    async write(entries) {
       if (entries.length === 0) return;
-      const writes = entries.map(({ key, value, ttlMs, version }) => ({
-        key: keys.cache(key),
-        value,
-        ttlMs: wholeMs(ttlMs),
-        version: wholeVersion(version),
-      }));
-      await bound.admit(writes.reduce((sum, { value }) => sum + value.length, 0));
+      const nowMs = clock.now();
+      const writes = entries.map((write): Placed => ({ ...placeOf(write), ...stampWrite(write, nowMs) }));
+      await bound.admit(writes.reduce((sum, one) => sum + bytesOf(one), 0));
+      await link.call((client) => Promise.all(byGroup(writes).map((group) => writeGroup(client, group))));
+      for (const { stamp, write } of writes) known.add(stamp.facts, write.facts);
+    },
+    async remove(places) {
+      if (places.length === 0) return;
       await link.call(async (client) => {
-        const names = writes.map(({ key }) => key);
-        const transaction = client
-          .multi()
-          .eval(MAKE_WAY, names.length, ...names, ...writes.map(({ version }) => version));
-        for (const { key, value, ttlMs, version } of writes) {
-          if (ttlMs >= 1) transaction.set(key, encodeVersioned(value, version), 'PX', ttlMs, 'NX');
+        const pipeline = client.pipeline();
+        for (const { series, group, members } of byGroup(places)) {
+          pipeline.hdel(
+            keys.cache(series, group),
+            ...members.flatMap(({ field }) => [`h:${field}`, `d:${field}`]),
+          );
+          pipeline.unlink(...members.map(keys.cacheBody));
         }
-        unwrap(await transaction.exec());
+        answersOf(await pipeline.exec());
       });
     },
-    async remove(names) {
-      if (names.length === 0) return;
-      await link.call((client) => client.unlink(names.map(keys.cache)));
-    },
   };
+}
+
+type Placed = StampedWrite & CachePlace;
+
+function placeOf({ series, group, field }: CachePlace): CachePlace {
+  return { series, group, field };
+}
+
+function bytesOf({ head, write }: StampedWrite): number {
+  return head.length + write.body.length + write.facts.length;
 }

@@ -128,7 +128,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 
   return {
     kind: 'redis',
-    cache: createRedisCache(data, keys, bound),
+    cache: createRedisCache({ link: data, keys, bound, clock }),
     leases: createRedisLeases(data, keys),
     registry: createRedisRegistry({ ...durable, limits }),
     tallies: createRedisTallies(durable),

@@ -5,6 +5,7 @@ import { createClock } from '../../../src/clock.js';
 import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { change } from '../conformance-registry.js';
+import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
 import { inFolder } from './registry-in-folder.js';
 
@@ -50,7 +51,7 @@ describe('the embedded store', () => {
     inFolder(async (folder) => {
       const first = await open(folder);
       await first.registry.commit(change({ a: '1' }, undefined, ['line']));
-      await first.cache.setMany([{ key: 'k', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]);
+      await keep(first.cache, [{ key: 'k', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]);
       const { epoch } = await first.registry.load();
       await first.close();
 
@@ -62,7 +63,7 @@ describe('the embedded store', () => {
       });
       expect(await second.registry.changes(epoch, 0)).not.toBeNull();
       expect((await second.registry.readAudit(9)).map(({ text }) => text)).toEqual(['line']);
-      expect(await second.cache.getMany(['k'])).toEqual([null]);
+      expect(await bodiesOf(second.cache, ['k'])).toEqual([null]);
       await second.close();
     }));
 

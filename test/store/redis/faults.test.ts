@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
 import { change } from '../conformance-registry.js';
+import { bodiesOf, forget, keep } from '../entries.js';
 import type { TestLog } from '../test-log.js';
 import {
   everyCall,
@@ -34,20 +36,20 @@ const entry = (key: string, text: string) => ({ key, value: Buffer.from(text), t
 
 describe('a Redis that stands still', () => {
   it('holds no call for longer than the timeout, and is used again when it goes on', async () => {
-    await store.cache.setMany([entry('{k}1', 'kept')]);
+    await keep(store.cache, [entry('{k}1', 'kept')]);
     server.pause();
     await expectUnavailable(everyCall(store));
     server.resume();
-    expect(await untilItWorks(() => store.cache.getMany(['{k}1']))).toHaveLength(1);
+    expect(await untilItWorks(() => bodiesOf(store.cache, ['{k}1']))).toHaveLength(1);
     expect(await untilItWorks(() => store.registry.load())).toMatchObject({ epoch: expect.any(String) });
   });
 
   it('is not asked any more after a while, until it answers a probe', async () => {
     server.pause();
-    while (store.health().ok) await store.cache.getMany(['{k}1']).catch(() => null);
+    while (store.health().ok) await bodiesOf(store.cache, ['{k}1']).catch(() => null);
     expect(store.health().reason).toContain(`no answer within ${TIMEOUT_MS} ms`);
     const refusedAtOnce = await Promise.race([
-      store.cache.getMany(['{k}1']).catch((error: unknown) => error),
+      bodiesOf(store.cache, ['{k}1']).catch((error: unknown) => error),
       // Already due: whatever waits for a timer or for the network comes later than this.
       new Promise((resolve) => setImmediate(() => setImmediate(resolve, 'too late'))),
     ]);
@@ -58,7 +60,7 @@ describe('a Redis that stands still', () => {
     server.resume();
     // Nobody calls: the probes find out.
     while (!store.health().ok) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);
     expect(log.lines).toContainEqual(
       expect.objectContaining({ level: 'info', message: expect.stringContaining('answers again') }),
     );
@@ -97,8 +99,8 @@ describe('a Redis that is gone', () => {
     expect(log.lines.filter(({ message }) => message.includes('was lost')).length).toBeGreaterThan(0);
 
     await server.restart();
-    await untilItWorks(() => store.cache.setMany([entry('{k}1', 'new')]));
-    expect(await store.cache.getMany(['{k}1'])).toEqual([Buffer.from('new')]);
+    await untilItWorks(() => keep(store.cache, [entry('{k}1', 'new')]));
+    expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([Buffer.from('new')]);
     await untilItWorks(() => store.registry.load());
     expect(store.health()).toEqual({ ok: true });
   });
@@ -147,16 +149,16 @@ describe('a Redis that is gone', () => {
 
 describe('a Redis that refuses', () => {
   it('writes for want of memory, goes on answering reads', async () => {
-    await store.cache.setMany([entry('{k}1', 'kept')]);
+    await keep(store.cache, [entry('{k}1', 'kept')]);
     await store.registry.commit(change({ a: '1' }));
     await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
-    const writing = store.cache.setMany([entry('{k}2', 'x'.repeat(100_000))]);
+    const writing = keep(store.cache, [entry('{k}2', 'x'.repeat(100_000))]);
     await expect(writing).rejects.toThrow(StoreUnavailable);
     await expect(writing).rejects.toThrow('OOM');
     await expect(store.registry.commit(change({ a: '2' }))).rejects.toThrow(StoreUnavailable);
     // Many refusals are answers too.
-    for (let at = 0; at < 20; at += 1) await store.cache.setMany([entry('{k}2', 'x')]).catch(() => null);
-    expect(await store.cache.getMany(['{k}1', '{k}2'])).toEqual([Buffer.from('kept'), null]);
+    for (let at = 0; at < 20; at += 1) await keep(store.cache, [entry('{k}2', 'x')]).catch(() => null);
+    expect(await bodiesOf(store.cache, ['{k}1', '{k}2'])).toEqual([Buffer.from('kept'), null]);
     expect((await store.registry.load()).records.get('a')).toEqual({ value: '1', revision: 1 });
     expect(store.health()).toEqual({ ok: true, reason: expect.stringContaining('no memory left') });
   });
@@ -167,9 +169,9 @@ describe('a Redis that refuses', () => {
         String(await control.client('LIST')).match(/^id=\d+(?=.*name=dsp-gateway:data)/gm);
       const before = await connections();
       await control.replicaof('127.0.0.1', 1);
-      await expect(store.cache.setMany([entry('{k}1', 'lost')])).rejects.toThrow('READONLY');
+      await expect(keep(store.cache, [entry('{k}1', 'lost')])).rejects.toThrow('READONLY');
       await control.replicaof('NO', 'ONE');
-      await untilItWorks(() => store.cache.setMany([entry('{k}1', 'kept')]));
+      await untilItWorks(() => keep(store.cache, [entry('{k}1', 'kept')]));
       await untilItWorks(() => store.registry.commit(change({ a: '1' })));
       expect(await connections()).not.toEqual(before);
     });
@@ -178,19 +180,28 @@ describe('a Redis that refuses', () => {
 
 describe('what others put under our keys', () => {
   it('is null when it is no entry, can be replaced, and does not spoil its neighbours', async () => {
-    await store.cache.setMany([entry('{k}1', 'mine')]);
+    await keep(store.cache, [entry('{k}1', 'mine')]);
     await withControl(server.url, async (control) => {
-      await control.lpush('dgw:2:cache:{k}2', 'a', 'b');
-      await control.hset('dgw:2:cache:{k}3', 'a', 'b');
-      await control.set('dgw:2:cache:{k}4', '');
-      await control.set('dgw:2:cache:{k}5', 'text of somebody else');
+      await control.lpush('dgw:3:cache:{k2}:g', 'a', 'b');
+      await control.hset('dgw:3:cache:{k3}:g', 'a', 'b');
+      await control.hset('dgw:3:cache:{k}:g', 'h:4', '', 'd:4', '');
+      await control.hset('dgw:3:cache:{k}:g', 'h:5', 'text of somebody else, as long as a header is');
+      await control.set('dgw:3:cache:{k7}:g', 'text of somebody else');
       // As if of a version that is a little higher, but without the mark.
-      await control.set('dgw:2:cache:{k}6', Buffer.from([1, 2, 0, 0, 0, 0, 0, 99, 65]));
+      const unmarked = Buffer.alloc(STAMP_BYTES).fill(0xff, 8);
+      unmarked[7] = 2;
+      await control.hset('dgw:3:cache:{k}:g', 'h:6', unmarked, 'd:6', 'body');
     });
-    const keys = ['{k}2', '{k}1', '{k}3', '{k}4', '{k}5', '{k}6'];
-    expect(await store.cache.getMany(keys)).toEqual([null, Buffer.from('mine'), null, null, null, null]);
-    await store.cache.setMany(keys.map((key) => entry(key, 'mine again')));
-    expect(await store.cache.getMany(keys)).toEqual(keys.map(() => Buffer.from('mine again')));
+    const keys = ['{k2}', '{k}1', '{k3}', '{k}4', '{k}5', '{k}6', '{k7}'];
+    const mine = [null, Buffer.from('mine'), null, null, null, null, null];
+    expect(await bodiesOf(store.cache, keys)).toEqual(mine);
+    await keep(
+      store.cache,
+      keys.map((key) => entry(key, 'mine again')),
+    );
+    expect(await bodiesOf(store.cache, keys)).toEqual(keys.map(() => Buffer.from('mine again')));
+    await forget(store.cache, keys);
+    expect(await bodiesOf(store.cache, keys)).toEqual(keys.map(() => null));
   });
 });
 
@@ -200,12 +211,13 @@ describe('cache entries that are being replaced', () => {
     const { store: reader } = await openStore(server.url, { timeoutMs: 10_000 });
     const keys = Array.from({ length: 20 }, (_, at) => `{k}${at}`);
     const write = (version: number) =>
-      writer.cache.setMany(
+      keep(
+        writer.cache,
         keys.map((key) => ({ key, value: Buffer.alloc(50_000, version), ttlMs: 60_000, version })),
       );
     await write(0);
     let writing = true;
-    const versions = async () => (await reader.cache.getMany(keys)).map((value) => value?.[0] ?? 'absent');
+    const versions = async () => (await bodiesOf(reader.cache, keys)).map((value) => value?.[0] ?? 'absent');
     const reads = Promise.all(
       [1, 2, 3].map(async () => {
         while (writing) expect(new Set(await versions()).size).toBe(1);
@@ -235,7 +247,7 @@ describe('the keys in Redis', () => {
   });
 
   it('are prefixed and versioned; those of the cache and of leases expire, those of the registry do not', async () => {
-    await store.cache.setMany([entry('{series}:2026-11-01', 'v')]);
+    await keep(store.cache, [entry('{series}:2026-11-01', 'v')]);
     await store.leases.claim(['{series}:2026-11-01'], 'ann', 60_000);
     await store.registry.commit(change({ a: '1', b: '2' }, undefined, ['line']));
     await store.registry.commit(change({ b: null }));
@@ -249,7 +261,7 @@ describe('the keys in Redis', () => {
         'dgw:1:{registry}:records',
         'dgw:1:{registry}:revisions',
         'dgw:1:{registry}:tombstones',
-        'dgw:2:cache:{series}:2026-11-01',
+        'dgw:3:cache:{series}:g',
       ]);
       const [lease = 0, ...registry] = lifetimes;
       const cache = registry.pop() ?? 0;

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import type { RedisStore, RedisStoreOptions } from '../../../src/store/redis/redis-store.js';
 import type { RedisServer } from '../../support/redis.js';
+import { bodiesOf, keep } from '../entries.js';
 import { openStore, startServer, untilItWorks, withControl } from './open-store.js';
 
 const MB = 1024 * 1024;
@@ -30,7 +31,8 @@ async function fillCache(stores: readonly RedisStore[], entries: number, bytes =
       ttlMs: 30 * 24 * HOUR,
       version: 1,
     };
-    await stores[at % stores.length]?.cache.setMany([write]).catch((error: unknown) => {
+    const { cache } = stores[at % stores.length] as RedisStore;
+    await keep(cache, [write]).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) throw error;
     });
   }
@@ -68,8 +70,8 @@ describe.each(POLICIES)('a Redis for all with %s, filled by the cache', (policy)
     const { one, other } = await openPair('16mb', policy);
     await fillCache([one, other], 300);
     const fresh = { key: '{new}1', value: Buffer.alloc(100_000, 7), ttlMs: HOUR, version: 1 };
-    await untilItWorks(() => one.cache.setMany([fresh]));
-    expect((await other.cache.getMany(['{new}1']))[0]).toHaveLength(100_000);
+    await untilItWorks(() => keep(one.cache, [fresh]));
+    expect((await bodiesOf(other.cache, ['{new}1']))[0]).toHaveLength(100_000);
   });
 });
 
@@ -97,7 +99,7 @@ describe('the bound of the cache', () => {
     const connection = { url: server.url.replace('//', '//app:secret@') };
     const { store } = await openReplica(server, { connection, cacheMaxBytes: MB });
     await fillCache([store], 20);
-    expect((await store.cache.getMany(['{k19}19']))[0]).toHaveLength(100_000);
+    expect((await bodiesOf(store.cache, ['{k19}19']))[0]).toHaveLength(100_000);
   });
 });
 

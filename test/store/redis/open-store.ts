@@ -8,6 +8,7 @@ import {
   type RedisStoreOptions,
 } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
+import { bodiesOf, forget, keep } from '../entries.js';
 import { createTestLog, type TestLog } from '../test-log.js';
 
 export const TIMEOUT_MS = 150;
@@ -44,9 +45,9 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 export function everyCall(store: RedisStore): Promise<unknown>[] {
   const { cache, leases, registry, tallies, notes, quotas, presence, bus } = store;
   return [
-    cache.getMany(['{k}1']),
-    cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
-    cache.remove(['{k}1']),
+    bodiesOf(cache, ['{k}1']),
+    keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
+    forget(cache, ['{k}1']),
     leases.claim(['{k}1'], 'ann', 60_000),
     leases.renew(['{k}1'], 'ann', 60_000),
     leases.release(['{k}1'], 'ann'),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { change } from '../conformance-registry.js';
+import { bodiesOf, keep } from '../entries.js';
 import { countConnections, openStore, startServer, untilItWorks, withControl } from './open-store.js';
 
 describe('reconnect', () => {
@@ -10,14 +11,14 @@ describe('reconnect', () => {
   it('moves cache, leases, registry and bus to another server, and lets go of the first', async () => {
     const [first, second] = [await startServer(), await startServer()];
     const { store } = await openStore(first.url);
-    await store.cache.setMany(put('first'));
+    await keep(store.cache, put('first'));
     await store.registry.commit(change({ a: '1' }));
     const { epoch } = await store.registry.load();
     const heard: string[] = [];
     store.bus.subscribe('news', (message) => void heard.push(message));
 
     await store.reconnect({ url: second.url });
-    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);
     expect(await store.registry.changes(epoch, 1)).toBeNull();
     expect((await store.registry.load()).epoch).not.toBe(epoch);
     while (!heard.includes('moved')) {
@@ -33,7 +34,7 @@ describe('reconnect', () => {
     const { store } = await openStore(first.url, { timeoutMs: 10_000 });
     await withControl(first.url, (control) => control.call('CLIENT', 'PAUSE', 200, 'ALL'));
     const underWay = Promise.all([
-      store.cache.getMany(['{k}1']),
+      bodiesOf(store.cache, ['{k}1']),
       store.leases.claim(['{k}1'], 'ann', 60_000),
     ]);
     const moving = store.reconnect({ url: second.url });
@@ -45,13 +46,13 @@ describe('reconnect', () => {
   it('stays where it was when the other cannot be used', async () => {
     const [first, second] = [await startServer(), await startServer()];
     const { store } = await openStore(first.url);
-    await store.cache.setMany(put('first'));
+    await keep(store.cache, put('first'));
     await second.kill();
     await expect(store.reconnect({ url: second.url })).rejects.toThrow(StoreUnavailable);
     const evicting = await startServer('--maxmemory-policy', 'allkeys-lru');
     await expect(store.reconnect({ url: evicting.url })).rejects.toThrow(StoreRefused);
     await expect(store.reconnect({ url: 'nonsense' })).rejects.toThrow(StoreRefused);
-    expect(await store.cache.getMany(['{k}1'])).toEqual([Buffer.from('first')]);
+    expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([Buffer.from('first')]);
     expect(await store.registry.commit(change({ a: '1' }))).toEqual({ version: 1 });
     await store.close();
   });
@@ -73,7 +74,7 @@ describe('reconnect', () => {
     const good = store.reconnect({ url: second.url });
     await expect(bad).rejects.toThrow(StoreUnavailable);
     await good;
-    await untilItWorks(() => store.cache.setMany(put('second')));
+    await untilItWorks(() => keep(store.cache, put('second')));
     expect(store.health()).toEqual({ ok: true });
     await store.close();
   });

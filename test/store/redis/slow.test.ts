@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { bodiesOf } from '../entries.js';
 import {
   expectUnavailable,
   openStore,
@@ -16,9 +17,9 @@ describe('a Redis that is slow', () => {
     const server = await startServer();
     const { store, log } = await openStore(server.url);
     await withControl(server.url, (control) => control.call('CLIENT', 'PAUSE', 2 * TIMEOUT_MS, 'ALL'));
-    await expectUnavailable(Array.from({ length: 30 }, () => store.cache.getMany(['{k}1'])));
+    await expectUnavailable(Array.from({ length: 30 }, () => bodiesOf(store.cache, ['{k}1'])));
     expect(store.health()).toEqual({ ok: true });
-    expect(await untilItWorks(() => store.cache.getMany(['{k}1']))).toEqual([null]);
+    expect(await untilItWorks(() => bodiesOf(store.cache, ['{k}1']))).toEqual([null]);
     expect(log.lines).toEqual([]);
     await store.close();
   });
@@ -27,7 +28,7 @@ describe('a Redis that is slow', () => {
     const server = await startServer();
     const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
     const { store: far, log } = await openStore(`redis://127.0.0.1:${slow.port}`);
-    for (let at = 0; at < 10; at += 1) await expectUnavailable([far.cache.getMany(['{k}1'])]);
+    for (let at = 0; at < 10; at += 1) await expectUnavailable([bodiesOf(far.cache, ['{k}1'])]);
     expect(far.health()).toMatchObject({ ok: false, slow: true });
     expect(far.health().reason).toContain('Redis answers too late');
     expect(log.lines).toContainEqual(
@@ -36,7 +37,7 @@ describe('a Redis that is slow', () => {
     // Nobody calls: the probes find out.
     slow.delayMs = 0;
     while (!far.health().ok) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await untilItWorks(() => far.cache.getMany(['{k}1']))).toEqual([null]);
+    expect(await untilItWorks(() => bodiesOf(far.cache, ['{k}1']))).toEqual([null]);
     await far.close();
     slow.close();
   });
@@ -44,7 +45,7 @@ describe('a Redis that is slow', () => {
   it('is not blamed for what this process was busy with', async () => {
     const server = await startServer();
     const { store } = await openStore(server.url);
-    const reading = store.cache.getMany(['{k}1']);
+    const reading = bodiesOf(store.cache, ['{k}1']);
     const busyUntil = performance.now() + 2 * TIMEOUT_MS;
     while (performance.now() < busyUntil); // the answer is there, but nobody reads it
     expect(await reading).toEqual([null]);

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { change } from '../conformance-registry.js';
+import { bodiesOf, keep } from '../entries.js';
 import { countConnections, everyCall, openStore, startServer, withControl } from './open-store.js';
 
 describe('the eviction policy at the start', () => {
@@ -58,7 +59,7 @@ describe('the eviction policy at the start', () => {
     const cache = await startServer('--maxmemory-policy', 'allkeys-lru');
     const registry = await startServer();
     const { store } = await openStore(cache.url, { registryConnection: { url: registry.url } });
-    await store.cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]);
+    await keep(store.cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]);
     await store.registry.commit(change({ a: '1' }));
     await store.quotas.take('q', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 60_000 });
     await store.presence.beat('me', '', 60_000);
@@ -71,7 +72,7 @@ describe('the eviction policy at the start', () => {
       'dgw:1:{presence}:me',
       'dgw:1:{quotas}:bucket:q',
       'dgw:1:{quotas}:ends',
-      'dgw:2:cache:{k}1',
+      'dgw:3:cache:{k}:g',
     ]);
     expect(await keysOf(registry.url)).toEqual([
       'dgw:1:{notes}:bytes',
@@ -86,7 +87,7 @@ describe('the eviction policy at the start', () => {
     ]);
     // Each fails alone.
     await cache.kill();
-    while (store.health().ok) await store.cache.getMany(['{k}1']).catch(() => null);
+    while (store.health().ok) await bodiesOf(store.cache, ['{k}1']).catch(() => null);
     expect(store.health().reason).toMatch(/^cache: /);
     expect(await store.registry.commit(change({ a: '2' }))).toEqual({ version: 2 });
     await store.close();
@@ -132,7 +133,7 @@ describe('passwords', () => {
   it('are used, and never logged nor shown in an error', async () => {
     const { port } = await startServer('--requirepass', 'right-SECRET');
     const { store, log } = await openStore(`redis://:right-SECRET@127.0.0.1:${port}`);
-    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);
     await store.close();
 
     const opening = openStore(`redis://:wrong-SECRET@127.0.0.1:${port}`).catch((error: unknown) => error);
@@ -151,9 +152,9 @@ describe('passwords', () => {
     });
     while (!/WRONGPASS/.test(store.health().reason ?? ''))
       await new Promise((resolve) => setTimeout(resolve, 20));
-    await expect(store.cache.getMany(['{k}1'])).rejects.toThrow(StoreUnavailable);
+    await expect(bodiesOf(store.cache, ['{k}1'])).rejects.toThrow(StoreUnavailable);
     await store.reconnect({ url: `redis://:second-SECRET@127.0.0.1:${server.port}` });
-    expect(await store.cache.getMany(['{k}1'])).toEqual([null]);
+    expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);
     expect(store.health()).toEqual({ ok: true });
     expect(log.text()).not.toContain('SECRET');
     await store.close();

@@ -4,6 +4,7 @@ import { createClock } from '../../../src/clock.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { createRedisStore, type RedisStore } from '../../../src/store/redis/redis-store.js';
 import { change } from '../conformance-registry.js';
+import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
 import { everyCall, expectUnavailable, openStore, TIMEOUT_MS, untilItWorks } from './open-store.js';
 import { startCluster, startSentinels } from './topologies.js';
@@ -14,7 +15,7 @@ describe('Redis by sentinels', () => {
     onTestFinished(close);
     const connection = { sentinels: [{ host: '127.0.0.1', port: sentinelPort }], name };
     const { store, log } = await openStore('', { connection, registryTimeoutMs: 4_000, timeoutMs: 2_000 });
-    await store.cache.setMany([{ key: '{k}1', value: Buffer.from('v'), ttlMs: 600_000, version: 1 }]);
+    await keep(store.cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 600_000, version: 1 }]);
     await store.registry.commit(change({ a: '1' }));
     const { epoch, version } = await store.registry.load();
     const heard: string[] = [];
@@ -28,7 +29,7 @@ describe('Redis by sentinels', () => {
     });
     expect(await store.registry.changes(epoch, version)).toBeNull();
     expect(await store.registry.load()).toMatchObject({ epoch, version: 2 });
-    expect(await untilItWorks(() => store.cache.getMany(['{k}1']))).toEqual([Buffer.from('v')]);
+    expect(await untilItWorks(() => bodiesOf(store.cache, ['{k}1']))).toEqual([Buffer.from('v')]);
     while (!heard.includes('moved')) {
       await untilItWorks(() => store.bus.publish('news', 'moved'));
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -64,9 +65,9 @@ describe('a Redis cluster', () => {
         ttlMs: 600_000,
         version: 1,
       }));
-    await Promise.all(tags.map((tag) => store.cache.setMany(entries(tag))));
+    await Promise.all(tags.map((tag) => keep(store.cache, entries(tag))));
     for (const tag of tags) {
-      expect(await other.cache.getMany([`${tag}2`, `${tag}3`, `${tag}1`])).toEqual([
+      expect(await bodiesOf(other.cache, [`${tag}2`, `${tag}3`, `${tag}1`])).toEqual([
         Buffer.from(`${tag}2`),
         null,
         Buffer.from(`${tag}1`),
@@ -133,7 +134,7 @@ async function withoutOneNode(
   store: RedisStore,
 ) {
   servers[1]?.pause();
-  const reading = await Promise.allSettled(tags.map((tag) => store.cache.getMany([`${tag}1`])));
+  const reading = await Promise.allSettled(tags.map((tag) => bodiesOf(store.cache, [`${tag}1`])));
   const outcomes = reading.map(({ status }) => status);
   expect(outcomes).toContain('fulfilled');
   expect(outcomes).toContain('rejected');
@@ -143,7 +144,7 @@ async function withoutOneNode(
   for (const server of servers) server.pause();
   await expectUnavailable(everyCall(store));
   for (const server of servers) server.resume();
-  for (const tag of tags) await untilItWorks(() => store.cache.getMany([`${tag}1`]));
+  for (const tag of tags) await untilItWorks(() => bodiesOf(store.cache, [`${tag}1`]));
   await untilItWorks(() => store.registry.load());
   await store.close();
 }

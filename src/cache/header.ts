@@ -1,0 +1,176 @@
+/**
+ * The binary header of a cache entry. Numbers big endian; a bit of the marks says whether a member stands here.
+ *
+ * format (1 byte) · checksum (4) · marks (2) · codec (1) · fetchedAt (6) · fetchedOn (2) · lastDay (2) · seq: epoch of
+ * the purges (4) and their number (3) · originMs (6) · emptySince (6) · rowCount (4) · plain length (4) · CRC-32 of the
+ * plain (4) and of the stored bytes (4) · hash (17) · the cut's sortedHash (17), from (2) and to (2)
+ *
+ * The version of the entry is its `fetchStartedAt`. The generation of the cut is one of the facts: it is the same for
+ * all days of a kind.
+ */
+import { dayNumber, isoDay } from '../report/days.js';
+
+export const HEADER_BYTES = 91;
+
+const MARKS_AT = 5;
+const FETCHED_AT = 8;
+const FETCHED_ON = 14;
+const LAST_DAY = 16;
+const PURGE_EPOCH = 18;
+const PURGE_NUMBER = 22;
+const ORIGIN = 25;
+const EMPTY_SINCE = 31;
+const ROW_COUNT = 37;
+const HASH = 53;
+const SORTED_HASH = 70;
+const CUT_FROM = 87;
+const CUT_TO = 89;
+
+/** Numbers of purges of one registry; see purges.ts. */
+const PER_REGISTRY = 2 ** 22;
+/** A digest in base64url has 132 bits: 17 bytes, the last half empty. */
+const DIGEST_CHARS = 22;
+const DIGEST_BYTES = 17;
+
+/** From the lowest bit on; those of two bits hold the place in their list, and 0 for none. */
+const FORMS = { at: 0, words: ['rows', 'bytes', 'refusal'] } as const;
+const KINDS = { at: 2, words: ['bounded', 'open', 'undeclared'] } as const;
+const EMPTY_TAILS = { at: 4, words: ['no', 'unconfirmed', 'confirmed'] } as const;
+const WORDS = { form: FORMS, kind: KINDS, emptyTail: EMPTY_TAILS } as const;
+const HAS_HASH = 1 << 6;
+const HAS_CUT = 1 << 7;
+const HAS_EMPTY_SINCE = 1 << 8;
+const HAS_SEQ = 1 << 9;
+const HAS_LAST_DAY = 1 << 10;
+const HAS_START = 1 << 11;
+
+/** Numbers as they are, and how many bytes they have. */
+const NUMBERS = {
+  fetchedAt: { at: FETCHED_AT, bytes: 6, mark: 1 << 12 },
+  fetchedOn: { at: FETCHED_ON, bytes: 2, mark: 1 << 13 },
+  originMs: { at: ORIGIN, bytes: 6, mark: 1 << 14 },
+  rowCount: { at: ROW_COUNT, bytes: 4, mark: 1 << 15 },
+} as const;
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface Packed {
+  readonly bytes: Buffer;
+  /** The members that have no place in it, or a value that does not fit. */
+  readonly rest: Members;
+}
+
+export function pack(version: number, header: object): Packed {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  const rest: Record<string, unknown> = { ...header };
+  let marks = 0;
+  const take = (name: string, bits: number): void => {
+    if (bits === 0) return;
+    marks |= bits;
+    delete rest[name];
+  };
+  for (const [name, { at, words }] of Object.entries(WORDS)) {
+    const known: readonly unknown[] = words;
+    take(name, (known.indexOf(rest[name]) + 1) << at);
+  }
+  for (const [name, { at, bytes: width, mark }] of Object.entries(NUMBERS))
+    take(name, writeNumber(bytes, at, width, rest[name]) ? mark : 0);
+  take('fetchStartedAt', Object.is(rest.fetchStartedAt, version) ? HAS_START : 0);
+  take('seq', writeSeq(bytes, rest.seq) ? HAS_SEQ : 0);
+  take('emptySince', writeEmptySince(bytes, rest.emptySince, rest.lastDay) ? HAS_EMPTY_SINCE : 0);
+  take('lastDay', writeDay(bytes, LAST_DAY, rest.lastDay) ? HAS_LAST_DAY : 0);
+  take('hash', writeDigest(bytes, HASH, rest.hash) ? HAS_HASH : 0);
+  const cut = packCut(bytes, rest.cut);
+  if (cut !== null) {
+    marks |= HAS_CUT;
+    rest.cut = cut;
+  }
+  bytes.writeUInt16BE(marks, MARKS_AT);
+  return { bytes, rest };
+}
+
+/** @param bytes a header of at least {@link HEADER_BYTES}, whose checksum is right */
+export function unpack(version: number, bytes: Buffer, rest: object): object {
+  const header: Record<string, unknown> = { ...rest };
+  const marks = bytes.readUInt16BE(MARKS_AT);
+  for (const [name, { at, words }] of Object.entries(WORDS)) {
+    const place = (marks >> at) & 3;
+    if (place > 0) header[name] = words[place - 1];
+  }
+  for (const [name, { at, bytes: width, mark }] of Object.entries(NUMBERS))
+    if (marks & mark) header[name] = bytes.readUIntBE(at, width);
+  if (marks & HAS_START) header.fetchStartedAt = version;
+  if (marks & HAS_SEQ)
+    header.seq = bytes.readUInt32BE(PURGE_EPOCH) * PER_REGISTRY + bytes.readUIntBE(PURGE_NUMBER, 3);
+  if (marks & HAS_LAST_DAY) header.lastDay = readDay(bytes, LAST_DAY);
+  if (marks & HAS_EMPTY_SINCE)
+    header.emptySince = [[readDay(bytes, LAST_DAY), bytes.readUIntBE(EMPTY_SINCE, 6)]];
+  if (marks & HAS_HASH) header.hash = readDigest(bytes, HASH);
+  if (marks & HAS_CUT) {
+    const sortedHash = readDigest(bytes, SORTED_HASH);
+    const [from, to] = [readDay(bytes, CUT_FROM), readDay(bytes, CUT_TO)];
+    header.cut = { ...(isObject(header.cut) ? header.cut : {}), from, to, sortedHash };
+  }
+  return header;
+}
+
+/** @returns what of the cut has no place in the header; null when it does not fit */
+function packCut(bytes: Buffer, cut: unknown): Members | null {
+  if (!isObject(cut)) return null;
+  const { from, to, sortedHash, ...rest } = cut;
+  const fits =
+    writeDay(bytes, CUT_FROM, from) &&
+    writeDay(bytes, CUT_TO, to) &&
+    writeDigest(bytes, SORTED_HASH, sortedHash);
+  return fits ? rest : null;
+}
+
+/** One run that begins with the last day, as a day has that was seen empty. */
+function writeEmptySince(bytes: Buffer, runs: unknown, lastDay: unknown): boolean {
+  if (!Array.isArray(runs) || runs.length !== 1) return false;
+  const [run]: unknown[] = runs;
+  if (!Array.isArray(run) || run.length !== 2 || run[0] !== lastDay) return false;
+  return writeDay(bytes, LAST_DAY, lastDay) && writeNumber(bytes, EMPTY_SINCE, 6, run[1]);
+}
+
+function writeNumber(bytes: Buffer, at: number, width: number, value: unknown): boolean {
+  if (!isWhole(value) || value >= 256 ** width) return false;
+  bytes.writeUIntBE(value, at, width);
+  return true;
+}
+
+function writeSeq(bytes: Buffer, seq: unknown): boolean {
+  if (!isWhole(seq) || seq >= PER_REGISTRY * 2 ** 31) return false;
+  bytes.writeUInt32BE(Math.floor(seq / PER_REGISTRY), PURGE_EPOCH);
+  bytes.writeUIntBE(seq % PER_REGISTRY, PURGE_NUMBER, 3);
+  return true;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && !Object.is(value, -0);
+}
+
+/** Days from 1970 on, up to 2149. */
+function writeDay(bytes: Buffer, at: number, day: unknown): boolean {
+  const number = typeof day === 'string' ? dayNumber(day) : null;
+  return number !== null && writeNumber(bytes, at, 2, number);
+}
+
+function readDay(bytes: Buffer, at: number): string {
+  return isoDay(bytes.readUInt16BE(at));
+}
+
+function writeDigest(bytes: Buffer, at: number, digest: unknown): boolean {
+  if (typeof digest !== 'string' || digest.length !== DIGEST_CHARS) return false;
+  const decoded = Buffer.from(`${digest}AA`, 'base64url');
+  decoded.copy(bytes, at, 0, DIGEST_BYTES);
+  return readDigest(bytes, at) === digest;
+}
+
+function readDigest(bytes: Buffer, at: number): string {
+  return bytes.toString('base64url', at, at + DIGEST_BYTES).slice(0, DIGEST_CHARS);
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,78 @@
+/**
+ * What every store writes in front of an entry's header, to judge it without knowing it:
+ * mark (2 bytes) · version (6) · end (6) · length of the body (4) · digest of the facts (16); numbers big endian.
+ * What does not start with the mark is nobody's.
+ */
+import { hash } from 'node:crypto';
+import { wholeVersion } from './entry-version.js';
+import type { CacheWrite } from './port.js';
+import { HEADER_MAX_BYTES } from './port.js';
+import { wholeMs } from './whole-ms.js';
+
+export const MARK = [0xd6, 0x03] as const;
+export const STAMP_BYTES = 34;
+const DIGEST_BYTES = 16;
+/** Times fit into six bytes. */
+const LATEST_MS = 2 ** 48 - 1;
+
+export interface Stamp {
+  readonly version: number;
+  /** Epoch milliseconds from which on the entry is absent. */
+  readonly endsAtMs: number;
+  readonly bodyBytes: number;
+  /** Of the facts, hexadecimal. */
+  readonly facts: string;
+}
+
+/** An entry as a store keeps it: its stamp, and the stamp and the header as bytes. */
+export interface StampedWrite {
+  readonly write: CacheWrite;
+  readonly stamp: Stamp;
+  readonly head: Buffer;
+  /** Whole milliseconds; less than 1: the entry is gone at once. */
+  readonly ttlMs: number;
+}
+
+/**
+ * @param nowMs epoch milliseconds
+ * @throws RangeError when lifetime, version or header is not as the port says
+ */
+export function stampWrite(write: CacheWrite, nowMs: number): StampedWrite {
+  const ttlMs = wholeMs(write.ttlMs);
+  if (write.header.length > HEADER_MAX_BYTES)
+    throw new RangeError(`a header of ${write.header.length} bytes`);
+  const stamp: Stamp = {
+    version: wholeVersion(write.version),
+    endsAtMs: Math.min(Math.max(0, Math.floor(nowMs) + ttlMs), LATEST_MS),
+    bodyBytes: write.body.length,
+    facts: digestOfFacts(write.facts),
+  };
+  return { write, stamp, ttlMs, head: Buffer.concat([encodeStamp(stamp), write.header]) };
+}
+
+/** Facts are found by it. */
+export function digestOfFacts(facts: Buffer): string {
+  return hash('sha256', facts, 'hex').slice(0, 2 * DIGEST_BYTES);
+}
+
+function encodeStamp({ version, endsAtMs, bodyBytes, facts }: Stamp): Buffer {
+  const bytes = Buffer.alloc(STAMP_BYTES);
+  bytes.set(MARK);
+  bytes.writeUIntBE(version, 2, 6);
+  bytes.writeUIntBE(endsAtMs, 8, 6);
+  bytes.writeUInt32BE(bodyBytes, 14);
+  bytes.write(facts, 18, 'hex');
+  return bytes;
+}
+
+/** @returns null for what is not the head of an entry */
+export function readStamp(head: Buffer | null | undefined): Stamp | null {
+  if (head === null || head === undefined || head.length < STAMP_BYTES) return null;
+  if (head[0] !== MARK[0] || head[1] !== MARK[1]) return null;
+  return {
+    version: head.readUIntBE(2, 6),
+    endsAtMs: head.readUIntBE(8, 6),
+    bodyBytes: head.readUInt32BE(14),
+    facts: head.toString('hex', 18, STAMP_BYTES),
+  };
+}

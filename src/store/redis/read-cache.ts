@@ -1,0 +1,153 @@
+import type { Clock } from '../../clock.js';
+import { byGroup, type CacheGroup } from '../cache-groups.js';
+import { readStamp, STAMP_BYTES, type Stamp } from '../entry-stamp.js';
+import type { KnownFacts } from '../known-facts.js';
+import type { CacheEntry, CachePlace } from '../port.js';
+import { OWN_KEY_ABOVE_BYTES } from './cache-scripts.js';
+import type { RedisClient } from './connection.js';
+import { answersOf } from './failure.js';
+import type { Keys } from './keys.js';
+import type { Link } from './link.js';
+import { decodeVersioned } from './versioned-value.js';
+
+/** From so many fields on the whole hash of a group is read: it holds little else, and brings the facts with it. */
+const WHOLE_GROUP_FROM = 16;
+/** Bodies with keys of their own are read so many bytes at a time. */
+const BATCH_BYTES = 2 * 1024 * 1024;
+
+export interface CacheReaderOptions {
+  readonly link: Link;
+  readonly keys: Keys;
+  readonly known: KnownFacts;
+  readonly clock: Clock;
+}
+
+/** An entry whose head was found. */
+interface Found {
+  readonly place: CachePlace;
+  readonly stamp: Stamp;
+  readonly header: Buffer;
+  /** Null: it has a key of its own. */
+  body: Buffer | null;
+  facts: Buffer | undefined;
+}
+
+export interface CacheReader {
+  read(places: readonly CachePlace[]): Promise<(CacheEntry | null)[]>;
+}
+
+/**
+ * Reads entries, all groups in one round trip; in a second one what cannot be told before: facts that this process has
+ * not met yet, and bodies with keys of their own.
+ */
+export function createCacheReader({ link, keys, known, clock }: CacheReaderOptions): CacheReader {
+  async function readGroups(client: RedisClient, groups: readonly CacheGroup<CachePlace>[]) {
+    const pipeline = client.pipeline();
+    for (const { series, group, members } of groups) {
+      const hash = keys.cache(series, group);
+      if (members.length >= WHOLE_GROUP_FROM) pipeline.hgetallBuffer(hash);
+      else pipeline.hmgetBuffer(hash, ...namesOf(members));
+    }
+    const replies = answersOf(await pipeline.exec());
+    return groups.map(({ members }, at) => fieldsOf(namesOf(members), replies[at]));
+  }
+
+  function find(places: readonly CachePlace[], fields: ReadonlyMap<string, Buffer>): Found[] {
+    for (const [name, bytes] of fields) if (name.startsWith('f:')) known.add(name.slice(2), bytes);
+    const nowMs = clock.now();
+    return places.flatMap((place): Found[] => {
+      const head = fields.get(`h:${place.field}`);
+      const stamp = readStamp(head);
+      if (head === undefined || stamp === null || stamp.endsAtMs <= nowMs) return [];
+      const isOwn = stamp.bodyBytes > OWN_KEY_ABOVE_BYTES;
+      const body = isOwn ? null : fields.get(`d:${place.field}`);
+      if (body === undefined) return [];
+      const facts = known.get(stamp.facts) ?? fields.get(`f:${stamp.facts}`);
+      return [{ place, stamp, header: head.subarray(STAMP_BYTES), body, facts }];
+    });
+  }
+
+  async function readFacts(found: readonly Found[]): Promise<void> {
+    const missing = found.filter(({ facts }) => facts === undefined);
+    if (missing.length === 0) return;
+    const groups = byGroup(missing.map((one) => ({ ...one.place, one })));
+    const digestsOf = ({ members }: (typeof groups)[number]) => [
+      ...new Set(members.map(({ one }) => one.stamp.facts)),
+    ];
+    await link.call(async (client) => {
+      const pipeline = client.pipeline();
+      for (const group of groups) {
+        const hash = keys.cache(group.series, group.group);
+        pipeline.hmgetBuffer(hash, ...digestsOf(group).map((digest) => `f:${digest}`));
+      }
+      const replies = answersOf(await pipeline.exec());
+      for (const [at, group] of groups.entries()) {
+        const read = fieldsOf(digestsOf(group), replies[at]);
+        for (const [digest, bytes] of read) read.set(digest, known.add(digest, bytes));
+        for (const { one } of group.members) one.facts = read.get(one.stamp.facts);
+      }
+    });
+  }
+
+  async function readOwnBodies(found: readonly Found[]): Promise<void> {
+    for (const batch of batchesOf(found.filter(({ body }) => body === null))) {
+      await link.call(async (client) => {
+        const pipeline = client.pipeline();
+        for (const { place } of batch) pipeline.getBuffer(keys.cacheBody(place));
+        const replies = answersOf(await pipeline.exec());
+        for (const [at, one] of batch.entries()) {
+          const value = replies[at];
+          one.body = Buffer.isBuffer(value) ? decodeVersioned(value, one.stamp.version) : null;
+        }
+      });
+    }
+  }
+
+  return {
+    async read(places) {
+      if (places.length === 0) return [];
+      const groups = byGroup(places);
+      const fields = await link.call((client) => readGroups(client, groups));
+      const found = groups.flatMap(({ members }, at) => find([...new Set(members)], fields[at] as Fields));
+      await readFacts(found);
+      await readOwnBodies(found);
+      const entries = new Map(found.map((one) => [one.place, entryOf(one)]));
+      return places.map((place) => entries.get(place) ?? null);
+    },
+  };
+}
+
+type Fields = Map<string, Buffer>;
+
+/** A missing part is a missing entry. */
+function entryOf({ stamp, header, body, facts }: Found): CacheEntry | null {
+  return body === null || facts === undefined ? null : { version: stamp.version, header, body, facts };
+}
+
+function namesOf(places: readonly CachePlace[]): string[] {
+  return places.flatMap(({ field }) => [`h:${field}`, `d:${field}`]);
+}
+
+/** @param reply values in the order of `names`, or all fields of a hash by their name; anything else is none */
+function fieldsOf(names: readonly string[], reply: unknown): Fields {
+  const fields: Fields = new Map();
+  const pairs = Array.isArray(reply)
+    ? names.map((name, at) => [name, reply[at]])
+    : Object.entries(reply ?? {});
+  for (const [name, value] of pairs) if (Buffer.isBuffer(value)) fields.set(String(name), value);
+  return fields;
+}
+
+function batchesOf(found: readonly Found[]): Found[][] {
+  const batches: Found[][] = [];
+  let left = 0;
+  for (const one of found) {
+    if (one.stamp.bodyBytes > left) {
+      batches.push([]);
+      left = BATCH_BYTES;
+    }
+    batches.at(-1)?.push(one);
+    left -= one.stamp.bodyBytes;
+  }
+  return batches;
+}

@@ -1,0 +1,243 @@
+/** How cache entries lie in Redis, and what is made of it when a part of it is lost, old or somebody else's. */
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type Clock, createClock } from '../../../src/clock.js';
+import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
+import type { CachePlace, CacheWrite } from '../../../src/store/port.js';
+import type { RedisStore } from '../../../src/store/redis/redis-store.js';
+import type { RedisServer } from '../../support/redis.js';
+import { openStore, startServer, withControl } from './open-store.js';
+
+const MINUTE = 60_000;
+const LARGE = 256 * 1024 + 1;
+const HASH = 'dgw:3:cache:{s}:2026-03';
+const OWN_KEY = 'dgw:3:cache-body:{s}:7:2026-03:01';
+
+let server: RedisServer;
+
+beforeEach(async () => {
+  server = await startServer();
+});
+
+async function open(clock?: Clock): Promise<RedisStore> {
+  const { store } = await openStore(server.url, {
+    timeoutMs: 10_000,
+    ...(clock === undefined ? {} : { clock }),
+  });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const looking = <T>(use: (control: Redis) => Promise<T>) => withControl(server.url, use);
+const day = (date: string): CachePlace => ({ series: 's', group: date.slice(0, 7), field: date.slice(8) });
+const FIRST = day('2026-03-01');
+
+function writeOf(date: string, changes: Partial<CacheWrite> = {}): CacheWrite {
+  return {
+    ...day(date),
+    version: 5,
+    ttlMs: MINUTE,
+    header: Buffer.from('header'),
+    body: Buffer.from(date),
+    facts: Buffer.from('{"columns":[]}'),
+    ...changes,
+  };
+}
+
+const bodies = async (store: RedisStore, dates: readonly string[]) =>
+  (await store.cache.read(dates.map(day))).map((entry) => entry?.body.toString() ?? null);
+
+/** The commands that a server is sent meanwhile, but those of scripts. */
+async function commandsOf(use: () => Promise<unknown>): Promise<string[][]> {
+  return looking(async (control) => {
+    const seen: string[][] = [];
+    const monitor = await control.monitor();
+    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+      if (source !== 'lua') seen.push(args);
+    });
+    await use();
+    await control.echo('end');
+    await expect.poll(() => seen.some(([name]) => name === 'echo')).toBe(true);
+    monitor.disconnect();
+    // A look at the memory is no part of a call.
+    return seen.filter(([name = '']) => !['echo', 'info'].includes(name));
+  });
+}
+
+describe('a month of a series', () => {
+  it('is one hash: heads, bodies, and facts once for all', async () => {
+    const store = await open();
+    await store.cache.write([writeOf('2026-03-01'), writeOf('2026-03-02'), writeOf('2026-04-01')]);
+    await looking(async (control) => {
+      expect((await control.keys('*')).sort()).toEqual([
+        'dgw:3:cache:{s}:2026-03',
+        'dgw:3:cache:{s}:2026-04',
+      ]);
+      const fields = (await control.hkeys(HASH)).sort();
+      expect(fields).toEqual(['d:01', 'd:02', expect.stringMatching(/^f:[0-9a-f]{32}$/), 'h:01', 'h:02']);
+      expect(await control.hstrlen(HASH, 'h:01')).toBe(STAMP_BYTES + 'header'.length);
+    });
+  });
+
+  it('is read in one command, ninety days in one round trip, by whoever has not seen them before', async () => {
+    const writer = await open();
+    const dates = ['01', '02', '03', '04'].flatMap((month) =>
+      Array.from({ length: 23 }, (_, at) => `2026-${month}-${String(at + 1).padStart(2, '0')}`),
+    );
+    await writer.cache.write(dates.map((date) => writeOf(date)));
+    const reader = await open();
+    const commands = await commandsOf(async () => {
+      expect(await bodies(reader, dates)).toEqual(dates);
+    });
+    expect(commands.map(([name, key]) => [name, key])).toEqual(
+      ['01', '02', '03', '04'].map((month) => ['hgetall', `dgw:3:cache:{s}:2026-${month}`]),
+    );
+    const few = await commandsOf(() => reader.cache.read([day('2026-01-05'), day('2026-02-05')]));
+    expect(few.map(([name]) => name)).toEqual(['hmget', 'hmget']);
+  });
+
+  it('costs a second round trip once, when facts are met for the first time', async () => {
+    const writer = await open();
+    await writer.cache.write([writeOf('2026-03-01'), writeOf('2026-03-02')]);
+    const reader = await open();
+    const names = async () =>
+      (await commandsOf(() => reader.cache.read([FIRST]))).map(([name, , field]) => [
+        name,
+        field?.slice(0, 2),
+      ]);
+    expect(await names()).toEqual([
+      ['hmget', 'h:'],
+      ['hmget', 'f:'],
+    ]);
+    expect(await names()).toEqual([['hmget', 'h:']]);
+  });
+
+  it('is written in one transaction, in which no body goes through the script', async () => {
+    const store = await open();
+    const commands = await commandsOf(() =>
+      store.cache.write([writeOf('2026-03-01'), writeOf('2026-03-02', { body: Buffer.alloc(LARGE, 'x') })]),
+    );
+    expect(commands.map(([name]) => name)).toEqual(['multi', 'eval', 'hsetnx', 'set', 'hsetnx', 'exec']);
+    expect(commands[1]?.join(' ')).not.toContain('2026-03-01');
+    expect(commands[1]?.slice(2).join(' ').length).toBeLessThan(1000);
+  });
+
+  it('lives as long as the longest of its entries: its lifetime is raised, and never shortened', async () => {
+    const store = await open();
+    const left = () => looking((control) => control.pttl(HASH));
+    await store.cache.write([writeOf('2026-03-01', { ttlMs: 9 * MINUTE }), writeOf('2026-03-02')]);
+    expect(await left()).toBeGreaterThan(8 * MINUTE);
+    await store.cache.write([writeOf('2026-03-02', { ttlMs: MINUTE })]);
+    expect(await left()).toBeGreaterThan(8 * MINUTE);
+    await store.cache.write([writeOf('2026-03-02', { ttlMs: 20 * MINUTE })]);
+    expect(await left()).toBeGreaterThan(19 * MINUTE);
+    // What is not taken raises nothing.
+    await store.cache.write([writeOf('2026-03-02', { version: 4, ttlMs: 90 * MINUTE })]);
+    expect(await left()).toBeLessThanOrEqual(20 * MINUTE);
+  });
+
+  it('loses fields that are over, and facts that nobody refers to, with the next write', async () => {
+    let passedMs = 0;
+    const real = createClock();
+    const store = await open({ ...real, now: () => real.now() + passedMs });
+    await store.cache.write([
+      writeOf('2026-03-01', { facts: Buffer.from('{"old":1}') }),
+      writeOf('2026-03-02', { facts: Buffer.from('{"replaced":1}'), ttlMs: 9 * MINUTE }),
+    ]);
+    passedMs = 2 * MINUTE;
+    await store.cache.write([writeOf('2026-03-02', { ttlMs: 9 * MINUTE })]);
+    await looking(async (control) => {
+      expect((await control.hkeys(HASH)).sort()).toEqual(['d:02', expect.stringMatching(/^f:/), 'h:02']);
+    });
+    expect(await bodies(store, ['2026-03-01', '2026-03-02'])).toEqual([null, '2026-03-02']);
+  });
+});
+
+describe('an entry of which a part is lost', () => {
+  const lost: readonly [string, number, (control: Redis) => Promise<unknown>][] = [
+    ['its head', 10, (control) => control.hdel(HASH, 'h:01')],
+    ['its body', 10, (control) => control.hdel(HASH, 'd:01')],
+    ['its body, which has a key of its own', LARGE, (control) => control.del(OWN_KEY)],
+    ['its body of another type', LARGE, (control) => replaceByList(control, OWN_KEY)],
+    ['its facts', 10, (control) => control.hdel(HASH, ...FACTS)],
+    ['everything', 10, (control) => control.del(HASH)],
+    ['the hash to another type', 10, (control) => replaceByList(control, HASH)],
+  ];
+  const FACTS: string[] = [];
+
+  it.each(lost)(
+    'is absent without %s, and can be written again, be it by an older write',
+    async (_, bytes, lose) => {
+      const writer = await open();
+      const body = Buffer.alloc(bytes, 'x');
+      await writer.cache.write([writeOf('2026-03-01', { body })]);
+      await looking(async (control) => {
+        FACTS.splice(0, FACTS.length, ...(await control.hkeys(HASH)).filter((name) => name.startsWith('f:')));
+        await lose(control);
+      });
+      const reader = await open();
+      expect(await reader.cache.read([FIRST])).toEqual([null]);
+      await reader.cache.write([writeOf('2026-03-01', { body, version: 4 })]);
+      const [found] = await (await open()).cache.read([FIRST]);
+      expect([found?.version, found?.body.equals(body)]).toEqual([4, true]);
+    },
+  );
+});
+
+describe('what another release keeps in the same hash', () => {
+  it('is left alone: fields nobody knows, heads of another form, and facts', async () => {
+    const store = await open();
+    await store.cache.write([writeOf('2026-03-01')]);
+    await looking(async (control) => {
+      await control.hset(
+        HASH,
+        'x:later',
+        'unknown',
+        'h:02',
+        'a head of another form, of some length',
+        'f:00',
+        'its facts',
+      );
+    });
+    await store.cache.write([writeOf('2026-03-03')]);
+    expect(await bodies(store, ['2026-03-01', '2026-03-02', '2026-03-03'])).toEqual([
+      '2026-03-01',
+      null,
+      '2026-03-03',
+    ]);
+    await looking(async (control) => {
+      expect(await control.hmget(HASH, 'x:later', 'f:00', 'h:02')).toEqual([
+        'unknown',
+        'its facts',
+        'a head of another form, of some length',
+      ]);
+    });
+  });
+
+  it('is not read from keys of the layout before', async () => {
+    const store = await open();
+    await looking((control) => control.set('dgw:2:cache:{s}:2026-03', 'an entry of before'));
+    expect(await store.cache.read([FIRST])).toEqual([null]);
+  });
+});
+
+describe('bytes that were changed in Redis', () => {
+  it('are given as they are, facts under a name that is not theirs among them: the reader sees it', async () => {
+    const store = await open();
+    await store.cache.write([writeOf('2026-03-01')]);
+    await looking(async (control) => {
+      const [facts = ''] = (await control.hkeys(HASH)).filter((name) => name.startsWith('f:'));
+      await control.hset(HASH, facts, '{"columns":[0]}', 'd:01', 'changed');
+    });
+    const reader = await open();
+    for (const _ of [1, 2]) {
+      const [found] = await reader.cache.read([FIRST]);
+      expect([found?.facts.toString(), found?.body.toString()]).toEqual(['{"columns":[0]}', 'changed']);
+    }
+  });
+});
+
+async function replaceByList(control: Redis, key: string): Promise<void> {
+  await control.del(key);
+  await control.lpush(key, 'a');
+}
