@@ -8,7 +8,7 @@ const REFUSED: readonly CallReport['outcome'][] = ['credential-refused', 'rate-l
  * @param error what the call ended with
  * @param tries every try of it; none at all when it never had its turn
  */
-export function didNothing(error: unknown, tries: readonly CallReport[]): boolean {
+export function certainlyNotExecuted(error: unknown, tries: readonly CallReport[]): boolean {
   return tries.every(
     ({ outcome }, index) =>
       REFUSED.includes(outcome) ||

@@ -2,11 +2,34 @@
  * What is remembered of a write that carries an idempotency key: which request it was, and what became of it. Pure.
  *
  * The form is the note's text: JSON with the answer's bytes in base64. Neither the key nor the request can be read
- * from it; the answer can, as cached reports can.
+ * from it; the answer can, as cached reports can. Members that another release knows are kept as they are.
  */
 import { hash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
 import type { JsonObject } from '../report/json.js';
 import { sortedJson } from '../report/sorted-json.js';
+
+const StoredAnswer = Type.Object({
+  status: Type.Number(),
+  headers: Type.Record(Type.String(), Type.String()),
+  /** Base64. */
+  body: Type.String(),
+});
+
+const StoredOutcome = Type.Union([
+  Type.Object({ state: Type.Literal('open') }),
+  Type.Object({ state: Type.Literal('answered'), answer: StoredAnswer }),
+  Type.Object({ state: Type.Literal('unknown'), why: Type.String() }),
+]);
+
+const StoredRecord = Type.Object({
+  owner: Type.String(),
+  request: Type.String(),
+  canonical: Type.Optional(Type.String()),
+  atMs: Type.Number(),
+  outcome: StoredOutcome,
+});
 
 /** An answer as it can be given again, byte for byte. */
 export interface KeptAnswer {
@@ -15,7 +38,7 @@ export interface KeptAnswer {
   readonly body: Buffer;
 }
 
-export type Fate =
+export type IdempotencyOutcome =
   /** Asked for, by a process that may be gone. */
   | { readonly state: 'open' }
   | { readonly state: 'answered'; readonly answer: KeptAnswer }
@@ -31,7 +54,7 @@ export interface IdempotencyRecord {
   readonly canonical?: string;
   /** When it was first asked for, milliseconds since the Unix epoch. */
   readonly atMs: number;
-  readonly fate: Fate;
+  readonly outcome: IdempotencyOutcome;
 }
 
 /** The name of the note; keys are of a team, and any text. */
@@ -66,41 +89,28 @@ export function canonicalFingerprint({ method, path, query, body, contentType, i
   return hash('sha256', JSON.stringify([method, path, query, type, ifMatch ?? null, text]), 'base64url');
 }
 
-export function writeRecord({ fate, ...record }: IdempotencyRecord): string {
-  if (fate.state !== 'answered') return JSON.stringify({ ...record, fate });
-  const answer = { ...fate.answer, body: fate.answer.body.toString('base64') };
-  return JSON.stringify({ ...record, fate: { ...fate, answer } });
+export function writeRecord({ outcome, ...record }: IdempotencyRecord): string {
+  if (outcome.state !== 'answered') return JSON.stringify({ ...record, outcome });
+  const answer = { ...outcome.answer, body: outcome.answer.body.toString('base64') };
+  return JSON.stringify({ ...record, outcome: { ...outcome, answer } });
 }
 
 /** @returns null for a text that is no record */
 export function readRecord(text: string): IdempotencyRecord | null {
+  const stored = parse(text);
+  if (stored === null) return null;
+  const { outcome, ...record } = stored;
+  if (outcome.state !== 'answered') return { ...record, outcome };
+  const answer = { ...outcome.answer, body: Buffer.from(outcome.answer.body, 'base64') };
+  return { ...record, outcome: { ...outcome, answer } };
+}
+
+function parse(text: string): Static<typeof StoredRecord> | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return null;
   }
-  if (!isObject(value)) return null;
-  const { owner, request, atMs, canonical } = value;
-  const fate = readFate(value.fate);
-  if (typeof owner !== 'string' || typeof request !== 'string' || typeof atMs !== 'number') return null;
-  if (fate === null) return null;
-  return { owner, request, atMs, fate, ...(typeof canonical === 'string' ? { canonical } : {}) };
-}
-
-function readFate(value: unknown): Fate | null {
-  if (!isObject(value)) return null;
-  if (value.state === 'open') return { state: 'open' };
-  if (value.state === 'unknown' && typeof value.why === 'string') return { state: 'unknown', why: value.why };
-  if (value.state !== 'answered' || !isObject(value.answer)) return null;
-  const { status, headers, body } = value.answer;
-  if (typeof status !== 'number' || !isObject(headers) || typeof body !== 'string') return null;
-  return {
-    state: 'answered',
-    answer: { status, headers: headers as Record<string, string>, body: Buffer.from(body, 'base64') },
-  };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  return Value.Check(StoredRecord, value) ? value : null;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
-import { didNothing } from '../../src/pass-through/certainly-not-executed.js';
+import { certainlyNotExecuted } from '../../src/pass-through/certainly-not-executed.js';
 import type { CallReport } from '../../src/platform/slot.js';
 
 const tried = (...outcomes: CallReport['outcome'][]): CallReport[] =>
@@ -10,7 +10,7 @@ const system = (code: string, syscall: string) => Object.assign(new Error(code),
 
 describe('a call that failed', () => {
   it('did nothing when it never had its turn', () => {
-    expect(didNothing(new GatewayError('overloaded'), [])).toBe(true);
+    expect(certainlyNotExecuted(new GatewayError('overloaded'), [])).toBe(true);
   });
 
   it.each<[string, CallReport[], unknown]>([
@@ -40,7 +40,7 @@ describe('a call that failed', () => {
       system('ECONNREFUSED', 'connect'),
     ],
   ])('did nothing when %s', (_name, tries, cause) => {
-    expect(didNothing(caused(cause), tries)).toBe(true);
+    expect(certainlyNotExecuted(caused(cause), tries)).toBe(true);
   });
 
   it.each<[string, CallReport[], unknown]>([
@@ -60,6 +60,6 @@ describe('a call that failed', () => {
     ['its answer was read', tried('answer'), undefined],
     ['an earlier try broke', tried('network', 'network'), system('ECONNREFUSED', 'connect')],
   ])('may have done it when %s', (_name, tries, cause) => {
-    expect(didNothing(caused(cause), tries)).toBe(false);
+    expect(certainlyNotExecuted(caused(cause), tries)).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Fate,
   fingerprint,
+  type IdempotencyOutcome,
   type IdempotencyRecord,
   idempotencyNote,
   readRecord,
@@ -10,22 +10,22 @@ import {
 } from '../../src/pass-through/idempotency-record.js';
 
 const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array));
-const fate: fc.Arbitrary<Fate> = fc.oneof(
-  fc.constant<Fate>({ state: 'open' }),
-  fc.string().map((why): Fate => ({ state: 'unknown', why })),
+const outcome: fc.Arbitrary<IdempotencyOutcome> = fc.oneof(
+  fc.constant<IdempotencyOutcome>({ state: 'open' }),
+  fc.string().map((why): IdempotencyOutcome => ({ state: 'unknown', why })),
   fc
     .record({
       status: fc.integer({ min: 200, max: 499 }),
       headers: fc.dictionary(fc.stringMatching(/^[a-z-]{1,20}$/), fc.string()),
       body: bytes,
     })
-    .map((answer): Fate => ({ state: 'answered', answer })),
+    .map((answer): IdempotencyOutcome => ({ state: 'answered', answer })),
 );
 const record: fc.Arbitrary<IdempotencyRecord> = fc.record({
   owner: fc.uuid(),
   request: fc.string(),
   atMs: fc.integer({ min: 0 }),
-  fate,
+  outcome,
 });
 
 describe('a record', () => {
@@ -35,14 +35,28 @@ describe('a record', () => {
         const back = readRecord(writeRecord(one));
         // Dictionaries come without a prototype.
         expect(JSON.parse(JSON.stringify(back))).toEqual(JSON.parse(JSON.stringify(one)));
-        if (one.fate.state === 'answered')
-          expect(back?.fate).toMatchObject({ answer: { body: one.fate.answer.body } });
+        if (one.outcome.state === 'answered')
+          expect(back?.outcome).toMatchObject({ answer: { body: one.outcome.answer.body } });
       }),
     );
   });
 
+  it('keeps what another release wrote into it, wherever that stands', () => {
+    const outcomes = [
+      { state: 'open', since: 'v9' },
+      { state: 'unknown', why: 'w', hint: [1] },
+      { state: 'answered', at: 7, answer: { status: 201, headers: {}, body: 'e30=', trailers: { a: 'b' } } },
+    ];
+    for (const outcome of outcomes) {
+      const stored = { owner: 'o', request: 'r', atMs: 1, outcome, region: { of: 'v9' } };
+      const record = readRecord(JSON.stringify(stored)) as IdempotencyRecord;
+      expect(record.outcome.state).toBe(outcome.state);
+      expect(JSON.parse(writeRecord(record))).toEqual(stored);
+    }
+  });
+
   it('is not read out of anything else', () => {
-    const whole = JSON.parse(writeRecord({ owner: 'o', request: 'r', atMs: 1, fate: { state: 'open' } }));
+    const whole = JSON.parse(writeRecord({ owner: 'o', request: 'r', atMs: 1, outcome: { state: 'open' } }));
     const broken = [
       '',
       'null',
@@ -51,15 +65,15 @@ describe('a record', () => {
       JSON.stringify({ ...whole, owner: 1 }),
       JSON.stringify({ ...whole, request: undefined }),
       JSON.stringify({ ...whole, atMs: '1' }),
-      JSON.stringify({ ...whole, fate: null }),
-      JSON.stringify({ ...whole, fate: { state: 'other' } }),
-      JSON.stringify({ ...whole, fate: { state: 'unknown' } }),
-      JSON.stringify({ ...whole, fate: { state: 'answered' } }),
+      JSON.stringify({ ...whole, outcome: null }),
+      JSON.stringify({ ...whole, outcome: { state: 'other' } }),
+      JSON.stringify({ ...whole, outcome: { state: 'unknown' } }),
+      JSON.stringify({ ...whole, outcome: { state: 'answered' } }),
       JSON.stringify({
         ...whole,
-        fate: { state: 'answered', answer: { status: '200', headers: {}, body: '' } },
+        outcome: { state: 'answered', answer: { status: '200', headers: {}, body: '' } },
       }),
-      JSON.stringify({ ...whole, fate: { state: 'answered', answer: { status: 200, headers: {} } } }),
+      JSON.stringify({ ...whole, outcome: { state: 'answered', answer: { status: 200, headers: {} } } }),
     ];
     expect(broken.map(readRecord)).toEqual(broken.map(() => null));
   });
