@@ -1,10 +1,11 @@
 /** The records of a backup: which belong to one, and what is wrong with them. Values in, values out. */
 import Type from 'typebox';
 import Value from 'typebox/value';
-import { KEY_PREFIX, type KeyRecord, LIFE_PREFIX, lifeOf, TEAM_PREFIX } from '../auth/directory.js';
+import { TEAM_PREFIX } from '../auth/directory.js';
+import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from '../auth/key-record.js';
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
 import { Team } from '../auth/team.js';
-import { PURGES_RECORD } from '../cache/purges.js';
+import { PURGES_RECORD, PurgeList } from '../cache/purges.js';
 import { isIsoDate } from '../config/rules.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
 import { SealError, type Sealer } from '../credential/seal.js';
@@ -23,36 +24,13 @@ export function isBackedUp(id: string): boolean {
   return SINGLE.includes(id) || PREFIXES.some((prefix) => id.startsWith(prefix));
 }
 
-/** A key as stored, see `KeyRecord`; members of later releases may be there, too. */
-const Key = Type.Object({
+/** What the admin API would refuse of a key, beyond the form that it is stored in. */
+const IssuedKey = Type.Object({
   id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$' }),
   teamId: Type.String({ minLength: 1 }),
-  life: Type.Optional(Type.Integer({ minimum: 0 })),
-  rolls: Type.Optional(Type.Integer({ minimum: 0 })),
   label: Type.String({ maxLength: 200 }),
-  createdAt: Type.String(),
-  expiresAt: Type.Union([Type.String(), Type.Null()]),
-  revokedAt: Type.Union([Type.String(), Type.Null()]),
-  secrets: Type.Array(
-    Type.Object({
-      hash: Type.String({ minLength: 1 }),
-      prefix: Type.String(),
-      validUntil: Type.Union([Type.String(), Type.Null()]),
-    }),
-    { minItems: 1, maxItems: 2 },
-  ),
+  secrets: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 2 }),
 });
-
-const Life = Type.Object({ life: Type.Integer({ minimum: 0 }) });
-const PurgeList = Type.Array(
-  Type.Object({
-    seq: Type.Integer({ minimum: 0 }),
-    advertiserId: Type.Optional(Type.String()),
-    endpoint: Type.Optional(Type.String()),
-    from: Type.Optional(Type.String()),
-    to: Type.Optional(Type.String()),
-  }),
-);
 
 /** What the admin API would refuse of these records, and what could not be read; `param` is the id, or a place in it. */
 export function recordFaults(records: Texts, sealer: Sealer): FieldFault[] {
@@ -64,13 +42,14 @@ export function recordFaults(records: Texts, sealer: Sealer): FieldFault[] {
 function faultsOf(id: string, text: string, records: Texts, sealer: Sealer): FieldFault[] {
   if (SEALED.has(id)) return sealFaults(id, text, sealer);
   const value = parse(text);
-  if (id === PURGES_RECORD) return Value.Check(PurgeList, value) ? [] : [damaged(id)];
-  if (id.startsWith(LIFE_PREFIX)) return Value.Check(Life, value) ? [] : [damaged(id)];
+  if (id === PURGES_RECORD) return PurgeList.is(value) ? [] : [damaged(id)];
+  if (id.startsWith(LIFE_PREFIX)) return LifeRecord.is(value) ? [] : [damaged(id)];
   if (id.startsWith(TEAM_PREFIX)) {
     if (!Value.Check(Team, value) || value.id !== id.slice(TEAM_PREFIX.length)) return [damaged(id)];
     return addressFaults(value.ipAllow, `${id}.`);
   }
-  if (!Value.Check(Key, value) || value.id !== id.slice(KEY_PREFIX.length)) return [damaged(id)];
+  if (!KeyRecord.is(value) || !Value.Check(IssuedKey, value) || value.id !== id.slice(KEY_PREFIX.length))
+    return [damaged(id)];
   return [...dateFaults(id, value), ...teamFaults(id, value, records)];
 }
 
@@ -110,12 +89,12 @@ function teamFaults(id: string, key: KeyRecord, records: Texts): FieldFault[] {
 }
 
 function lifeIn(text: string | undefined): number {
-  return text !== undefined && Value.Check(Life, parse(text)) ? lifeOf(text) : 0;
+  return text === undefined ? 0 : (LifeRecord.parse(text)?.life ?? 0);
 }
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
     // Told as damage, without the parser's words: they quote the record.
     return undefined;

@@ -1,6 +1,7 @@
 /** Backup and restore of what people made: teams, keys (hashes), sealed tokens, and the pepper the hashes hang on. */
 import Type, { type Static } from 'typebox';
-import { KEY_PREFIX, type KeyRecord, TEAM_PREFIX } from '../auth/directory.js';
+import { TEAM_PREFIX } from '../auth/directory.js';
+import { KEY_PREFIX, KeyRecord } from '../auth/key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
 import { isPeoples, revocationsFor } from '../auth/revocations.js';
 import { laterPurges, PURGES_RECORD } from '../cache/purges.js';
@@ -116,13 +117,14 @@ function planImport(present: Texts, backup: Texts) {
     ...tokensAfter(present, backup),
   ]);
   const revoked = [...revocations].filter(
-    ([id, text]) => id.startsWith(KEY_PREFIX) && isRevoked(text) && !isRevoked(backup.get(id) ?? text),
+    ([id, text]) =>
+      id.startsWith(KEY_PREFIX) && isRevoked(id, text) && !isRevoked(id, backup.get(id) ?? text),
   );
   return { writes, stillRevoked: revoked.length === 0 ? {} : { stillRevoked: revoked.length } };
 }
 
-function isRevoked(text: string): boolean {
-  return (JSON.parse(text) as KeyRecord).revokedAt !== null;
+function isRevoked(id: string, text: string): boolean {
+  return KeyRecord.read(text, id).revokedAt !== null;
 }
 
 /** The list that has counted further, lest a number is given twice. */

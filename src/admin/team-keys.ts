@@ -1,5 +1,6 @@
 /** What an operator may do with a team's keys: each change is one commit, audited. */
-import { type Directory, KEY_PREFIX, type KeyRecord, newKeyId, TEAM_PREFIX } from '../auth/directory.js';
+import { type Directory, newKeyId, TEAM_PREFIX } from '../auth/directory.js';
+import { KEY_PREFIX, type KeyRecord } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import type { Registry } from '../registry/mirror.js';

@@ -51,7 +51,7 @@ export function createTeamRecords(options: TeamRecordsOptions): TeamRecords {
     async remove(id, actor) {
       const { team, revision } = managedByHand(id, options);
       const event = { action: 'team.delete', subject: id, before: team };
-      await commit(removalOf(id, directory, clock.now()), { id, revision }, event, actor, options);
+      await commit(removalOf(id, options, clock.now()), { id, revision }, event, actor, options);
     },
   };
 }

@@ -1,7 +1,8 @@
 /** First stage of every data-plane request: whose key is this? */
 import { GatewayError } from '../errors.js';
 import { isWellFormedApiKey } from './api-key.js';
-import type { Directory, KeyRecord } from './directory.js';
+import type { Directory } from './directory.js';
+import type { KeyRecord } from './key-record.js';
 import type { Team } from './team.js';
 
 export interface Caller {

@@ -6,40 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Registry } from '../registry/mirror.js';
 import { generateApiKey, hashApiKey, shownPrefix } from './api-key.js';
-import type { Team } from './team.js';
+import { KEY_PREFIX, KeyRecord, type KeySecret, LIFE_PREFIX, LifeRecord } from './key-record.js';
+import { StoredTeam, type Team } from './team.js';
 
 export const TEAM_PREFIX = 'team/';
-export const KEY_PREFIX = 'key/';
-/**
- * How often a team of this id was deleted. A key belongs to one life of a team: so a deletion holds for every key
- * there is, those included that were not known to whoever deleted it.
- */
-export const LIFE_PREFIX = 'team-life/';
-
-/** One secret of a key: a key has two while it is being rolled. */
-export interface KeySecret {
-  readonly hash: string;
-  readonly prefix: string;
-  /** ISO time after which this secret is no longer valid; null: as long as the key. */
-  readonly validUntil: string | null;
-}
-
-/** A key as stored. The id stays when the key is rolled. */
-export interface KeyRecord {
-  readonly id: string;
-  readonly teamId: string;
-  /** The team's life it was issued in, as {@link LIFE_PREFIX} counts them; absent: the first one, 0. */
-  readonly life?: number;
-  readonly label: string;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  /** How often it was rolled; absent: never, or by a release that did not count. */
-  readonly rolls?: number;
-  /** Newest first. */
-  readonly secrets: readonly KeySecret[];
-}
-
 export interface FoundKey {
   readonly key: KeyRecord;
   readonly secret: KeySecret;
@@ -74,11 +44,11 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
     teams = new Map(
       registry
         .list(TEAM_PREFIX)
-        .map(([id, { value }]) => [id.slice(TEAM_PREFIX.length), JSON.parse(value) as Team]),
+        .map(([id, { value }]) => [id.slice(TEAM_PREFIX.length), StoredTeam.read(value, id)]),
     );
   }
   function readKeys(): void {
-    const records = registry.list(KEY_PREFIX).map(([, { value }]) => JSON.parse(value) as KeyRecord);
+    const records = registry.list(KEY_PREFIX).map(([id, { value }]) => KeyRecord.read(value, id));
     keys = new Map(records.map((key) => [key.id, key]));
     byHash = new Map(
       records.flatMap((key) =>
@@ -88,7 +58,9 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
   }
   function readLives(): void {
     const records = registry.list(LIFE_PREFIX);
-    lives = new Map(records.map(([id, { value }]) => [id.slice(LIFE_PREFIX.length), lifeOf(value)]));
+    lives = new Map(
+      records.map(([id, { value }]) => [id.slice(LIFE_PREFIX.length), LifeRecord.read(value, id).life]),
+    );
   }
   const life = (teamId: string) => lives.get(teamId) ?? 0;
   const isOfItsTeam = (key: KeyRecord) => (key.life ?? 0) === life(key.teamId);
@@ -118,12 +90,6 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
       };
     },
   };
-}
-
-/** @returns how often a team was deleted, by its record's text */
-export function lifeOf(text: string): number {
-  const { life } = JSON.parse(text) as { life: number };
-  return life;
 }
 
 function compare(a: string, b: string): number {

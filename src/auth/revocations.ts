@@ -2,7 +2,8 @@
  * What was taken back stays taken back, whichever registry or backup takes the place of the one known: revoked keys,
  * secrets that were rolled away, and the lives of teams that were deleted. Values in, values out.
  */
-import { KEY_PREFIX, type KeyRecord, LIFE_PREFIX, lifeOf, TEAM_PREFIX } from './directory.js';
+import { TEAM_PREFIX } from './directory.js';
+import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from './key-record.js';
 
 /** Record id to text. */
 export type Texts = ReadonlyMap<string, string>;
@@ -17,9 +18,9 @@ export function revocationsFor(known: Texts, found: Texts): Map<string, string> 
     const before = known.get(id);
     if (before === undefined || before === text) continue;
     if (id.startsWith(KEY_PREFIX)) {
-      const kept = withRevocation(JSON.parse(before) as KeyRecord, JSON.parse(text) as KeyRecord);
+      const kept = withRevocation(KeyRecord.read(before, id), KeyRecord.read(text, id));
       if (kept !== null) changed.set(id, JSON.stringify(kept));
-    } else if (id.startsWith(LIFE_PREFIX) && lifeOf(before) > lifeOf(text)) changed.set(id, before);
+    } else if (id.startsWith(LIFE_PREFIX) && isLater(id, before, text)) changed.set(id, before);
   }
   for (const [id, text] of known) {
     if (!found.has(id) && (id.startsWith(LIFE_PREFIX) || isRevokedKey(id, text))) changed.set(id, text);
@@ -27,9 +28,14 @@ export function revocationsFor(known: Texts, found: Texts): Map<string, string> 
   return changed;
 }
 
+/** Whether the team was deleted more often by one record than by the other. */
+function isLater(id: string, one: string, other: string): boolean {
+  return LifeRecord.read(one, id).life > LifeRecord.read(other, id).life;
+}
+
 /** Kept also where `found` does not know of it: what comes after that may. */
 function isRevokedKey(id: string, text: string): boolean {
-  return id.startsWith(KEY_PREFIX) && (JSON.parse(text) as KeyRecord).revokedAt !== null;
+  return id.startsWith(KEY_PREFIX) && KeyRecord.read(text, id).revokedAt !== null;
 }
 
 /** @returns null when nothing was taken back that `found` would give again */

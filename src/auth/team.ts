@@ -1,5 +1,6 @@
 /** A team: who may call, for which advertisers, how much. One schema validates, types and documents it. */
 import Type, { type Static } from 'typebox';
+import { type Frozen, recordForm } from '../record.js';
 
 export const SCOPES = ['report:read', 'platform:read', 'platform:write', 'cache:refresh'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -70,7 +71,30 @@ export const Team = Type.Object(
   },
   { additionalProperties: false },
 );
-export type Team = Static<typeof Team>;
+export type Team = Frozen<Static<typeof Team>>;
+
+/**
+ * A team as it is stored: open where another release may know more. A scope that this one does not know opens nothing
+ * here, and a format that it does not know is none it is asked for.
+ */
+export const StoredTeam = recordForm(
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    scopes: Type.Array(Type.Unsafe<Scope>(Type.String())),
+    advertisers: Type.Union([Type.Array(Type.Integer()), Type.Literal('*')]),
+    limits: Type.Object({
+      requestsPerMinute: Type.Number(),
+      upstreamCallsPerDay: Type.Number(),
+      maxRangeDays: Type.Number(),
+      maxConcurrent: Type.Number(),
+    }),
+    ipAllow: Type.Array(Type.String()),
+    defaultFormat: Type.Unsafe<(typeof FORMATS)[number]>(Type.String()),
+    disabled: Type.Boolean(),
+    managedBy: Type.Optional(Type.Unsafe<'file'>(Type.String())),
+  }),
+);
 
 /** The body of a new team: only `id` is required. */
 export const NewTeam = Type.Object(
@@ -81,7 +105,7 @@ export const NewTeam = Type.Object(
   },
   { additionalProperties: false },
 );
-export type NewTeam = Static<typeof NewTeam>;
+export type NewTeam = Frozen<Static<typeof NewTeam>>;
 
 /** The body of a change: any members but `id`. */
 export const TeamPatch = Type.Object(
@@ -91,7 +115,7 @@ export const TeamPatch = Type.Object(
   },
   { additionalProperties: false },
 );
-export type TeamPatch = Static<typeof TeamPatch>;
+export type TeamPatch = Frozen<Static<typeof TeamPatch>>;
 
 /**
  * A whole team from a body. A team that names no advertisers may see none: forgetting the list must not open
@@ -113,4 +137,17 @@ export function completeTeam(body: NewTeam): Team {
 /** A team with some members replaced; limits are merged one by one. */
 export function patchTeam(team: Team, patch: TeamPatch): Team {
   return { ...team, ...patch, limits: { ...team.limits, ...patch.limits } };
+}
+
+/** A team in the place of one that is there: what this release does not know of that one is another's, and stays. */
+export function withUnknown(team: Team, before: Team): Team {
+  return {
+    ...unknownOf(before, Team.properties),
+    ...team,
+    limits: { ...unknownOf(before.limits, TeamLimits.properties), ...team.limits },
+  };
+}
+
+function unknownOf(value: object, known: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !Object.hasOwn(known, name)));
 }

@@ -6,6 +6,8 @@
  * absent, too, for nobody can tell which purges it has missed.
  */
 import { hash } from 'node:crypto';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
 
@@ -22,10 +24,20 @@ export interface PurgeScope {
   readonly to?: string;
 }
 
-/** @see firstOf */
-interface PurgeRecord extends PurgeScope {
-  readonly seq: number;
-}
+/** As it is stored, oldest first. */
+export const PurgeList = recordForm(
+  Type.Array(
+    Type.Object({
+      /** @see firstOf */
+      seq: Type.Integer({ minimum: 0 }),
+      advertiserId: Type.Optional(Type.String()),
+      endpoint: Type.Optional(Type.String()),
+      from: Type.Optional(Type.String()),
+      to: Type.Optional(Type.String()),
+    }),
+  ),
+);
+type PurgeRecord = RecordOf<typeof PurgeList>[number];
 
 /** What an entry is about. Null matches every purge: such an entry may hold anything. */
 export interface PurgeSubject {
@@ -104,7 +116,7 @@ function countOf(records: readonly PurgeRecord[]): number {
 }
 
 function readPurges(text: string | undefined): readonly PurgeRecord[] {
-  return text === undefined ? [] : (JSON.parse(text) as PurgeRecord[]);
+  return text === undefined ? [] : PurgeList.read(text, PURGES_RECORD);
 }
 
 /**

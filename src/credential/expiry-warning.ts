@@ -1,5 +1,7 @@
 /** Says that the active token is about to expire: once for each threshold, by one replica, also across restarts. */
 import type { Logger } from 'pino';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { VaultKeeper } from './keeper.js';
@@ -8,11 +10,10 @@ import { expiryText, type Outlook } from './outlook.js';
 const RECORD = 'expiry-warning';
 
 /** The last warning that was given. */
-interface Given {
-  readonly token: string;
-  readonly expiresAt: string;
-  readonly days: number;
-}
+const Given = recordForm(
+  Type.Object({ token: Type.String(), expiresAt: Type.String(), days: Type.Number() }),
+);
+type Given = RecordOf<typeof Given>;
 
 export interface ExpiryWarningOptions {
   readonly registry: Registry;
@@ -35,9 +36,10 @@ export function createExpiryWarning(options: ExpiryWarningOptions): () => Promis
     const text = JSON.stringify(given);
     if (settled === text) return;
     let isOurs = false;
-    await updateRecord(registry, RECORD, (before) => {
-      isOurs = before === null || isNews(JSON.parse(before) as Given, given);
-      return isOurs ? { text } : null;
+    await updateRecord(registry, RECORD, (stored) => {
+      const before = stored === null ? null : Given.read(stored, RECORD);
+      isOurs = before === null || isNews(before, given);
+      return isOurs ? { text: JSON.stringify({ ...before, ...given }) } : null;
     });
     settled = text;
     if (isOurs) say(outlook, active.id);

@@ -1,8 +1,10 @@
 /** Way 2: the platform's token request (document, "Token request"). */
 import { randomUUID } from 'node:crypto';
+import Type from 'typebox';
 import type { Dispatcher } from 'undici';
 import type { Secret } from '../config/secret.js';
 import { GatewayError } from '../errors.js';
+import { recordForm } from '../record.js';
 
 export interface MintOptions {
   readonly agent: Dispatcher;
@@ -83,17 +85,22 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
+/** Its members may be anything; which of them is the token, and what is none, is judged below. */
+const Answer = recordForm(
+  Type.Object({
+    access_token: Type.Optional(Type.Unknown()),
+    token: Type.Optional(Type.Unknown()),
+    expires_in: Type.Optional(Type.Unknown()),
+  }),
+);
+const TokenText = recordForm(Type.String({ pattern: '^[\\x21-\\x7e]{1,16384}$' }));
+
 function readAnswer(text: string): Minted {
-  let answer: Record<string, unknown>;
-  try {
-    answer = JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    throw unavailable('the token request was answered with something that is not JSON');
-  }
-  const secret = answer?.access_token ?? answer?.token;
-  if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(secret)) {
-    throw unavailable('the answer to the token request holds no access_token');
-  }
+  const answer = Answer.parse(text);
+  if (answer === null)
+    throw unavailable('the token request was answered with something that is no JSON object');
+  const secret = answer.access_token ?? answer.token;
+  if (!TokenText.is(secret)) throw unavailable('the answer to the token request holds no access_token');
   return { secret, expiresInS: readSeconds(answer.expires_in) };
 }
 

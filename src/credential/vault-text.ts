@@ -1,9 +1,34 @@
 /** The vault as it is stored: every token sealed, bound to its id and slot. */
+import Type, { type Static } from 'typebox';
+import { type Frozen, type RecordOf, recordForm } from '../record.js';
 import { SealError, type Sealer } from './seal.js';
-import type { Slot, Token, Vault } from './vault.js';
+import type { Slot, Token, TokenSourceName, Vault } from './vault.js';
 
-type StoredToken = Omit<Token, 'secret'> & { readonly sealed: string };
-type StoredVault = { readonly [slot in Slot]: StoredToken | null } & Pick<Vault, 'seen' | 'healedAt'>;
+const StoredToken = Type.Object({
+  id: Type.String(),
+  sealed: Type.String(),
+  fingerprint: Type.String(),
+  /** One that this release does not know is only shown. */
+  source: Type.Unsafe<TokenSourceName>(Type.String()),
+  createdAt: Type.String(),
+  expiresAt: Type.String(),
+  expiryKnown: Type.Boolean(),
+  verifiedAt: Type.Union([Type.String(), Type.Null()]),
+  refusedAt: Type.Union([Type.String(), Type.Null()]),
+});
+type StoredToken = Frozen<Static<typeof StoredToken>>;
+
+const slot = Type.Union([StoredToken, Type.Null()]);
+const StoredVault = recordForm(
+  Type.Object({
+    active: slot,
+    pending: slot,
+    previous: slot,
+    seen: Type.Array(Type.String()),
+    healedAt: Type.Array(Type.String()),
+  }),
+);
+type StoredVault = RecordOf<typeof StoredVault>;
 
 const context = (id: string, slot: Slot) => `token:${id}:${slot}`;
 
@@ -15,18 +40,18 @@ export function writeVault(vault: Vault, sealer: Sealer): string {
     return { ...shown, sealed: sealer.seal(Buffer.from(secret), context(token.id, slot)) };
   };
   const stored: StoredVault = {
+    ...vault,
     active: sealSlot('active'),
     pending: sealSlot('pending'),
     previous: sealSlot('previous'),
-    seen: vault.seen,
-    healedAt: vault.healedAt,
   };
   return JSON.stringify(stored);
 }
 
 /** @throws SealError when a token does not open: wrong master key, damage, or a token moved between slots */
 export function readVault(text: string, sealer: Sealer): Vault {
-  const stored = parse(text);
+  const stored = StoredVault.parse(text);
+  if (stored === null) throw new SealError('the record of the token vault is damaged');
   const openSlot = (slot: Slot): Token | null => {
     const token = stored[slot];
     if (token === null) return null;
@@ -34,25 +59,9 @@ export function readVault(text: string, sealer: Sealer): Vault {
     return { ...shown, secret: sealer.open(sealed, context(token.id, slot)).toString() };
   };
   return {
+    ...stored,
     active: openSlot('active'),
     pending: openSlot('pending'),
     previous: openSlot('previous'),
-    seen: stored.seen,
-    healedAt: stored.healedAt,
   };
-}
-
-function parse(text: string): StoredVault {
-  try {
-    const stored = JSON.parse(text) as StoredVault;
-    if ([stored.active, stored.pending, stored.previous].every(isSlot) && Array.isArray(stored.seen))
-      return stored;
-  } catch {
-    // Told below, without the parser's words: they quote the text.
-  }
-  throw new SealError('the record of the token vault is damaged');
-}
-
-function isSlot(token: StoredToken | null | undefined): boolean {
-  return token === null || (typeof token?.id === 'string' && typeof token.sealed === 'string');
 }

@@ -2,23 +2,30 @@
  * Reports that lately succeeded, each cut to one final day: what a token is proven with, and held against. A few of
  * them, of different advertisers, kept by all replicas together.
  */
+import Type from 'typebox';
 import type { Clock } from '../clock.js';
+import { type RecordOf, recordForm } from '../record.js';
 import { type Notes, StoreUnavailable } from '../store/port.js';
 
-export interface Witness {
-  /** Whose report it is; `*` when it names nobody. */
-  readonly account: string;
-  /** Path and query of the GET below the base URL. */
-  readonly target: string;
-  /** Path below `/api/v1/report/`, and how it is split: for whoever counts its rows. */
-  readonly endpoint: string;
-  readonly split: readonly string[];
-  readonly day: string;
-  /** Rows it had, at least one. */
-  readonly rows: number;
-  /** Epoch milliseconds. */
-  readonly at: number;
-}
+const WitnessList = recordForm(
+  Type.Array(
+    Type.Object({
+      /** Whose report it is; `*` when it names nobody. */
+      account: Type.String(),
+      /** Path and query of the GET below the base URL. */
+      target: Type.String(),
+      /** Path below `/api/v1/report/`, and how it is split: for whoever counts its rows. */
+      endpoint: Type.String(),
+      split: Type.Array(Type.String()),
+      day: Type.String(),
+      /** Rows it had, at least one. */
+      rows: Type.Number(),
+      /** Epoch milliseconds. */
+      at: Type.Number(),
+    }),
+  ),
+);
+export type Witness = RecordOf<typeof WitnessList>[number];
 
 export interface Witnesses {
   /** Cheap enough to be called for every report. */
@@ -40,7 +47,9 @@ export function createWitnesses(notes: Notes, clock: Clock): Witnesses {
 
   async function read(): Promise<string | null> {
     const text = await notes.get(KEY);
-    known = merge(known, text === null ? [] : parse(text), clock.now());
+    // What is damaged is written over by the next.
+    const others = text === null ? [] : (WitnessList.parse(text) ?? []);
+    known = merge(known, others, clock.now());
     return text;
   }
 
@@ -70,15 +79,6 @@ export function createWitnesses(notes: Notes, clock: Clock): Witnesses {
       shared = done;
     },
   };
-}
-
-/** What is damaged is written over by the next. */
-function parse(text: string): readonly Witness[] {
-  try {
-    return JSON.parse(text) as Witness[];
-  } catch {
-    return [];
-  }
 }
 
 /** The newest of each account, of the accounts with the newest ones. */

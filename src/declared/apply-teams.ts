@@ -1,5 +1,6 @@
 /** Makes the teams what a file declares: one commit for all of them, an audit line for each. */
-import { type Directory, KEY_PREFIX, LIFE_PREFIX, TEAM_PREFIX } from '../auth/directory.js';
+import { type Directory, TEAM_PREFIX } from '../auth/directory.js';
+import { endLife, KEY_PREFIX, LIFE_PREFIX } from '../auth/key-record.js';
 import type { NewTeam } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
@@ -46,15 +47,12 @@ export async function applyTeams(
   }
 }
 
-function commitOf(
-  changes: readonly TeamChange[],
-  { registry, directory, clock }: ApplyOptions,
-  actor: Actor,
-): RegistryCommit {
-  const nowMs = clock.now();
+function commitOf(changes: readonly TeamChange[], options: ApplyOptions, actor: Actor): RegistryCommit {
+  const { registry } = options;
+  const nowMs = options.clock.now();
   const writes = new Map<string, string | null>();
   for (const { id, after } of changes) {
-    if (after === null) for (const [key, text] of removalOf(id, directory, nowMs)) writes.set(key, text);
+    if (after === null) for (const [key, text] of removalOf(id, options, nowMs)) writes.set(key, text);
     else writes.set(TEAM_PREFIX + id, JSON.stringify(after));
   }
   return {
@@ -81,11 +79,16 @@ function commitOf(
  * What has to be written so that a team is gone: its keys stay, revoked, lest they come back with its id, and its life
  * ends with all keys that are not known here yet.
  */
-export function removalOf(id: string, directory: Directory, nowMs: number): Map<string, string | null> {
+export function removalOf(
+  id: string,
+  { registry, directory }: Omit<ApplyOptions, 'clock'>,
+  nowMs: number,
+): Map<string, string | null> {
+  const life = LIFE_PREFIX + id;
   const revokedAt = new Date(nowMs).toISOString();
   return new Map<string, string | null>([
     [TEAM_PREFIX + id, null],
-    [LIFE_PREFIX + id, JSON.stringify({ life: directory.life(id) + 1 })],
+    [life, endLife(life, registry.get(life)?.value)],
     ...directory
       .keysOf(id)
       .map((key): [string, string] => [

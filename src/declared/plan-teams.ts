@@ -1,5 +1,5 @@
 /** What has to change so that the teams are as a file declares them. Values in, values out. */
-import { completeTeam, type NewTeam, type Team } from '../auth/team.js';
+import { completeTeam, type NewTeam, type Team, withUnknown } from '../auth/team.js';
 
 /** What becomes of a team that a file declared once and does not any more. */
 export const REMOVED = ['keep', 'release', 'delete'] as const;
@@ -28,8 +28,9 @@ export function planTeams(
   return [
     ...declared.map((body): TeamChange => {
       const before = byId.get(body.id) ?? null;
-      const after: Team = { ...completeTeam(body), managedBy: 'file' };
-      if (before === null) return { id: body.id, action: 'create', before, after };
+      const declared: Team = { ...completeTeam(body), managedBy: 'file' };
+      if (before === null) return { id: body.id, action: 'create', before, after: declared };
+      const after = withUnknown(declared, before);
       return isSame(before, after)
         ? { id: body.id, action: 'none', before, after: before }
         : { id: body.id, action: 'update', before, after };

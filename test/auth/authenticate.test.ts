@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../src/auth/api-key.js';
 import { authenticate, type KeyHeaders } from '../../src/auth/authenticate.js';
-import { type Directory, KEY_PREFIX, type KeyRecord, TEAM_PREFIX } from '../../src/auth/directory.js';
+import { type Directory, TEAM_PREFIX } from '../../src/auth/directory.js';
+import { KEY_PREFIX, type KeyRecord } from '../../src/auth/key-record.js';
 import { GatewayError } from '../../src/errors.js';
 import { type Keys, openKeys } from './keys.js';
 

@@ -32,7 +32,15 @@ beforeEach(async () => {
 
 const SEALER = createSealer(fixedSecret('GATEWAY_MASTER_KEY', randomBytes(32).toString('base64')));
 const key = (revokedAt: string | null, secrets: readonly object[] = [{ hash: 'h1' }]) =>
-  JSON.stringify({ id: 'a', teamId: 'x', revokedAt, secrets });
+  JSON.stringify({
+    id: 'a',
+    teamId: 'x',
+    label: '',
+    createdAt: '2026-11-01',
+    expiresAt: null,
+    revokedAt,
+    secrets: secrets.map((secret) => ({ prefix: 'p', validUntil: null, ...secret })),
+  });
 const set = (records: Record<string, string | null>) => ({ writes: new Map(Object.entries(records)) });
 
 async function openStore(prefix = 'lost'): Promise<Store> {
