@@ -19,7 +19,7 @@ const LAYERS = [
   ['gateway', 'health', 'admin'],
   ['engine'],
   ['services'],
-  ['app'],
+  ['planes'],
   ['serve'],
   ['demo'],
   ['commands'],
@@ -99,8 +99,9 @@ const KNOWS = {
     'version',
     'pipeline',
   ],
+  planes: ['admin', 'http', 'pass-through', 'routes', 'services', 'config', 'usage', 'version'],
   serve: [
-    'app',
+    'planes',
     'services',
     'config',
     'credential',
@@ -166,10 +167,10 @@ export default {
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
     {
-      name: 'app-is-the-root',
+      name: 'planes-are-the-root',
       severity: 'error',
-      from: { pathNot: '^src/serve/' },
-      to: { path: '^src/app\\.ts$' },
+      from: { pathNot: '^src/(planes|serve)/' },
+      to: { path: '^src/planes/' },
     },
     {
       name: 'gateway-is-composed-once',
@@ -180,7 +181,7 @@ export default {
     {
       name: 'services-are-composed-once',
       severity: 'error',
-      from: { pathNot: '^src/(app\\.ts|serve/)' },
+      from: { pathNot: '^src/(planes|serve)/' },
       to: { path: '^src/services\\.ts$' },
     },
     ...rooms.map((room) => ({

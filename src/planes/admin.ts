@@ -1,0 +1,64 @@
+/** The admin plane: what operators ask. */
+import type { FastifyInstance } from 'fastify';
+import { registerAudit } from '../admin/audit.js';
+import { registerCache } from '../admin/cache.js';
+import { registerClock } from '../admin/clock.js';
+import { registerConsole } from '../admin/console.js';
+import { registerKeys } from '../admin/keys.js';
+import { registerAdminPlane } from '../admin/plane.js';
+import { registerRegistry } from '../admin/registry.js';
+import { createReseal } from '../admin/reseal.js';
+import { registerStatus } from '../admin/status.js';
+import { registerTeams } from '../admin/teams.js';
+import { registerToken } from '../admin/token.js';
+import { registerUsage } from '../admin/usage.js';
+import { slowRefusals } from '../http/slow-refusals.js';
+import { registerDocs } from '../routes/docs.js';
+import { registerHealth } from '../routes/health.js';
+import { registerMetrics } from '../routes/metrics.js';
+import { VERSION } from '../version.js';
+import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+
+export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyInstance> {
+  const { services, adminToken, metricsText } = options;
+  const { config } = services;
+  const app = createPlaneServer('admin', services);
+  await registerDocs(app, {
+    title: 'dsp-gateway admin',
+    description: 'Teams, keys, the platform token and the cache. Not for the open network.',
+    version: VERSION,
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' } },
+    additions: { statuses: ADMIN_STATUSES, passed: [] },
+  });
+  registerHealth(app, () => readiness(options));
+  slowRefusals(app, services.slowFailures);
+  const metrics = { text: metricsText, hosts: config.server.metricsHosts };
+  if (!config.server.metricsAuth) registerMetrics(app, metrics);
+  registerConsole(app);
+  const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
+  await registerAdminPlane(app, admins, (scope) => {
+    if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
+    registerStatus(scope, services, () => readiness(options));
+    registerTeams(scope, services);
+    registerKeys(scope, services);
+    registerToken(scope, {
+      ...services,
+      reseal: createReseal(services.registry, services.sealer, services.clock),
+    });
+    registerRegistry(scope, services);
+    registerCache(scope, services);
+    if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
+    registerUsage(scope, services.usage);
+    registerAudit(scope, services.store);
+  });
+  return app;
+}
+
+/** Successes of the admin plane that are not a 200. */
+const ADMIN_STATUSES = {
+  'POST /admin/v1/teams': 201,
+  'DELETE /admin/v1/teams/{id}': 204,
+  'POST /admin/v1/teams/{id}/keys': 201,
+  'POST /admin/v1/keys/{id}/roll': 201,
+  'DELETE /admin/v1/keys/{id}': 204,
+} as const;

@@ -1,0 +1,91 @@
+/** The data plane: what teams ask. */
+import type { FastifyInstance } from 'fastify';
+import { registerCors } from '../http/cors.js';
+import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
+import { slowRefusals } from '../http/slow-refusals.js';
+import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
+import { METHODS, registerPassThrough } from '../pass-through/route.js';
+import { registerDocs } from '../routes/docs.js';
+import { registerHealth } from '../routes/health.js';
+import { registerMe } from '../routes/me.js';
+import { refuseOtherMethods } from '../routes/refuse-methods.js';
+import { registerReports } from '../routes/reports.js';
+import type { Services } from '../services.js';
+import { measureAnswers } from '../usage/measure-answers.js';
+import { VERSION } from '../version.js';
+import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+
+export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
+  const { services } = options;
+  const { config, identify } = services;
+  const app = createPlaneServer('data', services);
+  measureAnswers(app);
+  slowRefusals(app, services.slowFailures);
+  await registerCors(app, config.server.corsOrigins);
+  await registerDocs(app, {
+    title: 'dsp-gateway',
+    description: 'Reports of the advertising platform: fast, uniform, honest about freshness.',
+    version: VERSION,
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', description: 'Your team key.' },
+      apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'Your team key.' },
+    },
+    additions: { statuses: {}, passed: config.routes },
+  });
+  registerHealth(app, () => readiness(options));
+  registerMe(app, {
+    identify,
+    limits: services.limits,
+    usage: services.usage.recent,
+    credential: services.outlook,
+  });
+  registerRateLimitHeaders(app, (id) => {
+    const team = services.directory.team(id);
+    return team === undefined ? null : services.limits.teams.rate(team);
+  });
+  await services.limits.replicas.join();
+  registerReportRoutes(app, services);
+  registerPassThroughRoutes(app, services);
+  for (const url of ['/healthz', '/readyz', '/gateway/v1/me', '/openapi.json'])
+    refuseOtherMethods(app, url, ['GET', 'HEAD']);
+  refuseOtherMethods(app, '/api/v1/*', METHODS);
+  return app;
+}
+
+function registerReportRoutes(app: FastifyInstance, { config, gateway, canonical }: Services): void {
+  const readByPost = Object.entries(config.report.endpoints)
+    .filter(([, rule]) => rule.readByPost)
+    .map(([path]) => path);
+  registerReports(app, {
+    report: gateway.report,
+    endpoints: Object.keys(config.report.endpoints),
+    readByPost,
+    table: canonical.table,
+    maxBodyBytes: config.server.maxBodyBytes,
+  });
+}
+
+function registerPassThroughRoutes(app: FastifyInstance, services: Services): void {
+  const { config, identify, platform, idempotency } = services;
+  registerPassThrough(app, {
+    identify,
+    limits: services.limits.teams,
+    platform,
+    platformOrigin: new URL(config.platform.baseUrl).origin,
+    idempotency,
+    rules: {
+      routes: config.routes,
+      accountPattern: services.accountPattern,
+      nonAccounts: config.report.nonAccountParameters,
+    },
+    maxBodyBytes: config.server.maxBodyBytes,
+    timeoutMs: config.platform.timeoutMs,
+    places: services.streamPlaces,
+    answers: {
+      silenceMs: config.platform.timeoutMs,
+      minBytesPerSecond: config.server.minReadBytesPerSecond,
+      overMs: config.server.minReadOverSeconds * 1000,
+      buffers: createAnswerBuffers(config.platform.answerBufferBytes),
+    },
+  });
+}

@@ -1,0 +1,68 @@
+/** What the planes have in common: their server, and whether they are ready. Nothing listens here; `serve/` does. */
+import type { FastifyInstance } from 'fastify';
+import type { Secret } from '../config/secret.js';
+import { widerPath } from '../http/path-gate.js';
+import { createServer } from '../http/server.js';
+import type { Readiness } from '../routes/health.js';
+import type { Services } from '../services.js';
+import { countRequest } from '../usage/count-request.js';
+
+export interface PlaneOptions {
+  readonly services: Services;
+  readonly adminToken: Secret;
+  /** True once a stop was asked for. */
+  readonly stopping: () => boolean;
+  /** The text of /metrics; of all workers where there are several. */
+  readonly metricsText: () => Promise<string>;
+  /** Whether there is a process to send requests to; this one, where there are no workers. */
+  readonly workersReady: () => boolean;
+}
+
+/** A server with the rules of every plane, and no route. */
+export function createPlaneServer(
+  plane: 'data' | 'admin' | 'metrics',
+  { config, log, metrics, usage }: Services,
+): FastifyInstance {
+  const { server, routes } = config;
+  return createServer({
+    plane,
+    logger: log.logger,
+    gate: {
+      maxUriBytes: server.maxUriBytes,
+      wider: routes
+        .filter(({ pathChars }) => pathChars !== '')
+        .map(({ path, pathChars }) => widerPath(path, pathChars)),
+    },
+    corsOrigins: plane === 'data' ? server.corsOrigins : [],
+    problems: { invalidBodyStatus: plane === 'data' ? 400 : 422 },
+    maxHeaderBytes: server.maxHeaderBytes,
+    maxBodyBytes: server.maxBodyBytes,
+    requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+    trustedProxies: server.trustedProxies,
+    onBroken: (status) => metrics.request(plane, status, 'error', null, 0),
+    onDone: (request, status, durationMs) => {
+      const { outcome, team, subject } = request.trace;
+      metrics.request(plane, status, outcome ?? 'none', team, durationMs);
+      // Only reports and what is passed through have a subject.
+      if (plane === 'data' && team !== null && subject !== null)
+        usage.add(team, countRequest({ ...request.trace, status }));
+    },
+  });
+}
+
+/**
+ * Ready while requests can be answered at all: not while stopping, nor without teams or any token. A token that is
+ * refused leaves what is cached to be served; as all replicas share it, none would be left to do so.
+ */
+export function readiness({ services, stopping, workersReady }: PlaneOptions): Readiness {
+  const { registry, keeper, config, health } = services;
+  const { store, credential, platform } = health.own();
+  const registryUsable = registry.staleForMs() <= config.auth.maxStaleSeconds * 1000;
+  return {
+    ready: !stopping() && workersReady() && registryUsable && keeper.vault().active !== null,
+    store,
+    credential,
+    platform,
+    worst: health.worst(),
+  };
+}
