@@ -1,4 +1,4 @@
-/** Stage: the platform's answer to a pass-through request, made fit to be streamed to the caller. */
+/** The platform's answer to a pass-through request, made fit to be streamed to the caller. */
 import { pipeline, type Readable } from 'node:stream';
 import { type Headers, single } from '../platform/interpret.js';
 import { decoderOf } from '../platform/read-body.js';

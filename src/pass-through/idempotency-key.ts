@@ -1,4 +1,4 @@
-/** Stage: the idempotency key of a request. */
+/** The idempotency key of a request. */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.js';
 

@@ -1,4 +1,4 @@
-/** Stage: reads the platform's answer to a write with an idempotency key, as far as it is small enough to be kept. */
+/** Reads the platform's answer to a write with an idempotency key, as far as it is small enough to be kept. */
 import { Readable } from 'node:stream';
 import type { CleanAnswer } from './clean-answer.js';
 

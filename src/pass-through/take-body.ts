@@ -1,4 +1,4 @@
-/** Stage: reads the body of a pass-through request where it has to be checked, and looks through it elsewhere. */
+/** Reads the body of a pass-through request where it has to be checked, and looks through it elsewhere. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { parseJsonBody, requireJson } from '../http/json-body.js';
