@@ -75,6 +75,7 @@ const KNOWS = {
     'store',
     'telemetry',
     'outcome',
+    'record',
     'errors',
     'clock',
   ],

@@ -5,8 +5,8 @@
  * from it; the answer can, as cached reports can. Members that another release knows are kept as they are.
  */
 import { hash } from 'node:crypto';
-import Type, { type Static } from 'typebox';
-import Value from 'typebox/value';
+import Type from 'typebox';
+import { recordForm } from '../record.js';
 import type { JsonObject } from '../report/json.js';
 import { sortedJson } from '../report/sorted-json.js';
 
@@ -23,13 +23,15 @@ const StoredOutcome = Type.Union([
   Type.Object({ state: Type.Literal('unknown'), why: Type.String() }),
 ]);
 
-const StoredRecord = Type.Object({
-  owner: Type.String(),
-  request: Type.String(),
-  canonical: Type.Optional(Type.String()),
-  atMs: Type.Number(),
-  outcome: StoredOutcome,
-});
+const StoredRecord = recordForm(
+  Type.Object({
+    owner: Type.String(),
+    request: Type.String(),
+    canonical: Type.Optional(Type.String()),
+    atMs: Type.Number(),
+    outcome: StoredOutcome,
+  }),
+);
 
 /** An answer as it can be given again, byte for byte. */
 export interface KeptAnswer {
@@ -97,20 +99,10 @@ export function writeRecord({ outcome, ...record }: IdempotencyRecord): string {
 
 /** @returns null for a text that is no record */
 export function readRecord(text: string): IdempotencyRecord | null {
-  const stored = parse(text);
+  const stored = StoredRecord.parse(text);
   if (stored === null) return null;
   const { outcome, ...record } = stored;
   if (outcome.state !== 'answered') return { ...record, outcome };
   const answer = { ...outcome.answer, body: Buffer.from(outcome.answer.body, 'base64') };
   return { ...record, outcome: { ...outcome, answer } };
-}
-
-function parse(text: string): Static<typeof StoredRecord> | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  return Value.Check(StoredRecord, value) ? value : null;
 }
