@@ -1,14 +1,37 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { kindsOfTests } from './test/support/kinds.js';
+
+const { quick, real } = kindsOfTests();
+const below = (names: readonly string[]) => names.map((name) => `test/${name}`);
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
     // Many of them wait for processes and sockets; one more than there are cores keeps these busy.
     maxWorkers: availableParallelism() + 1,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     restoreMocks: true,
+    // Long, because a loaded machine is slow; nothing waits for it to pass.
+    expect: { poll: { timeout: 20_000, interval: 10 } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'quick',
+          include: below(quick),
+          setupFiles: ['test/support/setup.ts', 'test/support/no-processes.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'real',
+          include: below(real),
+          setupFiles: ['test/support/setup.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
+        },
+      },
+    ],
   },
 });

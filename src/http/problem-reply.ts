@@ -35,7 +35,7 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
   app.setNotFoundHandler((request, reply) => sendProblem(new GatewayError('not_found'), request, reply));
 }
 
-export function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   noteProblem(request.trace, error);
   // An answer that broke off before its first byte may have left them.
   for (const name of OF_AN_ANSWER) reply.removeHeader(name);

@@ -65,7 +65,7 @@ describe('createCacheTier', () => {
     expect(sizes.length).toBe(2);
   });
 
-  it('R8 takes what is damaged or foreign for absent, says so, and counts it', async () => {
+  it('takes what is damaged or foreign for absent, says so, and counts it', async () => {
     const { tier, cache, log, faults } = await openTier();
     await tier.write([{ ref: refOf('whole'), ...ENTRY }]);
     const foreign = Buffer.from('{"data":[]}');

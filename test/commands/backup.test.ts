@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask, newTeam, REPORT } from '../support/ask.js';
-import { type Gateway, type Platform, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 import { type Ran, runCli } from './run-cli.js';
 
 const [first, second] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];

@@ -6,14 +6,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { admin, ask, type IssuedKey, newTeam } from '../support/ask.js';
 import { openPipe } from '../support/pipes.js';
-import {
-  type Gateway,
-  launchCli,
-  startGateway,
-  startPlatform,
-  tempFolder,
-  waitFor,
-} from '../support/processes.js';
+import { type Gateway, launchCli, startGateway, startPlatform, tempFolder } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 import { runCli } from './run-cli.js';
 
 let gateway: Gateway;

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Leases, StoreUnavailable } from '../../src/store/port.js';
+import { waitFor } from '../support/wait-for.js';
 import { ALICE, type Credential, openScene, type Scene, secretsIn, staged } from './credential-harness.js';
 
 const MINUTE = 60_000;
@@ -283,8 +284,10 @@ describe('a replica that heals', () => {
       leases: { ...scene.store.leases, renew: () => new Promise(() => {}) },
     });
     void refuse(killed);
-    while ((await scene.store.leases.claim([HEAL_LEASE], 'a look', 1))[0])
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitFor(
+      'the lease to be held',
+      async () => !(await scene.store.leases.claim([HEAL_LEASE], 'a look', 1))[0],
+    );
     const waiting = refuse(scene);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(scene.mints()).toBe(0);
@@ -317,7 +320,7 @@ describe('a replica that heals', () => {
     });
     const asked = answer;
     const healing = refuse(scene);
-    while (answer === asked) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitFor('the token request', () => answer !== asked);
     for (let step = 0; step < 120; step++) {
       scene.clock.advance(1000);
       await vi.advanceTimersByTimeAsync(1000);

@@ -188,7 +188,7 @@ describe('the answer', () => {
   it('that does not come in time gives no token', async () => {
     const { url, connections } = await startHttpPlatform(() => {});
     await expect(mint(url, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'credential_unavailable' });
-    while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await expect.poll(() => connections.size).toBe(0);
   });
 
   it('of nobody gives no token', async () => {

@@ -61,7 +61,7 @@ describe('the probe', () => {
       response.writeHead(200).write('x');
     });
     expect((await probe(url)).outcome).toBe('accepted');
-    while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await expect.poll(() => connections.size).toBe(0);
   });
 
   it.each([

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { launch, logLines, type Process, ROOT, tempFolder, waitFor } from '../support/processes.js';
+import { launch, logLines, type Process, ROOT, tempFolder } from '../support/processes.js';
 import { freePort } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 import { buildContext, copiesOf, only, readDockerfile, replay, type Stage } from './dockerfile.js';
 
 interface Manifest {

@@ -19,10 +19,10 @@ import {
   planeOf,
   startGateway,
   startPlatform,
-  waitFor,
 } from '../support/processes.js';
 import { exchange, head } from '../support/raw-socket.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** With characters that other encodings spell differently. */
 const odd = (purpose: string) => `${purpose}~%+/"\\{}&=<>?${randomBytes(12).toString('hex')}`;

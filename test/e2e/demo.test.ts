@@ -4,7 +4,8 @@ import { readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ask } from '../support/ask.js';
-import { launch, tempFolder, waitFor } from '../support/processes.js';
+import { launch, tempFolder } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 
 describe.concurrent('npm run demo', () => {
   it('-- --once asks a few questions, says what was saved, and ends with 0', async () => {

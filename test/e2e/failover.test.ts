@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { logLines, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { logLines, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&_period=yesterday`;
 

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Answer, admin, ask, newTeam, simulatorOf } from '../support/ask.js';
-import { type Gateway, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { type Gateway, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const CREATE = '/api/v1/campaign/create';
 const CAMPAIGN = {

@@ -12,8 +12,8 @@ import {
   startGateway,
   startPlatform,
   tempFolder,
-  waitFor,
 } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 
 const YESTERDAY = `${REPORT}?advertiserId=1&byDate=1&_period=yesterday`;
 

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Answer, admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { type Env, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { type Env, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 async function openFleet() {
   const redis = await startRedis();

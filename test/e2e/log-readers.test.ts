@@ -4,15 +4,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ask, newTeam, REPORT } from '../support/ask.js';
 import { openPipe, type Pipe } from '../support/pipes.js';
-import {
-  launchCli,
-  type Platform,
-  type Process,
-  startPlatform,
-  tempFolder,
-  waitFor,
-} from '../support/processes.js';
+import { launchCli, type Platform, type Process, startPlatform, tempFolder } from '../support/processes.js';
 import { freePort, startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const ADMIN_TOKEN = 'an-admin-token-for-tests';
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=yesterday`;

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
-import { logLines, startGateway, startPlatform, tempFolder, waitFor } from '../support/processes.js';
+import { logLines, startGateway, startPlatform, tempFolder } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&_period=yesterday`;
 

@@ -7,7 +7,8 @@ import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, type Ask, ask, newTeam, simulatorOf } from '../support/ask.js';
-import { type Gateway, type Platform, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 
 let platform: Platform;
 let gateway: Gateway;

@@ -2,15 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import {
-  type Env,
-  launchGateway,
-  type Platform,
-  startGateway,
-  startPlatform,
-  waitFor,
-} from '../support/processes.js';
+import { type Env, launchGateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
 import { freePort, startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
 const SECRETS = {

@@ -4,8 +4,9 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { ask, newTeam, REPORT } from '../support/ask.js';
-import { type Gateway, logLines, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { type Gateway, logLines, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
 

@@ -1,7 +1,8 @@
 /** The end of a token from the outside: who is told, where, and that way 2 does not let it come. */
 import { expect, it } from 'vitest';
 import { admin, ask, newTeam, simulatorOf } from '../support/ask.js';
-import { logLines, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { logLines, startGateway, startPlatform } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 
 const DAY_MS = 86_400_000;
 const CLOCK = { GATEWAY_TEST_CLOCK: '1' };

@@ -4,8 +4,9 @@ import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { startGateway, startPlatform, tempFolder, waitFor } from '../support/processes.js';
+import { startGateway, startPlatform, tempFolder } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const PROBE = `${REPORT}?advertiserId=1&dateFrom=2026-01-01&dateTo=2026-01-01`;
 

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { admin, ask, type IssuedKey, newTeam } from '../support/ask.js';
-import { startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 interface Listed {
   readonly id: string;

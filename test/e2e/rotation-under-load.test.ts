@@ -11,8 +11,9 @@ import {
   REPORT,
   simulatorOf,
 } from '../support/ask.js';
-import { type Env, type Gateway, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { type Env, type Gateway, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const CACHED = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
 const PROBE = `${REPORT}?advertiserId=1&dateFrom=2026-01-01&dateTo=2026-01-01`;

@@ -12,8 +12,8 @@ import {
   startGateway,
   startPlatform,
   tempFolder,
-  waitFor,
 } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 
 let platform: Platform;
 beforeAll(async () => {

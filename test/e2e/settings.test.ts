@@ -10,9 +10,9 @@ import {
   startGateway,
   startPlatform,
   tempFolder,
-  waitFor,
 } from '../support/processes.js';
 import { freePort } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** Lines on standard error of a start that must fail. */
 async function faultsOf(env: Env): Promise<string[]> {

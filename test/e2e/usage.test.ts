@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
-import { type Gateway, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { type Gateway, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&_period=yesterday`;
 /** What the contract allows to be lost. */

@@ -2,15 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import {
-  type Gateway,
-  logLines,
-  planeOf,
-  startGateway,
-  startPlatform,
-  waitFor,
-} from '../support/processes.js';
+import { type Gateway, logLines, planeOf, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 interface Conditions {
   readonly store: string;

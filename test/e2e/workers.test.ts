@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { logLines, planeOf, startGateway, startPlatform, waitFor } from '../support/processes.js';
+import { logLines, planeOf, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
 

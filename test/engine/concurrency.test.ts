@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { gatewayAt, outcomeOf, type Reply, reportIn, type TestGateway } from '../support/start-gateway.js';
 import { createTestClock } from '../support/test-clock.js';
+import { waitFor } from '../support/wait-for.js';
 import { type DayPlatform, startDayPlatform } from './day-platform.js';
-import { eventually, type Replicas, withReplicas } from './replicas.js';
+import { type Replicas, withReplicas } from './replicas.js';
 import { shiftDay } from './world.js';
 
 /** The platform's day; the 15th is the last final one. */
@@ -147,7 +148,7 @@ describe('overlapping ranges in flight', () => {
           await platform.arrived(before + 1);
         }
         for (let turn = 0; left > 0; turn++) {
-          await eventually(() => platform.held.length > 0 || left === 0);
+          await waitFor('a call or the end', () => platform.held.length > 0 || left === 0);
           const { held } = platform;
           held[(order[turn % order.length] as number) % Math.max(1, held.length)]?.answer();
         }
@@ -275,7 +276,9 @@ describe('a purge while the platform is being asked', () => {
     platform.revision = 2;
     const first = gateways[0].services.purges.seq;
     await gateways[1].manage('POST', '/cache/purge', { advertiserId: 1 });
-    await eventually(() => gateways.every(({ services }) => services.purges.seq === first + 1));
+    await expect
+      .poll(() => gateways.map(({ services }) => services.purges.seq))
+      .toEqual(gateways.map(() => first + 1));
     platform.release();
     expect(revisionsIn(await before)).toEqual([2]);
     for (const gateway of gateways) {
@@ -297,7 +300,9 @@ describe('a purge while the platform is being asked', () => {
     // Whether it knew of the purge by then or not.
     expect((await before).status).toBe(200);
     // Found by polling.
-    await eventually(() => gateways.every(({ services }) => services.purges.seq === first + 1));
+    await expect
+      .poll(() => gateways.map(({ services }) => services.purges.seq))
+      .toEqual(gateways.map(() => first + 1));
     for (const gateway of gateways) {
       const rows = reportIn(await gateway.report(key, query(day(9), day(6)))).data;
       expect(rows.find(({ date }) => date === day(8))?.impressions).toBe(2);
@@ -336,7 +341,9 @@ describe('a purge', () => {
     platform.revision = 2;
     const first = gateways[0].services.purges.seq;
     await gateways[2].manage('POST', '/cache/purge', scope);
-    await eventually(() => gateways.every(({ services }) => services.purges.seq === first + 1));
+    await expect
+      .poll(() => gateways.map(({ services }) => services.purges.seq))
+      .toEqual(gateways.map(() => first + 1));
     for (const gateway of gateways) {
       const rows = reportIn(await gateway.report(key, query(day(9), day(6)))).data;
       expect(rows.filter(({ impressions }) => impressions === 2).map(({ date }) => date)).toEqual(

@@ -5,7 +5,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { startRawPlatform } from '../support/raw-platform.js';
-import { eventually } from './replicas.js';
+import { waitFor } from '../support/wait-for.js';
 import { shiftDay } from './world.js';
 
 export interface DayCall {
@@ -72,7 +72,7 @@ export async function startDayPlatform(): Promise<DayPlatform> {
       return calls.filter(({ answered }) => !answered);
     },
     async arrived(count) {
-      await eventually(() => calls.length >= count);
+      await waitFor(`${count} calls`, () => calls.length >= count);
       for (let turn = 0; turn < 50; turn++) await turnOfTheLoop();
     },
     release() {

@@ -14,8 +14,9 @@ import {
   withGateway,
 } from '../support/start-gateway.js';
 import { createTestClock, DAY, HOUR, MINUTE } from '../support/test-clock.js';
+import { waitFor } from '../support/wait-for.js';
 import { startDayPlatform } from './day-platform.js';
-import { eventually, withReplicas } from './replicas.js';
+import { withReplicas } from './replicas.js';
 import { shiftDay } from './world.js';
 
 /** The gateway's day; the one six days before is the last final one. */
@@ -516,7 +517,7 @@ describe('a Redis that stops answering', () => {
     expect(reportIn(degraded).meta.rowCount).toBe(11);
     redis.resume();
     let ago = 40;
-    await eventually(async () => {
+    await waitFor('an answer that is stored', async () => {
       ago += 1;
       return cacheOf(await two.report(key, query(day(ago), day(ago)))).includes('stored');
     });

@@ -1,5 +1,5 @@
 /** Gateways in this process that share a platform, a clock and, when there are several, one real Redis. */
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type CachePlace, type CacheWrite, type Store, StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { createLog } from '../../src/telemetry/logger.js';
@@ -138,9 +138,4 @@ function breakable(store: Store, outages: readonly Outage[], written: Map<string
     presence: through(presence),
     bus: through(bus),
   };
-}
-
-/** Waits, in real time, for what is to come by itself. */
-export async function eventually(look: () => unknown): Promise<void> {
-  await expect.poll(async () => Boolean(await look()), { timeout: 10_000, interval: 5 }).toBe(true);
 }

@@ -14,7 +14,7 @@ async function held(handler = sends(ROWS)) {
 }
 
 describe('many calls at once', () => {
-  it('U14 ask the platform once', async () => {
+  it('ask the platform once', async () => {
     const { platform, gateway } = await held();
     const keys = [
       await gateway.addTeam(),

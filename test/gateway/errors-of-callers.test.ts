@@ -7,7 +7,7 @@ import { problemIn, QUERY } from './problem.js';
 const UNKNOWN_KEY = 'dgw_00000000000000000000000000000000_4a5EBJ';
 
 describe('who may call', () => {
-  it('401: no key, a malformed one, an unknown one, two different ones', async () => {
+  it('is answered 401 for no key, a malformed one, an unknown one, two different ones', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     const asked = async (headers: Record<string, string | string[]>) =>
@@ -34,7 +34,7 @@ describe('who may call', () => {
     expect(outcomeOf(reply)).toBe('200');
   });
 
-  it('401: an expired key and a revoked one; both worked before', async () => {
+  it('is answered 401 for an expired key and a revoked one; both worked before', async () => {
     const gateway = await withGateway();
     await gateway.addTeam({ id: 'growth' });
     const issue = (expiresAt: string | null) => gateway.manage('POST', '/teams/growth/keys', { expiresAt });
@@ -48,7 +48,7 @@ describe('who may call', () => {
     expect(problemIn(await gateway.report(String(revoked.key), QUERY))).toBe('401 revoked_api_key');
   });
 
-  it('403: a disabled team, another address, a missing scope', async () => {
+  it('is answered 403 for a disabled team, another address, a missing scope', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ id: 'growth', ipAllow: ['10.0.0.0/8'] });
     const other = await gateway.addTeam({ scopes: ['platform:read', 'platform:write'] });
@@ -59,7 +59,7 @@ describe('who may call', () => {
     expect(problemIn(await gateway.report(key, QUERY, { from: '10.1.2.3' }))).toBe('403 team_disabled');
   });
 
-  it('403: another advertiser, or none, of a limited team', async () => {
+  it('is answered 403 for another advertiser, or none, of a limited team', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ advertisers: [2] });
     expect(problemIn(await gateway.report(key, QUERY))).toBe('403 advertiser_forbidden');
@@ -71,7 +71,7 @@ describe('who may call', () => {
     expect(gateway.simulator.callCount).toBe(0);
   });
 
-  it('503: the store has been away for too long; until then who is known is let in', async () => {
+  it('is answered 503 when the store has been away for too long; until then who is known is let in', async () => {
     let away = false;
     const gateway = await withGateway({
       wrapStore: ({ registry, ...store }) => {

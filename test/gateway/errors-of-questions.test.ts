@@ -4,7 +4,7 @@ import { REPORT, withGateway } from '../support/start-gateway.js';
 import { problemIn, QUERY } from './problem.js';
 
 describe('what is asked', () => {
-  it('400: a query that could be read two ways, naming each parameter', async () => {
+  it('is answered 400 for a query that could be read two ways, naming each parameter', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     const reply = await gateway.report(key, 'advertiserId=1&advertiserId=2&byDate=maybe&_nothing=1');
@@ -19,7 +19,7 @@ describe('what is asked', () => {
     expect(gateway.simulator.callCount).toBe(0);
   });
 
-  it('400: a longer period than the team may ask for, also one without an end, or a beginning', async () => {
+  it('is answered 400 for a longer period than the team may ask for, also one without an end, or a beginning', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ limits: { maxRangeDays: 7 } });
     const asked = async (query: string) => {
@@ -40,7 +40,7 @@ describe('what is asked', () => {
     expect(await asked('byCampaign=1')).toBe('200');
   });
 
-  it('400: a path in another spelling, before anybody is asked who they are', async () => {
+  it('is answered 400 for a path in another spelling, before anybody is asked who they are', async () => {
     const gateway = await withGateway();
     for (const path of [
       '/api/v1/report//campaigns/get',
@@ -51,7 +51,7 @@ describe('what is asked', () => {
       expect(problemIn(await gateway.call(path))).toBe('400 invalid_path');
   });
 
-  it('400, 413, 415: a body that cannot be read', async () => {
+  it('is answered 400, 413 or 415 for a body that cannot be read', async () => {
     const gateway = await withGateway({ config: { server: { maxBodyBytes: 1024 } } });
     const key = await gateway.addTeam();
     const post = async (
@@ -81,7 +81,7 @@ describe('what is asked', () => {
     expect(problemIn(reply)).toBe('401 missing_api_key');
   });
 
-  it('404, 405, 406, 414', async () => {
+  it('is answered 404, 405, 406 and 414 for what is not there or cannot be given', async () => {
     const gateway = await withGateway({ config: { server: { maxUriBytes: 256 } } });
     const key = await gateway.addTeam();
     expect(problemIn(await gateway.call('/nothing'))).toBe('404 not_found');
@@ -97,7 +97,7 @@ describe('what is asked', () => {
     expect(problemIn(await gateway.report(key, `${QUERY}&x=${'x'.repeat(256)}`))).toBe('414 uri_too_long');
   });
 
-  it('504: what is not cached, and only the cache was asked', async () => {
+  it('is answered 504 for what is not cached, and only the cache was asked', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     expect(

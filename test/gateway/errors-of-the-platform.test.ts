@@ -23,13 +23,13 @@ describe('what the platform does', () => {
     ['a reset', { kind: 'reset', times: 3 }, '502 upstream_error'],
     ['408', { kind: 'status', status: 408 }, '504 upstream_timeout'],
     ['silence', { kind: 'hang' }, '504 upstream_timeout'],
-    ['U2 a redirect elsewhere', { kind: 'redirect' }, '502 upstream_invalid_response'],
-    ['U6 HTML', { kind: 'html' }, '502 upstream_invalid_response'],
+    ['a redirect elsewhere', { kind: 'redirect' }, '502 upstream_invalid_response'],
+    ['HTML', { kind: 'html' }, '502 upstream_invalid_response'],
     ['garbage', { kind: 'garbage' }, '502 upstream_invalid_response'],
-    ['U7 half an answer', { kind: 'truncate', times: 3 }, '502 upstream_error'],
-    ['U10 too much', { kind: 'oversize', bytes: 3_000_000 }, '502 upstream_too_large'],
+    ['half an answer', { kind: 'truncate', times: 3 }, '502 upstream_error'],
+    ['too much', { kind: 'oversize', bytes: 3_000_000 }, '502 upstream_too_large'],
     ['201', { kind: 'status', status: 201 }, '502 upstream_invalid_response'],
-    ['H8 206', { kind: 'status', status: 206 }, '502 upstream_invalid_response'],
+    ['206', { kind: 'status', status: 206 }, '502 upstream_invalid_response'],
   ])('%s', async (_what, fault, expected) => {
     const gateway = await withGateway({
       config: { platform: { timeoutMs: 400, maxAnswerBytes: 1_000_000, retry: { baseMs: 1 } } },
@@ -43,7 +43,7 @@ describe('what the platform does', () => {
     expect([again.status, again.headers['cache-status']]).toEqual([200, 'dsp-gateway; fwd=miss; stored']);
   });
 
-  it.each([204, 205, 304])('H8 %s, which is no report', async (status) => {
+  it.each([204, 205, 304])('%s, which is no report', async (status) => {
     const platform = await startRawPlatform(sends('', {}, status));
     const gateway = await gatewayAt(platform);
     const key = await gateway.addTeam();
@@ -72,7 +72,7 @@ describe('what the platform does', () => {
     expect(outcomeOf(await gateway.report(other, 'advertiserId=2'))).toBe('200');
   });
 
-  it('U1 a refused token, with no other to put in its place', async () => {
+  it('a refused token, with no other to put in its place', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     gateway.simulator.revoke();

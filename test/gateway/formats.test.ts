@@ -233,7 +233,7 @@ describe('compression', () => {
     expect(gateway.simulator.callCount).toBe(1);
   });
 
-  it('H5 gives a valid body whatever is accepted, and asks the platform once', async () => {
+  it('gives a valid body whatever is accepted, and asks the platform once', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     const plain = await gateway.report(key, BY_DATE);

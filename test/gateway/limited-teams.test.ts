@@ -7,7 +7,7 @@ import { cacheOf, FINAL, RESTATING } from './reports.js';
 const FORMATS = ['json', 'csv', 'ndjson', 'raw', 'json&_days=1'];
 
 describe('a team limited to advertisers', () => {
-  it('A1 is refused another one’s report before the cache is looked at', async () => {
+  it('is refused another one’s report before the cache is looked at', async () => {
     const gateway = await withGateway();
     const [all, limited] = [await gateway.addTeam(), await gateway.addTeam({ advertisers: [2] })];
     await gateway.report(all, FINAL);
@@ -19,7 +19,7 @@ describe('a team limited to advertisers', () => {
     expect(gateway.simulator.callCount).toBe(1);
   });
 
-  it('A2, A3 is refused whatever way the other advertiser is named', async () => {
+  it('is refused whatever way the other advertiser is named', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ advertisers: [1] });
     const post = (json: unknown, query = '') =>
@@ -51,7 +51,7 @@ describe('a team limited to advertisers', () => {
     expect(outcomeOf(await post({ filter: { userIds: [1] } }, '?advertiserId=1'))).toBe('200');
   });
 
-  it('A5 is refused at once when its list shrinks, cached or not', async () => {
+  it('is refused at once when its list shrinks, cached or not', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ id: 'growth', advertisers: [1, 2] });
     expect(outcomeOf(await gateway.report(key, FINAL))).toBe('200');
@@ -96,7 +96,7 @@ describe('a team limited to advertisers', () => {
     expect(gateway.simulator.callCount).toBe(1);
   });
 
-  it('A7 is not shown them when they are stale, or when the platform fails', async () => {
+  it('is not shown them when they are stale, or when the platform fails', async () => {
     const gateway = await withGateway({ switches: { foreignRows: true } });
     const [limited, all] = [await gateway.addTeam({ advertisers: [1] }), await gateway.addTeam()];
     await gateway.report(all, RESTATING);

@@ -91,7 +91,7 @@ describe('freshness: origin', () => {
     ['no-cache, max-age=60', ''],
     ['max-age=0', ''],
     ['', ''],
-  ])('Q17 answers nobody twice with cache-control %j, vary %j', async (cacheControl, vary) => {
+  ])('answers nobody twice with cache-control %j, vary %j', async (cacheControl, vary) => {
     const gateway = await withGateway({ config: ORIGIN, switches: { cacheControl, vary } });
     const key = await gateway.addTeam();
     for (let at = 0; at < 2; at++) expect(cacheOf(await gateway.report(key, FINAL))).toMatch(/^fwd=/);

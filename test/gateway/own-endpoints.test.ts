@@ -108,7 +108,7 @@ describe('endpoints named like what every object has', () => {
 });
 
 describe('the two planes', () => {
-  it('A10 know nothing of each other: paths, keys, tokens', async () => {
+  it('know nothing of each other: paths, keys, tokens', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     for (const path of ['/admin/v1/status', '/admin/v1/teams', '/metrics'])
@@ -125,7 +125,7 @@ describe('the two planes', () => {
     expect(report.statusCode).toBe(404);
   });
 
-  it.each(['OPTIONS', 'PUT'] as const)('A10 %s finds nothing that it may do', async (method) => {
+  it.each(['OPTIONS', 'PUT'] as const)('%s finds nothing that it may do', async (method) => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ scopes: ['report:read', 'platform:read'] });
     for (const path of ['/healthz', '/gateway/v1/me', `/api/v1/report/campaigns/get?${FINAL}`]) {

@@ -22,7 +22,7 @@ function pairsOf({ rawHeaders }: IncomingMessage): string[] {
 }
 
 describe('what goes to the platform', () => {
-  it('H1, H3, H4 holds the gateway’s own credential, and nothing of the caller’s but what belongs to the content', async () => {
+  it('holds the gateway’s own credential, and nothing of the caller’s but what belongs to the content', async () => {
     const { platform, key, url } = await open();
     await request(`${url}/api/v1/thing?a=1`, {
       headers: {
@@ -64,7 +64,7 @@ describe('what goes to the platform', () => {
     ]);
   });
 
-  it('H2 has its token though the caller names it in connection', async () => {
+  it('has its token though the caller names it in connection', async () => {
     const { platform, key, url } = await open();
     const text = await exchange(
       url,
@@ -148,7 +148,7 @@ describe('what goes to the platform', () => {
   });
 
   it.each(['_method=DELETE', '%5fmethod=DELETE', '.method=PUT', '_totals=1', 'a.b=1', 'a=%zz'])(
-    'Q11 is nothing when the query is %s',
+    'is nothing when the query is %s',
     async (query) => {
       const { platform, gateway, key } = await open();
       for (const method of ['GET', 'POST'] as const)

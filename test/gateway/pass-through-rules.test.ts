@@ -121,10 +121,10 @@ describe('a body that is checked', () => {
   });
 
   it.each<[string, string, Record<string, string>, string]>([
-    ['A3 ambiguous', '{"userId":1,"userId":2}', { 'content-type': 'application/json' }, '400 invalid_body'],
+    ['ambiguous', '{"userId":1,"userId":2}', { 'content-type': 'application/json' }, '400 invalid_body'],
     ['no JSON', '{"userId":1', { 'content-type': 'application/json' }, '400 invalid_body'],
     [
-      'Q11 another method',
+      'another method',
       '{"userId":1,"_method":"DELETE"}',
       { 'content-type': 'application/json' },
       '400 invalid_body',
@@ -155,7 +155,7 @@ describe('a body that is checked', () => {
     expect(gateway.simulator.callCount).toBe(0);
   });
 
-  it('Q11 may not change the method, whoever sends it and in whatever form', async () => {
+  it('may not change the method, whoever sends it and in whatever form', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
     const post = async (body: string, type: string) =>

@@ -83,7 +83,7 @@ describe('the log line of a request', () => {
     expect(reply.text).not.toContain('HTML');
   });
 
-  it('A9 never holds a key, a token or a query, however they were sent', async () => {
+  it('never holds a key, a token or a query, however they were sent', async () => {
     const gateway = await withGateway({ switches: { echoToken: true } });
     const key = await gateway.addTeam();
     await gateway.call(`/api/v1/report/campaigns/get?api_key=${key}`);

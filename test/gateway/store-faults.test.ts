@@ -72,7 +72,7 @@ describe.each(FAULTS)('a store that %s', (_how, fault) => {
 });
 
 describe('entries that are no entries', () => {
-  it('R8 are misses, counted and logged, and replaced', async () => {
+  it('are misses, counted and logged, and replaced', async () => {
     const gateway = await withGateway({
       wrapStore: ({ cache, ...store }) => ({
         ...store,

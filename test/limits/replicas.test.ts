@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore, type RedisStore } from '../../src/store/redis/redis-store.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
+import { waitFor } from '../support/wait-for.js';
 
 const { logger } = createRecordedLog();
 
@@ -56,8 +57,7 @@ describe('replicas', () => {
 });
 
 async function seen(replicas: readonly Replicas[], count: number): Promise<void> {
-  while (replicas.some((replica) => replica.count !== count))
-    await new Promise((resolve) => setTimeout(resolve, 2));
+  await waitFor('every replica to see all', () => replicas.every((replica) => replica.count === count));
 }
 
 describe('three replicas on one Redis', () => {

@@ -107,7 +107,7 @@ describe('takeBody', () => {
       'body_too_large',
     ],
     ['no object', '[1]', { type: JSON_TYPE }, 'invalid_body'],
-    ['A3 ambiguous', '{"userId":1,"userId":2}', { type: JSON_TYPE }, 'invalid_body'],
+    ['ambiguous', '{"userId":1,"userId":2}', { type: JSON_TYPE }, 'invalid_body'],
   ])('refuses a body that a rule has to read and that is %s', async (_what, text, given, code) => {
     expect(await take(text, { ...given, required: true })).toBe(code);
   });

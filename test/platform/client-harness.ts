@@ -91,7 +91,7 @@ export const READ: Call = {
   timeoutMs: 20_000,
 };
 
-export async function readText(response: Response): Promise<{ status: number; text: string }> {
+async function readText(response: Response): Promise<{ status: number; text: string }> {
   const body = await readBody(response.body, undefined, 1_000_000);
   return { status: response.status, text: Buffer.concat(body).toString() };
 }

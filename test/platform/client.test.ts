@@ -7,6 +7,7 @@ import { createCircuit } from '../../src/platform/circuit.js';
 import { startDeadline } from '../../src/platform/deadline.js';
 import { createPace } from '../../src/platform/pace.js';
 import { deadUrl, startHttpPlatform, startTcpPlatform } from '../support/broken-platform.js';
+import { waitFor } from '../support/wait-for.js';
 import { createHarness, READ, TOKEN } from './client-harness.js';
 
 /** Answers one after the other; the last one for ever. */
@@ -27,7 +28,7 @@ const OK = status(200, {}, 'fine');
 const reset = (response: ServerResponse) => response.socket?.resetAndDestroy();
 
 async function settled(budget: { readonly running: number }): Promise<void> {
-  while (budget.running > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  await expect.poll(() => budget.running).toBe(0);
 }
 
 describe('a call', () => {
@@ -264,7 +265,7 @@ describe('the deadline', () => {
     await settled(budget);
     if (error.code === 'upstream_timeout') {
       expect(reports.at(-1)).toMatchObject({ outcome: 'timeout' });
-      while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+      await expect.poll(() => connections.size).toBe(0);
     }
   });
 
@@ -273,7 +274,7 @@ describe('the deadline', () => {
     const { ask, budget } = createHarness(url, { maxConcurrent: 1 });
     const gone = new AbortController();
     const holding = ask({ signal: gone.signal }).catch((error: unknown) => error);
-    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await waitFor('the first call', () => seen.length > 0);
     await expect(ask({ timeoutMs: 500 })).rejects.toMatchObject({ code: 'upstream_timeout', status: 504 });
     expect(seen).toHaveLength(1);
     expect(budget.queued).toBe(0);
@@ -297,10 +298,10 @@ describe('the deadline', () => {
     const { ask, budget, reports } = createHarness(url);
     const gone = new AbortController();
     const asking = ask({ signal: gone.signal });
-    while (connections.size === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await waitFor('a connection', () => connections.size > 0);
     gone.abort(new GatewayError('invalid_request', { internal: 'the caller is gone' }));
     await expect(asking).rejects.toMatchObject({ message: 'the caller is gone' });
-    while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect.poll(() => connections.size).toBe(0);
     expect(reports).toMatchObject([{ outcome: 'aborted', status: null }]);
     expect(budget.running).toBe(0);
     await expect(ask({ signal: gone.signal })).rejects.toMatchObject({ message: 'the caller is gone' });
@@ -326,7 +327,7 @@ describe('a 429', () => {
     const { ask, budget } = createHarness(url, { maxConcurrent: 1 });
     const first = ask().catch((error: unknown) => error);
     const others = [ask(), ask()].map((asking) => asking.catch((error: unknown) => error));
-    while (answers.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await waitFor('the first call', () => answers.length > 0);
     expect(budget.queued).toBe(2);
     answers[0]?.writeHead(429, { 'retry-after': '60' }).end();
     for (const error of await Promise.all([first, ...others]))
@@ -475,7 +476,7 @@ describe('the budget of calls', () => {
     body.destroy();
     await closed;
     await settled(budget);
-    while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect.poll(() => connections.size).toBe(0);
   });
 
   it('is asked for by team, and refuses beyond its queue', async () => {
@@ -485,7 +486,7 @@ describe('the budget of calls', () => {
     const asking = ['/a1', '/a2', '/a3', '/b1'].map((target) => ask({ target, team: target.charAt(1) }));
     await expect(ask({ team: 'a' })).rejects.toMatchObject({ code: 'overloaded' });
     for (let call = 0; call < 4; call++) {
-      while (answers.length <= call) await new Promise((resolve) => setTimeout(resolve, 1));
+      await waitFor('the call', () => answers.length > call);
       expect(budget.running).toBe(1);
       answers[call]?.end('fine');
     }

@@ -130,7 +130,7 @@ describe('a body from a real socket', () => {
     });
     const { body } = await request(url);
     await expect(readBody(body, undefined, 1_000_000)).rejects.toMatchObject({ code: 'upstream_too_large' });
-    while (connections.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await expect.poll(() => connections.size).toBe(0);
   });
 
   it.each([

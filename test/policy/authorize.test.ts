@@ -57,9 +57,9 @@ describe('authorize: advertisers', () => {
     ['all advertisers, none named', '*', {}, null],
     ['all advertisers, any named', '*', named('99'), null],
     ['one of its own', [1, 2], named('2'), null],
-    ['A4 none named', [1, 2], {}, 'advertiser_required'],
+    ['none named', [1, 2], {}, 'advertiser_required'],
     ['a foreign one', [1, 2], named('3'), 'advertiser_forbidden'],
-    ['A2 its own and a foreign one', [1, 2], named('1', '3'), 'advertiser_forbidden'],
+    ['its own and a foreign one', [1, 2], named('1', '3'), 'advertiser_forbidden'],
     [
       'a foreign one in another parameter',
       [1],

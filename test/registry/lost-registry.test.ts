@@ -14,6 +14,7 @@ import { createRecordedLog } from '../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { withoutBus } from '../support/shared-registry.js';
 import { createTestClock, SECOND } from '../support/test-clock.js';
+import { waitFor } from '../support/wait-for.js';
 
 let server: RedisServer;
 let control: Redis;
@@ -78,10 +79,6 @@ async function auditOf(store: Store): Promise<AuditRecord[]> {
   return (await store.registry.readAudit(100)).map(({ text }) => JSON.parse(text) as AuditRecord);
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
 describe('a registry that is gone from the store', () => {
   it('is put back from memory, with its epoch, versions and revisions, audited', async () => {
     const one = await openOne();
@@ -131,7 +128,12 @@ describe('a registry that is gone from the store', () => {
     // The store was away for all that time; nobody can have changed anything in it.
     one.clock.advanceMonotonic(60 * SECOND);
     await server.restart();
-    await until(() => one.registry.refresh().then(...([() => true, () => false] as const)));
+    await waitFor('a look that succeeds', () =>
+      one.registry.refresh().then(
+        () => true,
+        () => false,
+      ),
+    );
     expect((await one.store.registry.load('leave')).records.get('team/x')?.value).toBe('{}');
     expect(one.outcomes).toEqual(['restored']);
   });

@@ -10,13 +10,9 @@ import {
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
 import { createTestClock } from '../support/test-clock.js';
+import { waitFor } from '../support/wait-for.js';
 
 const set = (id: string, value: string | null) => ({ writes: new Map([[id, value]]) });
-
-/** Waits until something is so; the test's own timeout ends it. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 interface Held<T> {
   readonly value: T;
@@ -46,7 +42,7 @@ function holding(store: Store, what: 'changes' | 'load'): { store: Store; next()
       },
     },
     async next() {
-      await until(() => held.length > 0);
+      await waitFor('a look that is held', () => held.length > 0);
       return held.shift() as Held<unknown>;
     },
   };
@@ -57,9 +53,9 @@ describe('two mirrors of one store', () => {
     const store = await openEmbedded();
     const [one, two] = [await openReplica(store), await openReplica(store)];
     await one.registry.commit(set('team/a', 'first'));
-    await until(() => two.registry.get('team/a')?.value === 'first');
+    await expect.poll(() => two.registry.get('team/a')?.value).toBe('first');
     await two.registry.commit(set('team/a', null));
-    await until(() => one.registry.get('team/a') === undefined);
+    await expect.poll(() => one.registry.get('team/a')).toBeUndefined();
   });
 
   it('find it by polling when the message is lost', async () => {
@@ -67,7 +63,7 @@ describe('two mirrors of one store', () => {
     const one = await openReplica(store);
     const two = await openReplica(store, { pollMs: 20 });
     await one.registry.commit(set('team/a', 'first'));
-    await until(() => two.registry.get('team/a')?.value === 'first');
+    await expect.poll(() => two.registry.get('team/a')?.value).toBe('first');
   });
 
   it('find it when they are told to look', async () => {
@@ -190,7 +186,7 @@ describe('an own commit', () => {
     };
     const { registry } = await openReplica(late);
     const committing = registry.commit(set('team/a', 'mine'));
-    await until(() => answer !== null);
+    await waitFor('the answer', () => answer !== null);
     await other.registry.commit(set('team/a', null));
     await registry.refresh();
     (answer as unknown as () => void)();
@@ -288,7 +284,7 @@ describe('a look', () => {
       },
     };
     const { registry } = await openReplica(counting, { pollMs: 5 });
-    await until(() => looks > 2);
+    await waitFor('three looks', () => looks > 2);
     registry.stop();
     await registry.refresh();
     const before = looks;
@@ -328,18 +324,18 @@ describe('a failing store', () => {
     await registry.commit(set('team/a', 'kept'));
     state.broken = true;
     const { looks } = state;
-    await until(() => state.looks > looks + 3);
+    await waitFor('four looks', () => state.looks > looks + 3);
     nowMs += 60_000;
-    await until(() => state.looks > looks + 6);
+    await waitFor('seven looks', () => state.looks > looks + 6);
     expect(registry.get('team/a')?.value).toBe('kept');
     expect(registry.staleForMs()).toBe(60_000);
     await expect(registry.refresh()).rejects.toThrow(StoreUnavailable);
     await expect(registry.commit(set('team/a', 'x'))).rejects.toThrow(StoreUnavailable);
     expect(registry.get('team/a')?.value).toBe('kept');
     state.broken = false;
-    await until(() => registry.staleForMs() === 0);
+    await expect.poll(() => registry.staleForMs()).toBe(0);
     expect(log.messages('warn')).toEqual(['the registry cannot be refreshed; going on with what is known']);
-    await until(() => log.messages('info').length > 0);
+    await waitFor('a line in the log', () => log.messages('info').length > 0);
     expect(log.messages('info')).toEqual(['the registry is in step with the store again']);
   });
 

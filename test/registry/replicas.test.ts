@@ -17,10 +17,6 @@ afterAll(() => server.close());
 
 const set = (id: string, value: string | null) => ({ writes: new Map([[id, value]]) });
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 /** Two connections of two gateways to one registry. */
 async function openTwo(): Promise<[Store, Store]> {
   prefixes += 1;
@@ -43,14 +39,14 @@ describe('two mirrors on one Redis', () => {
     const [first, second] = await openTwo();
     const [one, two] = [await openReplica(first), await openReplica(second)];
     await one.registry.commit(set('team/a', '1'));
-    await until(() => two.registry.get('team/a')?.value === '1');
+    await expect.poll(() => two.registry.get('team/a')?.value).toBe('1');
     await two.registry.commit({
       writes: new Map([
         ['team/a', null],
         ['team/b', '2'],
       ]),
     });
-    await until(() => one.registry.get('team/b')?.value === '2');
+    await expect.poll(() => one.registry.get('team/b')?.value).toBe('2');
     expect(one.registry.get('team/a')).toBeUndefined();
     expect(one.registry.version).toBe(2);
   });
@@ -61,7 +57,7 @@ describe('two mirrors on one Redis', () => {
     // The poll that a gateway has.
     const two = await openReplica(second, { pollMs: 500 });
     await one.registry.commit(set('team/a', '1'));
-    await until(() => two.registry.get('team/a')?.value === '1');
+    await expect.poll(() => two.registry.get('team/a')?.value).toBe('1');
   });
 
   it('agree after many commits at once, of which each sees its own at once', async () => {

@@ -5,11 +5,12 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
-import { eventually, type Replicas, withReplicas } from '../engine/replicas.js';
+import { type Replicas, withReplicas } from '../engine/replicas.js';
 import { cacheOf, FINAL } from '../gateway/reports.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { outcomeOf, type TestGateway } from '../support/start-gateway.js';
 import { createTestClock } from '../support/test-clock.js';
+import { waitFor } from '../support/wait-for.js';
 
 const ME = '/gateway/v1/me';
 let redis: RedisServer;
@@ -38,7 +39,7 @@ const auditOf = async (gateway: TestGateway) => {
 
 /** Waits until a registry is there again, and every replica is in step with it. */
 async function mended({ all, agreed }: Replicas): Promise<void> {
-  await eventually(async () => {
+  await waitFor('a registry', async () => {
     const loaded = await (all[0] as TestGateway).store.registry.load('leave');
     return loaded.epoch !== '';
   });
@@ -63,7 +64,7 @@ describe('a Redis that was emptied under running gateways', () => {
     await control.flushall();
     await mended(replicas);
     const { length } = answers;
-    await eventually(() => answers.length > length + 10);
+    await waitFor('ten more answers', () => answers.length > length + 10);
     clearInterval(asking);
 
     expect([...new Set(answers)]).toEqual(['200']);

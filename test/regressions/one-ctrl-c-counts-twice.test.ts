@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { launch, logLines, planeOf, startPlatform, tempFolder, waitFor } from '../support/processes.js';
+import { launch, logLines, planeOf, startPlatform, tempFolder } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 
 it('a Ctrl-C at `npm start` finishes what is under way', async () => {
   const platform = await startPlatform(['--switch', 'latencyMs=800']);

@@ -16,11 +16,6 @@ async function readyz(gateway: TestGateway): Promise<Ready & { status: number }>
   return { status: reply.status, ...reply.json<Ready>() };
 }
 
-/** Until it is so; the test's own time-out ends it. */
-async function until(what: () => Promise<boolean>): Promise<void> {
-  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 /** Another replica on the same store. */
 async function replicaOf(gateway: TestGateway & { readonly simulator: { url: string; token: string } }) {
   const { simulator, store, clock } = gateway;
@@ -60,11 +55,11 @@ it('is told by every replica, also by one that never asked the platform, and aft
   const key = await gateway.addTeam();
   const other = await replicaOf(gateway);
   expect(outcomeOf(await gateway.report(key, WARM))).toBe('200');
-  await until(async () => (await readyz(other)).credential === 'ok');
+  await expect.poll(async () => (await readyz(other)).credential).toBe('ok');
 
   gateway.simulator.revoke();
   expect(outcomeOf(await gateway.report(key, COLD))).toBe('503 credential_unavailable');
-  await until(async () => (await readyz(other)).credential === 'refused');
+  await expect.poll(async () => (await readyz(other)).credential).toBe('refused');
   expect(await readyz(other)).toMatchObject({ status: 200, worst: { credential: 'refused' } });
   const started = await replicaOf(gateway);
   expect(await readyz(started)).toMatchObject({ credential: 'refused' });
@@ -78,7 +73,7 @@ it('is told as the worst of all replicas, and what they hold is added up', async
     await gateway.report(key, `advertiserId=${advertiser}&dateFrom=2026-11-01&dateTo=2026-11-03`);
   gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
   expect(outcomeOf(await gateway.report(key, 'advertiserId=3&_period=yesterday'))).toBe('502 upstream_error');
-  await until(async () => (await readyz(other)).worst?.platform.startsWith('failing') ?? false);
+  await expect.poll(async () => (await readyz(other)).worst?.platform).toMatch(/^failing/);
   // Of the process itself nothing is wrong: a balancer may go on sending it requests.
   expect(await readyz(other)).toMatchObject({ status: 200, ready: true, platform: 'ok' });
   expect(await readyz(gateway)).toMatchObject({

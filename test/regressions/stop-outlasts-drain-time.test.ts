@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { startGateway, startPlatform, tempFolder, waitFor } from '../support/processes.js';
+import { startGateway, startPlatform, tempFolder } from '../support/processes.js';
+import { waitFor } from '../support/wait-for.js';
 
 it('a stop takes no longer than it was told, whatever the platform does', async () => {
   const platform = await startPlatform();

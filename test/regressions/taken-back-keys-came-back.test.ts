@@ -6,7 +6,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
-import { eventually, withReplicas } from '../engine/replicas.js';
+import { withReplicas } from '../engine/replicas.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { outcomeOf, type TestGateway, withGateway } from '../support/start-gateway.js';
 
@@ -61,7 +61,7 @@ describe('a backup that is imported', () => {
       .hdel(records, ...keys)
       .hset(meta, 'epoch', 'another')
       .exec();
-    await eventually(() => gateway.services.registry.epoch === 'another');
+    await expect.poll(() => gateway.services.registry.epoch).toBe('another');
 
     await restore(gateway, backup);
     expect(await tryKey(gateway, leaked.key)).toBe('401 revoked_api_key');

@@ -25,7 +25,7 @@ describe('canonicalize: accounts', () => {
     );
   });
 
-  it('A3 finds accounts wherever a body holds them', () => {
+  it('finds accounts wherever a body holds them', () => {
     const body = `{"advertiserId":1,"filter":{"accountId":2,"list":[{"user_id":"3"}]},"advertiser":{"id":4},"ownerIds":[5,"6"]}`;
     const values = post(body).report.accounts.flatMap((account) => account.values);
     expect(values.toSorted()).toEqual(['1', '2', '3', '4', '5', '6']);

@@ -6,15 +6,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { waitFor } from './wait-for.js';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CLI = join(ROOT, 'dist', 'cli.js');
-
-/** Long, because a loaded machine is slow; nothing waits for it to pass. */
-const PATIENCE_MS = 20_000;
 
 export type Env = Readonly<Record<string, string>>;
 
@@ -117,30 +114,6 @@ export function launch(
 /** Runs `dsp-gateway` as it is built. */
 export function launchCli(args: readonly string[], env: Env = {}, stdout: number | 'pipe' = 'pipe'): Process {
   return launch(process.execPath, [CLI, ...args], env, stdout);
-}
-
-/**
- * Waits until `look` gives something.
- * @param process whose output is told, and whose end ends the waiting
- * @throws with everything it said, when it ends before or time is up
- */
-export async function waitFor<T>(
-  what: string,
-  look: () => T | undefined | false | Promise<T | undefined | false>,
-  process?: Process,
-): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
-  let ended = false;
-  void process?.exited.then(() => {
-    ended = true;
-  });
-  for (;;) {
-    const last = ended || Date.now() > deadline;
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (last) throw new Error(`no sign of ${what}\n${process?.stdout ?? ''}\n${process?.stderr ?? ''}`);
-    await pause(15);
-  }
 }
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };

@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { waitFor } from './wait-for.js';
 
 export interface RawPlatform {
   readonly url: string;
@@ -83,7 +84,7 @@ export async function startHeldPlatform(handler: Handler): Promise<HeldPlatform>
     requests: platform.requests,
     answer: platform.answer,
     async arrived(count) {
-      while (platform.requests.length < count) await pause(1);
+      await waitFor(`${count} requests`, () => platform.requests.length >= count);
       for (let turn = 0; turn < 20; turn++) await turnOfTheLoop();
     },
     release() {

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { inject } from 'vitest';
+import { waitFor } from './wait-for.js';
 
 export interface StartRedisOptions {
   /** Further arguments of redis-server, e.g. `['--maxmemory', '1mb']`. */
@@ -32,8 +32,6 @@ export interface RedisServer {
 }
 
 const TRIES = 5;
-const START_TIMEOUT_MS = 20_000;
-
 /** Starts a server on a free port of the loopback, without persistence, and waits until it answers. */
 export async function startRedis(options: StartRedisOptions = {}): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dgw-redis-'));
@@ -100,14 +98,15 @@ async function launch(port: number, folder: string, args: readonly string[]): Pr
   const child = spawn(inject('redisServer'), [...settings, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  const deadline = Date.now() + START_TIMEOUT_MS;
   // Both: its own word, for somebody else may be what answers on the port, and an answer.
-  while (!(/Ready to accept connections/.test(output) && (await answers(port)))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
-      child.kill('SIGKILL');
-      throw new Error(`redis-server did not start on port ${port}:\n${output}`);
-    }
-    await pause(10);
+  try {
+    await waitFor(`redis-server on port ${port}`, async () => {
+      if (child.exitCode !== null) throw new Error(`it ended with exit code ${child.exitCode}`);
+      return /Ready to accept connections/.test(output) && (await answers(port));
+    });
+  } catch (cause) {
+    child.kill('SIGKILL');
+    throw new Error(`redis-server did not start on port ${port}:\n${output}`, { cause });
   }
   return child;
 }

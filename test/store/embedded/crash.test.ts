@@ -156,6 +156,7 @@ describe('a process that ends without closing the store', () => {
       await kill(child);
       const { registry, close } = await openRegistryIn(folder);
       await registry.commit({ writes: new Map([['after', 'wards']]) });
+      expect((await registry.load()).records.get('after')?.value).toBe('wards');
       await close();
     }));
 });

@@ -9,6 +9,7 @@ import { lockFolder } from '../../../src/store/embedded/folder-lock.js';
 import { parseStart } from '../../../src/store/embedded/process-identity.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
+import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { createTestLog } from '../test-log.js';
 import { type Child, firstLine, kill, script, startScript } from './child.js';
@@ -92,8 +93,12 @@ describe('the lock on a data folder', () => {
       await once(parent.stdout as Readable, 'data');
       const { pid } = JSON.parse(await readFile(lockFile(folder), 'utf8')) as { pid: number };
       process.kill(pid, 'SIGKILL');
-      await waitUntil(async () => parseStart(await readFile(`/proc/${pid}/stat`, 'utf8')) === null);
+      await waitFor(
+        'the end of the process',
+        async () => parseStart(await readFile(`/proc/${pid}/stat`, 'utf8')) === null,
+      );
       const taken = await lock(folder);
+      expect(await taken.held()).toBe(true);
       await taken.release();
       const gone = once(parent, 'exit');
       parent.kill('SIGKILL');
@@ -110,6 +115,7 @@ describe('the lock on a data folder', () => {
         JSON.stringify({ ...holder, startedAt: String(Number(holder.startedAt) - 1) }),
       );
       const taken = await lock(folder);
+      expect(await taken.held()).toBe(true);
       await taken.release();
     }));
 
@@ -146,6 +152,7 @@ describe('a lock whose holder cannot be looked up', () => {
       await writeFile(lockFile(folder), elsewhere);
       await utimes(lockFile(folder), new Date(0), new Date(0));
       const taken = await lock(folder, 3_600_000);
+      expect(await taken.held()).toBe(true);
       await taken.release();
     }));
 
@@ -165,7 +172,7 @@ describe('a lock whose holder cannot be looked up', () => {
     inFolder(async (folder) => {
       const held = await lock(folder);
       const { mtimeMs } = await stat(lockFile(folder));
-      await waitUntil(async () => (await stat(lockFile(folder))).mtimeMs > mtimeMs);
+      await waitFor('another look', async () => (await stat(lockFile(folder))).mtimeMs > mtimeMs);
       expect(JSON.parse(await readFile(lockFile(folder), 'utf8'))).toMatchObject({ pid: process.pid });
       await held.release();
     }));
@@ -214,8 +221,3 @@ describe('parseStart', () => {
     expect(parseStart(`12 (node) ${state} ${fields}\n`)).toBeNull();
   });
 });
-
-/** Waits for what another process or the kernel does; the test's own timeout ends it. */
-async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-}

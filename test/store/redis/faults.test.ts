@@ -3,6 +3,7 @@ import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
+import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, forget, keep } from '../entries.js';
 import type { TestLog } from '../test-log.js';
@@ -59,7 +60,7 @@ describe('a Redis that stands still', () => {
     );
     server.resume();
     // Nobody calls: the probes find out.
-    while (!store.health().ok) await new Promise((resolve) => setTimeout(resolve, 20));
+    await waitFor('a healthy store', () => store.health().ok);
     expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);
     expect(log.lines).toContainEqual(
       expect.objectContaining({ level: 'info', message: expect.stringContaining('answers again') }),
@@ -132,10 +133,10 @@ describe('a Redis that is gone', () => {
     const heard: string[] = [];
     store.bus.subscribe('news', (message) => void heard.push(message));
     await server.restart();
-    while (heard.length === 0) {
+    await waitFor('a message', async () => {
       await untilItWorks(() => store.bus.publish('news', 'again'));
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+      return heard.length > 0;
+    });
     expect(heard[0]).toBe('again');
   });
 

@@ -8,6 +8,7 @@ import {
   type RedisStoreOptions,
 } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
+import { waitFor } from '../../support/wait-for.js';
 import { bodiesOf, forget, keep } from '../entries.js';
 import { createTestLog, type TestLog } from '../test-log.js';
 
@@ -80,16 +81,17 @@ export async function expectUnavailable(calls: readonly Promise<unknown>[]): Pro
   }
 }
 
-/** Tries again until the store answers; the test's own timeout ends it. */
+/** Tries again until the store answers. */
 export async function untilItWorks<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
+  const { answer } = await waitFor('an answer of the store', async () => {
     try {
-      return await call();
+      return { answer: await call() };
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      return null;
     }
-  }
+  });
+  return answer;
 }
 
 /** A server that is closed when the test is over. */

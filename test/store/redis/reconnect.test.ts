@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
+import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, keep } from '../entries.js';
 import { countConnections, openStore, startServer, untilItWorks, withControl } from './open-store.js';
@@ -21,11 +22,11 @@ describe('reconnect', () => {
     expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);
     expect(await store.registry.changes(epoch, 1)).toBeNull();
     expect((await store.registry.load()).epoch).not.toBe(epoch);
-    while (!heard.includes('moved')) {
+    await waitFor('the message', async () => {
       await store.bus.publish('news', 'moved');
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    while ((await countConnections(first.url)) > 0);
+      return heard.includes('moved');
+    });
+    await expect.poll(() => countConnections(first.url)).toBe(0);
     await store.close();
   });
 

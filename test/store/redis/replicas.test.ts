@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
+import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import type { TestLog } from '../test-log.js';
 import { openStore, withControl } from './open-store.js';
@@ -16,7 +17,7 @@ beforeEach(async () => {
   replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
   // The first word from a replica that has just synchronised may take a second.
   await withControl(primary.url, async (control) => {
-    await until(control, 'replication', /state=online/);
+    await waitFor('the replica', () => shows(control, 'replication', /state=online/));
     await control.set('first', 'write');
     expect(await control.wait(1, 20_000)).toBe(1);
   });
@@ -29,9 +30,8 @@ afterEach(async () => {
   await primary.close();
 });
 
-async function until(control: Redis, section: string, pattern: RegExp): Promise<void> {
-  while (!pattern.test(await control.info(section))) await new Promise((resolve) => setTimeout(resolve, 20));
-}
+const shows = async (control: Redis, section: string, pattern: RegExp) =>
+  pattern.test(await control.info(section));
 
 const unconfirmed = ({ lines }: TestLog) =>
   lines.filter(({ message }) => message.includes('not every replica'));
@@ -124,7 +124,9 @@ describe('a registry with a replica', () => {
     const waits = await watchWaits(async () => {
       expect(await registry.commit(change({ a: '1' }))).toEqual({ version: 1 });
       // After three seconds without a word from it, it is not waited for any more.
-      await withControl(primary.url, (control) => until(control, 'replication', /lag=[3-9]/));
+      await withControl(primary.url, (control) =>
+        waitFor('a replica that lags', () => shows(control, 'replication', /lag=[3-9]/)),
+      );
       expect(await registry.commit(change({ a: '2' }))).toEqual({ version: 2 });
     });
     expect(waits).toEqual([

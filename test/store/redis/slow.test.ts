@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { waitFor } from '../../support/wait-for.js';
 import { bodiesOf } from '../entries.js';
 import {
   expectUnavailable,
@@ -36,7 +37,7 @@ describe('a Redis that is slow', () => {
     );
     // Nobody calls: the probes find out.
     slow.delayMs = 0;
-    while (!far.health().ok) await new Promise((resolve) => setTimeout(resolve, 20));
+    await waitFor('a healthy store', () => far.health().ok);
     expect(await untilItWorks(() => bodiesOf(far.cache, ['{k}1']))).toEqual([null]);
     await far.close();
     slow.close();

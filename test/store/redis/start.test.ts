@@ -6,6 +6,7 @@ import { inspect, promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { StoreRefused } from '../../../src/store/refused.js';
+import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, keep } from '../entries.js';
 import { countConnections, everyCall, openStore, startServer, withControl } from './open-store.js';
@@ -114,15 +115,15 @@ describe('subscriptions', () => {
       const { store, log } = await openStore(`redis://app:word@127.0.0.1:${port}`);
       const heard: string[] = [];
       store.bus.subscribe('news', (message) => void heard.push(message));
-      while (log.lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      await waitFor('a line in the log', () => log.lines.length > 0);
       expect(log.lines).toMatchObject([
         { level: 'warn', fields: { fault: expect.stringContaining('NOPERM') } },
       ]);
       await control.call('ACL', 'SETUSER', 'app', '&*');
-      while (heard.length === 0) {
+      await waitFor('a message', async () => {
         await control.publish('dgw:1:bus:news', 'at last');
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+        return heard.length > 0;
+      });
       expect(log.lines).toHaveLength(1);
       await store.close();
     });
@@ -150,8 +151,7 @@ describe('passwords', () => {
       await control.config('SET', 'requirepass', 'second-SECRET');
       await control.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     });
-    while (!/WRONGPASS/.test(store.health().reason ?? ''))
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await waitFor('a refused password', () => /WRONGPASS/.test(store.health().reason ?? ''));
     await expect(bodiesOf(store.cache, ['{k}1'])).rejects.toThrow(StoreUnavailable);
     await store.reconnect({ url: `redis://:second-SECRET@127.0.0.1:${server.port}` });
     expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClock } from '../../../src/clock.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { createRedisStore, type RedisStore } from '../../../src/store/redis/redis-store.js';
+import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
@@ -30,10 +31,10 @@ describe('Redis by sentinels', () => {
     expect(await store.registry.changes(epoch, version)).toBeNull();
     expect(await store.registry.load()).toMatchObject({ epoch, version: 2 });
     expect(await untilItWorks(() => bodiesOf(store.cache, ['{k}1']))).toEqual([Buffer.from('v')]);
-    while (!heard.includes('moved')) {
+    await waitFor('the message', async () => {
       await untilItWorks(() => store.bus.publish('news', 'moved'));
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+      return heard.includes('moved');
+    });
     const control = new Redis(replica.url);
     expect(await control.hget('dgw:1:{registry}:records', 'a')).toBe('2');
     control.disconnect();
@@ -122,10 +123,10 @@ async function hears(listener: RedisStore, speaker: RedisStore): Promise<void> {
   // Two at once: the second comes while the connection for the first is being made.
   for (const at of [0, 1])
     listener.bus.subscribe(`channel ${at}`, (message) => void heard[at]?.push(message));
-  while (heard.some((messages) => messages.length === 0)) {
+  await waitFor('a message on each channel', async () => {
     for (const at of [0, 1]) await speaker.bus.publish(`channel ${at}`, 'hello');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return heard.every((messages) => messages.length > 0);
+  });
 }
 
 async function withoutOneNode(

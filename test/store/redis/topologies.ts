@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { inject } from 'vitest';
 import { freePort, type RedisServer, startRedis } from '../../support/redis.js';
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+import { waitFor } from '../../support/wait-for.js';
 
 /** A client that gives each of its commands all the time it takes. */
 async function ask<T>(port: number, use: (client: Redis) => Promise<T>): Promise<T> {
@@ -50,13 +49,16 @@ export async function startSentinels(): Promise<Sentinels> {
     ].join('\n'),
   );
   await ask(primary.port, async (client) => {
-    while (!/state=online/.test(await client.info('replication'))) await pause(20);
+    await waitFor('the replica', async () => /state=online/.test(await client.info('replication')));
     await client.set('first', 'write');
     if ((await client.wait(1, 20_000)) !== 1) throw new Error('the replica does not follow');
   });
   const sentinel = spawn(inject('redisServer'), [settings, '--sentinel'], { stdio: 'ignore' });
   await ask(sentinelPort, async (client) => {
-    while (((await client.call('SENTINEL', 'REPLICAS', name)) as unknown[]).length === 0) await pause(20);
+    await waitFor(
+      'a known replica',
+      async () => ((await client.call('SENTINEL', 'REPLICAS', name)) as unknown[]).length > 0,
+    );
   });
   return {
     sentinelPort,
@@ -107,7 +109,7 @@ export async function startCluster(
     servers.map((server) =>
       ask(server.port, async (client) => {
         const ready = new RegExp(`cluster_state:ok[^]*cluster_known_nodes:${nodes}`);
-        while (!ready.test(String(await client.call('CLUSTER', 'INFO')))) await pause(20);
+        await waitFor('the cluster', async () => ready.test(String(await client.call('CLUSTER', 'INFO'))));
       }),
     ),
   );
