@@ -7,7 +7,7 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch, with the test offset applied. */
   now(): number;
-  /** Milliseconds from an arbitrary start; only differences mean anything. */
+  /** Milliseconds from an arbitrary start, the same for all processes of a machine; only differences mean anything. */
   monotonicMs(): number;
 }
 
@@ -19,9 +19,11 @@ export interface MovableClock extends Clock {
 /** The machine's clock, with an offset that the test clock (`GATEWAY_TEST_CLOCK`) may move. */
 export function createClock(): MovableClock {
   let offsetMs = 0;
+  // Quicker to read than the machine's own, which counts from its start; this one counts from that of the process.
+  const startedMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return {
     now: () => Date.now() + offsetMs,
-    monotonicMs: () => performance.now(),
+    monotonicMs: () => startedMs + performance.now(),
     get offsetMs() {
       return offsetMs;
     },

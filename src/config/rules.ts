@@ -164,9 +164,6 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
   if (forms.length > 1)
     faults.push(`${forms[1]}: was set together with ${forms[0]}; allowed is one form of Redis`);
   const shared = forms.length > 0;
-  if (!shared && values.server.workers > 1) {
-    faults.push(`WORKERS: was ${values.server.workers}; allowed is 1 without Redis (set REDIS_URL)`);
-  }
   if (!shared && secrets.has('REDIS_REGISTRY_URL')) {
     faults.push('REDIS_REGISTRY_URL: was set; allowed is only together with REDIS_URL');
   }

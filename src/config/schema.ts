@@ -62,7 +62,7 @@ const server = group(
       maximum: 256,
       default: 1,
       env: 'WORKERS',
-      description: 'Processes that share the port. More than 1 needs Redis.',
+      description: 'Processes that share the port.',
     }),
     trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
@@ -494,7 +494,7 @@ const redis = group(
     password: secret('REDIS_PASSWORD', 'For the sentinel and cluster forms.'),
     tls: Type.Boolean({ default: false, description: 'TLS for the sentinel and cluster forms.' }),
   },
-  'The shared store for more than one process.',
+  'The store that several replicas share.',
 );
 
 const store = group(

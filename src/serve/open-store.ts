@@ -1,4 +1,5 @@
 /** The store the settings name, waited for when it is Redis and away. */
+import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
@@ -7,6 +8,7 @@ import { createEmbeddedStore } from '../store/embedded/embedded-store.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
 import type { RedisConnection } from '../store/redis/connection.js';
 import { createRedisStore, type RedisStore } from '../store/redis/redis-store.js';
+import { StoreRefused } from '../store/refused.js';
 
 const RETRY_MS = 1000;
 
@@ -22,8 +24,7 @@ export async function openStore(
 ): Promise<Store> {
   const connection = redisConnection(config);
   if (connection === null) {
-    const { dataDir } = config.store;
-    return createEmbeddedStore({ dataDir, cacheMaxBytes: config.cache.embeddedMaxBytes, clock, logger });
+    return await openEmbedded(config, clock, logger);
   }
   let release: (() => Promise<void>) | null = null;
   for (;;) {
@@ -43,6 +44,30 @@ export async function openStore(
       await sleep(RETRY_MS);
     }
   }
+}
+
+/** The supervisor, which outlives its workers, opens it before them. */
+async function openEmbedded(config: Config, clock: Clock, logger: Logger): Promise<Store> {
+  const several = config.server.workers > 1 || cluster.isWorker;
+  const first = several ? 'first' : 'only';
+  const store = await createEmbeddedStore({
+    dataDir: config.store.dataDir,
+    cacheMaxBytes: config.cache.embeddedMaxBytes,
+    clock,
+    logger,
+    role: cluster.isWorker ? 'further' : first,
+    onLost: endOfFolder,
+  });
+  if (cluster.isPrimary) cluster.on('exit', store.clearDeadReaders);
+  return store;
+}
+
+/** Two gateways on one folder would take each other's changes for damage: this one ends, its workers first. */
+function endOfFolder(): void {
+  for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
+  setImmediate(() => {
+    throw new StoreRefused('another process has taken over the data folder; this one ends');
+  });
 }
 
 async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<RedisStore> {

@@ -26,6 +26,7 @@ const VALUES: readonly [env: string, path: string, initial: unknown, text: strin
   ['GATEWAY_TEAMS_FILE', 'teamsFile', undefined, 'config/teams.yaml', 'config/teams.yaml'],
   ['LOG_LEVEL', 'logLevel', 'info', 'debug', 'debug'],
   ['GATEWAY_TEST_CLOCK', 'testClock', false, '1', true],
+  ['WORKERS', 'server.workers', 1, '4', 4],
 ];
 
 /** Secrets by their names; none has a default. */
@@ -44,7 +45,7 @@ const SECRETS = [
 
 describe('settings of the environment', () => {
   it('are these, and no others', () => {
-    const names = [...VALUES.map(([env]) => env), ...SECRETS, 'WORKERS'];
+    const names = [...VALUES.map(([env]) => env), ...SECRETS];
     const known = listSettings().flatMap(({ env }) => (env === undefined ? [] : [env]));
     expect(known.toSorted()).toEqual(names.toSorted());
     const secret = listSettings().filter((setting) => setting.secret);
@@ -54,16 +55,6 @@ describe('settings of the environment', () => {
   it.each(VALUES)('%s sets %s', (env, path, initial, text, value) => {
     if (env !== 'PLATFORM_BASE_URL') expect(at(load(), path)).toEqual(initial);
     expect(at(load({ ...BASE, [env]: text }), path)).toEqual(value);
-  });
-
-  it('WORKERS sets server.workers, with Redis', () => {
-    expect(load().server.workers).toBe(1);
-    const shared = {
-      REDIS_URL: 'redis://cache.example',
-      GATEWAY_MASTER_KEY: Buffer.alloc(32).toString('base64'),
-      ADMIN_TOKEN: 'opens-the-admin-plane',
-    };
-    expect(load({ ...BASE, ...shared, WORKERS: '4' }).server.workers).toBe(4);
   });
 
   it('count as absent when they are empty, as a compose file or chart passes what it was not given', () => {

@@ -223,10 +223,11 @@ describe('Redis', () => {
     ]);
   });
 
-  it('is what several workers, a registry of its own and a password are for', () => {
-    expect(faultsOf({ ...BASE, WORKERS: '2' })).toEqual([
-      'WORKERS: was 2; allowed is 1 without Redis (set REDIS_URL)',
-    ]);
+  it('is not needed for several workers, which share the embedded store', () => {
+    expect(load({ ...BASE, WORKERS: '2' }).server.workers).toBe(2);
+  });
+
+  it('is what a registry of its own and a password are for', () => {
     expect(faultsOf({ ...BASE, REDIS_REGISTRY_URL: 'redis://r' })).toEqual([
       'REDIS_REGISTRY_URL: was set; allowed is only together with REDIS_URL',
     ]);

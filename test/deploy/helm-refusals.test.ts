@@ -9,12 +9,11 @@ beforeAll(async () => {
 
 const refusal = (message: string) => ({ code: 1, stdout: '', stderr: expect.stringContaining(message) });
 
-const LONE = 'needs Redis, for the embedded store belongs to one process';
+const LONE = 'needs Redis, for the embedded store belongs to one pod';
 
 it.each<[string, Example, string[], string]>([
   ['two pods on one folder', 'embedded', ['replicas=2'], `replicas is 2, which ${LONE}`],
   ['autoscaling on one folder', 'embedded', ['autoscaling.enabled=true'], `autoscaling.enabled ${LONE}`],
-  ['workers on one folder', 'embedded', ['config.server.workers=2'], 'workers is 2, which needs Redis'],
   ['Redis twice', 'sentinel', ['secrets.REDIS_URL.name=x'], 'secrets.REDIS_URL, config.redis.sentinels'],
   ['a registry without Redis', 'embedded', ['secrets.REDIS_REGISTRY_URL.name=x'], 'REDIS_REGISTRY_URL goes'],
   ['a password for an address', 'redis', ['secrets.REDIS_PASSWORD.name=x'], 'REDIS_PASSWORD goes with'],

@@ -64,7 +64,6 @@ describe.concurrent('a start that is refused', () => {
       PLATFORM_TIMEZONE: 'Mars/Olympus',
       GATEWAY_MASTER_KEY: SECRET,
       REDIS_REGISTRY_URL: `http://:${SECRET}@127.0.0.1`,
-      WORKERS: '2',
       GATEWAY_TEST_CLOCK: '1',
       NODE_ENV: 'production',
     });
@@ -80,7 +79,6 @@ describe.concurrent('a start that is refused', () => {
         'PLATFORM_TIMEZONE',
         'GATEWAY_MASTER_KEY',
         'REDIS_REGISTRY_URL',
-        'WORKERS',
         'GATEWAY_TEST_CLOCK',
       ]),
     );

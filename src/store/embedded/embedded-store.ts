@@ -1,123 +1,170 @@
-import { mkdir, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import Type from 'typebox';
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
-import type { Store } from '../port.js';
-import { StoreRefused } from '../refused.js';
-import { REGISTRY_LIMITS } from '../registry-limits.js';
-import { openFileNotes } from './file-notes.js';
-import { type FolderLock, lockFolder } from './folder-lock.js';
-import { syncFolder } from './journal.js';
-import { openJournalRegistry } from './journal-registry.js';
-import { openJournalTallies } from './journal-tallies.js';
+import { type Bus, type Store, type StoreHealth, StoreUnavailable } from '../port.js';
+import { REGISTRY_LIMITS, type RegistryLimits } from '../registry-limits.js';
+import { openDataFolder } from './data-folder.js';
+import { type Environment, openEnvironment } from './environment.js';
+import { isDiskLow } from './file-system.js';
+import { type FolderLock, lockFolder, watchLock } from './folder-lock.js';
+import { createLapsingRecords, type LapsingRecords } from './lapsing.js';
+import { createLmdbBus } from './lmdb-bus.js';
+import { createLmdbLeases } from './lmdb-leases.js';
+import { createLmdbNotes } from './lmdb-notes.js';
+import { createLmdbPresence } from './lmdb-presence.js';
+import { createLmdbQuotas } from './lmdb-quotas.js';
+import { createLmdbRegistry } from './lmdb-registry.js';
+import { createLmdbTallies } from './lmdb-tallies.js';
 import { createLocalBus } from './local-bus.js';
 import { createMemoryCache } from './memory-cache.js';
-import { createMemoryLeases } from './memory-leases.js';
-import { createMemoryPresence } from './memory-presence.js';
-import { createMemoryQuotas } from './memory-quotas.js';
-import { createRealTime } from './real-time.js';
+import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
+import { fromBytes, toBytes } from './stored-json.js';
+import { startSweep } from './sweep.js';
+
+/** `only`: there is no other process. `first`: it starts before the `further` ones and outlives them. */
+export type ProcessRole = 'only' | 'first' | 'further';
 
 export interface EmbeddedStoreOptions {
-  /** Made when it is not there. Holds all that is durable, and belongs to one process at a time. */
+  /** Made when it is not there. Holds all that is durable, and belongs to the processes of one gateway at a time. */
   readonly dataDir: string;
   readonly cacheMaxBytes: number;
+  /** Its monotonic time has to be that of the machine, so that all processes mean the same by it. */
   readonly clock: Clock;
   readonly logger: StoreLog;
+  /** `only` unless given. */
+  readonly role?: ProcessRole;
+  /** Another gateway has taken over the folder; from then on every durable change is refused. */
+  readonly onLost?: () => void;
   readonly auditMax?: number;
   readonly tombstonesMax?: number;
 }
 
-/**
- * The store of a gateway that is one process: registry, tallies and notes on the disk, all else in memory.
- *
- * @throws StoreRefused when another process uses the folder, or what lies in it is damaged.
- */
-export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
-  const { cacheMaxBytes, clock, logger } = options;
-  const folder = resolve(options.dataDir);
-  await makeFolder(folder, logger);
-  const lock = await lockFolder(folder, { logger });
-  const { registry, tallies, notes, close } = await openFiles(folder, lock, options);
-
-  return {
-    kind: 'embedded',
-    cache: createMemoryCache(cacheMaxBytes, clock),
-    leases: createMemoryLeases(clock),
-    registry,
-    tallies,
-    notes,
-    quotas: createMemoryQuotas(clock),
-    presence: createMemoryPresence(clock),
-    bus: createLocalBus(logger),
-    health: () =>
-      [registry, tallies, notes].map(({ health }) => health()).find(({ ok }) => !ok) ?? { ok: true },
-    close,
-  };
+export interface EmbeddedStore extends Store {
+  readonly kind: 'embedded';
+  /** To be called when one of the further processes has ended. */
+  clearDeadReaders(): void;
 }
 
-/** Opens all that lies in the folder, and gives up the folder when any of it cannot be opened. */
-async function openFiles(folder: string, lock: FolderLock, options: EmbeddedStoreOptions) {
-  const { clock, logger, auditMax, tombstonesMax } = options;
-  const limits = {
-    auditMax: auditMax ?? REGISTRY_LIMITS.auditMax,
-    tombstonesMax: tombstonesMax ?? REGISTRY_LIMITS.tombstonesMax,
-  };
-  const realTime = createRealTime(clock);
-  const opened: { close(): Promise<void> }[] = [];
-  const keep = <T extends { close(): Promise<void> }>(part: T): T => {
-    opened.push(part);
-    return part;
-  };
-  async function close(): Promise<void> {
-    await Promise.all(opened.map((part) => part.close()));
-    await lock.release();
-  }
+const VOLATILE_MAP_BYTES = 1024 ** 3;
+const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup file>';
+
+interface Environments {
+  readonly state: Environment;
+  readonly volatile: Environment;
+}
+
+/**
+ * The store of a gateway that runs on one machine: environments of lmdb in one folder, shared by its processes.
+ *
+ * @throws StoreRefused when another gateway uses the folder, or what lies in it is damaged.
+ */
+export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+  const { cacheMaxBytes, clock, logger, role = 'only', onLost } = options;
+  const folder = resolve(options.dataDir);
+  if (role !== 'further') await openDataFolder(folder, logger);
+  const lock =
+    role === 'further'
+      ? await watchLock(folder)
+      : await lockFolder(folder, { logger, ...(onLost === undefined ? {} : { onLost }) });
   try {
-    const registry = keep(await openJournalRegistry({ folder, lock, limits, logger }));
-    const tallies = keep(await openJournalTallies({ folder, lock, logger, realTime }));
-    const notes = keep(await openFileNotes({ folder, lock, logger, realTime }));
-    return { registry, tallies, notes, close };
+    if (role !== 'further') await prepare(folder, logger);
+    const opened = await openBoth(folder, lock, logger);
+    const realTime = await sharedRealTime(opened.volatile, clock);
+    const durable = createLapsingRecords(opened.state, realTime);
+    const brief = createLapsingRecords(opened.volatile, clock.monotonicMs);
+    const sweep = role === 'further' ? null : startSweep([durable, brief], logger);
+    const { bus, closeBus } = createBus(opened.volatile, logger, role);
+    return {
+      kind: 'embedded',
+      cache: createMemoryCache(cacheMaxBytes, clock),
+      ...durableParts(opened.state, durable, folder, limitsOf(options)),
+      leases: createLmdbLeases(brief),
+      quotas: createLmdbQuotas(brief),
+      presence: createLmdbPresence(brief),
+      bus,
+      health: () => worst(opened),
+      clearDeadReaders() {
+        opened.state.clearDeadReaders();
+        opened.volatile.clearDeadReaders();
+      },
+      async close() {
+        closeBus();
+        await sweep?.stop();
+        await Promise.all([opened.state.close(), opened.volatile.close()]);
+        await lock.release();
+      },
+    };
   } catch (error) {
-    await close();
+    await lock.release();
     throw error;
   }
 }
 
-/**
- * Makes a folder and what is missing above it. Not with `recursive`, which never ends where nothing can be made, as
- * in /proc.
- * @returns the topmost folder that was made, or undefined when it was there
- */
-async function makeFolders(folder: string): Promise<string | undefined> {
-  try {
-    await mkdir(folder, { mode: 0o700 });
-    return folder;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return undefined;
-    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
-  }
-  const above = await makeFolders(dirname(folder));
-  await mkdir(folder, { mode: 0o700 });
-  return above ?? folder;
+/** What the first process does before anybody opens anything. */
+async function prepare(folder: string, logger: StoreLog): Promise<void> {
+  const isNew = await makeState(folder, logger);
+  if (!isNew) await refuseDamage(stateFolder(folder), RESTORE);
+  await rm(join(folder, 'volatile'), { recursive: true, force: true });
 }
 
-async function makeFolder(folder: string, logger: StoreLog): Promise<void> {
-  const created = await makeFolders(folder).catch((error: NodeJS.ErrnoException) => {
-    throw new StoreRefused(
-      `GATEWAY_DATA_DIR: was ${JSON.stringify(folder)}; allowed is a folder that is there or can be made (${error.code})`,
-    );
-  });
-  if (created !== undefined) {
-    for (let made = folder; made.length >= created.length; made = dirname(made))
-      await syncFolder(dirname(made));
-    return;
+async function openBoth(folder: string, lock: FolderLock, logger: StoreLog): Promise<Environments> {
+  const state = await openState(stateFolder(folder), { held: lock.held, logger });
+  try {
+    refuseOtherSchema(stateFolder(folder), state);
+    const options = { folder: join(folder, 'volatile'), mapBytes: VOLATILE_MAP_BYTES, durable: false };
+    return { state, volatile: await openEnvironment({ ...options, logger }) };
+  } catch (error) {
+    await state.close();
+    throw error;
   }
-  const mode = (await stat(folder)).mode & 0o777;
-  if ((mode & 0o077) === 0) return;
-  // Not ours to change: it may be a mount, or serve others too. What we put there only we can read.
-  logger.warn(
-    { folder, mode: mode.toString(8) },
-    'the data folder is open to other users; mode 700 is safer',
-  );
+}
+
+function durableParts(state: Environment, lapsing: LapsingRecords, folder: string, limits: RegistryLimits) {
+  async function makeRoom(): Promise<void> {
+    if (await isDiskLow(folder))
+      throw new StoreUnavailable(`the disk of ${folder} is almost full: no notes are taken`, 'no-room');
+  }
+  return {
+    registry: createLmdbRegistry(state, limits),
+    tallies: createLmdbTallies(state, lapsing),
+    notes: createLmdbNotes(lapsing, makeRoom),
+  };
+}
+
+function limitsOf({ auditMax, tombstonesMax }: EmbeddedStoreOptions): RegistryLimits {
+  return {
+    auditMax: auditMax ?? REGISTRY_LIMITS.auditMax,
+    tombstonesMax: tombstonesMax ?? REGISTRY_LIMITS.tombstonesMax,
+  };
+}
+
+function createBus(
+  volatile: Environment,
+  logger: StoreLog,
+  role: ProcessRole,
+): { bus: Bus; closeBus: () => void } {
+  if (role === 'only') return { bus: createLocalBus(logger), closeBus: () => {} };
+  const bus = createLmdbBus(volatile, logger);
+  return { bus, closeBus: bus.close };
+}
+
+function worst({ state, volatile }: Environments): StoreHealth {
+  const durable = state.health();
+  return durable.ok ? volatile.health() : durable;
+}
+
+const WALL = Buffer.from('W');
+
+/**
+ * Milliseconds since the Unix epoch that nobody can move, for what outlives the processes: the wall time of the moment
+ * at which the first of them opened the store, and from there on time that never jumps. The same in all of them.
+ */
+async function sharedRealTime(volatile: Environment, clock: Clock): Promise<() => number> {
+  const offsetMs = clock.now() - clock.monotonicMs();
+  await volatile.write({ key: WALL, stamp: 0 }, [{ key: WALL, value: toBytes(offsetMs) }]);
+  const found = volatile.read((view) => view.get(WALL));
+  const sharedMs = found === null ? offsetMs : fromBytes(Type.Number(), found.value);
+  return () => sharedMs + clock.monotonicMs();
 }

@@ -6,15 +6,16 @@
  * other processes, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
  */
 import { randomInt } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { type Database, open } from 'lmdb';
-import { StoreUnavailable } from '../port.js';
+import type { StoreLog } from '../log.js';
+import { type StoreHealth, StoreUnavailable } from '../port.js';
+import { createFaults } from './faults.js';
 import { makeFolders, syncFolder } from './folder.js';
+import { decodeRecord, encodeRecord } from './record-bytes.js';
 
 /** The longest key, bytes. */
 export const KEY_MAX_BYTES = 511;
 
-const CRC_BYTES = 4;
 /** Far more than processes times their reads at one time. */
 const READERS_MAX = 126;
 const WRITE_TIMEOUT_MS = 5_000;
@@ -29,6 +30,9 @@ export interface EnvironmentOptions {
   readonly readOnly?: boolean;
   /** Longest time a write takes, milliseconds. */
   readonly timeoutMs?: number;
+  /** Looked at before each write, which is refused unless it is true. */
+  readonly held?: () => Promise<boolean>;
+  readonly logger: StoreLog;
 }
 
 export interface StoredRecord {
@@ -86,6 +90,8 @@ export interface Environment {
    *   not within the time limit: they may then be made later all the same
    */
   write(condition: Condition | null, writes: readonly RecordWrite[]): Promise<boolean>;
+  /** What came of the latest write; and not ok from the first damaged record on, which only a restore mends. */
+  health(): StoreHealth;
   /** Frees the places of readers whose process died; they would keep old pages from being used again. */
   clearDeadReaders(): void;
   /** Writes the latest committed state, compacted, to a file that must not be there. Others may go on writing. */
@@ -95,13 +101,12 @@ export interface Environment {
 }
 
 /** The bytes of a record are not those that were written. */
-export class RecordDamaged extends Error {
-  override readonly name = 'RecordDamaged';
+export class RecordDamaged extends StoreUnavailable {
   constructor(
     folder: string,
     readonly key: Buffer,
   ) {
-    super(`a record in ${folder} is damaged (its checksum is wrong)`);
+    super(`a record in ${folder} is damaged (its checksum is wrong); restore the folder from a backup`);
   }
 }
 
@@ -110,7 +115,8 @@ export class RecordDamaged extends Error {
  * @throws Error of lmdb when it cannot be opened
  */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
-  const { folder, mapBytes, durable, readOnly = false, timeoutMs = WRITE_TIMEOUT_MS } = options;
+  const { folder, mapBytes, durable, logger } = options;
+  const { readOnly = false, timeoutMs = WRITE_TIMEOUT_MS, held = async () => true } = options;
   if (!readOnly) await makeFolders(folder);
   const db: Database<Buffer, Buffer> = open<Buffer, Buffer>({
     path: folder,
@@ -129,7 +135,8 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   });
   // The names of its files, too, are to be there after a crash of the machine.
   if (!readOnly) await syncFolder(folder);
-  const view = createView(db, folder);
+  const faults = createFaults(folder, logger);
+  const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key)));
   let closed = false;
 
   function admit(): void {
@@ -146,11 +153,15 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       admit();
       for (const { key } of writes) checkKey(key);
       try {
-        return await within(timeoutMs, queue(db, condition, writes));
+        if (!(await held())) throw new Error('another process has taken over the folder');
+        const done = await within(timeoutMs, queue(db, condition, writes));
+        faults.written();
+        return done;
       } catch (error) {
-        throw await unavailable(folder, error);
+        throw faults.failed(await unavailable(folder, error));
       }
     },
+    health: faults.health,
     clearDeadReaders: () => void db.readerCheck(),
     backup: (path) => db.backup(path, true),
     async close() {
@@ -162,14 +173,15 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   };
 }
 
-function createView(db: Database<Buffer, Buffer>, folder: string): View {
+function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => RecordDamaged): View {
   return {
     get(key) {
       const found = db.getEntry(key);
       if (found === undefined) return null;
-      const record = decode(key, found.version ?? 0, found.value);
-      if (record === null) throw new RecordDamaged(folder, key);
-      return record;
+      const stamp = found.version ?? 0;
+      const value = decodeRecord(key, stamp, found.value);
+      if (value === null) throw damaged(key);
+      return { key, stamp, value };
     },
     range({ from, to, limit, reverse = false }, onDamaged) {
       const bounds = reverse
@@ -177,11 +189,11 @@ function createView(db: Database<Buffer, Buffer>, folder: string): View {
         : { start: from, end: to };
       const records: StoredRecord[] = [];
       const most = limit === undefined ? {} : { limit };
-      for (const { key, value, version } of db.getRange({ ...bounds, ...most, versions: true })) {
-        const record = decode(key, version ?? 0, value);
-        if (record !== null) records.push(record);
-        else if (onDamaged === undefined) throw new RecordDamaged(folder, key);
-        else onDamaged(new RecordDamaged(folder, key));
+      for (const { key, value: bytes, version = 0 } of db.getRange({ ...bounds, ...most, versions: true })) {
+        const value = decodeRecord(key, version, bytes);
+        if (value !== null) records.push({ key, stamp: version, value });
+        else if (onDamaged === undefined) throw damaged(key);
+        else onDamaged(damaged(key));
       }
       return records;
     },
@@ -198,7 +210,7 @@ function queue(
     for (const { key, value } of writes) {
       const stamp = newStamp();
       if (value === null) void db.remove(key);
-      else void db.put(key, encode(key, stamp, value), stamp);
+      else void db.put(key, encodeRecord(key, stamp, value), stamp);
     }
   };
   if (condition === null) return db.batch(apply);
@@ -214,24 +226,6 @@ function newStamp(): number {
 /** @throws RangeError */
 function checkKey(key: Buffer): void {
   if (key.length < 1 || key.length > KEY_MAX_BYTES) throw new RangeError(`a key of ${key.length} bytes`);
-}
-
-function encode(key: Buffer, stamp: number, value: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(CRC_BYTES + value.length);
-  value.copy(bytes, CRC_BYTES);
-  bytes.writeUInt32LE(checksum(key, stamp, value));
-  return bytes;
-}
-
-function decode(key: Buffer, stamp: number, bytes: Buffer): StoredRecord | null {
-  if (bytes.length < CRC_BYTES) return null;
-  const value = bytes.subarray(CRC_BYTES);
-  return bytes.readUInt32LE() === checksum(key, stamp, value) ? { key, stamp, value } : null;
-}
-
-/** Of the key and the stamp as well: a value that is whole, but found in the place of another, is damaged too. */
-function checksum(key: Buffer, stamp: number, value: Buffer): number {
-  return crc32(value, crc32(key, crc32(String(stamp))));
 }
 
 function within<T>(ms: number, work: Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -31,6 +32,8 @@ export interface FolderLockOptions {
   readonly logger: StoreLog;
   /** Silence after which a holder that cannot be looked up counts as dead. */
   readonly staleAfterMs?: number;
+  /** Called once, when the lock is found to be no longer ours. */
+  readonly onLost?: () => void;
 }
 
 interface Holder extends ProcessIdentity {
@@ -53,7 +56,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
   for (;;) {
     const file = await createExclusively(path);
     if (file !== null) {
-      const lock = await hold(path, file, self, logger);
+      const lock = await hold(path, file, self, options);
       if (tookOver) await pause(SETTLE_MS);
       if (await lock.held()) return lock;
       await lock.release();
@@ -152,25 +155,29 @@ async function fileSystemNow(path: string): Promise<number> {
   }
 }
 
-async function hold(path: string, file: FileHandle, self: Holder, logger: StoreLog): Promise<FolderLock> {
+async function hold(
+  path: string,
+  file: FileHandle,
+  self: Holder,
+  { logger, onLost }: FolderLockOptions,
+): Promise<FolderLock> {
   const text = JSON.stringify(self);
   await file.write(text, 0);
   // As long as the file is open its number is not given to another.
-  const { ino, dev } = await file.stat();
+  const held = isStill(path, await file.stat());
   let beat: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
     beat = beat
       .then(async () => {
         await file.write(text, 0);
+        if (await held()) return;
+        clearInterval(timer);
+        logger.error({ path }, 'another process has taken over the folder');
+        onLost?.();
       })
       .catch((error: unknown) => logger.warn({ err: error, path }, 'the lock could not be kept fresh'));
   }, HEARTBEAT_MS);
   timer.unref();
-
-  async function held(): Promise<boolean> {
-    const found = await stat(path).catch(absent);
-    return found !== null && found.ino === ino && found.dev === dev;
-  }
 
   return {
     held,
@@ -181,4 +188,23 @@ async function hold(path: string, file: FileHandle, self: Holder, logger: StoreL
       await file.close();
     },
   };
+}
+
+/** @returns whether the file of that name is still this one */
+function isStill(path: string, { ino, dev }: Pick<Stats, 'ino' | 'dev'>): () => Promise<boolean> {
+  return async () => {
+    const found = await stat(path).catch(absent);
+    return found !== null && found.ino === ino && found.dev === dev;
+  };
+}
+
+/**
+ * The lock as a process sees it that another process of the same gateway took it for.
+ * @throws StoreRefused when nobody holds the folder
+ */
+export async function watchLock(folder: string): Promise<FolderLock> {
+  const path = join(folder, 'lock');
+  const found = await stat(path).catch(absent);
+  if (found === null) throw new StoreRefused(`the process that holds the data folder ${folder} has ended`);
+  return { held: isStill(path, found), release: async () => {} };
 }

@@ -1,95 +1,67 @@
-import { execFile } from 'node:child_process';
+/** Processes that are killed in the middle of their work, and a file that is looked at by lmdb and by ourselves after. */
 import { once } from 'node:events';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { kill, script, startScript } from './child.js';
-import { openNotesIn, openTalliesIn } from './files-in-folder.js';
-import { inFolder, openRegistryIn } from './registry-in-folder.js';
+import type { EmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
+import type { Store } from '../../../src/store/port.js';
+import { kill, startScript } from './child.js';
+import { inFolder, openIn } from './in-folder.js';
 
-/** Lets a process commit until `enough` commits were acknowledged, and kills it in the middle of the next ones. */
-async function killAfter(
-  enough: number,
-  folder: string,
-  rewriteAfterBytes: number,
-): Promise<Map<number, number>> {
-  const child = await startScript('commit-loop.mjs', folder, String(rewriteAfterBytes));
+const DAY_MS = 24 * 3_600_000;
+
+interface Life {
+  readonly name: string;
+  /** What it said of each number, in order. */
+  readonly said: ReadonlyMap<number, readonly string[]>;
+}
+
+/** Lets a process work until it has said so many lines, and kills it. */
+async function live(folder: string, role: string, name: string, first: number, lines: number): Promise<Life> {
+  const child = await startScript('work-loop.mjs', folder, role, name, String(first));
   let text = '';
   child.stdout.on('data', (chunk) => {
     text += chunk;
-    if (text.split('\n').length > enough) child.kill('SIGKILL');
+    if (text.split('\n').length > lines) child.kill('SIGKILL');
   });
   // `close`, not `exit`: what it said before it died is still to be read.
   const [, signal] = await once(child, 'close');
   expect(signal).toBe('SIGKILL');
-  const whole = text.slice(0, text.lastIndexOf('\n')).split('\n');
-  return new Map(whole.map((line) => line.split(' ').map(Number) as [number, number]));
+  const said = new Map<number, string[]>();
+  for (const line of text.slice(0, text.lastIndexOf('\n')).split('\n')) {
+    const [number, what] = [Number(line.split(' ')[0]), line.slice(line.indexOf(' ') + 1)];
+    said.set(number, [...(said.get(number) ?? []), what]);
+  }
+  return { name, said };
 }
 
-describe('kill -9 in the middle of commits', () => {
-  it.each([
-    { rewriteAfterBytes: 1_000_000_000, how: 'while the journal only grows' },
-    { rewriteAfterBytes: 0, how: 'while the journal is written anew time and again' },
-  ])('loses nothing that was acknowledged, $how', ({ rewriteAfterBytes }) =>
-    inFolder(async (folder) => {
-      let versions = 0;
-      for (const enough of [1, 7, 40, 90, 200]) {
-        const acknowledged = await killAfter(enough, folder, rewriteAfterBytes);
-        expect(acknowledged.size).toBeGreaterThanOrEqual(enough);
-        const { registry, close } = await openRegistryIn(folder);
-        const { version, records } = await registry.load();
-        const audit = (await registry.readAudit(1_000_000)).map(({ text }) => text);
-        await close();
-
-        expect(version).toBeGreaterThanOrEqual(Math.max(versions, ...acknowledged.values()));
-        expect(audit).toHaveLength(version);
-        const lines = new Set(audit);
-        for (const [number, at] of acknowledged) {
-          expect(lines.has(`line ${number}`)).toBe(true);
-          const record = records.get(`r${number % 50}`);
-          // Either this very commit, or a later one to the same record.
-          expect(record?.revision).toBeGreaterThanOrEqual(at);
-          if (record?.revision === at) expect(record.value).toBe(`${number}`.padEnd(number % 300));
-        }
-        versions = version;
-      }
-    }),
-  );
-});
-
-/** Lets a process work until it has said `enough`, and kills it. @returns what it said of each number last */
-async function killWorker(enough: number, ...args: string[]): Promise<Map<number, string>> {
-  const child = await startScript('durable-loop.mjs', ...args);
-  let text = '';
-  child.stdout.on('data', (chunk) => {
-    text += chunk;
-    if (text.split('\n').length > enough) child.kill('SIGKILL');
-  });
-  const [, signal] = await once(child, 'close');
-  expect(signal).toBe('SIGKILL');
-  const whole = text.slice(0, text.lastIndexOf('\n')).split('\n');
-  return new Map(whole.map((line) => [Number(line.split(' ')[0]), line.split(' ')[1] ?? '']));
+/** Every commit that was acknowledged is there, whole: its record or a later one of that name, and its audit line. */
+async function checkRegistry({ registry }: Store, { name, said }: Life): Promise<void> {
+  const { version, records } = await registry.load();
+  const audit = new Set((await registry.readAudit(1_000_000)).map(({ text }) => text));
+  for (const [number, all] of said) {
+    const told = all.find((what) => what.startsWith('version '));
+    if (told === undefined) continue;
+    const at = Number(told.split(' ')[1]);
+    expect(version).toBeGreaterThanOrEqual(at);
+    expect(audit.has(`${name} ${number}`)).toBe(true);
+    const record = records.get(`${name} ${number % 50}`);
+    expect(record?.revision).toBeGreaterThanOrEqual(at);
+    if (record?.revision === at) expect(record.value).toBe(`${number}`.padEnd(number % 300));
+  }
 }
 
-describe('kill -9 in the middle of tallies and notes', () => {
-  it.each([
-    { rewriteAfterBytes: 1_000_000_000, how: 'while the journal only grows' },
-    { rewriteAfterBytes: 0, how: 'while the journal is written anew time and again' },
-  ])('loses nothing that was acknowledged, $how', ({ rewriteAfterBytes }) =>
-    inFolder(async (folder) => {
-      let first = 0;
-      for (const enough of [1, 9, 50, 200, 350]) {
-        const said = await killWorker(enough, folder, String(rewriteAfterBytes), String(first));
-        await checkTallies(folder, first, said);
-        await checkNotes(folder, said);
-        first = Math.max(...said.keys()) + 1;
-      }
-    }),
-  );
-});
+/** Each note is as was said of it last, or as the next step makes it. */
+async function checkNotes({ notes }: Store, { name, said }: Life): Promise<void> {
+  const steps = [null, 'made', 'changed', null];
+  for (const [number, all] of said) {
+    const done = ['made', 'changed', 'deleted'].filter((what) => all.includes(what)).length;
+    const last = number % 2 === 0 ? 3 : 2;
+    const found = await notes.get(`${name} ${number}`);
+    expect(steps.slice(done, Math.min(done + 1, last) + 1)).toContain(found);
+  }
+}
 
 /** Each batch is there as a whole or not at all, and whoever repeats those in doubt counts every one once. */
-async function checkTallies(folder: string, first: number, said: Map<number, string>): Promise<void> {
-  const { tallies, close } = await openTalliesIn(folder);
+async function checkTallies({ tallies }: Store, lives: readonly Life[]): Promise<void> {
   const books = Array.from({ length: 7 }, (_, at) => `book ${at}`);
   const calls = async () => {
     const [all, ...others] = await tallies.read(['all', ...books]);
@@ -97,64 +69,107 @@ async function checkTallies(folder: string, first: number, said: Map<number, str
     expect(all?.get('calls') ?? 0).toBe(sum);
     return sum;
   };
-  const counted = [...said.values()].filter((what) => what !== 'begun').length;
-  expect(await calls()).toBeGreaterThanOrEqual(first + counted);
-  expect(await calls()).toBeLessThanOrEqual(first + said.size);
-  for (const number of said.keys()) {
-    const adds = ['all', `book ${number % 7}`].map((book) => ({ book, field: 'calls', by: 1 }));
-    await tallies.add(`batch ${number}`, adds, [], 24 * 3_600_000);
-  }
-  expect(await calls()).toBe(first + said.size);
-  await close();
+  const entries = lives.flatMap(({ said }) => [...said.values()]);
+  expect(await calls()).toBeGreaterThanOrEqual(entries.filter((all) => all.includes('counted')).length);
+  expect(await calls()).toBeLessThanOrEqual(entries.length);
+  const repeats = lives.flatMap(({ name, said }) =>
+    [...said.keys()].map(async (number) => {
+      const adds = ['all', `book ${number % 7}`].map((book) => ({ book, field: 'calls', by: 1 }));
+      await tallies.add(`${name} ${number}`, adds, [], DAY_MS);
+    }),
+  );
+  await Promise.all(repeats);
+  expect(await calls()).toBe(entries.length);
 }
 
-/** Each note is as was said of it last, or as the next step makes it. */
-async function checkNotes(folder: string, said: Map<number, string>): Promise<void> {
-  const { notes, close } = await openNotesIn(folder);
-  const steps = [null, 'made', 'changed', null];
-  for (const [number, what] of said) {
-    const at = { begun: 0, counted: 0, made: 1, changed: 2, deleted: 3 }[what] ?? -1;
-    const last = number % 2 === 0 ? 3 : 2;
-    expect(steps.slice(at, Math.min(at + 1, last) + 1)).toContain(await notes.get(`note ${number}`));
-  }
-  await close();
-}
+const auditMax = 1_000_000;
 
-describe('a disk that is full', () => {
-  it('refuses what does not fit, keeps what did, and takes what fits again', () =>
-    inFolder(async (folder) => {
-      // No file of this process may grow beyond 48 KiB: the kernel then takes a part of a write and refuses the rest.
-      const limited = `ulimit -f 96 && exec "${process.execPath}" "${script('fill-disk.mjs')}" "${folder}"`;
-      const { stdout } = await promisify(execFile)('sh', ['-c', limited]);
-      expect(JSON.parse(stdout)).toEqual({
-        outcomes: [1, 2, 3, 4, 5, 'StoreUnavailable', 'StoreUnavailable', 6, 'StoreUnavailable', 7],
-        version: 7,
-        ids: ['r0', 'r1', 'r2', 'r3', 'r4', 'r7', 'r9'],
-      });
-      const { registry, log, close } = await openRegistryIn(folder);
-      const { version, records } = await registry.load();
-      await close();
-      expect(version).toBe(7);
-      expect([...records].map(([id, { value }]) => [id, value.length / 1024])).toEqual([
-        ['r0', 1],
-        ['r1', 2],
-        ['r2', 4],
-        ['r3', 8],
-        ['r4', 16],
-        ['r7', 1],
-        ['r9', 1],
-      ]);
-      expect(log.lines).toEqual([]);
-    }));
+describe('kill -9 in the middle of work', () => {
+  it(
+    'loses nothing that was acknowledged, at 100 points, while other processes go on',
+    () =>
+      inFolder(async (folder) => {
+        const store: EmbeddedStore = await openIn(folder, { role: 'first', auditMax });
+        const lives: Life[] = [];
+        for (let round = 0; round < 25; round += 1) {
+          // Steps that share no factor with what one piece of work says, so that all points are met.
+          const four = [0, 1, 2, 3].map((at) =>
+            live(folder, 'further', `life ${round}.${at}`, 0, 1 + (((round * 4 + at) * 37) % 101)),
+          );
+          const ended = await Promise.all(four);
+          store.clearDeadReaders();
+          for (const life of ended) await checkRegistry(store, life);
+          for (const life of ended) await checkNotes(store, life);
+          lives.push(...ended);
+        }
+        expect(lives).toHaveLength(100);
+        await checkTallies(store, lives);
+        const before = await store.registry.load();
+        await store.close();
+        // Opened again, it is looked through page by page.
+        const again = await openIn(folder, { auditMax });
+        expect(await again.registry.load()).toEqual(before);
+        expect(again.log.lines).toEqual([]);
+        await again.close();
+      }),
+    300_000,
+  );
+
+  it(
+    'loses nothing that was acknowledged by a process that was alone',
+    () =>
+      inFolder(async (folder) => {
+        const lives: Life[] = [];
+        for (const [at, lines] of [1, 9, 50, 200, 350].entries()) {
+          lives.push(await live(folder, 'only', `life ${at}`, 0, lines));
+          const store = await openIn(folder, { auditMax });
+          for (const life of lives) await checkRegistry(store, life);
+          await checkNotes(store, lives.at(-1) as Life);
+          await store.close();
+        }
+        const store = await openIn(folder, { auditMax });
+        await checkTallies(store, lives);
+        await store.close();
+      }),
+    120_000,
+  );
+});
+
+describe('a process that stands still', () => {
+  it(
+    'holds up no more than the calls that need what it holds, and those end',
+    () =>
+      inFolder(async (folder) => {
+        const store = await openIn(folder, { role: 'first' });
+        const child = await startScript('work-loop.mjs', folder, 'further', 'still', '0');
+        await once(child.stdout, 'data');
+        child.stdout.resume();
+        child.kill('SIGSTOP');
+        // Whether it holds the lock of writers just now or not: a read never waits, and a write ends either way.
+        const writes = Array.from({ length: 3 }, (_, at) =>
+          store.registry.commit({ writes: new Map([[`r${at}`, '1']]) }).then(
+            () => 'made',
+            (error: Error) => error.name,
+          ),
+        );
+        await store.registry.load();
+        for (const outcome of await Promise.all(writes))
+          expect(['made', 'StoreUnavailable']).toContain(outcome);
+        await kill(child);
+        await store.registry.commit({ writes: new Map([['after', 'wards']]) });
+        await store.close();
+      }),
+    60_000,
+  );
 });
 
 describe('a process that ends without closing the store', () => {
   it('leaves nothing in the way of the next', () =>
     inFolder(async (folder) => {
-      const child = await startScript('commit-loop.mjs', folder, '1000000');
+      const child = await startScript('work-loop.mjs', folder, 'only', 'first', '0');
       await once(child.stdout, 'data');
       await kill(child);
-      const { registry, close } = await openRegistryIn(folder);
+      const { registry, close } = await openIn(folder);
       await registry.commit({ writes: new Map([['after', 'wards']]) });
       expect((await registry.load()).records.get('after')?.value).toBe('wards');
       await close();

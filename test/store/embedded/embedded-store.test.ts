@@ -1,16 +1,10 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createClock } from '../../../src/clock.js';
-import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { change } from '../conformance-registry.js';
 import { bodiesOf, keep } from '../entries.js';
-import { createTestLog } from '../test-log.js';
-import { inFolder } from './registry-in-folder.js';
-
-const open = (dataDir: string, logger = createTestLog()) =>
-  createEmbeddedStore({ dataDir, cacheMaxBytes: 1_000_000, clock: createClock(), logger });
+import { inFolder, openIn as open } from './in-folder.js';
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 
@@ -22,28 +16,29 @@ describe('the embedded store', () => {
       await store.registry.commit(change({ a: '1' }));
       await store.notes.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
-      const files = await readdir(dataDir);
-      expect(files.sort()).toEqual(['lock', 'notes', 'registry.journal', 'tallies.journal']);
-      expect(await Promise.all(files.map((file) => modeOf(join(dataDir, file))))).toEqual([
-        '600',
-        '700',
-        '600',
-        '600',
+      const environment = ['data.mdb', 'lock.mdb'];
+      const paths = ['state', 'volatile'].flatMap((name) => [
+        name,
+        ...environment.map((file) => join(name, file)),
       ]);
-      const [note = ''] = await readdir(join(dataDir, 'notes'));
-      expect(await modeOf(join(dataDir, 'notes', note))).toBe('600');
+      const found = (await readdir(dataDir, { recursive: true })).sort();
+      expect(found).toEqual(['lock', ...paths].sort());
+      const modes = found.map(async (file) => [file, await modeOf(join(dataDir, file))]);
+      expect(Object.fromEntries(await Promise.all(modes))).toEqual({
+        lock: '600',
+        ...Object.fromEntries(paths.map((path) => [path, path.endsWith('.mdb') ? '600' : '700'])),
+      });
       await store.close();
-      expect((await readdir(dataDir)).sort()).toEqual(['notes', 'registry.journal', 'tallies.journal']);
+      expect((await readdir(dataDir)).sort()).toEqual(['state', 'volatile']);
     }));
 
   it('leaves the mode of a folder that was there, and warns when others may look into it', () =>
     inFolder(async (folder) => {
       const dataDir = join(folder, 'open');
       await mkdir(dataDir, { mode: 0o755 });
-      const log = createTestLog();
-      const store = await open(dataDir, log);
+      const store = await open(dataDir);
       expect(await modeOf(dataDir)).toBe('755');
-      expect(log.lines).toMatchObject([{ level: 'warn', fields: { folder: dataDir, mode: '755' } }]);
+      expect(store.log.lines).toMatchObject([{ level: 'warn', fields: { folder: dataDir, mode: '755' } }]);
       await store.close();
     }));
 

@@ -9,9 +9,10 @@ import {
   RecordDamaged,
 } from '../../../src/store/embedded/environment.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
+import { createTestLog } from '../test-log.js';
 
 const bytes = (text: string) => Buffer.from(text);
-const options = { mapBytes: 1 << 24, durable: true };
+const options = { mapBytes: 1 << 24, durable: true, logger: createTestLog() };
 
 async function withEnvironments(
   use: (one: Environment, other: Environment, folder: string) => Promise<void>,

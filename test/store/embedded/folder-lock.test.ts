@@ -13,7 +13,7 @@ import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import { createTestLog } from '../test-log.js';
 import { type Child, firstLine, kill, script, startScript } from './child.js';
-import { inFolder, openRegistryIn } from './registry-in-folder.js';
+import { inFolder, openIn } from './in-folder.js';
 
 const lock = (folder: string, staleAfterMs?: number) =>
   lockFolder(folder, { logger: createTestLog(), ...(staleAfterMs === undefined ? {} : { staleAfterMs }) });
@@ -196,14 +196,14 @@ describe('a lock that was lost', () => {
 
   it('lets nothing more be written, says so, and is left to its new holder', () =>
     inFolder(async (folder) => {
-      const { registry, close } = await openRegistryIn(folder);
+      const { registry, health, close } = await openIn(folder);
       await registry.commit(change({ a: '1' }));
       await rm(lockFile(folder));
       await writeFile(lockFile(folder), elsewhere);
       const commit = registry.commit(change({ a: '2' }));
       await expect(commit).rejects.toThrow(StoreUnavailable);
       await expect(commit).rejects.toThrow('another process has taken over the folder');
-      expect(registry.health()).toMatchObject({ ok: false, reason: expect.stringContaining('taken over') });
+      expect(health()).toMatchObject({ ok: false, reason: expect.stringContaining('taken over') });
       expect((await registry.load()).version).toBe(1);
       await close();
       expect(await readFile(lockFile(folder), 'utf8')).toBe(elsewhere);

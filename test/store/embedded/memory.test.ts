@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.js';
 import { createLocalBus } from '../../../src/store/embedded/local-bus.js';
 import { createMemoryCache } from '../../../src/store/embedded/memory-cache.js';
-import { createMemoryLeases } from '../../../src/store/embedded/memory-leases.js';
-import { createMemoryQuotas } from '../../../src/store/embedded/memory-quotas.js';
 import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
 
@@ -75,42 +73,6 @@ describe('the cache in memory', () => {
     expect(await bodiesOf(cache, ['a'])).toEqual([Buffer.alloc(1)]);
     clock.wallMs = 1_000;
     expect(await bodiesOf(cache, ['a', 'b'])).toEqual([null, null]);
-  });
-});
-
-describe('leases in memory', () => {
-  it('go by time that nobody can move', async () => {
-    const clock = movable();
-    const leases = createMemoryLeases(clock);
-    await leases.claim(['a'], 'ann', 1_000);
-    clock.wallMs = 3_600_000;
-    expect(await leases.claim(['a'], 'bob', 1_000)).toEqual([false]);
-    clock.steadyMs = 1_000;
-    expect(await leases.claim(['a'], 'bob', 1_000)).toEqual([true]);
-  });
-
-  it('still hold when many others have come and gone', async () => {
-    const clock = movable();
-    const leases = createMemoryLeases(clock);
-    await leases.claim(['kept'], 'ann', 1_000_000);
-    for (let at = 0; at < 5_000; at += 1) {
-      clock.steadyMs += 1;
-      await leases.claim([`short ${at}`], 'ann', 1);
-    }
-    expect(await leases.claim(['kept', 'short 4000'], 'bob', 1)).toEqual([false, true]);
-  });
-});
-
-describe('quotas in memory', () => {
-  it('live by time that nobody can move', async () => {
-    const clock = movable();
-    const quotas = createMemoryQuotas(clock);
-    const take = { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 1_000 };
-    await quotas.take('a', take);
-    clock.wallMs = 3_600_000;
-    expect(await quotas.take('a', { ...take, want: 0 })).toMatchObject({ left: 0 });
-    clock.steadyMs = 1_000;
-    expect(await quotas.take('a', { ...take, want: 0 })).toMatchObject({ left: 1 });
   });
 });
 

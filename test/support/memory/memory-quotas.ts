@@ -1,7 +1,7 @@
-import type { Clock } from '../../clock.js';
-import type { Quotas } from '../port.js';
-import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../quota-bucket.js';
-import { wholeMs } from '../whole-ms.js';
+import type { Clock } from '../../../src/clock.js';
+import type { Quotas } from '../../../src/store/port.js';
+import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../../../src/store/quota-bucket.js';
+import { wholeMs } from '../../../src/store/whole-ms.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** Token buckets within this process. */

@@ -1,7 +1,7 @@
-import type { Clock } from '../../clock.js';
-import type { Presence } from '../port.js';
-import { byId } from '../present.js';
-import { wholeMs } from '../whole-ms.js';
+import type { Clock } from '../../../src/clock.js';
+import type { Presence } from '../../../src/store/port.js';
+import { byId } from '../../../src/store/present.js';
+import { wholeMs } from '../../../src/store/whole-ms.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** This process alone, as a rule. */

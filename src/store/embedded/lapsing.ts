@@ -1,0 +1,114 @@
+/**
+ * Records that end. Each stands beside an entry in an index by the time of its end, made and removed in the same
+ * transaction, so that what has ended is found without looking at what has not.
+ */
+import type { Environment, RecordWrite, StoredRecord } from './environment.js';
+import { numberKey, type Table, wholeTable } from './keys.js';
+import { createTurns } from './turns.js';
+
+const ENDS: Table = 'e';
+const TIME_BYTES = 8;
+const EMPTY = Buffer.alloc(0);
+
+export interface Lapsing {
+  readonly value: Buffer;
+  readonly endsAtMs: number;
+}
+
+/** What becomes of a record, and what is told of it. `write` absent: nothing changes. Null deletes it. */
+export interface Decision<T> {
+  readonly result: T;
+  readonly write?: Lapsing | null;
+}
+
+export interface LapsingRecords {
+  /** Milliseconds, in the time that the ends are given in. */
+  now(): number;
+  /** @returns what is stored, unless there is none or it has ended */
+  alive(stored: Buffer | null | undefined): Lapsing | null;
+  /** Reads one record; `use` is given null where there is none, or it has ended. */
+  read<T>(key: Buffer, use: (found: Lapsing | null) => T): T;
+  /** @returns those of a table that have not ended */
+  list(table: Table): Lapsing[];
+  /** @returns what is to be written for what is stored to become `next`, in one transaction */
+  writes(key: Buffer, stored: Buffer | null, next: Lapsing | null): RecordWrite[];
+  /**
+   * Changes one record by what it is. `decide` is asked again when another process changed it meanwhile.
+   * @throws StoreUnavailable
+   */
+  change<T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T>;
+  /** Removes some of what has ended. @returns how many; fewer than `most`: there are no more */
+  sweep(most: number): Promise<number>;
+}
+
+/** @param now what the ends are compared with: a time that all processes share */
+export function createLapsingRecords(environment: Environment, now: () => number): LapsingRecords {
+  const turns = createTurns();
+
+  const alive: LapsingRecords['alive'] = (stored) => {
+    const lapsing = stored == null ? null : decode(stored);
+    return lapsing !== null && now() < lapsing.endsAtMs ? lapsing : null;
+  };
+
+  async function attempt<T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T> {
+    for (;;) {
+      const stored = environment.read((view) => view.get(key));
+      const { result, write } = decide(alive(stored?.value));
+      if (write === undefined) return result;
+      const condition = { key, stamp: stored?.stamp ?? 0 };
+      if (await environment.write(condition, recordWrites(key, stored?.value ?? null, write))) return result;
+    }
+  }
+
+  /** Not under a condition of the index: the record may have been given another end since. */
+  async function remove(index: StoredRecord): Promise<void> {
+    const key = index.key.subarray(ENDS.length + TIME_BYTES);
+    const stored = environment.read((view) => view.get(key));
+    const stale = stored === null || !endKey(key, decode(stored.value).endsAtMs).equals(index.key);
+    if (stale) await environment.write(null, [{ key: index.key, value: null }]);
+    else await environment.write({ key, stamp: stored.stamp }, recordWrites(key, stored.value, null));
+  }
+
+  return {
+    now,
+    alive,
+    read: (key, use) => use(alive(environment.read((view) => view.get(key))?.value)),
+    list: (table) =>
+      environment
+        .read((view) => view.range(wholeTable(table)))
+        .map(({ value }) => alive(value))
+        .filter((lapsing) => lapsing !== null),
+    writes: recordWrites,
+    // One at a time in this process: they would only be in each other's way.
+    change: (key, decide) => turns.take(key.toString('latin1'), () => attempt(key, decide)),
+    async sweep(most) {
+      const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
+      const over = environment.read((view) => view.range({ from: numberKey(ENDS, 0), to, limit: most }));
+      await Promise.all(over.map(remove));
+      return over.length;
+    },
+  };
+}
+
+function recordWrites(key: Buffer, stored: Buffer | null, next: Lapsing | null): RecordWrite[] {
+  const writes: RecordWrite[] = [];
+  if (stored !== null) writes.push({ key: endKey(key, decode(stored).endsAtMs), value: null });
+  if (next !== null) writes.push({ key: endKey(key, next.endsAtMs), value: EMPTY });
+  if (stored !== null || next !== null) writes.push({ key, value: next === null ? null : encode(next) });
+  return writes;
+}
+
+function endKey(key: Buffer, endsAtMs: number): Buffer {
+  return numberKey(ENDS, Math.max(0, Math.ceil(endsAtMs)), key);
+}
+
+function encode({ value, endsAtMs }: Lapsing): Buffer {
+  const bytes = Buffer.allocUnsafe(TIME_BYTES + value.length);
+  bytes.writeDoubleBE(endsAtMs);
+  value.copy(bytes, TIME_BYTES);
+  return bytes;
+}
+
+function decode(bytes: Buffer): Lapsing {
+  return { endsAtMs: bytes.readDoubleBE(), value: bytes.subarray(TIME_BYTES) };
+}

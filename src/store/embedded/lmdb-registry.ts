@@ -1,0 +1,190 @@
+/** The registry in lmdb. Every commit writes the head, whose stamp is the condition of all. */
+import { randomUUID } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import {
+  ANOTHER_REGISTRY,
+  ANOTHER_VERSION,
+  type AuditLine,
+  type RegistryCommit,
+  RegistryConflict,
+  type RegistryDelta,
+  type RegistryRecord,
+  type RegistrySnapshot,
+  type RegistryStore,
+} from '../port.js';
+import type { RegistryLimits } from '../registry-limits.js';
+import type { Environment, View } from './environment.js';
+import { createGroupCommit, type Draft } from './group-commit.js';
+import { nameKey, numberKey, wholeTable } from './keys.js';
+import { fromBytes, toBytes } from './stored-json.js';
+
+/** Records by id, those deleted among them, for as long as that is remembered. */
+const RECORDS = 'r';
+/** Ids by the version at which they last changed; and, of those deleted, once more. */
+const CHANGES = 'c';
+const DELETIONS = 'd';
+const AUDIT = 'a';
+const HEAD = Buffer.from('R');
+
+const Head = Type.Object({
+  epoch: Type.String(),
+  version: Type.Integer(),
+  /** Deletions up to this version have been forgotten. */
+  floor: Type.Integer(),
+  deletions: Type.Integer(),
+  /** The numbers of the oldest audit line kept, and of the next one. */
+  auditFrom: Type.Integer(),
+  auditNext: Type.Integer(),
+});
+type Head = Static<typeof Head>;
+
+const Entry = Type.Object({
+  id: Type.String(),
+  revision: Type.Integer(),
+  value: Type.Union([Type.String(), Type.Null()]),
+});
+
+/** Old audit lines that one commit removes at most: the bound may have been lowered. */
+const AUDIT_REMOVED_MAX = 1_000;
+
+export function createLmdbRegistry(environment: Environment, limits: RegistryLimits): RegistryStore {
+  const commit = createGroupCommit<RegistryCommit, number>({
+    environment,
+    head: HEAD,
+    apply: applyCommit,
+    finish: (draft) => trim(draft, limits),
+  });
+
+  return {
+    async load(absent = 'create') {
+      const found = environment.read(snapshot);
+      if (found !== null) return found;
+      if (absent === 'leave') return { epoch: '', version: 0, records: new Map() };
+      await environment.write({ key: HEAD, stamp: 0 }, [{ key: HEAD, value: toBytes(newHead()) }]);
+      // Another process may have been quicker, and its registry is the one.
+      return environment.read(snapshot) as RegistrySnapshot;
+    },
+    // It is lost only with the folder, and then with the process.
+    create: async () => false,
+    movedOn: () => false,
+    changes: async (epoch, version) => environment.read((view) => changes(view, epoch, version)),
+    commit: async (change) => ({ version: await commit(change) }),
+    readAudit: async (limit, before) => environment.read((view) => readAudit(view, limits, limit, before)),
+  };
+}
+
+function newHead(): Head {
+  return { epoch: randomUUID(), version: 0, floor: 0, deletions: 0, auditFrom: 1, auditNext: 1 };
+}
+
+const parseHead = (bytes: Buffer | null | undefined) => (bytes == null ? null : fromBytes(Head, bytes));
+const headOf = (draft: Draft): Head => parseHead(draft.get(HEAD)) ?? newHead();
+const changeKey = (revision: number, id: string) => numberKey(CHANGES, revision, nameKey('', id));
+const deletionKey = (revision: number, id: string) => numberKey(DELETIONS, revision, nameKey('', id));
+
+function entryOf(draft: Pick<Draft, 'get'>, id: string) {
+  const bytes = draft.get(nameKey(RECORDS, id));
+  return bytes === null ? null : fromBytes(Entry, bytes);
+}
+
+/** @throws RegistryConflict, before anything is set */
+function applyCommit(draft: Draft, change: RegistryCommit): number {
+  const { writes, expect = new Map<string, number>(), audit = [] } = change;
+  const head = headOf(draft);
+  if ((change.epoch ?? head.epoch) !== head.epoch) throw new RegistryConflict(ANOTHER_REGISTRY);
+  if ((change.version ?? head.version) !== head.version) throw new RegistryConflict(ANOTHER_VERSION);
+  for (const [id, revision] of expect) {
+    const entry = entryOf(draft, id);
+    if ((entry === null || entry.value === null ? 0 : entry.revision) !== revision)
+      throw new RegistryConflict(id);
+  }
+  const version = head.version + 1;
+  let { deletions, auditNext } = head;
+  for (const [id, value] of writes) deletions += applyWrite(draft, version, id, value);
+  for (const line of audit) {
+    draft.set(numberKey(AUDIT, auditNext), toBytes(line));
+    auditNext += 1;
+  }
+  draft.set(HEAD, toBytes({ ...head, version, deletions, auditNext }));
+  return version;
+}
+
+/** @returns by how much the deletions remembered become more */
+function applyWrite(draft: Draft, revision: number, id: string, value: string | null): number {
+  const old = entryOf(draft, id);
+  const was = old?.value ?? null;
+  if (value === null && was === null) return 0;
+  if (old !== null) {
+    draft.set(changeKey(old.revision, id), null);
+    if (was === null) draft.set(deletionKey(old.revision, id), null);
+  }
+  draft.set(nameKey(RECORDS, id), toBytes({ id, revision, value }));
+  draft.set(changeKey(revision, id), toBytes(id));
+  if (value === null) draft.set(deletionKey(revision, id), toBytes(id));
+  if (value === null) return 1;
+  return old !== null && was === null ? -1 : 0;
+}
+
+/** Forgets the oldest deletions and audit lines where there are too many. */
+function trim(draft: Draft, { auditMax, tombstonesMax }: RegistryLimits): void {
+  const head = headOf(draft);
+  let { deletions, floor, auditFrom } = head;
+  for (const { key, value } of draft.range(wholeTable(DELETIONS), deletions - tombstonesMax)) {
+    const id = fromBytes(Type.String(), value);
+    const entry = entryOf(draft, id);
+    floor = Math.max(floor, entry?.revision ?? 0);
+    deletions -= 1;
+    draft.set(key, null);
+    draft.set(nameKey(RECORDS, id), null);
+    draft.set(changeKey(entry?.revision ?? 0, id), null);
+  }
+  const until = Math.min(head.auditNext - auditMax, auditFrom + AUDIT_REMOVED_MAX);
+  for (; auditFrom < until; auditFrom += 1) draft.set(numberKey(AUDIT, auditFrom), null);
+  draft.set(HEAD, toBytes({ ...head, deletions, floor, auditFrom }));
+}
+
+function snapshot(view: View): RegistrySnapshot | null {
+  const head = parseHead(view.get(HEAD)?.value);
+  if (head === null) return null;
+  const records = new Map<string, RegistryRecord>();
+  for (const { value: bytes } of view.range(wholeTable(RECORDS))) {
+    const { id, revision, value } = fromBytes(Entry, bytes);
+    if (value !== null) records.set(id, { value, revision });
+  }
+  return { epoch: head.epoch, version: head.version, records };
+}
+
+function changes(view: View, epoch: string, version: number): RegistryDelta | null {
+  const head = parseHead(view.get(HEAD)?.value);
+  if (head === null || epoch !== head.epoch || version > head.version || version < head.floor) return null;
+  const changed = new Map<string, RegistryRecord | null>();
+  if (version < head.version) {
+    const bounds = { from: numberKey(CHANGES, version + 1), to: wholeTable(CHANGES).to };
+    for (const { value: id } of view.range(bounds)) {
+      const bytes = view.get(nameKey(RECORDS, fromBytes(Type.String(), id)))?.value;
+      if (bytes === undefined) continue;
+      const entry = fromBytes(Entry, bytes);
+      changed.set(entry.id, entry.value === null ? null : { value: entry.value, revision: entry.revision });
+    }
+  }
+  return { epoch, version: head.version, changed };
+}
+
+function readAudit(
+  view: View,
+  { auditMax }: RegistryLimits,
+  limit: number,
+  before: string | undefined,
+): AuditLine[] {
+  const head = parseHead(view.get(HEAD)?.value);
+  if (head === null || limit < 1 || (before !== undefined && !/^\d{1,15}$/.test(before))) return [];
+  const { auditNext } = head;
+  const end = before === undefined ? auditNext : Math.min(auditNext, Number(before));
+  const oldest = Math.max(auditNext - auditMax, head.auditFrom);
+  if (end <= oldest) return [];
+  const bounds = { from: numberKey(AUDIT, oldest), to: numberKey(AUDIT, end) };
+  return view.range({ ...bounds, limit, reverse: true }).map(({ value }, at) => ({
+    id: String(end - 1 - at),
+    text: fromBytes(Type.String(), value),
+  }));
+}

@@ -1,0 +1,90 @@
+/** The folder of the durable environment: made whole, and looked at before lmdb opens it. */
+import { execFile } from 'node:child_process';
+import { rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import Type from 'typebox';
+import type { StoreLog } from '../log.js';
+import { StoreRefused } from '../refused.js';
+import { DataFileDamaged } from './data-bytes.js';
+import { checkMeta } from './data-file.js';
+import { type Environment, type EnvironmentOptions, openEnvironment } from './environment.js';
+import { makeFolders, syncFolder } from './folder.js';
+import { fromBytes, toBytes } from './stored-json.js';
+
+/** Address space, not memory and not disk. */
+const MAP_BYTES = 4 * 1024 ** 3;
+const SCHEMA_VERSION = 1;
+const SCHEMA = Buffer.from('S');
+const Schema = Type.Object({ version: Type.Integer() });
+
+/** Sources run as they are in tests; a process of its own needs the build, which the test command makes first. */
+const BUILT = import.meta.url.endsWith('.ts')
+  ? '../../../dist/store/embedded/check-state.js'
+  : './check-state.js';
+const SCRIPT = fileURLToPath(new URL(BUILT, import.meta.url));
+
+export const stateFolder = (dataDir: string) => join(dataDir, 'state');
+
+/**
+ * Made under another name first: a folder of the right name has always been whole, and one that is not is damaged.
+ * @returns whether it was made; else it was there
+ */
+export async function makeState(dataDir: string, logger: StoreLog): Promise<boolean> {
+  const folder = stateFolder(dataDir);
+  const found = await stat(folder).catch(() => null);
+  if (found !== null) return false;
+  const draft = `${folder}.new`;
+  await rm(draft, { recursive: true, force: true });
+  const environment = await openState(draft, { logger });
+  await environment.write(null, [{ key: SCHEMA, value: toBytes({ version: SCHEMA_VERSION }) }]);
+  await environment.close();
+  await rename(draft, folder);
+  await syncFolder(dataDir);
+  return true;
+}
+
+/**
+ * Looks whether the environment is whole.
+ * @param advice what to do when it is not
+ * @throws StoreRefused naming the file
+ */
+export async function refuseDamage(folder: string, advice: string): Promise<void> {
+  const path = join(folder, 'data.mdb');
+  const damaged = (why: string) => new StoreRefused(`${path} is damaged: ${why}. ${advice}`);
+  try {
+    checkMeta(path);
+    await promisify(execFile)(process.execPath, [SCRIPT, folder]);
+  } catch (error) {
+    if (error instanceof DataFileDamaged) throw damaged(error.message);
+    throw damaged(describeEnd(error));
+  }
+}
+
+/** Why the process ended, or could not be begun. */
+function describeEnd(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ('signal' in error && typeof error.signal === 'string') return `looking at it ended by ${error.signal}`;
+  if ('code' in error && error.code === 1 && 'stdout' in error && error.stdout) return String(error.stdout);
+  return error.message;
+}
+
+/** @throws StoreRefused when another release has written it */
+export async function openState(
+  folder: string,
+  options: Pick<EnvironmentOptions, 'logger' | 'held' | 'readOnly'>,
+): Promise<Environment> {
+  await makeFolders(folder);
+  return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, ...options });
+}
+
+/** @throws StoreRefused */
+export function refuseOtherSchema(folder: string, environment: Environment): void {
+  const found = environment.read((view) => view.get(SCHEMA));
+  const version = found === null ? null : fromBytes(Schema, found.value).version;
+  if (version === SCHEMA_VERSION) return;
+  throw new StoreRefused(
+    `${folder} was written by another release (form ${version ?? 'unknown'}; this one reads ${SCHEMA_VERSION}): use that release, or another GATEWAY_DATA_DIR`,
+  );
+}

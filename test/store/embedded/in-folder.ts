@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClock } from '../../../src/clock.js';
+import {
+  createEmbeddedStore,
+  type EmbeddedStore,
+  type EmbeddedStoreOptions,
+} from '../../../src/store/embedded/embedded-store.js';
+import { createTestLog, type TestLog } from '../test-log.js';
+
+/** Gives `use` a new folder, which is removed afterwards. */
+export async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'dgw-embedded-'));
+  try {
+    await use(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Opens the store in a folder, with a log that keeps its lines. */
+export async function openIn(
+  dataDir: string,
+  options: Partial<EmbeddedStoreOptions> = {},
+): Promise<EmbeddedStore & { readonly log: TestLog }> {
+  const log = createTestLog();
+  const clock = createClock();
+  const store = await createEmbeddedStore({
+    dataDir,
+    cacheMaxBytes: 1_000_000,
+    clock,
+    logger: log,
+    ...options,
+  });
+  return { ...store, log };
+}

@@ -1,0 +1,36 @@
+/**
+ * Commits, counts, makes, changes and deletes notes for as long as it lives, four at a time, and says of each when it
+ * is begun and when it is acknowledged. Arguments: the folder; the role; a name of its own; its first number.
+ */
+import { createClock } from '../../../dist/clock.js';
+import { createEmbeddedStore } from '../../../dist/store/embedded/embedded-store.js';
+
+const DAY_MS = 24 * 3_600_000;
+const [dataDir, role, name, first] = process.argv.slice(2);
+const logger = { info() {}, warn() {}, error() {} };
+const options = { dataDir, role, cacheMaxBytes: 1024, clock: createClock(), logger, auditMax: 1_000_000 };
+const { registry, tallies, notes } = await createEmbeddedStore(options);
+let next = Number(first);
+
+async function workForever() {
+  for (;;) {
+    const number = next;
+    next += 1;
+    const say = (what) => process.stdout.write(`${number} ${what}\n`);
+    say('begun');
+    const writes = new Map([[`${name} ${number % 50}`, `${number}`.padEnd(number % 300)]]);
+    const { version } = await registry.commit({ writes, audit: [`${name} ${number}`] });
+    say(`version ${version}`);
+    const adds = ['all', `book ${number % 7}`].map((book) => ({ book, field: 'calls', by: 1 }));
+    await tallies.add(`${name} ${number}`, adds, [{ book: 'all', field: 'last', to: number }], DAY_MS);
+    say('counted');
+    await notes.create(`${name} ${number}`, 'made', DAY_MS);
+    say('made');
+    await notes.replace(`${name} ${number}`, 'made', 'changed', DAY_MS);
+    say('changed');
+    if (number % 2 === 0) await notes.replace(`${name} ${number}`, 'changed', null, 0);
+    if (number % 2 === 0) say('deleted');
+  }
+}
+
+await Promise.all([1, 2, 3, 4].map(workForever));
