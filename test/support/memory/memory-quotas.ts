@@ -1,6 +1,13 @@
 import type { Clock } from '../../../src/clock.js';
 import type { Quotas } from '../../../src/store/port.js';
-import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../../../src/store/quota-bucket.js';
+import {
+  checkGive,
+  checkTake,
+  describeGrant,
+  leftIn,
+  type QuotaBucket,
+  refilled,
+} from '../../../src/store/quota-bucket.js';
 import { wholeMs } from '../../../src/store/whole-ms.js';
 import { createLapsingMap } from './lapsing-map.js';
 
