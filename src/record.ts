@@ -9,7 +9,11 @@ import type { Static, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 
 /** A value that nobody changes in place, down to its innermost members. */
-export type Frozen<T> = T extends object ? { readonly [Name in keyof T]: Frozen<T[Name]> } : T;
+export type Frozen<T> = T extends (...args: never) => unknown
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]: Frozen<T[Name]> }
+    : T;
 
 export interface RecordForm<T> {
   is(value: unknown): value is T;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../errors.js';
 import type { Store } from '../store/port.js';
-import type { AuditRecord } from '../telemetry/audit.js';
+import { AuditRecord } from '../telemetry/audit.js';
 
 const MAX_LIMIT = 1000;
 
@@ -32,7 +32,7 @@ export function registerAudit(
         });
       }
       const lines = await registry.readAudit(Number(limit), before);
-      return { entries: lines.map(({ id, text }) => ({ id, ...(JSON.parse(text) as AuditRecord) })) };
+      return { entries: lines.map(({ id, text }) => ({ id, ...AuditRecord.read(text, `audit/${id}`) })) };
     },
   );
 }

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
-import { type Divisibility, startLearning } from './state.js';
+import { Divisibility, startLearning } from './state.js';
 
 const PREFIX = 'divisible/';
 /** Generation of kinds without a record; not under the prefix, for it is no kind. */
@@ -37,7 +37,7 @@ export function createKinds(registry: Registry): Kinds {
     if (text === undefined) return null;
     const before = parsed.get(id);
     if (before?.text === text) return before.value;
-    const value = JSON.parse(text) as Divisibility;
+    const value = Divisibility.read(text, PREFIX + id);
     if (parsed.size > MAX_KINDS) parsed = new Map();
     parsed.set(id, { text, value });
     return value;

@@ -4,6 +4,8 @@
  * registry, so that replicas share it.
  */
 import type { Logger } from 'pino';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
@@ -37,8 +39,10 @@ export interface PartRefusalsOptions {
   readonly logger: Logger;
 }
 
-/** Kind and epoch milliseconds. */
-type Entry = readonly [id: string, untilMs: number];
+/** Kind and epoch milliseconds; an entry of another form tells nothing. */
+const Entry = recordForm(Type.Tuple([Type.String(), Type.Number()], { additionalItems: true }));
+type Entry = RecordOf<typeof Entry>;
+const Entries = recordForm(Type.Array(Type.Unknown()));
 
 export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
   const { registry, accountFields, plan, now, logger } = options;
@@ -101,18 +105,7 @@ export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
   };
 }
 
-/** A record of another form tells nothing. */
+/** A record of another form tells nothing, and nothing depends on it: the platform tells again. */
 function parse(text: string | null): readonly Entry[] {
-  if (text === null) return [];
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.filter(isEntry) : [];
-  } catch {
-    // Nothing depends on it: the platform tells again.
-    return [];
-  }
-}
-
-function isEntry(value: unknown): value is Entry {
-  return Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number';
+  return text === null ? [] : (Entries.parse(text) ?? []).filter(Entry.is);
 }

@@ -2,16 +2,19 @@
  * Probation: ranges of different lengths and ends are answered as a whole while the join of their days is compared
  * with them. Pure: which ranges count, which one to try next, and which further calls make its join whole.
  */
+import Type, { type Static } from 'typebox';
+import type { Frozen } from '../record.js';
 import { dayNumber } from '../report/days.js';
 
 /** A range that was tried; its final days only. */
-export interface Trial {
+export const TrialRecord = Type.Object({
   /** ISO days, both compared. */
-  readonly from: string;
-  readonly to: string;
+  from: Type.String(),
+  to: Type.String(),
   /** How many days, all of them compared. */
-  readonly days: number;
-}
+  days: Type.Number(),
+});
+export type Trial = Frozen<Static<typeof TrialRecord>>;
 
 /** Both ends included, as day numbers. */
 export interface Stretch {

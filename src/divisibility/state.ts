@@ -5,40 +5,48 @@
  * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
  * probation after them, until ranges of different lengths and ends were held against their joins. See `probation.ts`.
  */
+import Type, { type Static } from 'typebox';
+import { type Frozen, type RecordOf, recordForm } from '../record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { digest } from '../report/platform-call.js';
-import { isNewTrial, isProbationOver, type Trial } from './probation.js';
+import { isNewTrial, isProbationOver, type Trial, TrialRecord } from './probation.js';
 
 /** One final day with rows that two answers with different ends agree on. */
-export interface Agreement {
-  readonly date: string;
+const AgreementRecord = Type.Object({
+  date: Type.String(),
   /** Identity of the two answers' series and periods. */
-  readonly pair: string;
-}
+  pair: Type.String(),
+});
+export type Agreement = Frozen<Static<typeof AgreementRecord>>;
 
 export type DivisibilityState = 'learning' | 'probation' | 'proven' | 'refuted';
 
+const timeOrNull = Type.Union([Type.Number(), Type.Null()]);
+
 /** As it is stored. Members that may be absent were unknown to older releases. */
-export interface Divisibility {
-  /** As it was last written; {@link currentState} tells what it comes to now. */
-  readonly state: DivisibilityState;
-  /** Segments cut under another generation are void. */
-  readonly generation: string;
-  /** While learning: what was agreed on so far, as far as the proof needs it. */
-  readonly agreements: readonly Agreement[];
-  /** On probation: ranges whose joins were found to be the platform's own whole answers. */
-  readonly trials?: readonly Trial[];
-  /** The generation that has passed probation: an older release proves without it, which is not trusted. */
-  readonly triedGeneration?: string;
-  /** Milliseconds since the epoch: when it was proven, or until when it stays refuted. */
-  readonly provenAt: number | null;
-  readonly refutedUntil: number | null;
-  /** Until when its reports are asked for as a whole, because an answer could not be cut. */
-  readonly wholeUntil?: number;
-  /** Final days that changed after all, and the greatest age in days at which one did. */
-  readonly restatements: number;
-  readonly oldestRestatementDays: number;
-}
+export const Divisibility = recordForm(
+  Type.Object({
+    /** As it was last written; {@link currentState} tells what it comes to now. A state of another release proves nothing. */
+    state: Type.Unsafe<DivisibilityState>(Type.String()),
+    /** Segments cut under another generation are void. */
+    generation: Type.String(),
+    /** While learning: what was agreed on so far, as far as the proof needs it. */
+    agreements: Type.Array(AgreementRecord),
+    /** On probation: ranges whose joins were found to be the platform's own whole answers. */
+    trials: Type.Optional(Type.Array(TrialRecord)),
+    /** The generation that has passed probation: an older release proves without it, which is not trusted. */
+    triedGeneration: Type.Optional(Type.String()),
+    /** Milliseconds since the epoch: when it was proven, or until when it stays refuted. */
+    provenAt: timeOrNull,
+    refutedUntil: timeOrNull,
+    /** Until when its reports are asked for as a whole, because an answer could not be cut. */
+    wholeUntil: Type.Optional(Type.Number()),
+    /** Final days that changed after all, and the greatest age in days at which one did. */
+    restatements: Type.Number(),
+    oldestRestatementDays: Type.Number(),
+  }),
+);
+export type Divisibility = RecordOf<typeof Divisibility>;
 
 export const NEEDED_DAYS = 3;
 export const NEEDED_PAIRS = 2;

@@ -3,6 +3,8 @@
  * each kind of report.
  */
 import type { Logger } from 'pino';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/mirror.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
@@ -14,13 +16,18 @@ const MAX_CAPS = 8;
 /** A cap that was not seen again for so long is forgotten. */
 const KEPT_MS = 30 * 86_400_000;
 
-interface KnownCap {
-  readonly count: number;
-  /** The series that proved it: only that one can take it back. */
-  readonly series: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-}
+const CapList = recordForm(
+  Type.Array(
+    Type.Object({
+      count: Type.Number(),
+      /** The series that proved it: only that one can take it back. */
+      series: Type.String(),
+      /** Milliseconds since the epoch. */
+      at: Type.Number(),
+    }),
+  ),
+);
+type KnownCap = RecordOf<typeof CapList>[number];
 
 /** A report without its period. */
 export interface Counted {
@@ -52,7 +59,7 @@ export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
 
   function stored(kind: string): readonly KnownCap[] {
     const text = registry.get(PREFIX + kind)?.value;
-    return text === undefined ? [] : (JSON.parse(text) as KnownCap[]);
+    return text === undefined ? [] : CapList.read(text, PREFIX + kind);
   }
 
   function all({ report }: Counted): readonly KnownCap[] {

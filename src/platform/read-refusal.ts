@@ -1,4 +1,6 @@
 /** The platform's words about a request it refused, made fit to be shown. */
+import Type from 'typebox';
+import { recordForm } from '../record.js';
 import { holdsSecret, scrubText } from './scrub.js';
 
 const MAX_BYTES = 1024;
@@ -11,10 +13,19 @@ export interface Refusal {
   readonly errors?: unknown;
 }
 
+/** Of a problem in JSON whatever the platform puts into these; what is of use is judged below. */
+const Said = recordForm(
+  Type.Object({
+    message: Type.Optional(Type.Unknown()),
+    error: Type.Optional(Type.Unknown()),
+    errors: Type.Optional(Type.Unknown()),
+  }),
+);
+
 /** @param token kept out of the message */
 export function readRefusal(status: number, contentType: string, body: Buffer, token: string): Refusal {
   const text = body.toString('utf8', 0, 65_536);
-  const parsed = parseObject(text);
+  const parsed = Said.parse(text);
   if (parsed === null) {
     const plain = /^text\/plain\b/i.test(contentType) ? scrubText(text.trim(), [token], MAX_BYTES) : '';
     return { status, message: plain === '' ? null : plain };
@@ -23,17 +34,6 @@ export function readRefusal(status: number, contentType: string, body: Buffer, t
   const message = typeof said === 'string' ? scrubText(said, [token], MAX_BYTES) : null;
   const errors = readErrors(parsed.errors, token, MAX_BYTES - Buffer.byteLength(message ?? ''));
   return { status, message, ...(errors === null ? {} : { errors }) };
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
 }
 
 function readErrors(errors: unknown, token: string, maxBytes: number): unknown {

@@ -3,6 +3,8 @@
  * replicates asynchronously). Values in, values out.
  */
 import { createHash } from 'node:crypto';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
 import type { RegistryRecord, RegistrySnapshot } from '../store/port.js';
 
 /** A record that says what was mended, for replicas that knew still more than the one that mended it. */
@@ -30,9 +32,13 @@ export interface LostRecord {
 }
 
 /** By id: which version was put back, what its text was, and when (epoch milliseconds). */
-type Mended = Readonly<
-  Record<string, { readonly revision: number; readonly text: string; readonly at: number }>
->;
+const Mended = recordForm(
+  Type.Record(
+    Type.String(),
+    Type.Object({ revision: Type.Number(), text: Type.String(), at: Type.Number() }),
+  ),
+);
+type Mended = RecordOf<typeof Mended>;
 
 /**
  * A record is lost when the store's is older than what was known, or was put back by a replica that knew less. One that
@@ -80,7 +86,7 @@ export function noteMended(
 
 function readMended(records: ReadonlyMap<string, RegistryRecord>): Mended {
   const text = records.get(MENDED_RECORD)?.value;
-  return text === undefined ? {} : (JSON.parse(text) as Mended);
+  return text === undefined ? {} : Mended.read(text, MENDED_RECORD);
 }
 
 function digest(text: string): string {

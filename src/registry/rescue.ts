@@ -6,7 +6,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import Type from 'typebox';
 import type { Clock } from '../clock.js';
+import { type RecordOf, recordForm } from '../record.js';
 import type { Bus, RegistryStore } from '../store/port.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { Known } from './lost.js';
@@ -32,14 +34,17 @@ export interface Rescue {
   stop(): void;
 }
 
-/** How much a replica knows. */
-interface Claim {
-  readonly id: string;
-  readonly epoch: string;
-  /** Everything up to it is known, then the newest version known of. */
-  readonly version: number;
-  readonly newest: number;
-}
+/** How much a replica knows, as it tells the others. */
+const Claim = recordForm(
+  Type.Object({
+    id: Type.String(),
+    epoch: Type.String(),
+    /** Everything up to it is known, then the newest version known of. */
+    version: Type.Number(),
+    newest: Type.Number(),
+  }),
+);
+type Claim = RecordOf<typeof Claim>;
 
 export interface RescueOptions {
   readonly store: RegistryStore;
@@ -54,7 +59,7 @@ export function createRescue({ store, bus, clock, logger, onAsked }: RescueOptio
   const id = randomUUID();
   const heard = new Map<string, Claim & { readonly atMs: number }>();
   const unsubscribe = bus.subscribe(CHANNEL, (message) => {
-    const claim = readClaim(message);
+    const claim = Claim.parse(message);
     if (claim === null || claim.id === id) return;
     heard.set(claim.id, { ...claim, atMs: clock.monotonicMs() });
     onAsked();
@@ -104,15 +109,4 @@ async function make(store: RegistryStore, known: Known, nowMs: number): Promise<
 
 function compare(one: Claim, other: Claim): number {
   return one.version - other.version || one.newest - other.newest || (one.id < other.id ? -1 : 1);
-}
-
-function readClaim(message: string): Claim | null {
-  try {
-    const { id, epoch, version, newest } = JSON.parse(message) as Partial<Claim>;
-    if (typeof id !== 'string' || typeof epoch !== 'string') return null;
-    return typeof version === 'number' && typeof newest === 'number' ? { id, epoch, version, newest } : null;
-  } catch {
-    // No word of ours.
-    return null;
-  }
 }

@@ -3,7 +3,9 @@
  * before something takes its place, and every such event is told.
  */
 import type { Logger } from 'pino';
+import Type from 'typebox';
 import type { Clock } from '../clock.js';
+import { recordForm } from '../record.js';
 import {
   RegistryConflict,
   type RegistryRecord,
@@ -18,6 +20,7 @@ import { MOST_STALE_MS, type Rescue } from './rescue.js';
 
 /** Says in an adopted registry which one it took the place of. */
 const ADOPTED_RECORD = 'meta/adopted';
+const Adopted = recordForm(Type.Object({ from: Type.String() }));
 const MAX_TRIES = 20;
 
 type Records = ReadonlyMap<string, RegistryRecord>;
@@ -165,5 +168,5 @@ function adoption(
 
 function readAdopted(records: Records): string | null {
   const text = records.get(ADOPTED_RECORD)?.value;
-  return text === undefined ? null : (JSON.parse(text) as { from: string }).from;
+  return text === undefined ? null : Adopted.read(text, ADOPTED_RECORD).from;
 }

@@ -3,17 +3,21 @@
  * it goes on when that is lost, and the supervisor, which serves no requests itself, is heard as well.
  */
 import type { Worker } from 'node:cluster';
-import type { Health, ProcessHealth } from '../telemetry/health.js';
+import Type from 'typebox';
+import { recordForm } from '../record.js';
+import { asProcessHealth, type Health, type ProcessHealth } from '../telemetry/health.js';
 
 const BEAT_MS = 1000;
 
-interface Told {
+const Told = recordForm(Type.Object({ health: Type.Array(Type.Unknown()) }));
+
+interface HealthMessage {
   readonly health: readonly ProcessHealth[];
 }
 
+/** @returns null for a message about something else */
 function toldIn(message: unknown): readonly ProcessHealth[] | null {
-  const told = (message as Partial<Told> | null)?.health;
-  return Array.isArray(told) ? (told as readonly ProcessHealth[]) : null;
+  return Told.is(message) ? message.health.flatMap((one) => asProcessHealth(one) ?? []) : null;
 }
 
 /** In a worker: tells its supervisor of itself, and hears from it of all others. */
@@ -24,7 +28,7 @@ export function shareHealth(health: Health): void {
   });
   health.hear(() => others);
   const tell = () => {
-    if (process.connected) process.send?.({ health: [health.own()] } satisfies Told);
+    if (process.connected) process.send?.({ health: [health.own()] } satisfies HealthMessage);
   };
   tell();
   setInterval(tell, BEAT_MS).unref();
@@ -55,7 +59,7 @@ export function followHealth(): WorkersHealth {
     join(health) {
       health.hear(() => [...known.values()]);
       setInterval(() => {
-        const all: Told = { health: [health.own(), ...known.values()] };
+        const all: HealthMessage = { health: [health.own(), ...known.values()] };
         // One that is about to end has closed its side.
         for (const worker of workers) if (worker.isConnected()) worker.send(all, () => {});
       }, BEAT_MS).unref();

@@ -6,27 +6,33 @@ import {
   type MetricValue,
   type Registry,
 } from 'prom-client';
+import Type from 'typebox';
+import { type Frozen, type RecordOf, recordForm } from '../record.js';
 
-type Numbers = MetricObjectWithValues<MetricValue<string>>[];
+type Numbers = Frozen<MetricObjectWithValues<MetricValue<string>>[]>;
 
 /** A worker that is stuck must not keep the others' numbers from being scraped. */
 const WAIT_MS = 2000;
 
-interface Question {
-  readonly ask: 'metrics';
-  readonly id: number;
-}
+const Question = recordForm(Type.Object({ ask: Type.Literal('metrics'), id: Type.Number() }));
+type Question = RecordOf<typeof Question>;
 
-interface Answer {
-  readonly answer: 'metrics';
-  readonly id: number;
-  readonly numbers: Numbers;
-}
+/** What the numbers are is between two copies of one library. */
+const Answer = recordForm(
+  Type.Object({
+    answer: Type.Literal('metrics'),
+    id: Type.Number(),
+    numbers: Type.Unsafe<Numbers>(Type.Array(Type.Object({}))),
+  }),
+);
+type Answer = RecordOf<typeof Answer>;
+
+const Listening = recordForm(Type.Object({ listening: Type.Literal(true) }));
 
 /** In a worker: tells its supervisor that it listens, and answers its questions. */
 export function answerSupervisor(registry: Registry): void {
-  process.on('message', (message: Partial<Question> | null) => {
-    if (message?.ask !== 'metrics' || message.id === undefined) return;
+  process.on('message', (message: unknown) => {
+    if (!Question.is(message)) return;
     const { id } = message;
     void registry.getMetricsAsJSON().then((numbers) => {
       if (process.connected) process.send?.({ answer: 'metrics', id, numbers } satisfies Answer);
@@ -78,12 +84,12 @@ export function followWorkers(): Workers {
         ofThoseThatEnded = addCounts(ofThoseThatEnded, latest.get(worker) ?? []);
         latest.delete(worker);
       });
-      worker.on('message', (message: Partial<Answer> & { readonly listening?: boolean }) => {
-        if (message.listening) listening.add(worker);
-        if (message.answer !== 'metrics') return;
+      worker.on('message', (message: unknown) => {
+        if (Listening.is(message)) listening.add(worker);
+        if (!Answer.is(message)) return;
         // One that comes too late is newer than what there was.
-        latest.set(worker, message.numbers as Numbers);
-        waiting.get(message.id as number)?.();
+        latest.set(worker, message.numbers);
+        waiting.get(message.id)?.();
       });
     },
     async metricsText(own) {

@@ -1,4 +1,6 @@
 /** Audit lines: who changed what, when, from where. Written in the same transaction as the change. */
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
 
 export interface Actor {
   /** Name of the admin token, or `gateway` for what the gateway does by itself. */
@@ -19,11 +21,19 @@ export interface AuditEvent {
   readonly after?: unknown;
 }
 
-export interface AuditRecord extends AuditEvent {
-  readonly at: string;
-  readonly actor: string;
-  readonly address: string | null;
-}
+/** As it is stored, and as the admin API tells it. */
+export const AuditRecord = recordForm(
+  Type.Object({
+    at: Type.String(),
+    actor: Type.String(),
+    address: Type.Union([Type.String(), Type.Null()]),
+    action: Type.String(),
+    subject: Type.String(),
+    before: Type.Optional(Type.Unknown()),
+    after: Type.Optional(Type.Unknown()),
+  }),
+);
+export type AuditRecord = RecordOf<typeof AuditRecord>;
 
 export function auditLine(event: AuditEvent, actor: Actor, nowMs: number): string {
   const record: AuditRecord = {

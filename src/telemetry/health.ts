@@ -3,6 +3,8 @@
  * processes say. A part is as ill as the worst of its sources; whoever knows of another fault adds a source.
  */
 import { hostname } from 'node:os';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
 
 export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;
 export type HealthPart = (typeof HEALTH_PARTS)[number];
@@ -27,8 +29,6 @@ export interface Load {
   readonly callsRunning: number;
   readonly callsQueued: number;
 }
-
-const LOADS = ['l1Bytes', 'l1Entries', 'callsRunning', 'callsQueued'] as const;
 
 /** What a process says of itself. */
 export interface ProcessHealth extends Conditions, Load {
@@ -132,36 +132,42 @@ export function addLoads(all: readonly Load[]): Load {
 /**
  * What another process said of itself. It may be of another version: what it does not tell counts as well or as
  * nothing, what it tells besides is left out.
- * @returns null when it told nothing of the kind
  */
+const Told = recordForm(
+  Type.Object({
+    id: Type.String(),
+    host: Type.Optional(Type.String()),
+    pid: Type.Optional(Type.Number()),
+    store: Type.Optional(Type.String()),
+    credential: Type.Optional(Type.String()),
+    platform: Type.Optional(Type.String()),
+    l1Bytes: Type.Optional(Type.Number()),
+    l1Entries: Type.Optional(Type.Number()),
+    callsRunning: Type.Optional(Type.Number()),
+    callsQueued: Type.Optional(Type.Number()),
+  }),
+);
+
+/** @returns null when it told nothing of the kind */
 export function readProcessHealth(text: string): ProcessHealth | null {
-  const told = parseObject(text);
-  if (typeof told?.id !== 'string') return null;
-  const word = (part: HealthPart) => (typeof told[part] === 'string' ? told[part] : 'ok');
-  const number = (name: string) => (typeof told[name] === 'number' ? told[name] : 0);
-  const [l1Bytes, l1Entries, callsRunning, callsQueued] = LOADS.map(number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  return {
-    id: told.id,
-    host: typeof told.host === 'string' ? told.host : '',
-    pid: number('pid'),
-    ...eachPart(word),
-    l1Bytes,
-    l1Entries,
-    callsRunning,
-    callsQueued,
-  };
+  const told = Told.parse(text);
+  return told === null ? null : completeHealth(told);
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
+/** The same, of a message that is a value already. */
+export function asProcessHealth(told: unknown): ProcessHealth | null {
+  return Told.is(told) ? completeHealth(told) : null;
+}
+
+function completeHealth(told: RecordOf<typeof Told>): ProcessHealth {
+  return {
+    id: told.id,
+    host: told.host ?? '',
+    pid: told.pid ?? 0,
+    ...eachPart((part) => told[part] ?? 'ok'),
+    l1Bytes: told.l1Bytes ?? 0,
+    l1Entries: told.l1Entries ?? 0,
+    callsRunning: told.callsRunning ?? 0,
+    callsQueued: told.callsQueued ?? 0,
+  };
 }

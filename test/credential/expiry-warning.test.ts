@@ -34,6 +34,25 @@ describe('the warning of an expiry', () => {
     });
   });
 
+  it('keeps what a newer release wrote beside the last one', async () => {
+    const scene = await openScene({ mint: null });
+    await scene.rotation.rotate(staged('a'), true, ALICE);
+    const theirs = {
+      token: 'tok_before',
+      expiresAt: '2026-01-01',
+      days: 30,
+      newer: { of: 'a newer release' },
+    };
+    await scene.registry.commit({ writes: new Map([['expiry-warning', JSON.stringify(theirs)]]) });
+    scene.clock.advance(352 * DAY);
+    await warningOf(scene)();
+    expect(JSON.parse(scene.registry.get('expiry-warning')?.value ?? '')).toMatchObject({
+      token: scene.keeper.vault().active?.id,
+      days: 14,
+      newer: { of: 'a newer release' },
+    });
+  });
+
   it('is given once by all replicas together, and not again after a restart', async () => {
     const scene = await openScene({ mint: null });
     await scene.rotation.rotate(staged('a'), true, ALICE);

@@ -143,4 +143,22 @@ describe('a part of a period that the platform refuses', () => {
     expect(outcomeOf(await gateway.report(key, PLUS_ONE))).toBe('403 upstream_rejected');
     expect(platform.requests).toHaveLength(2);
   });
+
+  it('is added to what a newer release wrote, which keeps what is not known of it', async () => {
+    const platform = await startRawPlatform(refusesDays);
+    const clock = createTestClock();
+    const gateway = await gatewayAt(platform, { clock, config: ALWAYS });
+    const key = await gateway.addTeam();
+    const theirs = ['another kind', clock.now() + HOUR, { of: 'a newer release' }];
+    await gateway.services.registry.commit({
+      writes: new Map([['part-refusals', JSON.stringify([theirs, ['damaged']])]]),
+    });
+    await gateway.report(key, TWENTY);
+    await gateway.report(key, PLUS_ONE);
+    await gateway.services.settled();
+    expect(JSON.parse(gateway.services.registry.get('part-refusals')?.value ?? '')).toEqual([
+      theirs,
+      [expect.any(String), clock.now() + DAY],
+    ]);
+  });
 });

@@ -43,6 +43,28 @@ describe('createCaps', () => {
   }
   const alone = async (rowCap = 0) => capsOn((await openReplica(await openEmbedded())).registry, rowCap);
 
+  it('adds to what a newer release wrote, which keeps what is not known of it', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { ask, clock, settled } = capsOn(registry);
+    const id = `caps/${divisibilityId(report, ['advertiserId'])}`;
+    const theirs = { count: 700, series: 'theirs', at: clock.now(), newer: { of: 'a newer release' } };
+    await registry.commit({ writes: new Map([[id, JSON.stringify([theirs])]]) });
+    const known = createKnownCaps({
+      registry,
+      kindOf: () => divisibilityId(report, ['advertiserId']),
+      now: clock.now,
+      logger: createRecordedLog().logger,
+      background: () => {},
+    });
+    await known.learn(of('s'), 500);
+    await settled();
+    expect(ask('a', 700)).toBe(true);
+    expect(JSON.parse(registry.get(id)?.value ?? '')).toEqual([
+      theirs,
+      { count: 500, series: 's', at: clock.now() },
+    ]);
+  });
+
   it('suspects by a configured cap alone: from it on', async () => {
     const { ask } = await alone(1000);
     expect([999, 1000, 1001].map((count) => ask('a', count))).toEqual([false, true, true]);

@@ -131,3 +131,10 @@ it('what was mended is remembered for an hour', () => {
   expect(Object.keys(JSON.parse(noteMended(records, others, 3_599_999)))).toEqual(['a']);
   expect(Object.keys(JSON.parse(noteMended(records, others, 3_600_000)))).toEqual([]);
 });
+
+it('what a newer release noted of a mended record stays when another is mended', () => {
+  const theirs = { revision: 3, text: 'digest', at: 0, newer: { of: 'a newer release' } };
+  const records = mapOf({ [MENDED_RECORD]: [JSON.stringify({ a: theirs }), 4] });
+  const after = JSON.parse(noteMended(records, [{ id: 'b', value: 'x', revision: 9, found: 2 }], 1));
+  expect(after).toMatchObject({ a: theirs, b: { revision: 9, at: 1 } });
+});

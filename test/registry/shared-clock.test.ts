@@ -27,6 +27,15 @@ describe('the shared clock', () => {
     }
   });
 
+  it('keeps what a newer release wrote beside its offset', async () => {
+    const { registry, shared, clock } = await follower(await openEmbedded());
+    const theirs = { offsetMs: DAY, newer: { of: 'a newer release' } };
+    await registry.commit({ writes: new Map([['clock', JSON.stringify(theirs)]]) });
+    expect(clock.offsetMs).toBe(DAY);
+    await shared.moveTo(-DAY, 'audit');
+    expect(JSON.parse(registry.get('clock')?.value ?? '')).toEqual({ ...theirs, offsetMs: -DAY });
+  });
+
   it('is found by polling when the message is lost', async () => {
     const store = await openEmbedded();
     const here = await follower(store);
