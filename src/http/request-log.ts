@@ -1,4 +1,4 @@
-/** One log line per request, whatever came of it. */
+/** One log line per request, whatever came of it; on `debug` a second one, with the stages that it has been through. */
 import type { FastifyRequest } from 'fastify';
 
 /** What of a request its log line and its metrics need; one that the path gate refused has no more. */
@@ -36,6 +36,7 @@ export function logRequest(
   };
   if (status >= 500) request.log.warn(line, 'request');
   else request.log.info(line, 'request');
+  if (trace.stages.length > 0) request.log.debug({ stages: trace.stages }, 'stages of the request');
 }
 
 /** As it was sent, without its query, and no longer than a line wants. */

@@ -65,7 +65,7 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
   /** Takes a place for the answer first, and lets go of it when the platform's part is over. */
   async function send<T>(
     { path, method, headers, body }: ProxiedCall,
-    { caller, rule, gone }: Passage,
+    { caller, rule, gone, trace }: Passage,
     onCall: (made: CallReport) => void,
     consume: (response: Response) => Promise<T>,
   ): Promise<T> {
@@ -83,12 +83,15 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
       // A write goes on: breaking it off would leave open what it did.
       ...(isRead ? { signal: gone } : {}),
       onCall,
+      onSlot: () => trace.mark('acquire'),
     };
     try {
-      return await platform.send(sent, (response) => {
+      const answered = await platform.send(sent, (response) => {
         response.body.once('close', leave);
         return consume(response);
       });
+      trace.mark('fetch');
+      return answered;
     } catch (error) {
       leave();
       throw error;

@@ -59,8 +59,10 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
     undici: dispatcher as unknown as { request: Dispatcher['request'] },
     preHandler: async (request, reply) => {
       const context = await admitCaller(request, reply, options);
+      request.trace.mark('admit');
       const question = await readQuestion(request, context, maxBodyBytes);
       checkAccount(context, question, rules);
+      request.trace.mark('check');
       request.passage = { ...context, ...question };
       if (question.stream !== null) request.body = question.stream;
     },
@@ -69,7 +71,10 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
     replyOptions: {
       queryString: (_search, _url, request) => request.passage?.query ?? '',
       rewriteRequestHeaders: (_request, headers) => ({ ...allowed(headers), 'accept-encoding': 'identity' }),
-      rewriteHeaders: returnedHeaders,
+      rewriteHeaders: (headers, request) => {
+        request?.trace.mark('answer');
+        return returnedHeaders(headers);
+      },
       // The gateway's own retry policy holds; reply-from's takes the unit of retry-after for milliseconds.
       retryDelay: () => null,
       onError: (reply, { error }) => {

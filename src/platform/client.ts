@@ -16,6 +16,8 @@ export interface Call extends PlatformRequest {
   /** Whole time for it, milliseconds; tries and waiting included. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Told when a slot was acquired, before each try. */
+  readonly onSlot?: () => void;
 }
 
 export interface PlatformClient {
@@ -43,9 +45,11 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       const deadline = startDeadline(call.timeoutMs, call.signal);
       const kind = isStreamed(call.body) ? 'write' : call.kind;
       try {
-        return await retrying(kind, deadline, async () =>
-          (await acquire(call.team, deadline)).send(call, consume),
-        );
+        return await retrying(kind, deadline, async () => {
+          const slot = await acquire(call.team, deadline);
+          call.onSlot?.();
+          return await slot.send(call, consume);
+        });
       } finally {
         deadline.stop();
       }

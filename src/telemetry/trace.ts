@@ -19,9 +19,34 @@ export interface Trace {
   bytesOut: number;
   /** Why it failed, for the log only. */
   cause: unknown;
+  /** The steps it has been through, in order, and how long after its beginning each ended. */
+  readonly stages: readonly { readonly stage: Stage; readonly endedMs: number }[];
+  /** A step has ended. */
+  mark(stage: Stage): void;
 }
 
-export function createTrace(): Trace {
+/** Steps of a report (gateway.ts, pipeline/), and of what is passed through. */
+export type Stage =
+  | 'admit'
+  | 'understand'
+  | 'look-up'
+  | 'decide'
+  | 'wait'
+  | 'acquire'
+  | 'lock'
+  | 'fetch'
+  | 'keep'
+  | 'render'
+  | 'check'
+  | 'answer';
+
+/** A request of many calls marks many steps: the first so many are kept. */
+const MOST_STAGES = 100;
+
+/** @param monotonicMs a clock that never jumps, milliseconds */
+export function createTrace(monotonicMs: () => number = () => performance.now()): Trace {
+  const startedMs = monotonicMs();
+  const stages: { stage: Stage; endedMs: number }[] = [];
   return {
     team: null,
     key: null,
@@ -34,6 +59,10 @@ export function createTrace(): Trace {
     platformMs: 0,
     bytesOut: 0,
     cause: undefined,
+    stages,
+    mark(stage) {
+      if (stages.length < MOST_STAGES) stages.push({ stage, endedMs: monotonicMs() - startedMs });
+    },
   };
 }
 

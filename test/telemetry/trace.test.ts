@@ -11,4 +11,25 @@ describe('a trace', () => {
       2, 42.5, 0, 0,
     ]);
   });
+
+  it('keeps the stages of its request in order, with the time since its beginning at which each ended', () => {
+    let nowMs = 1000;
+    const trace = createTrace(() => nowMs);
+    for (const stage of ['admit', 'acquire', 'acquire', 'fetch'] as const) {
+      nowMs += 5;
+      trace.mark(stage);
+    }
+    expect(trace.stages).toEqual([
+      { stage: 'admit', endedMs: 5 },
+      { stage: 'acquire', endedMs: 10 },
+      { stage: 'acquire', endedMs: 15 },
+      { stage: 'fetch', endedMs: 20 },
+    ]);
+  });
+
+  it('keeps a hundred of them, and no more', () => {
+    const trace = createTrace();
+    for (let n = 0; n < 150; n++) trace.mark('fetch');
+    expect(trace.stages).toHaveLength(100);
+  });
 });
