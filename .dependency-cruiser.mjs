@@ -16,8 +16,10 @@ const LAYERS = [
   ['declared'],
   ['http'],
   ['pipeline', 'pass-through', 'routes'],
-  ['gateway', 'health', 'admin'],
+  ['gateway', 'health', 'gauges', 'admin'],
   ['engine'],
+  ['foundation'],
+  ['parts'],
   ['services'],
   ['planes'],
   ['serve'],
@@ -176,8 +178,14 @@ export default {
     {
       name: 'gateway-is-composed-once',
       severity: 'error',
-      from: { pathNot: '^src/(engine|services)\\.ts$' },
+      from: { pathNot: '^src/(engine|parts|services)\\.ts$' },
       to: { path: '^src/(gateway|engine)\\.ts$' },
+    },
+    {
+      name: 'parts-are-composed-once',
+      severity: 'error',
+      from: { pathNot: '^src/(parts|services)\\.ts$' },
+      to: { path: '^src/(foundation|parts)\\.ts$' },
     },
     {
       name: 'services-are-composed-once',

@@ -75,7 +75,7 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     idempotency,
     rules: {
       routes: config.routes,
-      accountPattern: services.accountPattern,
+      accountPattern: services.canonical.accountPattern,
       nonAccounts: config.report.nonAccountParameters,
     },
     maxBodyBytes: config.server.maxBodyBytes,

@@ -1,0 +1,60 @@
+/** What a process has before it asks or is asked: the registry, who may ask, and the credential to ask the platform with. */
+import { createAuth } from './auth/auth.js';
+import { opensWhatIsStored } from './auth/master-key-rule.js';
+import { successionRules } from './auth/succession-rules.js';
+import type { MovableClock } from './clock.js';
+import type { Config, ProxySettings } from './config/load.js';
+import type { Secret } from './config/secret.js';
+import { createCredential } from './credential/credential.js';
+import { createSealer } from './credential/seal.js';
+import { countRowsOf } from './pipeline/reference-reports.js';
+import { createAgent } from './platform/agent.js';
+import { openPresentRegistry } from './registry/open.js';
+import type { Store } from './store/port.js';
+import type { Log } from './telemetry/logger.js';
+
+export interface FoundationOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly clock: MovableClock;
+  readonly log: Log;
+  readonly masterKey: Secret;
+  readonly proxy: ProxySettings;
+  /** How long replicas that live are given to put a lost registry back, before a new one is begun; 0 when absent. */
+  readonly graceMs?: number;
+}
+
+/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+export async function openFoundation(options: FoundationOptions) {
+  const { config, store, clock, log, masterKey, proxy, graceMs = 0 } = options;
+  const { logger } = log;
+  const { testClock } = config;
+  const sealer = createSealer(masterKey);
+  const rules = successionRules(sealer);
+  const opened = await openPresentRegistry({ store, clock, logger, graceMs, rules, testClock });
+  const { registry } = opened;
+  const { tallies } = store;
+  const maxStaleMs = config.auth.maxStaleSeconds * 1000;
+  const auth = await createAuth({ registry, sealer, tallies, maxStaleMs, clock, logger });
+  for (const file of config.fileSecrets)
+    if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
+  const agent = createAgent({ proxy, connections: config.platform.maxConcurrent + WRITE_SOCKETS });
+  const { baseUrl, loginPaths } = config.platform;
+  const platformRules = { baseUrl: new URL(baseUrl), loginPaths };
+  const credential = createCredential({
+    config,
+    store,
+    registry,
+    sealer,
+    agent,
+    clock,
+    logger,
+    pepper: auth.tokenPepper,
+    rules: platformRules,
+    countRows: (body, witness) => countRowsOf(body, witness, config.report),
+  });
+  return { config, store, clock, log, ...opened, ...auth, sealer, agent, platformRules, credential };
+}
+
+/** Pass-through calls stream outside of the report budget's turns while a body is under way. */
+const WRITE_SOCKETS = 64;

@@ -1,0 +1,46 @@
+/** What the gauges of the metrics read, and from which part. */
+import type { Outlook } from './credential/outlook.js';
+import type { Replicas } from './limits/replicas.js';
+import type { Traffic } from './platform/traffic.js';
+import type { Registry } from './registry/mirror.js';
+import type { Store } from './store/port.js';
+import type { Gauges } from './telemetry/gauges.js';
+import type { Log } from './telemetry/logger.js';
+
+export interface Measured {
+  readonly store: Pick<Store, 'health' | 'memory'>;
+  readonly registry: Pick<Registry, 'loss'>;
+  readonly outlook: () => Outlook;
+  readonly l1: { readonly bytes: number; readonly entries: number };
+  readonly traffic: Pick<Traffic, 'budget' | 'pause' | 'pace' | 'circuit'>;
+  readonly replicas: Pick<Replicas, 'count'>;
+  readonly secretFaults: () => readonly unknown[];
+  readonly log: Pick<Log, 'health'>;
+}
+
+export function gaugesOf({
+  store,
+  registry,
+  outlook,
+  l1,
+  traffic,
+  replicas,
+  secretFaults,
+  log,
+}: Measured): Gauges {
+  const { budget, pause, pace, circuit } = traffic;
+  return {
+    token: outlook,
+    storeOk: () => store.health().ok,
+    storeFull: () => store.memory?.().full === true,
+    l1: () => l1,
+    budget: () => budget,
+    pauseMs: () => pause.leftMs(),
+    paceMs: () => pace.waitMs(),
+    circuitOpen: () => circuit.isOpen,
+    replicas: () => replicas.count,
+    registryLost: () => registry.loss !== null,
+    secretFaults: () => secretFaults().length,
+    log: log.health,
+  };
+}

@@ -1,0 +1,96 @@
+/** The parts behind the planes: each is made by its room, and given here what it needs of the others. */
+import { createL1 } from './cache/l1.js';
+import { createPurges } from './cache/purges.js';
+import type { SecretFileFault } from './config/secret.js';
+import { createEngine } from './engine.js';
+import { type FoundationOptions, openFoundation } from './foundation.js';
+import { gaugesOf } from './gauges.js';
+import { createGatewayHealth, watchHealth } from './health.js';
+import { createLimits } from './limits/limits.js';
+import { createIdempotency } from './pass-through/idempotency.js';
+import type { Finished } from './pipeline/render.js';
+import { createPlatformClient } from './platform/client.js';
+import type { CallReport } from './platform/slot.js';
+import { createTraffic } from './platform/traffic.js';
+import { createMetrics, type Metrics } from './telemetry/metrics.js';
+import { createUsage, type Usage } from './usage/usage.js';
+import type { UsageField } from './usage/usage-day.js';
+import { VERSION } from './version.js';
+
+export interface PartsOptions extends FoundationOptions {
+  /** Files of secrets whose present content is not in use. */
+  readonly secretFaults?: () => readonly SecretFileFault[];
+}
+
+export type Parts = Awaited<ReturnType<typeof createParts>>;
+
+/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+export async function createParts(options: PartsOptions) {
+  const { config, store, clock, log, secretFaults = () => [] } = options;
+  const { logger } = log;
+  const foundation = await openFoundation(options);
+  const { registry, directory, identify, agent, credential } = foundation;
+  const usage = createUsage({ tallies: store.tallies, clock, logger });
+  const purges = createPurges(registry);
+  const l1 = createL1<Finished>(config.cache.l1MaxBytes);
+  const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));
+  const self = { id: health.id, info: () => JSON.stringify(health.own()) };
+  const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
+  const { replicas, shares } = limits;
+  const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
+  const watched = { store, registry, replicas, outlook: credential.outlook };
+  const metrics = createMetrics(gaugesOf({ ...watched, traffic, l1, secretFaults, log }));
+  const platform = createPlatformClient({
+    ...traffic,
+    agent,
+    rules: foundation.platformRules,
+    tokens: credential.healer,
+    shares,
+    clock,
+    logger,
+    retry: config.platform.retry,
+    userAgent: `dsp-gateway/${VERSION}`,
+    onCall: countCalls(metrics, usage),
+  });
+  const callMs = config.platform.timeoutMs;
+  const idempotency = createIdempotency({ notes: store.notes, now: clock.now, logger, callMs });
+  const engine = createEngine({
+    config,
+    store,
+    clock,
+    log,
+    registry,
+    purges,
+    platform,
+    identify,
+    l1,
+    metrics,
+    turns: traffic.turns,
+    limits: limits.teams,
+    onReport: credential.witnesses.note,
+  });
+  watchHealth(health, { ...watched, ...traffic });
+  return {
+    ...foundation,
+    ...traffic,
+    secretFaults,
+    usage,
+    purges,
+    l1,
+    health,
+    limits,
+    metrics,
+    platform,
+    idempotency,
+    engine,
+  };
+}
+
+function countCalls(metrics: Metrics, usage: Usage): (call: CallReport) => void {
+  return (call) => {
+    metrics.platformCall(call);
+    usage.add(call.team, ONE_CALL);
+  };
+}
+
+const ONE_CALL: ReadonlyMap<UsageField, number> = new Map([['upstreamCalls', 1]]);

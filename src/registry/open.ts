@@ -1,0 +1,32 @@
+/** The registry as a process starts with it: loaded, in the present form, its clock followed. */
+import type { MovableClock } from '../clock.js';
+import { openRegistry, type Registry, type RegistryOptions } from './mirror.js';
+import { migrateRegistry } from './schema.js';
+import { followSharedClock, type SharedClock } from './shared-clock.js';
+import { onAnotherRegistry } from './stand-up.js';
+
+export interface OpenedRegistry {
+  readonly registry: Registry;
+  /** Set where the clock may be moved. */
+  readonly sharedClock: SharedClock | null;
+  /** Runs `work` when another registry has taken the place of the one known. @param failed said when it fails */
+  onAnotherRegistry(failed: string, work: () => Promise<void>): void;
+}
+
+export interface OpenOptions extends RegistryOptions {
+  readonly clock: MovableClock;
+  /** Whether the clock may be moved. */
+  readonly testClock: boolean;
+}
+
+/** @throws StoreUnavailable; StoreRefused when the records are of a newer release */
+export async function openPresentRegistry({ testClock, ...options }: OpenOptions): Promise<OpenedRegistry> {
+  const { clock, logger } = options;
+  const registry = await openRegistry(options);
+  await migrateRegistry(registry, { clock, logger });
+  return {
+    registry,
+    sharedClock: testClock ? followSharedClock(registry, clock) : null,
+    onAnotherRegistry: (failed, work) => onAnotherRegistry({ registry, logger, failed }, work),
+  };
+}
