@@ -119,6 +119,7 @@ const KNOWS = {
   demo: ['config', 'serve', 'simulator'],
   commands: [
     'auth',
+    'record',
     'errors',
     'report',
     'pipeline',

@@ -15,7 +15,8 @@ export type Frozen<T> = T extends (...args: never) => unknown
     ? { readonly [Name in keyof T]: Frozen<T[Name]> }
     : T;
 
-export interface RecordForm<T> {
+export interface RecordForm<T, S extends TSchema = TSchema> {
+  readonly schema: S;
   is(value: unknown): value is T;
   /** @returns null for what is no JSON, or JSON of another form */
   parse(text: string): T | null;
@@ -34,7 +35,7 @@ export class DamagedRecord extends Error {
 }
 
 /** Its validator is compiled once, when the first record of the form is read. */
-export function recordForm<S extends TSchema>(schema: S): RecordForm<Frozen<Static<S>>> {
+export function recordForm<S extends TSchema>(schema: S): RecordForm<Frozen<Static<S>>, S> {
   type T = Frozen<Static<S>>;
   let validator: Validator | undefined;
 
@@ -55,6 +56,7 @@ export function recordForm<S extends TSchema>(schema: S): RecordForm<Frozen<Stat
   }
 
   return {
+    schema,
     is,
     parse,
     read(text, id) {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../config/rules.js';
-import type { Problem } from '../errors.js';
+import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';
 import { EXIT, exitCodeOf } from './exit-codes.js';
 
@@ -14,13 +14,22 @@ export interface AdminOptions {
 
 export interface Admin {
   /**
-   * Calls the admin API.
-   * @param path below `/admin/v1/`
-   * @returns the parsed answer; undefined for one without a body
-   * @throws CommandError
+   * Asks the admin API.
+   * @param answer which one is expected
+   * @param path below `/admin/v1/`, here and below
+   * @throws CommandError, here and below
    */
-  call<T = void>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>;
+  ask<Name extends keyof Answers>(
+    answer: Name,
+    method: Method,
+    path: string,
+    body?: object,
+  ): Promise<Answers[Name]>;
+  /** The same, where no answer but a good one is wanted. */
+  tell(method: Method, path: string): Promise<void>;
 }
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** A rotation asks the platform twice, each time with a deadline of its own. */
 const TIMEOUT_MS = 120_000;
@@ -29,19 +38,33 @@ const TIMEOUT_MS = 120_000;
 export function openAdmin(options: AdminOptions, env: Environment): Admin {
   const base = adminUrl(options, env);
   const token = adminToken(options, env);
+  async function send(method: Method, path: string, body?: object): Promise<string> {
+    const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token, body).catch(
+      (error: Error) => {
+        const cause = error.cause instanceof Error ? error.cause.message : error.message;
+        throw new CommandError(
+          `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
+          EXIT.unavailable,
+        );
+      },
+    );
+    if (status < 200 || status > 299) throw await refusal(text, status, base);
+    return text;
+  }
+
   return {
-    async call<T>(method: string, path: string, body?: object): Promise<T> {
-      const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token, body).catch(
-        (error: Error) => {
-          const cause = error.cause instanceof Error ? error.cause.message : error.message;
-          throw new CommandError(
-            `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
-            EXIT.unavailable,
-          );
-        },
+    async ask(answer, method, path, body) {
+      const value = parseAnswer(await send(method, path, body), base);
+      const { ANSWERS } = await import('./answers.js');
+      const form = ANSWERS[answer];
+      if (form.is(value)) return value;
+      throw new CommandError(
+        `what answers at ${base} is no admin plane that this release knows: its answer has another form`,
+        EXIT.unavailable,
       );
-      if (status < 200 || status > 299) throw refusal(text, status, base);
-      return (text === '' ? undefined : parseAnswer(text, base)) as T;
+    },
+    async tell(method, path) {
+      await send(method, path);
     },
   };
 }
@@ -115,8 +138,9 @@ function parseAnswer(text: string, base: string): unknown {
 }
 
 /** What was answered in place of what was asked for. */
-function refusal(text: string, status: number, base: string): CommandError {
-  const problem = readProblem(text);
+async function refusal(text: string, status: number, base: string): Promise<CommandError> {
+  const { ANSWERS } = await import('./answers.js');
+  const problem = ANSWERS.problem.parse(text);
   if (problem === null) {
     const words = `what answers at ${base} is no admin plane: ${status}, and no problem document`;
     return new CommandError(words, EXIT.unavailable);
@@ -124,13 +148,4 @@ function refusal(text: string, status: number, base: string): CommandError {
   const { title, detail, errors = [] } = problem;
   const lines = errors.map(({ param, message }) => `  ${param}: ${message}`);
   return new CommandError([`${title}: ${detail}`, ...lines].join('\n'), exitCodeOf(status));
-}
-
-function readProblem(text: string): Problem | null {
-  try {
-    const value = JSON.parse(text) as Problem | null;
-    return typeof value?.title === 'string' && typeof value.detail === 'string' ? value : null;
-  } catch {
-    return null;
-  }
 }

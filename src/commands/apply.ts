@@ -1,8 +1,9 @@
 /** `dsp-gateway apply`: teams as a file declares them. */
 import type { Command } from 'commander';
 import { countChanges, describeChanges } from '../declared/describe-changes.js';
-import type { Removed, TeamChange } from '../declared/plan-teams.js';
+import type { Removed } from '../declared/plan-teams.js';
 import type { AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -14,11 +15,6 @@ interface ApplyOptions extends AdminOptions {
   readonly dryRun?: boolean;
   readonly prune?: boolean;
   readonly release?: boolean;
-}
-
-interface Applied {
-  readonly dryRun: boolean;
-  readonly changes: readonly TeamChange[];
 }
 
 export function addApplyCommand(program: Command, terminal: Terminal): void {
@@ -39,7 +35,7 @@ export function addApplyCommand(program: Command, terminal: Terminal): void {
         const { parseTeams } = await import('../declared/parse-teams.js');
         const { teams, faults } = parseTeams(await readText(terminal, file), file === '-' ? 'stdin' : file);
         if (faults.length > 0) throw new CommandError(faults.join('\n'), EXIT.data);
-        const applied = await admin.call<Applied>('POST', 'teams/apply', { teams, removed, dryRun });
+        const applied = await admin.ask('applied', 'POST', 'teams/apply', { teams, removed, dryRun });
         show(terminal, options, applied, describe);
       }),
     );
@@ -50,7 +46,7 @@ function removedRule({ prune, release }: ApplyOptions): Removed {
   return prune ? 'delete' : release ? 'release' : 'keep';
 }
 
-function describe({ dryRun, changes }: Applied): string {
+function describe({ dryRun, changes }: Answers['applied']): string {
   const lines = [...describeChanges(changes), `${dryRun ? 'would be: ' : ''}${countChanges(changes)}`];
   return `${lines.join('\n')}\n`;
 }

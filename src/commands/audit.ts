@@ -1,7 +1,7 @@
 /** `dsp-gateway audit`: who changed what. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { AuditRecord } from '../telemetry/audit.js';
 import type { AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { act, adminCommand, show } from './define.js';
 import { renderTable } from './table.js';
 import type { Terminal } from './terminal.js';
@@ -26,10 +26,7 @@ export function addAuditCommand(program: Command, terminal: Terminal): void {
           limit: String(limit),
           ...(before === undefined ? {} : { before }),
         });
-        const { entries } = await admin.call<{ entries: (AuditRecord & { id: string })[] }>(
-          'GET',
-          `audit?${search}`,
-        );
+        const { entries } = await admin.ask('audit', 'GET', `audit?${search}`);
         show(terminal, options, entries, listEntries);
       }),
     );
@@ -41,7 +38,7 @@ function readLimit(text: string): number {
   return Number(text);
 }
 
-function listEntries(entries: readonly (AuditRecord & { id: string })[]): string {
+function listEntries(entries: Answers['audit']['entries']): string {
   return renderTable(
     ['at', 'who', 'from', 'did', 'to', 'id'],
     entries.map(({ at, actor, address, action, subject, id }) => [at, actor, address, action, subject, id]),

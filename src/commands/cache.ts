@@ -1,7 +1,7 @@
 /** `dsp-gateway cache`: look into the report cache, and empty it. */
 import type { Command } from 'commander';
-import type { Explanation } from '../pipeline/explain.js';
 import type { AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { act, adminCommand, show } from './define.js';
 import { span } from './span.js';
 import { renderTable } from './table.js';
@@ -20,7 +20,7 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
     .action(
       act<AdminOptions & { endpoint: string }>(terminal, async (admin, options, query = '') => {
         const search = new URLSearchParams({ endpoint: options.endpoint, query });
-        const answer = await admin.call<Explanation>('GET', `cache/explain?${search}`);
+        const answer = await admin.ask('explanation', 'GET', `cache/explain?${search}`);
         show(terminal, options, answer, describe);
       }),
     );
@@ -36,13 +36,13 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
     .option('--to <day>', 'days up to this one')
     .action(
       act<PurgeOptions>(terminal, async (admin, options) => {
-        const answer = await admin.call<{ purged: string }>('POST', 'cache/purge', scopeOf(options));
+        const answer = await admin.ask('purged', 'POST', 'cache/purge', scopeOf(options));
         show(terminal, options, answer, ({ purged }) => `purged: ${purged}\n`);
       }),
     );
 }
 
-function describe(explained: Explanation): string {
+function describe(explained: Answers['explanation']): string {
   const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway } = explained;
   const learned = policy.divisibility;
   const kept = policy.mode === 'days' ? 'day by day' : 'as one entry';
@@ -86,13 +86,14 @@ function describeLearned({
   state,
   agreements,
   trials = [],
-}: NonNullable<Explanation['policy']['divisibility']>): string {
+}: NonNullable<Answers['explanation']['policy']['divisibility']>): string {
   return state === 'learning'
     ? `learning, ${agreements.length} agreements`
     : `${state}, ${trials.length} trials`;
 }
 
-const showRange = ({ from, to }: Explanation['calls'][number]) => `  ${from ?? 'open'} to ${to ?? 'open'}`;
+const showRange = ({ from, to }: Answers['explanation']['calls'][number]) =>
+  `  ${from ?? 'open'} to ${to ?? 'open'}`;
 
 interface PurgeOptions extends AdminOptions {
   readonly all?: boolean;

@@ -1,6 +1,7 @@
 /** `dsp-gateway keys`: what a team calls with. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Admin, AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { act, adminCommand, show } from './define.js';
 import { showOnce } from './show-once.js';
 import { readSpan, until } from './span.js';
@@ -8,25 +9,8 @@ import { renderFields, renderTable } from './table.js';
 import { readId } from './teams.js';
 import type { Terminal } from './terminal.js';
 
-/** A key as the admin API lists it. */
-interface ShownKey {
-  readonly id: string;
-  readonly teamId: string;
-  readonly label: string;
-  readonly prefix: string;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly lastUsedAt?: string | null;
-  readonly previous: { readonly prefix: string; readonly validUntil: string } | null;
-}
-
-interface IssuedKey {
-  readonly id: string;
-  readonly key: string;
-  readonly teamId: string;
-  readonly expiresAt: string | null;
-}
+type ShownKey = Answers['keys']['keys'][number];
+type IssuedKey = Answers['issuedKey'];
 
 export function addKeysCommands(program: Command, terminal: Terminal): void {
   const keys = program.command('keys').description('Keys: what the apps of a team call with.');
@@ -58,7 +42,7 @@ export function addKeysCommands(program: Command, terminal: Terminal): void {
         const { label, expires } = options;
         await showOnce(terminal, options, {
           make: () =>
-            admin.call<IssuedKey>('POST', `teams/${team}/keys`, {
+            admin.ask('issuedKey', 'POST', `teams/${team}/keys`, {
               ...(label === undefined ? {} : { label }),
               ...(expires === undefined ? {} : { expiresAt: expires }),
             }),
@@ -81,7 +65,7 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
     .action(
       act<AdminOptions & { overlap: number }>(terminal, async (admin, options, key) => {
         await showOnce(terminal, options, {
-          make: () => admin.call<IssuedKey>('POST', `keys/${key}/roll`, { overlapSeconds: options.overlap }),
+          make: () => admin.ask('issuedKey', 'POST', `keys/${key}/roll`, { overlapSeconds: options.overlap }),
           render: describeIssued,
           lost: async ({ id }) =>
             `nobody has seen the new secret of ${id}; the old one is valid for ${options.overlap} s from now; roll it again: dsp-gateway keys roll ${id}`,
@@ -96,7 +80,7 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
     .argument('<key>', 'its id, key_…', readId)
     .action(
       act<AdminOptions>(terminal, async (admin, options, key) => {
-        await admin.call('DELETE', `keys/${key}`);
+        await admin.tell('DELETE', `keys/${key}`);
         show(terminal, options, { revoked: key }, () => `revoked: ${key}\n`);
       }),
     );
@@ -106,7 +90,7 @@ function addKeyChanges(keys: Command, terminal: Terminal): void {
 async function revokeUnseen(admin: Admin, id: string): Promise<string> {
   const unseen = `nobody has seen the key ${id};`;
   try {
-    await admin.call('DELETE', `keys/${id}`);
+    await admin.tell('DELETE', `keys/${id}`);
     return `${unseen} it was revoked`;
   } catch (error) {
     return `${unseen} it is valid, for it could not be revoked (${(error as Error).message}); do so: dsp-gateway keys revoke ${id}`;
@@ -119,12 +103,12 @@ function readOverlap(text: string): number {
   return seconds;
 }
 
-async function keysOf(admin: Admin, team: string): Promise<ShownKey[]> {
-  return (await admin.call<{ keys: ShownKey[] }>('GET', `teams/${team}/keys`)).keys;
+async function keysOf(admin: Admin, team: string): Promise<readonly ShownKey[]> {
+  return (await admin.ask('keys', 'GET', `teams/${team}/keys`)).keys;
 }
 
 async function keysOfAll(admin: Admin): Promise<ShownKey[]> {
-  const { teams } = await admin.call<{ teams: { id: string }[] }>('GET', 'teams');
+  const { teams } = await admin.ask('teams', 'GET', 'teams');
   const found: ShownKey[] = [];
   for (const { id } of teams) found.push(...(await keysOf(admin, id)));
   return found;

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parseJson } from '../report/json.js';
 import type { Admin, AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -15,14 +16,7 @@ interface ImportOptions extends AdminOptions {
   readonly yes?: boolean;
 }
 
-interface Restored {
-  readonly imported: {
-    readonly teams: number;
-    readonly keys: number;
-    readonly replaced: boolean;
-    readonly stillRevoked?: number;
-  };
-}
+type Restored = Answers['restored'];
 
 export function addRegistryCommands(program: Command, terminal: Terminal): void {
   const registry = program
@@ -36,7 +30,7 @@ export function addRegistryCommands(program: Command, terminal: Terminal): void 
     .option('--out <path>', 'a file that is not there yet; only its owner may read it')
     .action(
       act<AdminOptions & { out?: string }>(terminal, async (admin, options) => {
-        const text = `${plainJson(await admin.call<object>('GET', 'registry/export'))}\n`;
+        const text = `${plainJson(await admin.ask('backup', 'GET', 'registry/export'))}\n`;
         if (options.out === undefined) return terminal.print(text);
         writeNew(options.out, text);
         show(terminal, options, { written: options.out }, ({ written }) => `written: ${written}\n`);
@@ -67,7 +61,7 @@ async function restore(
   const backup = parseBackup(await readText(terminal, path), path);
   if (replace)
     await confirm(terminal, 'All teams, keys and tokens that are there now will be replaced.', yes);
-  return admin.call<Restored>('POST', 'registry/import', { ...backup, ...(replace ? { replace } : {}) });
+  return admin.ask('restored', 'POST', 'registry/import', { ...backup, ...(replace ? { replace } : {}) });
 }
 
 function describeImport({ imported }: Restored): string {
@@ -83,7 +77,7 @@ function parseBackup(text: string, path: string): object {
   try {
     // Of a member that is there twice, nobody knows which one was meant.
     parseJson(text);
-    const value = JSON.parse(text) as unknown;
+    const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
     // Told below, without the parser's words: they quote the file.

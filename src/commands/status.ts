@@ -1,14 +1,13 @@
 /** `dsp-gateway status`: the gateway's health at a glance. */
 import type { Command } from 'commander';
 import type { AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
 import { span } from './span.js';
 import { type Cell, renderFields } from './table.js';
 import type { Terminal } from './terminal.js';
-
-type Status = Readonly<Record<string, unknown>> & { readonly ready: boolean };
 
 export function addStatusCommand(program: Command, terminal: Terminal): void {
   adminCommand(program, {
@@ -17,7 +16,7 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
     examples: ['status', 'status --json | jq .credential'],
   }).action(
     act<AdminOptions>(terminal, async (admin, options) => {
-      const status = await admin.call<Status>('GET', 'status');
+      const status = await admin.ask('status', 'GET', 'status');
       show(terminal, options, status, describeStatus);
       if (!status.ready) throw new CommandError('the gateway is not ready', EXIT.unavailable);
     }),
@@ -25,8 +24,8 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Whatever the gateway says of itself, a line each: what is new there is shown without a change here. */
-function describeStatus(status: Status): string {
-  return renderFields(fieldsOf(status, ''));
+function describeStatus(status: Answers['status']): string {
+  return renderFields(fieldsOf({ ...status }, ''));
 }
 
 function fieldsOf(node: Readonly<Record<string, unknown>>, path: string): (readonly [string, Cell])[] {

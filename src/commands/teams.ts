@@ -31,7 +31,7 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
     examples: ['teams list', "teams list --json | jq -r '.[].id'"],
   }).action(
     act<AdminOptions>(terminal, async (admin, options) => {
-      const { teams: all } = await admin.call<{ teams: Team[] }>('GET', 'teams');
+      const { teams: all } = await admin.ask('teams', 'GET', 'teams');
       show(terminal, options, all, listTeams);
     }),
   );
@@ -39,7 +39,7 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
     .argument('<team>', 'its id', readId)
     .action(
       act<AdminOptions>(terminal, async (admin, options, id) =>
-        show(terminal, options, await admin.call<Team>('GET', `teams/${id}`), describeTeam),
+        show(terminal, options, await admin.ask('team', 'GET', `teams/${id}`), describeTeam),
       ),
     );
   addTeamChanges(teams, terminal);
@@ -61,7 +61,7 @@ function addTeamChanges(teams: Command, terminal: Terminal): void {
       show(
         terminal,
         options,
-        await admin.call<Team>('POST', 'teams', { id, ...teamBody(options) }),
+        await admin.ask('team', 'POST', 'teams', { id, ...teamBody(options) }),
         describeTeam,
       ),
     ),
@@ -90,7 +90,7 @@ function addTeamDelete(teams: Command, terminal: Terminal): void {
     .action(
       act<AdminOptions & { yes?: boolean }>(terminal, async (admin, options, id) => {
         await confirm(terminal, `The team ${id} and all its keys will be gone for good.`, options.yes);
-        await admin.call('DELETE', `teams/${id}`);
+        await admin.tell('DELETE', `teams/${id}`);
         show(terminal, options, { deleted: id }, () => `deleted: ${id}\n`);
       }),
     );
@@ -100,7 +100,7 @@ async function update(admin: Admin, options: TeamOptions, id: string | undefined
   const body = teamBody(options);
   if (Object.keys(body).length === 0)
     throw new CommandError('nothing to change was named; see --help', EXIT.usage);
-  return admin.call<Team>('PATCH', `teams/${id}`, body);
+  return admin.ask('team', 'PATCH', `teams/${id}`, body);
 }
 
 /** An id as an argument. What is no id at all is refused here, for in a path it could name something else. */

@@ -1,7 +1,7 @@
 /** `dsp-gateway token`: the platform's token, and the steps of its rotation. */
 import type { Command } from 'commander';
-import type { ShownToken } from '../credential/vault.js';
 import type { AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, refuseSecret, show } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -9,15 +9,6 @@ import { readSecret } from './read-secret.js';
 import { until } from './span.js';
 import { renderTable } from './table.js';
 import type { Terminal } from './terminal.js';
-
-type Slots = Readonly<
-  Record<'active' | 'pending' | 'previous', (ShownToken & { expiryKnown?: boolean }) | null>
->;
-
-interface Resealed {
-  readonly masterKey: string;
-  readonly records: readonly string[];
-}
 
 interface TokenOptions extends AdminOptions {
   readonly fromFile?: string;
@@ -42,7 +33,7 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
     examples: ['token show', 'token show --json | jq -r .active.expiresAt'],
   }).action(
     act<AdminOptions>(terminal, async (admin, options) =>
-      showSlots(terminal, options, await admin.call<Slots>('GET', 'token')),
+      showSlots(terminal, options, await admin.ask('tokens', 'GET', 'token')),
     ),
   );
   addStage(token, terminal);
@@ -51,7 +42,7 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
   for (const [name, description] of STEPS) {
     adminCommand(token, { name, description, examples: [`token ${name}`] }).action(
       act<AdminOptions>(terminal, async (admin, options) =>
-        showSlots(terminal, options, await admin.call<Slots>('POST', `token/${name}`)),
+        showSlots(terminal, options, await admin.ask('tokens', 'POST', `token/${name}`)),
       ),
     );
   }
@@ -64,7 +55,7 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
       show(
         terminal,
         options,
-        await admin.call<Resealed>('POST', 'token/reseal'),
+        await admin.ask('resealed', 'POST', 'token/reseal'),
         ({ masterKey, records }) => `sealed under master key ${masterKey}: ${records.join(', ')}\n`,
       ),
     ),
@@ -93,7 +84,7 @@ function addStage(token: Command, terminal: Terminal): void {
   ).action(
     act<TokenOptions>(terminal, async (admin, options) => {
       const body = await tokenBody(terminal, options);
-      showSlots(terminal, options, await admin.call<Slots>('POST', 'token/stage', body));
+      showSlots(terminal, options, await admin.ask('tokens', 'POST', 'token/stage', body));
     }),
   );
 }
@@ -122,7 +113,7 @@ function addRotate(token: Command, terminal: Terminal): void {
           ...(mint ? {} : await tokenBody(terminal, options)),
           ...(force ? { force } : {}),
         };
-        showSlots(terminal, options, await admin.call<Slots>('POST', 'token/rotate', body));
+        showSlots(terminal, options, await admin.ask('tokens', 'POST', 'token/rotate', body));
       }),
     );
 }
@@ -137,7 +128,7 @@ function addActivate(token: Command, terminal: Terminal): void {
     .action(
       act<TokenOptions>(terminal, async (admin, options) => {
         const body = options.force ? { force: true } : {};
-        showSlots(terminal, options, await admin.call<Slots>('POST', 'token/activate', body));
+        showSlots(terminal, options, await admin.ask('tokens', 'POST', 'token/activate', body));
       }),
     );
 }
@@ -147,11 +138,11 @@ async function tokenBody(terminal: Terminal, { fromFile, expires }: TokenOptions
   return { token, ...(expires === undefined ? {} : { expiresAt: expires }) };
 }
 
-function showSlots(terminal: Terminal, options: AdminOptions, slots: Slots): void {
+function showSlots(terminal: Terminal, options: AdminOptions, slots: Answers['tokens']): void {
   show(terminal, options, slots, (all) => describeSlots(all, terminal.nowMs()));
 }
 
-function describeSlots(slots: Slots, nowMs: number): string {
+function describeSlots(slots: Answers['tokens'], nowMs: number): string {
   const held = (['active', 'pending', 'previous'] as const).flatMap((slot) => {
     const token = slots[slot];
     return token === null ? [] : [{ slot, ...token }];

@@ -1,7 +1,7 @@
 /** `dsp-gateway usage`: what each team asked for. */
 import type { Command } from 'commander';
-import type { UsageDay } from '../usage/usage-day.js';
 import type { AdminOptions } from './admin-client.js';
+import type { Answers } from './answers.js';
 import { act, adminCommand, show } from './define.js';
 import { renderTable } from './table.js';
 import { readId } from './teams.js';
@@ -11,12 +11,6 @@ interface UsageOptions extends AdminOptions {
   readonly team?: string;
   readonly from?: string;
   readonly to?: string;
-}
-
-interface Used {
-  readonly from: string;
-  readonly to: string;
-  readonly usage: readonly UsageDay[];
 }
 
 const COLUMNS = [
@@ -49,13 +43,13 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
           ...(from === undefined ? {} : { from }),
           ...(to === undefined ? {} : { to }),
         });
-        const used = await admin.call<Used>('GET', `usage?${search}`);
+        const used = await admin.ask('usage', 'GET', `usage?${search}`);
         show(terminal, options, used, describe);
       }),
     );
 }
 
-function describe({ from, to, usage }: Used): string {
+function describe({ from, to, usage }: Answers['usage']): string {
   if (usage.length === 0) return `Nothing was asked for from ${from} to ${to}.\n`;
   const sums = COLUMNS.map(([field]) => usage.reduce((sum, day) => sum + day[field], 0));
   return renderTable(
