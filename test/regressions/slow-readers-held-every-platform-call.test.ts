@@ -53,7 +53,7 @@ async function readAll(socket: Socket): Promise<number> {
 }
 
 it('leaves reports their calls, and other teams a place, however many read slowly', async () => {
-  const { platform, gateway, url } = await open({ config: { platform: { timeoutMs: 2000 } } });
+  const { platform, gateway, url } = await open({ config: { platform: { timeoutMs: 8000 } } });
   const [slow, other] = [await gateway.addTeam(), await gateway.addTeam()];
   for (let n = 0; n < 12; n++) await askOnly(url, slow, '/api/v1/export/64-mib');
   // Of eight calls six are for streams, and one team does not get the last of them.
