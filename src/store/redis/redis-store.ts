@@ -3,13 +3,12 @@ import type { StoreLog } from '../log.js';
 import type { Store, StoreHealth, StoreMemory } from '../port.js';
 import { REGISTRY_LIMITS } from '../registry-limits.js';
 import { type CacheBound, createCacheBound } from './cache-bound.js';
-import { connect, disconnect } from './connect.js';
-import { describeConnection, type RedisClient, type RedisConnection } from './connection.js';
-import { refuseEviction } from './eviction.js';
+import { connectAll, disconnectAll } from './clients.js';
+import { disconnect } from './connect.js';
+import { describeConnection, type RedisConnection } from './connection.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
-import { createLink } from './link.js';
-import { createMemoryWatch, type MemoryWatch } from './memory-watch.js';
+import type { MemoryWatch } from './memory-watch.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisLeases } from './redis-leases.js';
@@ -19,6 +18,7 @@ import { createRedisQuotas } from './redis-quotas.js';
 import { createRedisRegistry } from './redis-registry.js';
 import { createRedisTallies } from './redis-tallies.js';
 import type { ServerMemory } from './server-memory.js';
+import { createWatchedLink } from './watched-link.js';
 
 export interface RedisStoreOptions {
   readonly connection: RedisConnection;
@@ -56,13 +56,6 @@ export interface RedisStore extends Store {
   reconnect(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void>;
 }
 
-/** One connection each, so that a large load or a wait for replicas delays no cache read. */
-interface Clients {
-  readonly data: RedisClient;
-  readonly registry: RedisClient;
-  readonly subscriber: RedisClient;
-}
-
 /**
  * Connects, and looks whether the registry would be safe there.
  *
@@ -77,26 +70,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const keys = createKeys(prefix);
   const limits = { ...REGISTRY_LIMITS, ...pickLimits(options) };
 
-  const clients = await connectAll(options.connection, options.registryConnection, connectTimeoutMs, logger);
-  const dataMemory = createMemoryWatch({ link: () => data, role: 'data', clock, logger });
-  const registryMemory = createMemoryWatch({ link: () => registry, role: 'registry', clock, logger });
-  const data = createLink({
-    client: clients.data,
-    role: 'data',
-    timeoutMs,
-    onOutOfMemory: dataMemory.refused,
-    clock,
-    logger,
-  });
-  const registry = createLink({
-    client: clients.registry,
-    role: 'registry',
-    timeoutMs: registryTimeoutMs,
-    onOutOfMemory: registryMemory.refused,
-    clock,
-    logger,
-  });
-  await Promise.allSettled([dataMemory.look(), registryMemory.look()]);
+  const opened = await openLinks(options, connectTimeoutMs, { data: timeoutMs, registry: registryTimeoutMs });
+  const { link: data, memory: dataMemory } = opened.data;
+  const { link: registry, memory: registryMemory } = opened.registry;
   const bound = createCacheBound({
     link: data,
     watch: dataMemory,
@@ -105,7 +81,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     clock,
     logger,
   });
-  const bus = createRedisBus({ link: data, subscriber: clients.subscriber, keys, logger });
+  const bus = createRedisBus({ link: data, subscriber: opened.subscriber, keys, logger });
 
   const { minReplicas = 0 } = options;
   const durable = { link: registry, keys, replicaWaitMs, minReplicas, logger };
@@ -117,12 +93,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       await disconnectAll(Object.values(next), timeoutMs);
       throw unavailable('the store is closed');
     }
-    const subscriber = bus.swap(next.subscriber);
-    await Promise.all([
-      data.swap(next.data),
-      registry.swap(next.registry),
-      disconnect(subscriber, timeoutMs),
-    ]);
+    const left = bus.swap(next.subscriber);
+    await Promise.all([data.swap(next.data), registry.swap(next.registry), disconnect(left, timeoutMs)]);
     logger.info({ redis: describeConnection(connection) }, 'moved to another connection to Redis');
   }
 
@@ -148,39 +120,25 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   };
 }
 
+/** @param limitsMs longest time of a call over each */
+async function openLinks(
+  { connection, registryConnection, clock, logger }: RedisStoreOptions,
+  connectTimeoutMs: number,
+  limitsMs: { readonly data: number; readonly registry: number },
+) {
+  const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+  const open = (role: 'data' | 'registry') =>
+    createWatchedLink({ client: clients[role], role, timeoutMs: limitsMs[role], clock, logger });
+  const [data, registry] = [open('data'), open('registry')];
+  await Promise.allSettled([data.memory.look(), registry.memory.look()]);
+  return { data, registry, subscriber: clients.subscriber };
+}
+
 function pickLimits({ auditMax, tombstonesMax }: RedisStoreOptions) {
   return {
     ...(auditMax === undefined ? {} : { auditMax }),
     ...(tombstonesMax === undefined ? {} : { tombstonesMax }),
   };
-}
-
-async function connectAll(
-  connection: RedisConnection,
-  registryConnection: RedisConnection | undefined,
-  limitMs: number,
-  logger: StoreLog,
-): Promise<Clients> {
-  const opened: RedisClient[] = [];
-  const open = async (to: RedisConnection, role: string) => {
-    const client = await connect(to, role, limitMs);
-    opened.push(client);
-    return client;
-  };
-  try {
-    const data = await open(connection, 'data');
-    const registry = await open(registryConnection ?? connection, 'registry');
-    const subscriber = await open(connection, 'bus');
-    await refuseEviction(registry, limitMs, logger);
-    return { data, registry, subscriber };
-  } catch (error) {
-    await disconnectAll(opened, limitMs);
-    throw error;
-  }
-}
-
-async function disconnectAll(clients: readonly RedisClient[], limitMs: number): Promise<void> {
-  await Promise.all(clients.map((client) => disconnect(client, limitMs)));
 }
 
 function memoryOf(data: MemoryWatch, registry: MemoryWatch, bound: CacheBound): StoreMemory {
