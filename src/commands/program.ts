@@ -12,6 +12,7 @@ import { addRegistryCommands } from './registry.js';
 import { addServeCommand } from './serve.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStatusCommand } from './status.js';
+import { addStoreCommands } from './store.js';
 import { addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './token.js';
@@ -39,6 +40,7 @@ export function createProgram(terminal: Terminal): Command {
   addUsageCommand(program, terminal);
   addAuditCommand(program, terminal);
   addRegistryCommands(program, terminal);
+  addStoreCommands(program, terminal);
   return program;
 }
 

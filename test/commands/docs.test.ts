@@ -49,6 +49,8 @@ describe('every command', () => {
       'audit',
       'registry export',
       'registry import',
+      'store backup',
+      'store restore',
     ]);
   });
 

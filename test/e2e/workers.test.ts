@@ -1,7 +1,7 @@
-/** Contract: WORKERS=2 on Redis. Both serve one port, the admin plane is there once, a lost worker is replaced. */
+/** Contract: WORKERS=2. Both serve one port, the admin plane is there once, a lost worker is replaced. */
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { logLines, planeOf, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
 import { waitFor } from '../support/wait-for.js';
@@ -81,6 +81,35 @@ it('serves from two processes, counts both, and replaces the one that dies', asy
   expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
   await expect(call()).rejects.toThrow('ECONNREFUSED');
   for (const pid of dataPids()) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+});
+
+it('shares the embedded store between two workers: keys, revocations and purges', async () => {
+  const platform = await startPlatform();
+  const gateway = await startGateway({ ...platform.env, WORKERS: '2' });
+  const listening = () =>
+    logLines(gateway).filter(({ msg, urls }) => msg === 'listening' && 'data' in (urls as object));
+  await waitFor('two workers', () => listening().length === 2, gateway);
+  const { key, id } = await newTeam(gateway, { id: 'many' });
+  const call = () => ask(gateway.data + QUERY, { key, headers: { connection: 'close' } });
+  /** Every one of several calls ends so, and both workers answer some of them. */
+  const both = (what: string, status: number) =>
+    waitFor(what, async () => {
+      const from = logLines(gateway).length;
+      const answers = await Promise.all(Array.from({ length: 8 }, call));
+      const pids = logLines(gateway)
+        .slice(from)
+        .filter(({ msg, path }) => msg === 'request' && path === REPORT)
+        .map(({ pid }) => pid);
+      return answers.every((answer) => answer.status === status) && new Set(pids).size === 2;
+    });
+  await both('the key on both', 200);
+  const before = (await simulatorOf(platform.url).calls()).length;
+  await admin(gateway, 'POST', '/cache/purge', { all: true });
+  await both('reports after the purge', 200);
+  expect((await simulatorOf(platform.url).calls()).length).toBeGreaterThan(before);
+  await admin(gateway, 'DELETE', `/teams/many/keys/${id}`);
+  await both('the revocation on both', 401);
+  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
 });
 
 it('is not ready on any plane while its workers finish what they have', async () => {

@@ -48,7 +48,7 @@ export interface EmbeddedStore extends Store {
 }
 
 const VOLATILE_MAP_BYTES = 1024 ** 3;
-const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup file>';
+const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup folder>';
 
 interface Environments {
   readonly state: Environment;

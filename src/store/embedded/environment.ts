@@ -10,6 +10,7 @@ import { type Database, open } from 'lmdb';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { createFaults } from './faults.js';
+import { isDiskLow } from './file-system.js';
 import { makeFolders, syncFolder } from './folder.js';
 import { decodeRecord, encodeRecord } from './record-bytes.js';
 
@@ -130,8 +131,10 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     noSync: !durable,
     // A commit then is fsync of the data, then the page that makes it valid: nobody sees what is not on the disk yet.
     overlappingSync: false,
-    // Missing in the types of lmdb-js.
-    ...{ permissionsMode: 0o600 },
+    // With it, lmdb-js makes a promise for each turn that nobody can take, and a full disk would end the process.
+    eventTurnBatching: false,
+    // Missing in the types of lmdb-js. No transaction begins before all of its writes are queued.
+    ...{ permissionsMode: 0o600, batchStartThreshold: Number.MAX_SAFE_INTEGER },
   });
   // The names of its files, too, are to be there after a crash of the machine.
   if (!readOnly) await syncFolder(folder);
@@ -242,8 +245,11 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
 async function unavailable(folder: string, error: unknown): Promise<StoreUnavailable> {
   const cause = await commitError(error);
   const text = cause instanceof Error ? cause.message : String(cause);
-  const full = /no space left|disk quota|MDB_MAP_FULL/i.test(text);
-  return new StoreUnavailable(`${folder} could not be written: ${text}`, full ? 'no-room' : 'away');
+  // A disk that takes a part of a write and no more shows as a failure of input and output.
+  const full = /no space left|disk quota/i.test(text) || (await isDiskLow(folder).catch(() => false));
+  if (full)
+    return new StoreUnavailable(`${folder} could not be written: the disk is full (${text})`, 'no-room');
+  return new StoreUnavailable(`${folder} could not be written: ${text}`);
 }
 
 /** lmdb-js gives the reason as a promise, which rejects, and ends the process where nobody takes it. */

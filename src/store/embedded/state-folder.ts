@@ -48,14 +48,19 @@ export async function makeState(dataDir: string, logger: StoreLog): Promise<bool
 /**
  * Looks whether the environment is whole.
  * @param advice what to do when it is not
+ * @param look how Node is started to look at it; given by tests
  * @throws StoreRefused naming the file
  */
-export async function refuseDamage(folder: string, advice: string): Promise<void> {
+export async function refuseDamage(
+  folder: string,
+  advice: string,
+  look: readonly string[] = [SCRIPT, folder],
+): Promise<void> {
   const path = join(folder, 'data.mdb');
   const damaged = (why: string) => new StoreRefused(`${path} is damaged: ${why}. ${advice}`);
   try {
     checkMeta(path);
-    await promisify(execFile)(process.execPath, [SCRIPT, folder]);
+    await promisify(execFile)(process.execPath, look);
   } catch (error) {
     if (error instanceof DataFileDamaged) throw damaged(error.message);
     throw damaged(describeEnd(error));

@@ -8,6 +8,8 @@ import {
   type EmbeddedStoreOptions,
 } from '../../../src/store/embedded/embedded-store.js';
 import { createTestLog, type TestLog } from '../test-log.js';
+// Opening a folder again starts a process that looks at it: what uses this is no quick test.
+import './child.js';
 
 /** Gives `use` a new folder, which is removed afterwards. */
 export async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {

@@ -1,0 +1,40 @@
+/** `dsp-gateway store`: copies of the embedded store's folder, made beside a gateway that runs. */
+import type { Command } from 'commander';
+import { withExamples } from './define.js';
+import type { Terminal } from './terminal.js';
+
+interface StoreOptions {
+  readonly dataDir?: string;
+}
+
+const DATA_DIR = ['--data-dir <folder>', "the store's folder (GATEWAY_DATA_DIR; default: ./data)"] as const;
+
+export function addStoreCommands(program: Command, { env, print, nowMs }: Terminal): void {
+  const store = program.command('store').description('Copy the embedded store, and put a copy back.');
+  const folderOf = ({ dataDir }: StoreOptions) => dataDir ?? (env.GATEWAY_DATA_DIR || './data');
+  const backup = store
+    .command('backup <folder>')
+    .description(
+      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment into a new folder; the gateway may run. The key that seals is not copied.',
+    )
+    .option(...DATA_DIR)
+    .action(async (target: string, options: StoreOptions) => {
+      const { backupState } = await import('../store/embedded/backup.js');
+      await backupState(folderOf(options), target);
+      print(`The store of ${folderOf(options)} is copied to ${target}.\n`);
+    });
+  withExamples(backup, ['store backup /backup/2026-11-21']);
+  const restore = store
+    .command('restore <folder>')
+    .description(
+      'Put a copy in the place of the store, which is kept beside it; the gateway must not run. A copy that is damaged changes nothing.',
+    )
+    .option(...DATA_DIR)
+    .action(async (source: string, options: StoreOptions) => {
+      const { restoreState } = await import('../store/embedded/backup.js');
+      const aside = await restoreState(folderOf(options), source, nowMs());
+      print(`The store of ${folderOf(options)} is that of ${source} now.\n`);
+      if (aside !== null) print(`What was there before is in ${aside}.\n`);
+    });
+  withExamples(restore, ['store restore /backup/2026-11-21']);
+}
