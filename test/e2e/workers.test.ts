@@ -107,7 +107,7 @@ it('shares the embedded store between two workers: keys, revocations and purges'
   await admin(gateway, 'POST', '/cache/purge', { all: true });
   await both('reports after the purge', 200);
   expect((await simulatorOf(platform.url).calls()).length).toBeGreaterThan(before);
-  await admin(gateway, 'DELETE', `/teams/many/keys/${id}`);
+  await admin(gateway, 'DELETE', `/keys/${id}`);
   await both('the revocation on both', 401);
   expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
 });
