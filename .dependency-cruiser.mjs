@@ -7,6 +7,7 @@
 const LAYERS = [
   ['errors', 'clock', 'cache-control', 'record', 'outcome', 'version'],
   ['report', 'config', 'store', 'simulator'],
+  ['report-policy'],
   ['platform'],
   ['telemetry'],
   ['registry'],
@@ -17,7 +18,6 @@ const LAYERS = [
   ['http'],
   ['pipeline', 'pass-through', 'routes'],
   ['gateway', 'health', 'gauges', 'admin'],
-  ['engine'],
   ['foundation'],
   ['parts'],
   ['services'],
@@ -40,7 +40,7 @@ const KNOWS = {
   workers: ['cache', 'platform', 'report'],
   credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'record', 'errors', 'clock'],
   cache: ['registry', 'report', 'store', 'record', 'errors', 'clock'],
-  divisibility: ['config', 'registry', 'report', 'record', 'errors', 'clock'],
+  divisibility: ['registry', 'report', 'report-policy', 'record', 'errors', 'clock'],
   auth: ['credential', 'registry', 'store', 'record', 'errors', 'clock'],
   limits: ['auth', 'store', 'platform', 'errors', 'clock'],
   policy: ['auth', 'report', 'errors'],
@@ -48,6 +48,7 @@ const KNOWS = {
   usage: ['report', 'store', 'telemetry', 'outcome', 'clock'],
   http: ['auth', 'limits', 'report', 'telemetry', 'cache-control', 'outcome', 'errors'],
   pipeline: [
+    'report-policy',
     'workers',
     'auth',
     'divisibility',
@@ -179,8 +180,8 @@ export default {
     {
       name: 'gateway-is-composed-once',
       severity: 'error',
-      from: { pathNot: '^src/(engine|parts|services)\\.ts$' },
-      to: { path: '^src/(gateway|engine)\\.ts$' },
+      from: { pathNot: '^src/(parts|services)\\.ts$' },
+      to: { path: '^src/gateway\\.ts$' },
     },
     {
       name: 'parts-are-composed-once',

@@ -10,6 +10,7 @@ import { createSealer } from './credential/seal.js';
 import { countRowsOf } from './pipeline/reference-reports.js';
 import { createAgent } from './platform/agent.js';
 import { openPresentRegistry } from './registry/open.js';
+import { reportPolicy } from './report-policy.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
 
@@ -29,6 +30,7 @@ export async function openFoundation(options: FoundationOptions) {
   const { config, store, clock, log, masterKey, proxy, graceMs = 0 } = options;
   const { logger } = log;
   const { testClock } = config;
+  const policy = reportPolicy(config);
   const sealer = createSealer(masterKey);
   const rules = successionRules(sealer);
   const opened = await openPresentRegistry({ store, clock, logger, graceMs, rules, testClock });
@@ -51,9 +53,9 @@ export async function openFoundation(options: FoundationOptions) {
     logger,
     pepper: auth.tokenPepper,
     rules: platformRules,
-    countRows: (body, witness) => countRowsOf(body, witness, config.report),
+    countRows: (body, witness) => countRowsOf(body, witness, policy),
   });
-  return { config, store, clock, log, ...opened, ...auth, sealer, agent, platformRules, credential };
+  return { config, policy, store, clock, log, ...opened, ...auth, sealer, agent, platformRules, credential };
 }
 
 /** Pass-through calls stream outside of the report budget's turns while a body is under way. */

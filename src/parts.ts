@@ -2,12 +2,13 @@
 import { createL1 } from './cache/l1.js';
 import { createPurges } from './cache/purges.js';
 import type { SecretFileFault } from './config/secret.js';
-import { createEngine } from './engine.js';
 import { type FoundationOptions, openFoundation } from './foundation.js';
+import { createGateway } from './gateway.js';
 import { gaugesOf } from './gauges.js';
 import { createGatewayHealth, watchHealth } from './health.js';
 import { createLimits } from './limits/limits.js';
 import { createIdempotency } from './pass-through/idempotency.js';
+import { createPipeline } from './pipeline/create-pipeline.js';
 import type { Finished } from './pipeline/render.js';
 import { createPlatformClient } from './platform/client.js';
 import type { CallReport } from './platform/slot.js';
@@ -29,7 +30,7 @@ export async function createParts(options: PartsOptions) {
   const { config, store, clock, log, secretFaults = () => [] } = options;
   const { logger } = log;
   const foundation = await openFoundation(options);
-  const { registry, directory, identify, agent, credential } = foundation;
+  const { policy, registry, directory, identify, agent, credential } = foundation;
   const usage = createUsage({ tallies: store.tallies, clock, logger });
   const purges = createPurges(registry);
   const l1 = createL1<Finished>(config.cache.l1MaxBytes);
@@ -54,18 +55,19 @@ export async function createParts(options: PartsOptions) {
   });
   const callMs = config.platform.timeoutMs;
   const idempotency = createIdempotency({ notes: store.notes, now: clock.now, logger, callMs });
-  const engine = createEngine({
+  const pipeline = createPipeline({
     config,
+    policy,
     store,
     clock,
-    log,
+    logger,
     registry,
     purges,
     platform,
     identify,
     l1,
     metrics,
-    turns: traffic.turns,
+    maxConcurrent: traffic.turns,
     limits: limits.teams,
     onReport: credential.witnesses.note,
   });
@@ -82,7 +84,8 @@ export async function createParts(options: PartsOptions) {
     metrics,
     platform,
     idempotency,
-    engine,
+    pipeline,
+    gateway: createGateway(pipeline),
   };
 }
 

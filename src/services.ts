@@ -1,15 +1,13 @@
 /** Everything behind the planes, started: made once, passed down, and let go of in the end. No server, no routes. */
 import { ensurePepper } from './auth/pepper.js';
 import type { Credential } from './credential/credential.js';
-import type { Engine } from './engine.js';
 import { createParts, type Parts, type PartsOptions } from './parts.js';
 import { migrateRegistry } from './registry/schema.js';
 import { recallShares } from './usage/recall-shares.js';
 
 export interface Services
   extends Omit<Parts, 'agent' | 'credential'>,
-    Pick<Credential, 'keeper' | 'rotation' | 'healer' | 'witnesses' | 'outlook'>,
-    Pick<Engine, 'gateway' | 'canonical'> {
+    Pick<Credential, 'keeper' | 'rotation' | 'healer' | 'witnesses' | 'outlook'> {
   /** Waits for work that outlives its request. */
   settled(): Promise<void>;
   /** Breaks off what is still under way to the platform, and lets go of everything but the store. */
@@ -19,7 +17,7 @@ export interface Services
 /** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
 export async function createServices(options: PartsOptions): Promise<Services> {
   const { agent, credential, ...parts } = await createParts(options);
-  const { registry, sealer, engine, idempotency, limits, usage, lastUse, metrics, clock } = parts;
+  const { registry, sealer, pipeline, idempotency, limits, usage, lastUse, metrics, clock } = parts;
   const { logger } = parts.log;
   await recallShares(limits.shares, usage, logger);
   const upkeep = await credential.start();
@@ -30,7 +28,6 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     await credential.establish();
   });
   const { keeper, rotation, healer, witnesses, outlook } = credential;
-  const { gateway, canonical } = engine;
   return {
     ...parts,
     keeper,
@@ -38,15 +35,13 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     healer,
     witnesses,
     outlook,
-    gateway,
-    canonical,
     async settled() {
-      await engine.settled();
+      await pipeline.settled();
       await idempotency.settled();
     },
     async close() {
       const kept = upkeep.stop();
-      await engine.close();
+      await pipeline.close();
       await limits.close();
       await usage.close();
       await lastUse.close();

@@ -11,7 +11,7 @@ import { auditLine } from '../telemetry/audit.js';
 export interface CacheOptions {
   readonly purges: Purges;
   readonly clock: Clock;
-  readonly engine: { readonly explain: Explain };
+  readonly pipeline: { readonly explain: Explain };
 }
 
 /** Segments of a path that are no `.` or `..`. */
@@ -33,7 +33,7 @@ const Purge = Type.Object(
   { additionalProperties: false },
 );
 
-export function registerCache(app: FastifyInstance, { purges, clock, engine }: CacheOptions): void {
+export function registerCache(app: FastifyInstance, { purges, clock, pipeline }: CacheOptions): void {
   app.post(
     '/admin/v1/cache/purge',
     { schema: { tags: ['cache'], summary: 'Forget cached reports', body: Purge } },
@@ -61,7 +61,7 @@ export function registerCache(app: FastifyInstance, { purges, clock, engine }: C
         errors: [{ param: 'query', message: 'must be the URL-encoded query of a report' }],
       });
     }
-    return engine.explain(endpoint, query);
+    return pipeline.explain(endpoint, query);
   });
 }
 

@@ -3,11 +3,10 @@
  * shared by replicas, see `kinds.ts`.
  */
 import type { Logger } from 'pino';
-import type { EndpointRule } from '../config/schema.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
-import type { FreshnessRules } from '../report/freshness.js';
 import type { Part, RowsHeader } from '../report/part.js';
+import type { ReportPolicy } from '../report-policy.js';
 import { compareDays, type Days, type Dispute } from './compare-days.js';
 import { type Kinds, newGeneration } from './kinds.js';
 import type { Trial } from './probation.js';
@@ -66,9 +65,7 @@ export interface Comparing {
 
 export interface LearnerOptions {
   readonly kinds: Kinds;
-  readonly rules: FreshnessRules;
-  readonly endpoints: Readonly<Record<string, EndpointRule>>;
-  readonly accountFields: readonly string[];
+  readonly policy: ReportPolicy;
   readonly now: () => number;
   readonly logger: Logger;
   readonly onEvent: (event: DivisibilityEvent) => void;
@@ -77,14 +74,14 @@ export interface LearnerOptions {
 const NOTHING: Comparing = { verdict: 'same', same: new Set() };
 
 export function createLearner(options: LearnerOptions): Learner {
-  const { kinds, rules, endpoints, accountFields, now, logger, onEvent } = options;
+  const { kinds, policy, now, logger, onEvent } = options;
+  const { freshness: rules, accountFields } = policy;
   const idOf = (report: CanonicalReport) => divisibilityId(report, accountFields);
 
   function standing(report: CanonicalReport): Standing {
     const id = idOf(report);
     const { endpoint } = report;
-    // A path of the caller's: `constructor` is not declared.
-    const divisible = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint]?.divisible : undefined;
+    const divisible = policy.endpoints.get(endpoint)?.divisible;
     const record = kinds.get(id);
     const common = { id, wholeUntil: wholeUntil(record, now()) };
     if (divisible === 'auto') {

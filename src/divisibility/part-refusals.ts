@@ -11,7 +11,7 @@ import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { Range } from '../report/period.js';
-import type { PlanRules } from '../report/plan.js';
+import type { ReportPolicy } from '../report-policy.js';
 import { divisibilityId } from './state.js';
 
 const RECORD = 'part-refusals';
@@ -33,8 +33,7 @@ export interface PartRefusals {
 
 export interface PartRefusalsOptions {
   readonly registry: Registry;
-  readonly accountFields: readonly string[];
-  readonly plan: PlanRules;
+  readonly policy: Pick<ReportPolicy, 'accountFields' | 'plan'>;
   readonly now: () => number;
   readonly logger: Logger;
 }
@@ -45,7 +44,8 @@ type Entry = RecordOf<typeof Entry>;
 const Entries = recordForm(Type.Array(Type.Unknown()));
 
 export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
-  const { registry, accountFields, plan, now, logger } = options;
+  const { registry, policy, now, logger } = options;
+  const { accountFields, plan } = policy;
   /** What this process has learned, be it that the store could not be told. */
   const own = new Map<string, number>();
   let shared = new Map<string, number>();

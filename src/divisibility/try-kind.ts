@@ -4,8 +4,8 @@
  */
 
 import { dayNumber, isoDay } from '../report/days.js';
-import type { FreshnessRules } from '../report/freshness.js';
 import type { Part, RowsHeader } from '../report/part.js';
+import type { ReportPolicy } from '../report-policy.js';
 import type { FetchDays } from './compare-days.js';
 import { compareDays, type Days, isComparable } from './compare-days.js';
 import type { Comparison, Learner } from './learn.js';
@@ -15,15 +15,15 @@ import type { FetchRange } from './settle-disputes.js';
 export interface TryKindOptions {
   readonly learner: Learner;
   readonly fetchDays: FetchDays;
-  readonly rules: FreshnessRules;
-  /** Longer ranges are compared with what is known, but nothing further is asked for them. */
-  readonly maxDays: number;
+  /** Ranges longer than a call may be are compared with what is known, but nothing further is asked for them. */
+  readonly policy: Pick<ReportPolicy, 'freshness' | 'plan'>;
 }
 
 /** To be told of every answer that was cut; `known` is what was known of its days before. */
 export type LearnFrom = (news: Comparison) => Promise<void>;
 
-export function createLearnFrom({ learner, fetchDays, rules, maxDays }: TryKindOptions): LearnFrom {
+export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions): LearnFrom {
+  const { freshness: rules, plan } = policy;
   /** Kinds of which a trial is under way: one at a time, or every series of a busy hour would pay for it. */
   const underWay = new Set<string>();
 
@@ -47,7 +47,7 @@ export function createLearnFrom({ learner, fetchDays, rules, maxDays }: TryKindO
     const before = learner.show(news.report)?.trials ?? [];
     const range = rangeToTry(before, answered);
     const trial = { from: isoDay(range.from), to: isoDay(range.to), days: range.to - range.from + 1 };
-    if (trial.days > maxDays || !isNewTrial(before, trial)) return;
+    if (trial.days > plan.maxDaysPerCall || !isNewTrial(before, trial)) return;
     const whole = await wholeOf(news, answered, range, fetch);
     if (whole === null) return;
     const { generation } = learner.standing(news.report);

@@ -4,6 +4,8 @@ import type { JsonObject } from '../report/json.js';
 import type { Trace } from '../telemetry/trace.js';
 
 export interface ReportCall {
+  /** Of the request, for the log. */
+  readonly id: string;
   readonly method: 'GET' | 'HEAD' | 'POST';
   /** Path below `/api/v1/report/`. */
   readonly endpoint: string;

@@ -4,8 +4,8 @@
  * remembered in this process, for it costs at most a few calls to find out again.
  */
 import { LRUCache } from 'lru-cache';
-import type { EndpointRule } from '../config/schema.js';
 import { dayNumber } from '../report/days.js';
+import type { ReportPolicy } from '../report-policy.js';
 import type { Counted, KnownCaps } from './known-caps.js';
 
 /** Counts below are not suspicious: no platform caps so low, and small counts coincide all the time. */
@@ -34,7 +34,7 @@ export interface Caps {
 }
 
 export interface CapsOptions {
-  readonly endpoints: Readonly<Record<string, EndpointRule>>;
+  readonly policy: Pick<ReportPolicy, 'endpoints'>;
   readonly known: KnownCaps;
   readonly now: () => number;
 }
@@ -45,7 +45,7 @@ interface Counts {
   readonly cleared: Map<number, { readonly at: number; readonly days: number }>;
 }
 
-export function createCaps({ endpoints, known, now }: CapsOptions): Caps {
+export function createCaps({ policy, known, now }: CapsOptions): Caps {
   const series = new LRUCache<string, Counts>({ max: SERIES });
 
   const countsOf = (id: string): Counts => {
@@ -65,7 +65,7 @@ export function createCaps({ endpoints, known, now }: CapsOptions): Caps {
   return {
     suspects(what, range, rowCount) {
       const { endpoint } = what.report;
-      const { rowCap } = (Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined) ?? {};
+      const { rowCap } = policy.endpoints.get(endpoint) ?? {};
       if (rowCap !== undefined) return rowCount >= rowCap;
       if (rowCount < SMALLEST_CAP) return false;
       const counts = countsOf(what.series);

@@ -13,8 +13,9 @@ import type { Days, FetchDays } from '../divisibility/compare-days.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
-import { type FreshnessRules, isFinalDay } from '../report/freshness.js';
+import { isFinalDay } from '../report/freshness.js';
 import type { Part, RowsHeader } from '../report/part.js';
+import type { ReportPolicy } from '../report-policy.js';
 import type { Leases } from '../store/port.js';
 
 /** A report of which an answer was joined. */
@@ -28,7 +29,7 @@ export interface AuditorOptions {
   readonly every: number;
   readonly fetchDays: FetchDays;
   readonly learner: Learner;
-  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+  readonly policy: Pick<ReportPolicy, 'freshness'>;
   /** Replicas agree by leases on who checks; never given back. */
   readonly leases: Pick<Leases, 'claim' | 'release'>;
   /** This process. */
@@ -78,14 +79,14 @@ const UNCHECKED: Checked = {
 };
 
 export function createAuditor(options: AuditorOptions): Auditor {
-  const { every, fetchDays, learner, rules, leases, owner, now, onAudit } = options;
+  const { every, fetchDays, learner, policy, leases, owner, now, onAudit } = options;
   const seen = new LRUCache<string, Checked>({ max: SERIES });
   const today = () => Math.floor(now() / DAY_MS);
   const week = () => Math.floor(today() / WEEK_DAYS);
 
   /** Only final days are compared: a check of other ones would tell nothing, and stand for one that does. */
   function isComparable({ from }: CanonicalReport): boolean {
-    return isFinalDay(dayNumber(from.iso as string) as number, today(), rules.restatementDays);
+    return isFinalDay(dayNumber(from.iso as string) as number, today(), policy.freshness.restatementDays);
   }
 
   /** @returns null where nothing is to be checked */

@@ -1,20 +1,22 @@
 /** What the cache holds of a report and what answering it would cost, without asking the platform. For operators. */
-import type { EndpointRule } from '../config/schema.js';
+import type { Purges } from '../cache/purges.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { currentState, type Divisibility } from '../divisibility/state.js';
 import { NO_WISH } from '../http/cache-directives.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
-import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
+import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
 import type { Range } from '../report/period.js';
-import type { PlanRules } from '../report/plan.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
+import type { ReportPolicy } from '../report-policy.js';
 import type { Auditor } from './cross-check.js';
-import type { LookUp, Unit } from './look-up.js';
-import { type Asked, dayUnits, type Mode, modeOf, wholeUnit } from './mode.js';
-import { planTrips } from './plan-fetches.js';
-import { createSearch, type Search } from './search.js';
+import { type Decision, decide } from './decide.js';
+import { createEntries, type Entries } from './entries.js';
+import { gradeOf } from './grade.js';
+import type { LookUp } from './look-up.js';
+import { modeOf } from './mode.js';
+import { dayUnits, type ReportQuestion, type Unit, wholeUnit } from './question.js';
 
 /** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
 export type PieceState = 'fresh' | 'final' | 'stale' | 'missing';
@@ -57,15 +59,11 @@ export interface Explanation {
 export interface ExplainOptions {
   readonly canonical: CanonicalRules;
   readonly lookUp: LookUp;
-  readonly learner: Learner;
+  readonly learner: Pick<Learner, 'standing' | 'show'>;
   readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
-  readonly auditor: Pick<Auditor, 'isDue'>;
-  readonly endpoints: Readonly<Record<string, EndpointRule>>;
-  readonly rules: FreshnessRules;
-  readonly plan: PlanRules;
-  readonly negativeMs: number;
-  readonly account: string;
-  readonly baseUrl: string;
+  readonly crossChecks: Pick<Auditor, 'isDue'>;
+  readonly purges: Purges;
+  readonly policy: ReportPolicy;
   readonly now: () => number;
 }
 
@@ -73,123 +71,107 @@ export interface ExplainOptions {
 export type Explain = (endpoint: string, query: string) => Promise<Explanation>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  const { lookUp, learner, rules, plan, now } = options;
+  const { lookUp, learner, policy, now } = options;
+  const { account, baseUrl } = policy.identity;
 
   return async function explain(endpoint, query) {
     const canonical = canonicalize({ endpoint, method: 'GET', query, body: null }, options.canonical);
     const { report } = canonical;
     const form = canonical.options.format === 'raw' ? 'bytes' : 'rows';
-    const series = seriesId(report, options.account, options.baseUrl);
-    const found = await look({ report, series, form });
-    const { mode, because, whole, known, search, storeAway, calls, behind } = found;
-    const totals = canonical.options.totals ? await lookAtTotals(report) : { calls: [], behind: [] };
+    const series = seriesId(report, account, baseUrl);
+    const question: ReportQuestion = { report, series, form };
+    const looked = await look(question);
+    const { decision, degraded } = looked;
+    const totals = canonical.options.totals ? await lookAtTotals(report) : null;
+    const { freshness } = policy;
+    const whole = wholeUnit(question);
     return {
       canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
       series,
       key: whole.key,
       policy: {
-        mode,
-        because,
+        mode: decision.mode,
+        because: decision.because,
         divisibility: shown(learner.show(report), now()),
-        restatementDays: rules.restatementDays,
-        staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
-        staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
+        restatementDays: freshness.restatementDays,
+        staleWhileRevalidateSeconds: freshness.staleWhileRevalidateMs / 1000,
+        staleIfErrorSeconds: freshness.staleIfErrorMs / 1000,
       },
-      days: isByDate(report)
-        ? explainDays(dayUnits({ report, series }), mode === 'days' ? null : whole, known)
-        : null,
-      whole: mode === 'days' ? null : explainPiece(known.get(whole.key), whole.to),
-      refusal: explainRefusal(search.refusal()),
-      calls: [...calls, ...totals.calls],
-      behind: [...behind, ...totals.behind],
-      storeAway,
+      days: isByDate(report) ? explainDays(question, looked) : null,
+      whole: decision.mode === 'days' ? null : explainPiece(whole, whole.to, looked),
+      refusal: explainRefusal(decision.refusal),
+      calls: rangesOf([...decision.fetches, ...(totals?.decision.fetches ?? [])]),
+      behind: rangesOf([...decision.behind, ...(totals?.decision.behind ?? [])]),
+      storeAway: degraded,
     };
   };
 
   /** What a request would find, and what it would ask for: before its answer, and behind it. */
-  async function look(asked: Asked): Promise<Look> {
-    const preferred = modeOf(asked, options.endpoints, learner);
-    const first = await lookAs(asked, preferred);
-    if (preferred.mode === 'whole' || first.search.open().length === 0 || !first.search.isWhole())
-      return first;
-    return lookAs(asked, { mode: 'whole', because: 'kept as a whole, though its kind is cut by day' });
-  }
-
-  async function lookAs(asked: Asked, how: Mode): Promise<Look> {
-    const { report } = asked;
-    const { mode, because } = how;
-    const whole = wholeUnit(asked);
-    const units = mode === 'days' ? dayUnits(asked) : [whole];
-    const joinedUnder = learner.standing(report).generation;
-    const generation = mode === 'days' ? joinedUnder : null;
-    const refusalAt = mode === 'days' ? whole : null;
-    const ask = { report, units, refusalAt, wish: NO_WISH, arrivedAt: now(), generation, joinedUnder };
-    const search = createSearch(ask, lookUp);
-    const storeAway = await search.look(units);
-    const { known } = search;
-    const isToCompare =
-      mode === 'days' &&
-      known.size > 0 &&
-      units.length <= plan.maxDaysPerCall &&
-      options.auditor.isDue(asked);
-    const isWholeOnly = options.partRefusals.wholeOnly(report) !== null;
-    const callsFor = (wanted: readonly Unit[], isCompared: boolean) =>
-      planTrips({
-        ...{ mode, units, wanted, known, plan, rules },
-        nowMs: now(),
-        entire: isCompared || isWholeOnly,
-      }).map(({ range: { from, to } }) => ({ from, to }));
-    const isOpen = search.open().length > 0;
-    const refused = search.refusal() !== null;
-    return {
-      mode,
-      because,
-      whole,
-      known,
-      search,
-      storeAway,
-      calls: isOpen && !refused ? callsFor([...search.open(), ...search.stale()], isToCompare) : [],
-      behind: isOpen || refused ? [] : callsFor(search.stale(), false),
+  async function look(question: ReportQuestion): Promise<Look> {
+    const { report } = question;
+    const standing = learner.standing(report);
+    const mode = modeOf(question, policy, standing);
+    const whole = wholeUnit(question);
+    const units = mode.mode === 'days' ? [...dayUnits(question), whole] : [whole];
+    const { found, degraded } = await lookUp.read(report, units);
+    const entries = createEntries();
+    entries.addFound(found, now());
+    const judging = {
+      directives: NO_WISH,
+      arrivedAtMs: now(),
+      generation: standing.generation,
+      policy,
+      purges: options.purges,
     };
+    const decision = decide({
+      ...{ ...judging, question, mode, entries, accept: 'usual' },
+      wholeOnly: options.partRefusals.wholeOnly(report),
+      comparisonDue: mode.mode === 'days' && options.crossChecks.isDue(question),
+    });
+    const isFresh = (unit: Unit) => {
+      const entry = entries.known.get(unit.key);
+      return entry !== undefined && gradeOf(entry, unit, { ...judging, report }) === 'fresh';
+    };
+    return { decision, degraded, entries, isFresh };
   }
 
   /** `_totals=1` needs the unsplit report beside it. */
   function lookAtTotals(report: CanonicalReport): Promise<Look> {
     const whole = unsplit(report);
-    const series = seriesId(whole, options.account, options.baseUrl);
-    return look({ report: whole, series, form: 'rows' });
+    return look({ report: whole, series: seriesId(whole, account, baseUrl), form: 'rows' });
   }
 
-  /** @param whole the entry that holds all days, when they are not kept one by one */
-  function explainDays(units: readonly Unit[], whole: Unit | null, known: ReadonlyMap<string, Part>) {
-    return units.map((unit) => {
+  /** Where the report is kept as a whole, that holds all days. */
+  function explainDays(question: ReportQuestion, looked: Look) {
+    return dayUnits(question).map((unit) => {
       const date = unit.from as string;
-      const piece = explainPiece(known.get((whole ?? unit).key), date);
-      return { date, ...piece, ...(whole === null ? {} : { rows: null }) };
+      if (looked.decision.mode === 'days') return { date, ...explainPiece(unit, date, looked) };
+      return { date, ...explainPiece(wholeUnit(question), date, looked), rows: null };
     });
   }
 
   function explainRefusal(part: Part | null): Explanation['refusal'] {
     if (part?.header.form !== 'refusal') return null;
     const { status, fetchedAt } = part.header;
-    return { status, ttlSeconds: Math.floor((options.negativeMs - Math.max(0, now() - fetchedAt)) / 1000) };
+    const leftMs = policy.negativeMs - Math.max(0, now() - fetchedAt);
+    return { status, ttlSeconds: Math.floor(leftMs / 1000) };
   }
 
   /** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
-  function explainPiece(part: Part | undefined, lastDay: string | null): ExplainedPiece {
+  function explainPiece(unit: Unit, lastDay: string | null, { decision, isFresh }: Look): ExplainedPiece {
+    const part = decision.known.get(unit.key);
     if (part === undefined) {
       return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
     }
     const { header } = part;
-    const final = isFinal({ ...header, lastDay }, rules);
+    const final = isFinal({ ...header, lastDay }, policy.freshness);
     const ageMs = Math.max(0, now() - header.fetchedAt);
-    const fresh = lookUp.use(part, NO_WISH, now()) === 'fresh';
     return {
-      state: fresh ? (final ? 'final' : 'fresh') : 'stale',
+      state: isFresh(unit) ? (final ? 'final' : 'fresh') : 'stale',
       final,
       asOf: new Date(header.fetchedAt).toISOString(),
       ageSeconds: Math.floor(ageMs / 1000),
-      ttlSeconds: Math.floor((freshForMs(header, rules) - ageMs) / 1000),
+      ttlSeconds: Math.floor((freshForMs(header, policy.freshness) - ageMs) / 1000),
       rows: header.form === 'rows' ? header.rowCount : null,
     };
   }
@@ -200,13 +182,15 @@ function shown(known: Divisibility | null, nowMs: number): Divisibility | null {
   return known === null ? null : { ...known, state: currentState(known, nowMs) };
 }
 
-interface Look extends Mode {
-  readonly whole: Unit;
-  readonly known: ReadonlyMap<string, Part>;
-  readonly search: Search;
-  readonly storeAway: boolean;
-  readonly calls: readonly Range[];
-  readonly behind: readonly Range[];
+interface Look {
+  readonly decision: Decision;
+  readonly degraded: boolean;
+  readonly entries: Entries;
+  readonly isFresh: (unit: Unit) => boolean;
+}
+
+function rangesOf(fetches: Decision['fetches']): Range[] {
+  return fetches.map(({ range }) => range);
 }
 
 function isByDate({ split, from, to }: CanonicalReport): boolean {

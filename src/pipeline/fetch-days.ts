@@ -1,59 +1,142 @@
 /**
- * Stage behind the answer: days of a range that nobody asked for, to hold other answers against them. Charged to the
- * gateway itself. They are newer than what there is, so they are kept: a restated day is right from then on.
+ * One range of a report: asked for, asked for again in halves where its row count may be a cap, split by day, and kept.
+ * The one place for it: requests and cross-checks fetch here.
  */
+
 import type { Purges } from '../cache/purges.js';
-import type { CacheTier } from '../cache/tier.js';
-import type { FetchDays } from '../divisibility/compare-days.js';
-import type { Learner } from '../divisibility/learn.js';
-import type { FreshnessRules } from '../report/freshness.js';
-import { dayRef } from '../report/keys.js';
+import type { Comparison, Learner } from '../divisibility/learn.js';
+import type { PartRefusals } from '../divisibility/part-refusals.js';
+import { GatewayError } from '../errors.js';
+import type { PlatformClient } from '../platform/client.js';
+import { startDeadline } from '../platform/deadline.js';
+import type { Slot } from '../platform/slot.js';
+import { dayRef, rowsRef } from '../report/keys.js';
 import type { Range } from '../report/period.js';
-import { entryOf } from './entry-of.js';
+import type { FetchDaysInput } from './fetch-input.js';
 import type { FetchReport } from './fetch-report.js';
+import { type FetchResult, LOOK_AGAIN } from './fetch-result.js';
 import { CAPPED, type FetchUncapped } from './fetch-uncapped.js';
-import type { Fetched } from './read-answer.js';
+import type { Keep } from './keep.js';
+import type { ReportQuestion } from './question.js';
+import { type Fetched, REMEMBERED } from './read-answer.js';
+
+/** What was brought, and the write to the store that may still be under way. */
+export interface FetchedDays {
+  readonly fetched: Fetched;
+  readonly result: FetchResult;
+  readonly kept: Promise<unknown>;
+}
+
+/** @throws CallFailed, GatewayError as {@link FetchReport} */
+export type FetchDays = (slot: Slot, input: FetchDaysInput) => Promise<FetchedDays>;
 
 export interface FetchDaysOptions {
+  readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
   readonly fetchReport: FetchReport;
   readonly fetchUncapped: FetchUncapped;
   readonly learner: Pick<Learner, 'standing' | 'couldNotCut'>;
-  readonly purges: Purges;
-  readonly tier: CacheTier;
-  readonly rules: FreshnessRules;
+  readonly partRefusals: Pick<PartRefusals, 'isPart' | 'wholeOf' | 'learn'>;
+  readonly keep: Keep;
+  readonly purges: Pick<Purges, 'seq'>;
+  /** Longest time one call takes, waiting included. */
+  readonly callMs: number;
+  /** To be told of every answer that was split. */
+  readonly learnFrom: (news: Comparison) => Promise<void>;
+  readonly background: (work: Promise<unknown>) => void;
 }
 
-/** Calls nobody asked for are charged to this name. */
-export const BACKGROUND_TEAM = 'gateway';
-
 export function createFetchDays(options: FetchDaysOptions): FetchDays {
-  const { fetchReport, fetchUncapped, learner, purges, tier, rules } = options;
+  const { platform, fetchReport, fetchUncapped, learner, partRefusals, keep, purges, background } = options;
 
-  return async function fetchDays({ report, series, known }, from, to) {
-    const { generation, state } = learner.standing(report);
-    const fetchRange = (range: Range): Promise<Fetched | null> =>
-      fetchReport({
-        report,
-        team: BACKGROUND_TEAM,
-        whole: false,
-        choose: async () => range,
-        seq: () => purges.seq,
-        generation,
-        earlier: (lastDay) => known.get(lastDay ?? '')?.header ?? null,
-      });
-    const answer = await fetchRange({ from, to });
-    const fetched = answer === null ? null : await fetchUncapped({ report, series }, answer, fetchRange);
-    if (fetched?.kind !== 'answer') return null;
-    if (fetched.days === null) {
-      const reason = fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason;
-      if (state === 'proven' && reason !== CAPPED && fetched.doubt === null)
-        await learner.couldNotCut(report, reason);
-      return null;
-    }
-    const days = new Map(fetched.days.map((part) => [part.header.lastDay as string, part]));
-    if (fetched.storable) {
-      await tier.write([...days].map(([date, part]) => entryOf(dayRef(series, date), part, rules)));
-    }
-    return days;
+  return async function fetchDays(slot, input) {
+    const asked = await fetchOnce(slot, input, input.range);
+    const first = isRefusedPart(input, asked) ? await fetchWhole(input) : asked;
+    const fetched = await fetchUncapped(input, first, (half) => {
+      input.onFurtherCall?.();
+      return fetchAnew(input, half);
+    });
+    // What it says to a part that learning asked for says nothing of the report.
+    if (fetched.kind === 'refusal' && !input.learns)
+      return { fetched, result: LOOK_AGAIN, kept: Promise.resolve() };
+    noteUnsplittable(input, fetched);
+    const { result, split, kept } = await keep(input, fetched);
+    if (split !== null && input.learns) background(options.learnFrom(split));
+    return { fetched, result, kept };
   };
+
+  /** What the platform says to a part is not what it says to the whole, where that can be asked for. */
+  function isRefusedPart({ mode, report, learns }: FetchDaysInput, fetched: Fetched): boolean {
+    if (!learns || mode !== 'days' || fetched.kind !== 'refusal') return false;
+    return REMEMBERED.includes(fetched.refusal.header.status) && partRefusals.isPart(report, fetched.range);
+  }
+
+  /** @throws GatewayError `upstream_error` when the team may not cause the call that the refusal of a part needs */
+  async function fetchWhole(input: FetchDaysInput): Promise<Fetched> {
+    const { report } = input;
+    input.onFurtherCall?.();
+    const fetched = await fetchAnew(input, partRefusals.wholeOf(report) as Range).catch((error: unknown) => {
+      throw isShareSpent(error) ? partRefused(error) : error;
+    });
+    if (fetched.kind === 'answer') background(partRefusals.learn(report));
+    return fetched;
+  }
+
+  /** A further call of one's own, which waits for a slot as every call does. */
+  async function fetchAnew(input: FetchDaysInput, range: Range): Promise<Fetched> {
+    const deadline = startDeadline(options.callMs, undefined);
+    try {
+      return await platform.retrying(callKind(input), deadline, async () => {
+        const slot = await platform.acquire(input.team, deadline);
+        return fetchOnce(slot, input, range);
+      });
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  function fetchOnce(slot: Slot, input: FetchDaysInput, range: Range): Promise<Fetched> {
+    const { report, series, known, mode, onCall } = input;
+    return fetchReport(slot, {
+      report,
+      range,
+      whole: mode === 'whole',
+      seq: purges.seq,
+      generation: learner.standing(report).generation,
+      earlier: (lastDay) => {
+        const day = lastDay === null ? undefined : known.get(dayRef(series, lastDay).id);
+        const whole = known.get(rowsRef(series, report.from.iso, report.to.iso).id);
+        return (mode === 'days' ? day : whole)?.header ?? null;
+      },
+      ...(onCall === undefined ? {} : { onCall }),
+    });
+  }
+
+  /** For a day the kind is not asked for by days again. That a single day is capped says nothing of other series. */
+  function noteUnsplittable({ report, mode }: FetchDaysInput, fetched: Fetched): void {
+    if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
+    const reason = fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason;
+    const { state } = learner.standing(report);
+    if (state === 'proven' && reason !== CAPPED && fetched.doubt === null)
+      background(learner.couldNotCut(report, reason));
+  }
+}
+
+export function callKind({ report }: Pick<ReportQuestion, 'report'>): 'read' | 'post-read' {
+  return report.method === 'GET' ? 'read' : 'post-read';
+}
+
+/** What one team has used up is nothing to others who wait for its call: they may make it themselves. */
+export function isShareSpent(error: unknown): error is GatewayError {
+  if (!(error instanceof GatewayError)) return false;
+  return error.code === 'upstream_budget_exhausted' || isShareSpent(error.cause);
+}
+
+function partRefused(cause: GatewayError): GatewayError {
+  const { retryAfterS } = cause.options;
+  return new GatewayError('upstream_error', {
+    detail:
+      "The platform refused a part of the period, which says nothing of the whole, and the team's share of platform calls does not allow to ask for the whole.",
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+    cause,
+  });
 }

@@ -6,6 +6,7 @@
  * longer than its call may take, whatever becomes of the code that took it.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import type { Bus, Leases } from '../store/port.js';
@@ -20,6 +21,8 @@ const POLL_MS = 200;
 const CHANNEL = 'released';
 /** How long a claim may outlive the time of its call: the answer is kept meanwhile. */
 const GRACE_MS = 5000;
+/** Longest wait for the store to grant locks; after it they count as granted, as with a store that is away. */
+const GRANT_MS = 250;
 
 /** Until when a claim is wanted. */
 export interface ClaimDeadline {
@@ -39,8 +42,11 @@ export interface Claim<T> {
   drop(keys: readonly string[]): Promise<void>;
   /** Another call is made under it, which may take so many milliseconds from now on. */
   prolong(leftMs: number): void;
-  /** Ends the claim: those who wait in this process get what was brought, others are told to look. */
-  succeed(brought: T): Promise<void>;
+  /**
+   * Ends the claim: those who wait in this process get what was brought at once; others are told to look when `kept`,
+   * the write to the store, has settled.
+   */
+  succeed(brought: T, kept?: Promise<unknown>): Promise<void>;
   fail(error: unknown): Promise<void>;
 }
 
@@ -78,7 +84,6 @@ export interface ClaimsOptions {
 }
 
 export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptions): Claims<T> {
-  const owner = randomUUID();
   const underWay = new Map<string, Pending<T>>();
   const wakers = createWakers();
   let waiting = 0;
@@ -98,43 +103,60 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
     const free = keys.filter((key) => !underWay.has(nameOf(key)));
     // Entered before the leases are asked for: a second asker in this process must not ask for them too.
     for (const key of free) underWay.set(nameOf(key), createPending());
-    const held = await claimAll(free.map(nameOf), patience);
+    // Of this one alone: a lease is kept up while what was brought is written, and must not be taken for another's.
+    const owner = randomUUID();
+    const { held, settled } = await claimAll(free.map(nameOf), owner, patience);
     const granted = free.filter((_, index) => held[index]);
     const foreign = free.filter((_, index) => !held[index]);
     settle(foreign.map(nameOf), (pending) => pending.resolve(null));
     if (signal.aborted) {
       // Whoever asked has given up, and will not end it.
       settle(granted.map(nameOf), (pending) => pending.resolve(null));
-      await letGo(granted.map(nameOf), patience);
+      await release(granted.map(nameOf), { owner, settled, patience });
       throw signal.reason;
     }
-    return hold({ granted, others: [...local, ...foreign], epoch }, leftMs(), patience);
+    return hold({ granted, others: [...local, ...foreign], epoch, settled, owner }, leftMs(), patience);
   }
 
-  function hold({ granted, others, epoch }: Granted, leftMs: number, patience: Patience): Claim<T> {
+  function hold(granting: Granting, leftMs: number, patience: Patience): Claim<T> {
+    const { granted, others, epoch, settled, owner } = granting;
     const nameOf = (key: string) => claimName(key, epoch);
     const mine = new Set(granted);
-    const renewal = setInterval(() => void renew([...mine].map(nameOf)), RENEW_MS).unref();
+    /** Those whose lease is kept up: until what was brought for them is in the store. */
+    const leased = new Set(granted);
+    const renewal = setInterval(() => void renew([...leased].map(nameOf), owner), RENEW_MS).unref();
     let life = setTimeout(expire, leftMs + GRACE_MS).unref();
 
-    function stop(): void {
-      clearInterval(renewal);
-      clearTimeout(life);
+    function letGoOf(keys: readonly string[]): Promise<void> {
+      const names = keys.filter((key) => leased.delete(key)).map(nameOf);
+      if (leased.size === 0) {
+        clearInterval(renewal);
+        clearTimeout(life);
+      }
+      return release(names, { owner, settled, patience });
     }
 
     function expire(): void {
-      logger.warn({ keys: mine.size }, 'a fetch lock outlived its call; it is let go');
-      void end([...mine], (pending) => pending.resolve(null));
+      logger.warn({ keys: leased.size }, 'a fetch lock outlived its call; it is let go');
+      const keys = [...leased];
+      for (const key of keys) mine.delete(key);
+      settle(keys.map(nameOf), (pending) => pending.resolve(null));
+      void letGoOf(keys);
     }
 
-    /** What was let go of before may be somebody else's by now. */
-    async function end(keys: readonly string[], tell: (pending: Pending<T>) => void): Promise<void> {
-      const names = keys.filter((key) => mine.delete(key)).map(nameOf);
-      if (mine.size === 0) stop();
-      settle(names, tell);
-      await letGo(names, patience);
+    /** What was ended before may be somebody else's by now. */
+    async function end(
+      keys: readonly string[],
+      tell: (pending: Pending<T>) => void,
+      kept?: Promise<unknown>,
+    ): Promise<void> {
+      const ended = keys.filter((key) => mine.delete(key));
+      settle(ended.map(nameOf), tell);
+      // Else at once: whoever waits in this process claims next, and must find the lease free.
+      if (kept !== undefined) await kept.catch(() => {});
+      await letGoOf(ended);
     }
-    if (mine.size === 0) stop();
+    if (mine.size === 0) void letGoOf([]);
     return {
       epoch,
       mine: granted,
@@ -145,7 +167,7 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
         clearTimeout(life);
         life = setTimeout(expire, forMs + GRACE_MS).unref();
       },
-      succeed: (brought) => end([...mine], (pending) => pending.resolve(brought)),
+      succeed: (brought, kept) => end([...mine], (pending) => pending.resolve(brought), kept),
       fail: (error) => end([...mine], (pending) => pending.reject(error)),
     };
   }
@@ -158,31 +180,45 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
     }
   }
 
-  /** A store that is away claims nothing: every replica then fetches for itself. */
-  async function claimAll(keys: readonly string[], patience: Patience): Promise<readonly boolean[]> {
-    if (keys.length === 0) return [];
+  /** A store that is away, or late, claims nothing: every replica then fetches for itself. */
+  async function claimAll(
+    keys: readonly string[],
+    owner: string,
+    patience: Patience,
+  ): Promise<{ readonly held: readonly boolean[]; readonly settled: Promise<unknown> | null }> {
+    const all = keys.map(() => true);
+    if (keys.length === 0) return { held: all, settled: null };
     const asked = leases.claim(keys.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
       patience.isSpent = true;
       logger.debug({ err: error }, 'fetch lock unavailable: replicas may ask twice');
-      return keys.map(() => true);
+      return all;
     });
-    return patience.isSpent ? keys.map(() => true) : asked;
+    if (patience.isSpent) return { held: all, settled: asked };
+    const late = new AbortController();
+    const waited = sleep(GRANT_MS, null, { signal: late.signal }).catch(() => null);
+    const held = await Promise.race([asked, waited]);
+    late.abort();
+    if (held !== null) return { held, settled: null };
+    patience.isSpent = true;
+    return { held: all, settled: asked };
   }
 
-  async function renew(keys: readonly string[]): Promise<void> {
+  async function renew(keys: readonly string[], owner: string): Promise<void> {
     await leases.renew(keys.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
       logger.debug({ err: error }, 'a fetch lock could not be renewed; another replica may ask too');
     });
   }
 
-  async function letGo(keys: readonly string[], patience: Patience): Promise<void> {
+  /** A release must not overtake the store's answer to the claim. Never rejects. */
+  async function release(keys: readonly string[], { owner, settled, patience }: Release): Promise<void> {
     if (keys.length === 0) return;
-    const told = tellReplicas(keys, patience);
-    if (!patience.isSpent) await told;
+    const tell = () => tellReplicas(keys, owner, patience);
+    const released = settled === null ? tell() : settled.then(tell);
+    if (!patience.isSpent) await released;
   }
 
   /** Never rejects. */
-  async function tellReplicas(keys: readonly string[], patience: Patience): Promise<void> {
+  async function tellReplicas(keys: readonly string[], owner: string, patience: Patience): Promise<void> {
     try {
       await leases.release(keys.map(leaseOf), owner);
       await bus.publish(CHANNEL, keys.join(' '));
@@ -225,8 +261,17 @@ export function createClaims<T>({ leases, bus, logger, maxWaiting }: ClaimsOptio
   };
 }
 
+/** What a lease is released with. */
+interface Release {
+  /** Who holds it: one owner for each claim. */
+  readonly owner: string;
+  /** Resolves when the store has answered the claim; null: it has. */
+  readonly settled: Promise<unknown> | null;
+  readonly patience: Patience;
+}
+
 /** What came of asking for keys. */
-interface Granted {
+interface Granting extends Omit<Release, 'patience'> {
   readonly granted: readonly string[];
   readonly others: readonly string[];
   readonly epoch: number;

@@ -6,10 +6,10 @@
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
-import type { FreshnessRules } from '../report/freshness.js';
 import { joinParts, type Part, type RowsHeader } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
+import type { ReportPolicy } from '../report-policy.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { Caps } from './caps.js';
 import type { Counted } from './known-caps.js';
@@ -21,7 +21,7 @@ export const CAPPED = 'its row count may be a cap';
 export interface FetchUncappedOptions {
   readonly caps: Caps;
   readonly purges: Purges;
-  readonly rules: FreshnessRules;
+  readonly policy: Pick<ReportPolicy, 'freshness'>;
   readonly now: () => number;
   readonly logger: Logger;
 }
@@ -29,11 +29,11 @@ export interface FetchUncappedOptions {
 export type FetchUncapped = (
   what: Counted,
   fetched: Fetched,
-  fetchRange: (range: Range) => Promise<Fetched | null>,
+  fetchRange: (range: Range) => Promise<Fetched>,
 ) => Promise<Fetched>;
 
 export function createFetchUncapped(options: FetchUncappedOptions): FetchUncapped {
-  const { caps, purges, rules, now, logger } = options;
+  const { caps, purges, policy, now, logger } = options;
 
   /** Days were cut from answers that are now known to have been capped: they have to go. */
   async function purgeCapped(what: Counted, range: string, rowCount: number): Promise<Restamp> {
@@ -77,8 +77,8 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     const answers: FetchedAnswer[] = [];
     for (const half of halves) {
       const part = await fetchRange(half);
-      const whole = part === null ? null : await fetchUncapped(what, part, fetchRange);
-      if (whole === null || whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
+      const whole = await fetchUncapped(what, part, fetchRange);
+      if (whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
       answers.push(whole);
     }
     const days = answers.flatMap((half) => half.days ?? []);
@@ -86,7 +86,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
       caps.clear(what, name, rowCount);
       return fetched;
     }
-    if (!provesCap(fetched.days, days, rules)) {
+    if (!provesCap(fetched.days, days, policy.freshness)) {
       logger.warn(
         { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
         'an answer that may be cut off has other rows than its halves: it is given as it came',

@@ -1,55 +1,67 @@
-/** Stage: which calls bring which pieces. */
+/** Which calls bring which entries. Pure. */
 import { dayNumber, isoDay } from '../report/days.js';
-import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
+import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
 import type { Range } from '../report/period.js';
-import { type PlanRules, planCalls, stretchCalls } from '../report/plan.js';
-import type { Unit } from './look-up.js';
+import { planCalls, stretchCalls } from '../report/plan.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Unit } from './question.js';
 
-/** One call, and the wanted pieces it would bring. */
-export interface Trip {
+/** One call, and the wanted entries it would bring. */
+export interface PlannedFetch {
   readonly units: readonly Unit[];
   readonly range: Range;
+  /** What is locked for it, in place of its entries' own locks, since a part of the period is never asked for. */
+  readonly lockAs: string | null;
 }
 
-export interface TripsAsk {
+export interface PlanInput {
   readonly mode: 'days' | 'whole';
-  /** All pieces of the report. */
+  /** All entries of the report. */
   readonly units: readonly Unit[];
   /** Those to be brought. */
   readonly wanted: readonly Unit[];
-  /** What is known of pieces, by key. */
+  /** What is known of entries, by key. */
   readonly known: ReadonlyMap<string, Part>;
   readonly nowMs: number;
-  readonly plan: PlanRules;
-  readonly rules: FreshnessRules;
-  /** One call for all pieces, however few are wanted: it is held against what is known. */
+  readonly policy: Pick<ReportPolicy, 'plan' | 'freshness'>;
+  /** One call for all entries, however few are wanted. */
   readonly entire?: boolean;
+  readonly lockAs?: string | null;
 }
 
 /**
- * A day that may still change rides along on a call that passes by once this much of its freshness is gone. The
- * call costs no more for it, and a call of its own, soon, is saved (`bench/economics.mjs` shows how many).
+ * A day that may still change is fetched ahead of time by a call that passes by once this much of its freshness is
+ * gone. The call costs no more for it, and a call of its own, soon, is saved (`bench/economics.mjs` shows how many).
  */
-const RIDES_FROM = 0.5;
+const PREFETCHED_FROM = 0.5;
 
-export function planTrips({ mode, units, wanted, known, nowMs, plan, rules, entire }: TripsAsk): Trip[] {
-  if (mode === 'whole') return wanted.map((unit) => ({ units: [unit], range: unit }));
+export function planFetches(input: PlanInput): PlannedFetch[] {
+  const { mode, units, wanted, known, nowMs, policy, entire, lockAs = null } = input;
+  const { plan, freshness } = policy;
+  if (mode === 'whole')
+    return wanted.map((unit) => ({
+      units: [unit],
+      range: { from: unit.from, to: unit.to },
+      lockAs,
+    }));
   const [first, last] = [units[0], units.at(-1)];
   if (entire && wanted.length > 0 && first && last)
-    return [{ units: wanted, range: { from: first.from, to: last.to } }];
+    return [{ units: wanted, range: { from: first.from, to: last.to }, lockAs }];
   const days = wanted.map(numberOf).sort((a, b) => a - b);
-  const riders = units.filter(({ key }) => {
+  const prefetched = units.filter(({ key }) => {
     const header = known.get(key)?.header;
-    if (header === undefined || isFinal(header, rules)) return false;
-    return nowMs - header.fetchedAt >= RIDES_FROM * freshForMs(header, rules);
+    if (header === undefined || isFinal(header, freshness)) return false;
+    return nowMs - header.fetchedAt >= PREFETCHED_FROM * freshForMs(header, freshness);
   });
-  return stretchCalls(planCalls(days, plan), riders.map(numberOf), plan).map(({ from, to }) => ({
+  return stretchCalls(planCalls(days, plan), prefetched.map(numberOf), plan).map(({ from, to }) => ({
     range: { from: isoDay(from), to: isoDay(to) },
     units: wanted.filter((unit) => numberOf(unit) >= from && numberOf(unit) <= to),
+    lockAs,
   }));
 }
 
-function numberOf({ from }: Unit): number {
+/** Of an entry that is a day. */
+export function numberOf({ from }: Unit): number {
   return dayNumber(from as string) as number;
 }

@@ -20,6 +20,7 @@ import {
 } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import type { Cuttable, RowsRule } from '../report/rows.js';
+import type { ReportPolicy } from '../report-policy.js';
 import type { Crew } from '../workers/crew.js';
 import type { SeenPlaces } from './seen-places.js';
 export interface FetchedAnswer {
@@ -56,11 +57,8 @@ export interface ReadOptions {
   /** Parses, normalises and cuts; large answers on another thread. */
   readonly crew: Pick<Crew, 'digest'>;
   readonly now: () => number;
-  readonly timezoneOf: (account: string | null) => string;
-  readonly endpoints: Readonly<Record<string, EndpointRule>>;
-  readonly accountPattern: RegExp;
+  readonly policy: ReportPolicy;
   readonly maxRows: number;
-  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   readonly places: SeenPlaces;
 }
 
@@ -91,13 +89,13 @@ export async function readAnswer(
   chunks: readonly Buffer[],
   options: ReadOptions,
 ): Promise<Fetched> {
-  const rule = ruleOf(asked.report.endpoint, options);
+  const rule = options.policy.endpoints.get(asked.report.endpoint);
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
   const caching = originCaching(response.headers, options.now());
   const facts: AnswerFacts = {
     fetchStartedAt: asked.startedAt,
     fetchedAt: options.now(),
-    fetchedOn: dayAt(asked.startedAt, options.timezoneOf(asked.report.account)),
+    fetchedOn: dayAt(asked.startedAt, options.policy.timezoneOf(asked.report.account)),
     kind: kindOf(asked, rule),
     originMs: rule?.freshness === 'origin' ? caching.originMs : null,
     seq: asked.seq,
@@ -111,7 +109,7 @@ export async function readAnswer(
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
   if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
-  const { rules } = options;
+  const { freshness: rules } = options.policy;
   const context = { asked, facts, rules, contentType, storable, status: response.status };
   if (rule === undefined && !isJson(contentType)) {
     const body = Buffer.concat(chunks);
@@ -165,7 +163,7 @@ type AnswerFacts = Omit<Facts, keyof EmptyEnd | 'lastDay'> & { readonly seq: num
 interface Context {
   readonly asked: AskedReport;
   readonly facts: AnswerFacts;
-  readonly rules: ReadOptions['rules'];
+  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
@@ -186,7 +184,7 @@ function digestAsk(
     period: from === null || to === null ? null : { from, to },
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,
-    accountPattern: options.accountPattern,
+    accountPattern: options.policy.accountPattern,
     whole,
   };
 }
@@ -318,11 +316,6 @@ function bytesOf(
     },
     body,
   };
-}
-
-/** An endpoint is a path of the caller's; `constructor` is not declared. */
-function ruleOf(endpoint: string, { endpoints }: ReadOptions): EndpointRule | undefined {
-  return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
 }
 
 function kindOf({ report, range: { from, to } }: AskedReport, rule: EndpointRule | undefined): Facts['kind'] {

@@ -1,8 +1,8 @@
 /** Stage: remembers reports that a token can be proven with: GETs of one final day, with some rows and not too many. */
-import type { Config } from '../config/load.js';
 import { digestBytes } from '../report/digest.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { buildPlatformCall } from '../report/platform-call.js';
+import type { ReportPolicy } from '../report-policy.js';
 import type { FetchReport } from './fetch-report.js';
 import { type FetchedAnswer, rowsRuleOf } from './read-answer.js';
 
@@ -19,15 +19,15 @@ export interface SeenReport {
 const MOST_ROWS = 1000;
 
 /** @returns `fetchReport`, with `note` told of what it brought */
-export function noteWitnesses(
+export function noteReferenceReports(
   fetchReport: FetchReport,
-  rules: FreshnessRules,
+  { freshness }: ReportPolicy,
   note: (report: SeenReport) => void,
 ): FetchReport {
-  return async (ask) => {
-    const fetched = await fetchReport(ask);
-    if (fetched?.kind === 'answer' && fetched.doubt === null && ask.report.method === 'GET') {
-      const day = cheapestFinalDay(fetched, rules);
+  return async (slot, ask) => {
+    const fetched = await fetchReport(slot, ask);
+    if (fetched.kind === 'answer' && fetched.doubt === null && ask.report.method === 'GET') {
+      const day = cheapestFinalDay(fetched, freshness);
       if (day !== null) {
         const { account, endpoint, split } = ask.report;
         const { target } = buildPlatformCall(ask.report, day.date, day.date);
@@ -54,15 +54,14 @@ function cheapestFinalDay(
 export function countRowsOf(
   body: Buffer,
   { endpoint, split, day }: SeenReport,
-  { endpoints, accountPattern }: Config['report'],
+  { endpoints, accountPattern }: ReportPolicy,
 ): number | null {
-  const rule = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
   const outcome = digestBytes(body, {
-    rule: rowsRuleOf(rule),
+    rule: rowsRuleOf(endpoints.get(endpoint)),
     period: { from: day, to: day },
     byDate: split.includes('date'),
     splits: split.length > 0,
-    accountPattern: new RegExp(accountPattern),
+    accountPattern,
     whole: false,
   });
   return outcome.kind === 'digest' ? outcome.digest.rowCount : null;

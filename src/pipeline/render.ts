@@ -23,7 +23,7 @@ export interface Shape {
 export interface Finished extends Omit<Assembled, 'body'> {
   readonly coding: Coding;
   /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
-  readonly auditFromMs: number | null;
+  readonly checkFromMs: number | null;
   /** In pieces, in order; one piece unless it is large. */
   readonly body: readonly Buffer[];
   /** For the memory bound. */
@@ -107,7 +107,7 @@ export async function finish(
   return {
     ...answer,
     coding,
-    auditFromMs: null,
+    checkFromMs: null,
     body,
     bytes: body.reduce((sum, piece) => sum + piece.length, 0),
   };

@@ -52,7 +52,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   return app;
 }
 
-function registerReportRoutes(app: FastifyInstance, { config, gateway, canonical }: Services): void {
+function registerReportRoutes(app: FastifyInstance, { config, gateway, pipeline }: Services): void {
   const readByPost = Object.entries(config.report.endpoints)
     .filter(([, rule]) => rule.readByPost)
     .map(([path]) => path);
@@ -60,7 +60,7 @@ function registerReportRoutes(app: FastifyInstance, { config, gateway, canonical
     report: gateway.report,
     endpoints: Object.keys(config.report.endpoints),
     readByPost,
-    table: canonical.table,
+    table: pipeline.canonical.table,
     maxBodyBytes: config.server.maxBodyBytes,
   });
 }
@@ -75,7 +75,7 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     idempotency,
     rules: {
       routes: config.routes,
-      accountPattern: services.canonical.accountPattern,
+      accountPattern: services.policy.accountPattern,
       nonAccounts: config.report.nonAccountParameters,
     },
     maxBodyBytes: config.server.maxBodyBytes,

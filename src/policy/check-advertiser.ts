@@ -39,9 +39,16 @@ export function checkAdvertiser({ team }: Caller, claims: AccountClaims): void {
   }
 }
 
-/** Whether a team may be shown an answer that holds these accounts. */
-export function maySeeAccounts({ team }: Caller, accounts: readonly string[]): boolean {
-  if (team.advertisers === '*' || accounts.length === 0) return true;
+/**
+ * Every answer is looked at once more before it goes out: a limited team is shown no account it may not see, whatever
+ * the platform put into it.
+ * @throws GatewayError 502 `upstream_invalid_response`
+ */
+export function refuseForeignAccounts({ team }: Caller, accounts: readonly string[]): void {
+  if (team.advertisers === '*' || accounts.length === 0) return;
   const allowed = new Set(team.advertisers.map(String));
-  return accounts.every((account) => allowed.has(account));
+  if (accounts.every((account) => allowed.has(account))) return;
+  throw new GatewayError('upstream_invalid_response', {
+    internal: 'the answer holds an account the team may not see',
+  });
 }

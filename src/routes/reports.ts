@@ -86,6 +86,7 @@ function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: nu
   const path = cut < 0 ? target : target.slice(0, cut);
   const { headers } = request;
   return {
+    id: request.id,
     method: request.method as ReportCall['method'],
     endpoint: path.slice(REPORT_PREFIX.length),
     query: cut < 0 ? '' : target.slice(cut + 1),

@@ -6,8 +6,9 @@ import { type Divisibility, REFUTED_MS } from '../../src/divisibility/state.js';
 import type { Registry } from '../../src/registry/mirror.js';
 import { dayNumber } from '../../src/report/days.js';
 import type { Part, RowsHeader } from '../../src/report/part.js';
+import { policyOf } from '../pipeline/policy.js';
 import { get } from '../report/canonical-request.js';
-import { factsOf, RULES, rowsPart } from '../report/parts.js';
+import { factsOf, rowsPart } from '../report/parts.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
 import { DAY } from '../support/test-clock.js';
@@ -24,9 +25,7 @@ function learnerOn(registry: Registry, divisible: 'auto' | 'always' | 'never' = 
   let nowMs = NOW;
   const learner = createLearner({
     kinds: createKinds(registry),
-    rules: RULES,
-    endpoints: endpoint(divisible),
-    accountFields: ['advertiserId', 'userId'],
+    policy: policyOf({}, endpoint(divisible)),
     now: () => nowMs,
     logger: log.logger,
     onEvent: (event) => events.push(event),

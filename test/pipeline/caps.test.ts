@@ -12,6 +12,7 @@ import { openEmbedded, openReplica } from '../support/shared-registry.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { createTestClock, DAY } from '../support/test-clock.js';
 import { byDay, periodOf, rowsPerDay } from './by-day.js';
+import { policyOf } from './policy.js';
 
 describe('createCaps', () => {
   const rules = (rowCap: number) => ({
@@ -37,7 +38,11 @@ describe('createCaps', () => {
       logger: log.logger,
       background: (one) => work.push(one),
     });
-    const caps = createCaps({ endpoints: endpoints as ReturnType<typeof rules>, known, now: clock.now });
+    const caps = createCaps({
+      policy: policyOf({}, endpoints as ReturnType<typeof rules>),
+      known,
+      now: clock.now,
+    });
     const ask = (range: string, rowCount: number, series = 's') => caps.suspects(of(series), range, rowCount);
     return { caps, ask, log, clock, settled: () => Promise.all(work) };
   }

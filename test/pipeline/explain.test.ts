@@ -9,7 +9,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../support/test-clock.js';
 import { ALWAYS, byDay, periodOf, rowsPerDay } from './by-day.js';
 
 const explain = (gateway: TestGateway, query: string): Promise<Explanation> =>
-  gateway.services.engine.explain('campaigns/get', query);
+  gateway.services.pipeline.explain('campaigns/get', query);
 const statesOf = ({ days }: Explanation) => days?.map(({ state }) => state);
 const ranges = (calls: Explanation['calls']) => calls.map(({ from, to }) => [from, to]);
 
@@ -235,7 +235,7 @@ describe('explain', () => {
     ['constructor', byDay('2026-11-01', '2026-11-02'), 'the endpoint is not declared'],
   ])('says why %s?%s is one entry', async (endpoint, query, because) => {
     const { gateway } = await watched();
-    const { policy } = await gateway.services.engine.explain(endpoint, query);
+    const { policy } = await gateway.services.pipeline.explain(endpoint, query);
     expect([policy.mode, policy.because]).toEqual(['whole', because]);
   });
 

@@ -1,19 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { type EncodedEntry, encodeEntry } from '../../src/cache/entry.js';
 import { createCacheTier } from '../../src/cache/tier.js';
-import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
-import { createLookUp, dayUnit, type Unit } from '../../src/pipeline/look-up.js';
+import { createLookUp } from '../../src/pipeline/look-up.js';
+import { dayUnit, type Unit } from '../../src/pipeline/question.js';
 import { daysBetween } from '../../src/report/days.js';
 import type { Part } from '../../src/report/part.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { get } from '../report/canonical-request.js';
-import { bytesPart, FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
+import { rowsPart } from '../report/parts.js';
 import { countedPurges } from '../support/counted-purges.js';
 import { encodeHere } from '../support/encode-here.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica } from '../support/shared-registry.js';
 
-const NEGATIVE_MS = 30_000;
 const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-12');
 const UNITS = daysBetween('2026-11-10', '2026-11-12').map((date) => dayUnit('series', date));
 const [FIRST, SECOND, THIRD] = UNITS as [(typeof UNITS)[0], (typeof UNITS)[0], (typeof UNITS)[0]];
@@ -23,21 +22,17 @@ async function opened(away = false) {
   const { registry } = await openReplica(store);
   const purges = countedPurges(registry);
   const faults: string[] = [];
-  let nowMs = FETCHED_AT;
   const tier = createCacheTier({
     store: away ? { ...store.cache, read: () => Promise.reject(new StoreUnavailable('away')) } : store.cache,
     encode: encodeHere,
     logger: createRecordedLog().logger,
     onFault: (fault) => faults.push(fault),
   });
-  const lookUp = createLookUp({ tier, purges, rules: RULES, negativeMs: NEGATIVE_MS, now: () => nowMs });
+  const lookUp = createLookUp({ tier, purges });
   return {
     lookUp,
     purges,
     faults,
-    at: (ms: number) => {
-      nowMs = FETCHED_AT + ms;
-    },
     put: ({ ref }: Unit, { header, body }: Part) =>
       tier.write([{ ref, header, body, version: 1, ttlMs: 1e9 }]),
     putBytes: ({ ref }: Unit, bytes: EncodedEntry) =>
@@ -99,64 +94,5 @@ describe('reading', () => {
     const { lookUp, faults } = await opened(true);
     expect(await lookUp.read(report, UNITS)).toEqual({ found: new Map(), degraded: true });
     expect(faults).toEqual(['unavailable']);
-  });
-});
-
-describe('what a piece may be used for', () => {
-  // A day within restatement: fresh for an hour, then ten minutes for use at once, then a week for failures.
-  const HOUR = RULES.restatingMs;
-  const piece = rowsPart([{}], { lastDay: '2026-11-18' });
-  const wish = (changes: Partial<Wish>): Wish => ({ ...NO_WISH, ...changes });
-
-  it.each<[number, Partial<Wish>, string]>([
-    [0, {}, 'fresh'],
-    [HOUR - 1, {}, 'fresh'],
-    [HOUR, {}, 'stale'],
-    [HOUR + 599_999, {}, 'stale'],
-    [HOUR + 600_000, {}, 'error-only'],
-    [HOUR + RULES.staleIfErrorMs - 1, {}, 'error-only'],
-    [HOUR + RULES.staleIfErrorMs, {}, 'absent'],
-    [-300_000, {}, 'fresh'],
-    [-300_001, {}, 'absent'],
-    // max-age narrows, and never widens.
-    [60_000, { maxAgeMs: 60_000 }, 'fresh'],
-    [60_001, { maxAgeMs: 60_000 }, 'error-only'],
-    [HOUR, { maxAgeMs: 10 * HOUR }, 'stale'],
-    // max-stale widens what may be given at once.
-    [HOUR + 700_000, { maxStaleMs: 700_000 }, 'stale'],
-    [HOUR + 700_001, { maxStaleMs: 700_000 }, 'error-only'],
-    [HOUR + RULES.staleIfErrorMs, { maxStaleMs: 1e12 }, 'absent'],
-  ])('after %i ms with %j is %s', async (ageMs, changes, expected) => {
-    const { lookUp, at } = await opened();
-    at(ageMs);
-    expect(lookUp.use(piece, wish(changes), FETCHED_AT + ageMs)).toBe(expected);
-  });
-
-  it('for no-cache is fresh only when its fetch began after the request came', async () => {
-    const { lookUp } = await opened();
-    const { fetchStartedAt } = piece.header;
-    const noCache = wish({ maxAgeMs: 0 });
-    expect(lookUp.use(piece, noCache, fetchStartedAt)).toBe('fresh');
-    expect(lookUp.use(piece, noCache, fetchStartedAt + 1)).toBe('error-only');
-    expect(lookUp.use(refusalPart('{}'), noCache, FETCHED_AT + 1)).toBe('absent');
-  });
-
-  it('of a refusal is its short memory, and never a help when the platform fails', async () => {
-    const { lookUp, at } = await opened();
-    const refusal = refusalPart('{}');
-    at(NEGATIVE_MS - 1);
-    expect(lookUp.use(refusal, NO_WISH, FETCHED_AT)).toBe('fresh');
-    expect(lookUp.use(refusal, wish({ maxAgeMs: 1000 }), FETCHED_AT)).toBe('absent');
-    at(NEGATIVE_MS);
-    expect(lookUp.use(refusal, NO_WISH, FETCHED_AT)).toBe('absent');
-  });
-
-  it('of an answer whose freshness the platform decides is nothing once that is over', async () => {
-    const { lookUp, at } = await opened();
-    const origin = bytesPart('{}', { originMs: 60_000 });
-    at(59_999);
-    expect(lookUp.use(origin, NO_WISH, FETCHED_AT)).toBe('fresh');
-    at(60_000);
-    expect(lookUp.use(origin, wish({ maxStaleMs: 1e9 }), FETCHED_AT)).toBe('absent');
   });
 });

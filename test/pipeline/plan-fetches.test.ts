@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayUnit } from '../../src/pipeline/look-up.js';
-import { planTrips, type TripsAsk } from '../../src/pipeline/plan-fetches.js';
+import { type PlanInput, planFetches } from '../../src/pipeline/plan-fetches.js';
+import { dayUnit } from '../../src/pipeline/question.js';
 import { dayNumber, daysBetween } from '../../src/report/days.js';
 import type { Part, RowsHeader } from '../../src/report/part.js';
 import { FETCHED_AT, factsOf, RULES, rowsPart } from '../report/parts.js';
@@ -16,19 +16,18 @@ function day(date: string, ageMs: number): [string, Part<RowsHeader>] {
   return [dayUnit('series', date).key, rowsPart([{ date }], facts)];
 }
 
-const trips = (wanted: readonly string[], known: TripsAsk['known'] = new Map(), plan = PLAN) =>
-  planTrips({
+const fetches = (wanted: readonly string[], known: PlanInput['known'] = new Map(), plan = PLAN) =>
+  planFetches({
     mode: 'days',
     units: UNITS,
     wanted: UNITS.filter(({ from }) => wanted.includes(from as string)),
     known,
     nowMs: FETCHED_AT,
-    plan,
-    rules: RULES,
+    policy: { plan, freshness: RULES },
   });
-const rangesOf = (list: ReturnType<typeof trips>) => list.map(({ range: { from, to } }) => [from, to]);
+const rangesOf = (list: ReturnType<typeof fetches>) => list.map(({ range: { from, to } }) => [from, to]);
 
-describe('planTrips', () => {
+describe('planFetches', () => {
   it('brings every wanted day by exactly one call, whatever rides along', () => {
     fc.assert(
       fc.property(
@@ -41,7 +40,7 @@ describe('planTrips', () => {
           maxDaysPerCall: fc.integer({ min: 1, max: 30 }),
         }),
         (wanted, held, plan) => {
-          const list = trips(wanted, new Map(held.map(([date, ageMs]) => day(date, ageMs))), plan);
+          const list = fetches(wanted, new Map(held.map(([date, ageMs]) => day(date, ageMs))), plan);
           const brought = list.flatMap(({ units }) => units.map(({ from }) => from as string));
           expect(brought.sort()).toEqual(wanted.toSorted());
           const fetched = list.flatMap(({ range }) => daysBetween(range.from as string, range.to as string));
@@ -59,15 +58,14 @@ describe('planTrips', () => {
   });
 
   it('asks for a report that is not cut as it is', () => {
-    const [unit] = UNITS as [TripsAsk['units'][number]];
-    const list = planTrips({
+    const [unit] = UNITS as [PlanInput['units'][number]];
+    const list = planFetches({
       mode: 'whole',
       units: [unit],
       wanted: [unit],
       known: new Map(),
       nowMs: FETCHED_AT,
-      plan: { mergeGapDays: 0, maxDaysPerCall: 1 },
-      rules: RULES,
+      policy: { plan: { mergeGapDays: 0, maxDaysPerCall: 1 }, freshness: RULES },
     });
     expect(list.map(({ range, units }) => [range.from, range.to, units])).toEqual([
       [unit.from, unit.to, [unit]],
@@ -76,26 +74,26 @@ describe('planTrips', () => {
 
   it('takes along a changing day that has lost half of its freshness, and not before', () => {
     const half = RULES.restatingMs / 2;
-    expect(rangesOf(trips(['2026-11-20'], new Map([day('2026-11-19', half)])))).toEqual([
+    expect(rangesOf(fetches(['2026-11-20'], new Map([day('2026-11-19', half)])))).toEqual([
       ['2026-11-19', '2026-11-20'],
     ]);
-    expect(rangesOf(trips(['2026-11-20'], new Map([day('2026-11-19', half - 1)])))).toEqual([
+    expect(rangesOf(fetches(['2026-11-20'], new Map([day('2026-11-19', half - 1)])))).toEqual([
       ['2026-11-20', '2026-11-20'],
     ]);
   });
 
   it('takes along no final day, no unknown day, and none out of reach', () => {
     const old = 20 * 86_400_000;
-    expect(rangesOf(trips(['2026-11-17'], new Map([day('2026-11-15', old)])))).toEqual([
+    expect(rangesOf(fetches(['2026-11-17'], new Map([day('2026-11-15', old)])))).toEqual([
       ['2026-11-17', '2026-11-17'],
     ]);
-    expect(rangesOf(trips(['2026-11-17']))).toEqual([['2026-11-17', '2026-11-17']]);
+    expect(rangesOf(fetches(['2026-11-17']))).toEqual([['2026-11-17', '2026-11-17']]);
     const known = new Map([day('2026-11-20', RULES.restatingMs), day('2026-11-21', RULES.currentMs)]);
-    expect(rangesOf(trips(['2026-11-16'], known))).toEqual([['2026-11-16', '2026-11-16']]);
-    expect(rangesOf(trips(['2026-11-17'], known))).toEqual([['2026-11-17', '2026-11-21']]);
+    expect(rangesOf(fetches(['2026-11-16'], known))).toEqual([['2026-11-16', '2026-11-16']]);
+    expect(rangesOf(fetches(['2026-11-17'], known))).toEqual([['2026-11-17', '2026-11-21']]);
   });
 
   it('makes no call for what rides along only', () => {
-    expect(trips([], new Map([day('2026-11-20', RULES.restatingMs)]))).toEqual([]);
+    expect(fetches([], new Map([day('2026-11-20', RULES.restatingMs)]))).toEqual([]);
   });
 });

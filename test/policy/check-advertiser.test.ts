@@ -1,9 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maySeeAccounts } from '../../src/policy/check-advertiser.js';
+import { refuseForeignAccounts } from '../../src/policy/check-advertiser.js';
 import { callerOf } from '../support/callers.js';
 
-describe('maySeeAccounts', () => {
+const maySeeAccounts = (advertisers: number[] | '*', accounts: readonly string[]) => {
+  try {
+    refuseForeignAccounts(callerOf({ advertisers }), accounts);
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'upstream_invalid_response', status: 502 });
+    return false;
+  }
+};
+
+describe('refuseForeignAccounts', () => {
   it.each<[number[] | '*', string[], boolean]>([
     ['*', ['1', '99', 'x'], true],
     [[1, 2], [], true],
@@ -14,7 +24,7 @@ describe('maySeeAccounts', () => {
     [[], ['1'], false],
     [[], [], true],
   ])('a team of %j may see %j: %s', (advertisers, accounts, expected) => {
-    expect(maySeeAccounts(callerOf({ advertisers }), accounts)).toBe(expected);
+    expect(maySeeAccounts(advertisers, accounts)).toBe(expected);
   });
 
   it('needs every account to be the team’s own', () => {
@@ -22,7 +32,7 @@ describe('maySeeAccounts', () => {
     fc.assert(
       fc.property(ids, ids, (advertisers, accounts) => {
         const own = accounts.every((account) => advertisers.includes(account));
-        expect(maySeeAccounts(callerOf({ advertisers }), accounts.map(String))).toBe(own);
+        expect(maySeeAccounts(advertisers, accounts.map(String))).toBe(own);
       }),
     );
   });

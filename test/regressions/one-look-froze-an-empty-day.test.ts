@@ -37,7 +37,7 @@ async function startTail(divisible: 'never' | 'auto') {
     /** What is kept of one day. */
     async tailOf(date: string): Promise<unknown> {
       await gateway.services.settled();
-      const { series } = await gateway.services.engine.explain('campaigns/get', QUERY);
+      const { series } = await gateway.services.pipeline.explain('campaigns/get', QUERY);
       const [entry] = await gateway.store.cache.read([dayRef(series, date)]);
       return (decodeEntry(entry as CacheEntry) as RawEntry as Part).header.emptyTail;
     },

@@ -135,7 +135,7 @@ describe('an answer in which rows are doubtful', () => {
     gateway.clock.advance(HOUR + MINUTE);
     await gateway.report(key, RESTATING);
     await expect.poll(() => platform.requests.length).toBe(2);
-    await gateway.services.engine?.settled?.();
+    await gateway.services.pipeline?.settled?.();
     gateway.clock.advance(10 * MINUTE);
     expect(reportIn(await gateway.report(key, RESTATING)).data).toEqual(first.data);
   });

@@ -1,0 +1,24 @@
+/** Who asks, may they, and how often: before a byte of the question is read. */
+import type { Caller } from '../auth/authenticate.js';
+import type { Identify } from '../auth/identify.js';
+import type { ReportCall } from '../http/report-call.js';
+import type { TeamLimits } from '../limits/team-limits.js';
+import { admit } from '../policy/authorize.js';
+
+export interface AdmitOptions {
+  readonly identify: Identify;
+  readonly limits: TeamLimits;
+}
+
+/** @throws GatewayError 401 `invalid_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429 */
+export type Admit = (call: ReportCall) => Promise<Caller>;
+
+export function createAdmit({ identify, limits }: AdmitOptions): Admit {
+  return async ({ keys, trace, address, whenOver }) => {
+    const caller = identify(keys, trace);
+    admit({ caller, address, scope: 'report:read' });
+    await limits.enter(caller.team, whenOver);
+    trace.mark('admit');
+    return caller;
+  };
+}

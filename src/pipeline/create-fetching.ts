@@ -1,0 +1,107 @@
+/** What brings days from the platform, for requests and for comparisons, and what is learned on the way. */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Purges } from '../cache/purges.js';
+import type { CacheTier } from '../cache/tier.js';
+import type { Clock } from '../clock.js';
+import type { Config } from '../config/load.js';
+import { createKinds } from '../divisibility/kinds.js';
+import type { DivisibilityEvent } from '../divisibility/learn.js';
+import { createLearner, type Learner } from '../divisibility/learn.js';
+import { createPartRefusals, type PartRefusals } from '../divisibility/part-refusals.js';
+import { divisibilityId } from '../divisibility/state.js';
+import { createLearnFrom } from '../divisibility/try-kind.js';
+import type { PlatformClient } from '../platform/client.js';
+import type { Registry } from '../registry/mirror.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Leases } from '../store/port.js';
+import type { Crew } from '../workers/crew.js';
+import type { Background } from './background.js';
+import { createCaps } from './caps.js';
+import { type Auditor, createAuditor } from './cross-check.js';
+import { createFetchDays, type FetchDays } from './fetch-days.js';
+import { createFetchForComparison } from './fetch-for-comparison.js';
+import { createFetchReport } from './fetch-report.js';
+import { createFetchUncapped } from './fetch-uncapped.js';
+import { createKeep } from './keep.js';
+import { createKnownCaps } from './known-caps.js';
+import { daysFound, type LookUp } from './look-up.js';
+import { dayUnits } from './question.js';
+import { noteReferenceReports, type SeenReport } from './reference-reports.js';
+
+export interface FetchingOptions {
+  readonly config: Config;
+  readonly policy: ReportPolicy;
+  readonly registry: Registry;
+  readonly purges: Purges;
+  readonly platform: PlatformClient;
+  readonly leases: Leases;
+  readonly tier: CacheTier;
+  readonly lookUp: LookUp;
+  readonly crew: Crew;
+  readonly background: Background;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onDivisibility: (event: DivisibilityEvent) => void;
+  readonly onCrossCheck: () => void;
+  /** Told of reports that a token can be proven with. */
+  readonly onReport: (report: SeenReport) => void;
+}
+
+export interface Fetching {
+  readonly fetchDays: FetchDays;
+  readonly learner: Learner;
+  readonly partRefusals: PartRefusals;
+  readonly crossChecks: Auditor;
+}
+
+export function createFetching(options: FetchingOptions): Fetching {
+  const { config, policy, registry, purges, platform, lookUp, background, logger } = options;
+  const { now } = options.clock;
+  const callMs = config.platform.timeoutMs;
+  const learner = createLearner({
+    ...{ kinds: createKinds(registry), policy, now, logger },
+    onEvent: options.onDivisibility,
+  });
+  const partRefusals = createPartRefusals({ registry, policy, now, logger });
+  const fetchDays = createFetchDays({
+    ...{ platform, learner, partRefusals, purges, callMs },
+    fetchReport: fetchReportOf(options),
+    fetchUncapped: fetchUncappedOf(options),
+    keep: createKeep({ tier: options.tier, lookUp, learner, policy, background: background.add }),
+    // Learning asks for days itself: what it calls is made from this.
+    learnFrom: (news) => learnFrom(news),
+    background: background.add,
+  });
+  const fetchForComparison = createFetchForComparison({ platform, fetchDays, callMs });
+  const learnFrom = createLearnFrom({ learner, fetchDays: fetchForComparison, policy });
+  const crossChecks = createAuditor({
+    ...{ learner, policy, now, leases: options.leases, owner: randomUUID() },
+    every: config.report.auditEvery,
+    fetchDays: fetchForComparison,
+    readDays: async (what) => {
+      const units = dayUnits(what);
+      return daysFound(units, (await lookUp.read(what.report, units)).found);
+    },
+    onAudit: options.onCrossCheck,
+  });
+  return { fetchDays, learner, partRefusals, crossChecks };
+}
+
+function fetchReportOf({ config, policy, crew, clock, onReport }: FetchingOptions) {
+  const fetchReport = createFetchReport({
+    ...{ crew, policy, now: clock.now },
+    maxAnswerBytes: config.platform.maxAnswerBytes,
+    maxRows: config.report.maxRows,
+  });
+  return noteReferenceReports(fetchReport, policy, onReport);
+}
+
+function fetchUncappedOf({ policy, registry, purges, background, clock, logger }: FetchingOptions) {
+  const { now } = clock;
+  const known = createKnownCaps({
+    ...{ registry, now, logger, background: background.add },
+    kindOf: (report) => divisibilityId(report, policy.accountFields),
+  });
+  return createFetchUncapped({ caps: createCaps({ policy, known, now }), purges, policy, now, logger });
+}

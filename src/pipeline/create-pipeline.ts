@@ -1,0 +1,142 @@
+/** The steps of the request's path, made once and tied together. */
+
+import type { Logger } from 'pino';
+import type { Identify } from '../auth/identify.js';
+import type { L1 } from '../cache/l1.js';
+import type { Purges } from '../cache/purges.js';
+import { createCacheTier, type TierFault } from '../cache/tier.js';
+import type { MovableClock } from '../clock.js';
+import type { Config } from '../config/load.js';
+import type { DivisibilityEvent } from '../divisibility/learn.js';
+import type { TeamLimits } from '../limits/team-limits.js';
+import type { PlatformClient } from '../platform/client.js';
+import type { Registry } from '../registry/mirror.js';
+import type { CanonicalRules } from '../report/canonicalize.js';
+import { dayAt, startOfDay } from '../report/days.js';
+import { parameterTable } from '../report/parameters.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Store } from '../store/port.js';
+import { createCrew } from '../workers/crew.js';
+import { type Admit, createAdmit } from './admit.js';
+import { createBackground } from './background.js';
+import { createFetching } from './create-fetching.js';
+import { createExplain, type Explain } from './explain.js';
+import { createClaims } from './fetch-locks.js';
+import { createFetchPlanned } from './fetch-planned.js';
+import type { FetchResult } from './fetch-result.js';
+import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
+import { createLookUp } from './look-up.js';
+import type { SeenReport } from './reference-reports.js';
+import type { Finished } from './render.js';
+import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
+import { createReply, type Reply } from './reply.js';
+import { createReport } from './report.js';
+import { createUnderstand, type Understand } from './understand.js';
+
+export interface PipelineOptions {
+  readonly config: Config;
+  readonly policy: ReportPolicy;
+  readonly store: Store;
+  readonly clock: MovableClock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly purges: Purges;
+  readonly platform: PlatformClient;
+  readonly identify: Identify;
+  readonly limits: TeamLimits;
+  /** Platform calls that this process may make at once, as of now. */
+  readonly maxConcurrent: () => number;
+  readonly l1: L1<Finished>;
+  readonly metrics: {
+    storeFault(fault: TierFault): void;
+    divisibility(event: DivisibilityEvent): void;
+    audit(): void;
+  };
+  /** Told of reports that a token can be proven with. */
+  readonly onReport: (report: SeenReport) => void;
+}
+
+export interface Pipeline {
+  readonly admit: Admit;
+  readonly understand: Understand;
+  readonly finished: FinishedAnswers;
+  readonly renderAnswer: RenderAnswer;
+  readonly reply: Reply;
+  readonly canonical: CanonicalRules;
+  readonly explain: Explain;
+  /** Waits for work that outlives its request. */
+  settled(): Promise<void>;
+  /** Lets go of what it holds. */
+  close(): Promise<void>;
+}
+
+/** Requests of one process that may wait for others' calls at once. */
+const MAX_WAITING = 10_000;
+
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { config, policy, store, clock, logger, purges, platform, metrics } = options;
+  const { now } = clock;
+  const { timeoutMs } = config.platform;
+  const background = createBackground(logger);
+  const crew = createCrew();
+  const tier = createCacheTier({
+    store: store.cache,
+    encode: crew.encode,
+    logger,
+    onFault: metrics.storeFault,
+  });
+  const lookUp = createLookUp({ tier, purges });
+  const locks = createClaims<FetchResult>({ ...store, logger, maxWaiting: MAX_WAITING });
+  const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
+    ...options,
+    ...{ leases: store.leases, tier, lookUp, crew, background },
+    onDivisibility: metrics.divisibility,
+    onCrossCheck: metrics.audit,
+  });
+  const fetchPlanned = createFetchPlanned({
+    ...{ platform, locks, lookUp, purges, fetchDays, policy, callMs: timeoutMs },
+    background: background.add,
+  });
+  const report = createReport({
+    ...{ lookUp, fetchPlanned, learner, partRefusals, purges, policy, crossChecks },
+    ...{ timeoutMs, maxConcurrent: options.maxConcurrent, now, logger, background: background.add },
+  });
+  const canonical = canonicalRules(options);
+  const finished = createFinishedAnswers({
+    ...{ l1: options.l1, purges, now },
+    onJoinedHit(question) {
+      const check = crossChecks.hit(question);
+      if (check !== null) background.add(check);
+    },
+  });
+  const { compressMinBytes } = config.cache;
+  return {
+    admit: createAdmit(options),
+    understand: createUnderstand({
+      ...{ canonical, policy, compressMinBytes, now },
+      generationOf: (one) => learner.standing(one).generation,
+    }),
+    finished,
+    renderAnswer: createRenderAnswer({ report, crew, finished, policy, now }),
+    reply: createReply(now),
+    canonical,
+    explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
+    settled: background.settled,
+    async close() {
+      locks.stop();
+      await crew.close();
+    },
+  };
+}
+
+function canonicalRules({ config, policy, clock }: PipelineOptions): CanonicalRules {
+  const { accountFields, accountPattern, timezoneOf } = policy;
+  return {
+    table: parameterTable(accountFields),
+    accountFields,
+    accountPattern,
+    nonAccounts: config.report.nonAccountParameters,
+    todayOf: (account) => dayAt(clock.now(), timezoneOf(account)),
+    startOfDayOf: (account, day) => startOfDay(day, timezoneOf(account)),
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * From what is in hand to what is to be done: which entries are fresh, stale or missing, and which calls would bring
+ * them. Pure, and the one place for it: a request, the refresh behind an answer and `explain` all decide here.
+ */
+import { NO_WISH } from '../http/cache-directives.js';
+import type { Outcome } from '../outcome.js';
+import type { Part } from '../report/part.js';
+import type { Range } from '../report/period.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Entries } from './entries.js';
+import { type Grade, type GradeInput, gradeOf } from './grade.js';
+import { KEPT_AS_WHOLE, type Mode } from './mode.js';
+import { type PlannedFetch, planFetches } from './plan-fetches.js';
+import { dayUnits, type ReportQuestion, type Unit, wholeUnit } from './question.js';
+
+export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
+  readonly question: ReportQuestion;
+  /** How the report would be looked up and fetched, were nothing in hand. */
+  readonly mode: Mode;
+  readonly entries: Entries;
+  readonly policy: ReportPolicy;
+  /**
+   * What is good enough: fresh, and stale while it is refreshed; only what is fresh (that is the refresh); whatever is of
+   * use when the platform fails; that, and what may be no report.
+   */
+  readonly accept: 'usual' | 'fresh' | 'old' | 'doubtful';
+  /** The period of the whole, where the platform is known to refuse parts of it; else null. */
+  readonly wholeOnly: Range | null;
+  /** A check of the series is due: a call that is made anyway brings all days, to be compared. */
+  readonly comparisonDue: boolean;
+}
+
+export interface Decision extends Mode {
+  /** Entries of the report, in date order. */
+  readonly units: readonly Unit[];
+  /** What is known of them, usable or not, by key. */
+  readonly known: ReadonlyMap<string, Part>;
+  /** All of them, in order, once none is missing. */
+  readonly parts: readonly Part[];
+  readonly missing: readonly Unit[];
+  /** Usable, and to be refreshed. */
+  readonly stale: readonly Unit[];
+  /** The platform's refusal, which answers for all. */
+  readonly refusal: Part | null;
+  /** Calls that bring what is missing, and with it what is stale. */
+  readonly fetches: readonly PlannedFetch[];
+  /** Where nothing is missing: calls that refresh what is stale. */
+  readonly behind: readonly PlannedFetch[];
+  /** The calls bring all days, to compare them with those in hand. */
+  readonly compares: boolean;
+  /** What an answer is called that needed these fetches. */
+  readonly outcome: Outcome;
+}
+
+export function decide(input: DecideInput): Decision {
+  const preferred = judge(input, input.mode);
+  if (input.mode.mode === 'whole' || isAnswered(preferred)) return withPlan(preferred, input);
+  const whole = judge(input, KEPT_AS_WHOLE);
+  return withPlan(isBetter(whole, preferred, input.accept) ? whole : preferred, input);
+}
+
+/** Days that are missing are fetched, unless the whole is fresh, all there is, or all that is left. */
+function isBetter(whole: Judged, days: Judged, accept: DecideInput['accept']): boolean {
+  if (accept === 'old') return isAnswered(whole);
+  const isFresh = isAnswered(whole) && whole.stale.length === 0;
+  return isFresh || (whole.known.size > 0 && days.known.size === 0);
+}
+
+/** Whether there is an answer, be it a refusal. */
+export function isAnswered({ missing, refusal }: Pick<Decision, 'missing' | 'refusal'>): boolean {
+  return missing.length === 0 || refusal !== null;
+}
+
+type Judged = Omit<Decision, 'fetches' | 'behind' | 'compares' | 'outcome'>;
+
+function judge(input: DecideInput, mode: Mode): Judged {
+  const { question, entries, accept } = input;
+  const gradeInput: GradeInput = { ...input, report: question.report };
+  const whole = wholeUnit(question);
+  const units = mode.mode === 'days' ? dayUnits(question) : [whole];
+  const known = new Map<string, Part>();
+  const usable = new Map<string, Part>();
+  const stale: Unit[] = [];
+  let refusal: Part | null = null;
+  // A refusal of the whole report answers for its days.
+  for (const unit of mode.mode === 'days' ? [...units, whole] : units) {
+    const entry = entries.known.get(unit.key);
+    const grade = entry === undefined ? 'absent' : gradeOf(entry, unit, gradeInput);
+    if (entry !== undefined && grade !== 'absent') {
+      if (entry.part.header.form === 'refusal') refusal = entry.part;
+      else if (mode.mode === 'whole' || unit.isDay) {
+        known.set(unit.key, entry.part);
+        if (isGoodEnough(grade, accept)) usable.set(unit.key, entry.part);
+        if (grade === 'stale') stale.push(unit);
+      }
+    }
+    const doubtful = entries.doubtful.get(unit.key);
+    if (accept === 'doubtful' && doubtful !== undefined && !usable.has(unit.key))
+      usable.set(unit.key, doubtful);
+  }
+  const missing = units.filter(({ key }) => !usable.has(key));
+  const parts = units.flatMap(({ key }) => usable.get(key) ?? []);
+  const usableStale = stale.filter(({ key }) => usable.has(key));
+  return { ...mode, units, known, parts, missing, stale: usableStale, refusal };
+}
+
+function isGoodEnough(grade: Grade, accept: DecideInput['accept']): boolean {
+  if (grade === 'fresh') return true;
+  if (accept === 'fresh') return false;
+  return grade === 'stale' || accept === 'old';
+}
+
+function withPlan(judged: Judged, input: DecideInput): Decision {
+  const { question, policy, arrivedAtMs, wholeOnly } = input;
+  const { mode, units, known, missing, stale } = judged;
+  const compares =
+    input.comparisonDue && mode === 'days' && known.size > 0 && units.length <= policy.plan.maxDaysPerCall;
+  const plan = (wanted: readonly Unit[], all: boolean) =>
+    planFetches({
+      ...{ mode, units, wanted, known, policy },
+      nowMs: arrivedAtMs,
+      entire: all || wholeOnly !== null,
+      lockAs: mode === 'days' && wholeOnly !== null ? wholeUnit(question).lock : null,
+    });
+  const isOpen = !isAnswered(judged);
+  return {
+    ...judged,
+    compares: isOpen && compares,
+    fetches: isOpen ? plan([...missing, ...stale], compares) : [],
+    behind: isOpen || judged.refusal !== null ? [] : plan(stale, false),
+    outcome: outcomeOf(judged, input),
+  };
+}
+
+/** Whether there was nothing, nothing of use any more, or nothing fresh enough for this caller. */
+function outcomeOf({ missing, known }: Judged, input: DecideInput): Outcome {
+  const gradeInput: GradeInput = { ...input, report: input.question.report, directives: NO_WISH };
+  const grades = missing.map((unit) => {
+    const entry = known.has(unit.key) ? input.entries.known.get(unit.key) : undefined;
+    return entry === undefined ? null : gradeOf(entry, unit, gradeInput);
+  });
+  if (grades.includes(null)) return 'miss';
+  return grades.every((grade) => grade === 'fresh') ? 'forced' : 'refresh';
+}

@@ -1,0 +1,69 @@
+/** What one request has in hand of its report: found in the store, or brought by a call. */
+import { GatewayError } from '../errors.js';
+import type { Part } from '../report/part.js';
+
+/** An entry in hand, and how it came there. */
+export interface Entry {
+  readonly part: Part;
+  /**
+   * kept: it was in the store · own: a call of this request brought it · other: somebody else's call did. One's own
+   * began after the question came, whatever the clock did meanwhile.
+   */
+  readonly source: 'kept' | 'own' | 'other';
+  /** In the store at the first look: it was there before the request, though both may be of the same millisecond. */
+  readonly wasThere: boolean;
+  /** When it was looked up, epoch milliseconds; its freshness is judged as of then. */
+  readonly atMs: number;
+}
+
+/** An entry, or why there is none although the platform answered. */
+export type EntryOrError = Part | GatewayError;
+
+export interface Entries {
+  /** By key. */
+  readonly known: ReadonlyMap<string, Entry>;
+  /** What may be no report, by key: given when there is nothing better, and put aside until then. */
+  readonly doubtful: ReadonlyMap<string, Part>;
+}
+
+export interface EntryStore extends Entries {
+  /** What the store holds now. */
+  addFound(found: ReadonlyMap<string, Part>, atMs: number): void;
+  /**
+   * What a call brought.
+   * @returns why an entry cannot be read, where one cannot; null: there is none such
+   */
+  addBrought(
+    brought: ReadonlyMap<string, EntryOrError>,
+    by: 'own' | 'other',
+    atMs: number,
+  ): GatewayError | null;
+}
+
+export function createEntries(): EntryStore {
+  const known = new Map<string, Entry>();
+  const doubtful = new Map<string, Part>();
+  /** When each entry of the first look began to be fetched. */
+  let first: ReadonlyMap<string, number> | null = null;
+
+  return {
+    known,
+    doubtful,
+    addFound(found, atMs) {
+      first ??= new Map([...found].map(([key, { header }]) => [key, header.fetchStartedAt]));
+      for (const [key, part] of found) {
+        const wasThere = first.get(key) === part.header.fetchStartedAt;
+        known.set(key, { part, source: 'kept', wasThere, atMs });
+      }
+    },
+    addBrought(brought, by, atMs) {
+      let fault: GatewayError | null = null;
+      for (const [key, part] of brought) {
+        if (part instanceof GatewayError) fault ??= part;
+        else if (part.header.form === 'rows' && part.header.doubt !== undefined) doubtful.set(key, part);
+        else known.set(key, { part, source: by, wasThere: false, atMs });
+      }
+      return fault;
+    },
+  };
+}

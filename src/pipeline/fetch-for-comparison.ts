@@ -1,0 +1,47 @@
+/**
+ * Days of a range that nobody asked for, to hold other answers against them. Charged to the gateway itself. They are
+ * newer than what there is, so they are kept: a restated day is right from then on.
+ */
+import type { DaysOf, FetchDays as FetchForComparison } from '../divisibility/compare-days.js';
+import type { PlatformClient } from '../platform/client.js';
+import { startDeadline } from '../platform/deadline.js';
+import { dayRef } from '../report/keys.js';
+import type { Part } from '../report/part.js';
+import { callKind, type FetchDays } from './fetch-days.js';
+import { GATEWAY_TEAM } from './question.js';
+import { newPatience } from './store-patience.js';
+
+export interface FetchForComparisonOptions {
+  readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
+  readonly fetchDays: FetchDays;
+  /** Longest time one call takes, waiting included. */
+  readonly callMs: number;
+}
+
+export function createFetchForComparison(options: FetchForComparisonOptions): FetchForComparison {
+  const { platform, callMs } = options;
+
+  return async function fetchForComparison({ report, series, known }: DaysOf, from, to) {
+    const deadline = startDeadline(callMs, undefined);
+    try {
+      const { fetched, kept } = await platform.retrying(callKind({ report }), deadline, async () =>
+        options.fetchDays(await platform.acquire(GATEWAY_TEAM, deadline), {
+          ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
+          mode: 'days',
+          known: byKey(series, known),
+          patience: newPatience(),
+          learns: false,
+        }),
+      );
+      await kept;
+      if (fetched.kind !== 'answer' || fetched.days === null) return null;
+      return new Map(fetched.days.map((part) => [part.header.lastDay as string, part]));
+    } finally {
+      deadline.stop();
+    }
+  };
+}
+
+function byKey(series: string, days: DaysOf['known']): ReadonlyMap<string, Part> {
+  return new Map([...days].map(([date, part]) => [dayRef(series, date).id, part]));
+}

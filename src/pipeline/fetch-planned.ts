@@ -1,0 +1,219 @@
+/**
+ * One planned fetch, by the rules of slots and locks:
+ *
+ *   under way here? wait, holding nothing → acquire a slot → take locks, waiting for no holder → look again, and drop
+ *   what others brought or have → send → keep → let go
+ *
+ * Nobody waits while holding a slot or a lock, except for its own call and its own write. A try that failed lets go of
+ * both, and whoever waited for it counts it as a try of his own: so all back off together, and one of them goes on.
+ */
+import type { Purges } from '../cache/purges.js';
+import { GatewayError } from '../errors.js';
+import type { PlatformClient } from '../platform/client.js';
+import { type CallDeadline, startDeadline } from '../platform/deadline.js';
+import type { Slot } from '../platform/slot.js';
+import type { Part } from '../report/part.js';
+import type { Range } from '../report/period.js';
+import type { ReportPolicy } from '../report-policy.js';
+import { addCall } from '../telemetry/trace.js';
+import type { EntryOrError } from './entries.js';
+import { callKind, type FetchDays, isShareSpent } from './fetch-days.js';
+import type { Claim, Claims } from './fetch-locks.js';
+import { type FetchResult, LOOK_AGAIN } from './fetch-result.js';
+import { leftToFetch } from './left-to-fetch.js';
+import type { LookUp } from './look-up.js';
+import type { PlannedFetch } from './plan-fetches.js';
+import { type ReportQuestion, type RequestContext, type Unit, wholeUnit } from './question.js';
+
+/** What stays the same for all fetches of one request. */
+export interface FetchContext {
+  readonly question: ReportQuestion;
+  readonly context: RequestContext;
+  /** days: split by day · whole: one answer for the period */
+  readonly mode: 'days' | 'whole';
+  /** Ends its waiting for what others have under way. */
+  readonly signal: AbortSignal;
+  /** What was known of entries before, by key. */
+  readonly known: ReadonlyMap<string, Part>;
+  /** Whether an entry that somebody else brought will do. */
+  readonly satisfies: (part: Part, unit: Unit) => boolean;
+}
+
+/** What it leaves undone is seen by who looks again. @throws GatewayError why there is nothing */
+export type FetchPlanned = (ctx: FetchContext, planned: PlannedFetch) => Promise<FetchResult>;
+
+export interface FetchPlannedOptions {
+  readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
+  readonly locks: Claims<FetchResult>;
+  readonly lookUp: LookUp;
+  readonly purges: Pick<Purges, 'seq'>;
+  readonly fetchDays: FetchDays;
+  readonly policy: ReportPolicy;
+  /** Longest time one call takes, waiting included. */
+  readonly callMs: number;
+  /** Keeps work that outlives its request, so that a graceful stop can wait for it. */
+  readonly background: (work: Promise<unknown>) => void;
+}
+
+const NOTHING: ReadonlyMap<string, EntryOrError> = new Map();
+
+export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
+  const { platform, locks, lookUp, purges, policy } = options;
+
+  return async function fetchPlanned(ctx, planned) {
+    const deadline = startDeadline(options.callMs, undefined);
+    try {
+      return await platform.retrying(callKind(ctx.question), deadline, () => attempt(ctx, planned, deadline));
+    } finally {
+      deadline.stop();
+    }
+  };
+
+  async function attempt(
+    ctx: FetchContext,
+    planned: PlannedFetch,
+    deadline: CallDeadline,
+  ): Promise<FetchResult> {
+    const names = planned.lockAs === null ? planned.units.map(({ lock }) => lock) : [planned.lockAs];
+    // Whoever only waits needs no slot of the platform's, and must not wait for one.
+    if (locks.areUnderWay(names, purges.seq)) return follow({ others: names, epoch: purges.seq }, ctx);
+    const held = await fetchHolding(names, ctx, planned, deadline);
+    if ('unlocked' in held) return settleForOthers(held.brought, held.unlocked, ctx);
+    return held;
+  }
+
+  /** With slot and lock in hand, both of which end here. */
+  async function fetchHolding(
+    names: readonly string[],
+    ctx: FetchContext,
+    planned: PlannedFetch,
+    deadline: CallDeadline,
+  ): Promise<FetchResult | NothingLeft> {
+    const { context } = ctx;
+    const slot = await platform.acquire(context.team, deadline).catch(unlessShareIsSpent);
+    context.trace.mark('acquire');
+    let lock: Claim<FetchResult> | null = null;
+    try {
+      lock = await locks.take(names, purges.seq, deadline, context.patience);
+      context.trace.mark('lock');
+      const { range, brought } = await lookAgain(ctx, planned, lock);
+      if (range === null) return { unlocked: lock, brought };
+      // Whoever has no share left can use what others have under way, and no more.
+      if (slot instanceof GatewayError) throw slot;
+      return await fetchLocked({ slot, lock, range, brought }, ctx);
+    } catch (error) {
+      // What one team has used up is nothing to others who wait for its call: they may make it themselves.
+      if (!isShareSpent(error)) await lock?.fail(error);
+      throw error;
+    } finally {
+      if (!(slot instanceof GatewayError)) slot.release();
+      await lock?.drop(lock.mine);
+    }
+  }
+
+  /** Between the first look and the lock somebody may have brought some of it. */
+  async function lookAgain(
+    { question, context, satisfies, mode }: FetchContext,
+    planned: PlannedFetch,
+    lock: Claim<FetchResult>,
+  ): Promise<Left> {
+    if (lock.mine.length === 0) return { range: null, brought: NOTHING };
+    const held = new Set(lock.mine);
+    const mine = planned.units.filter((unit) => planned.lockAs !== null || held.has(unit.lock));
+    const looked = planned.lockAs === null ? mine : [...mine, wholeUnit(question)];
+    const { found } = await lookUp.read(question.report, looked, context.patience);
+    const brought = new Map(
+      looked.flatMap((unit): [string, Part][] => {
+        const part = found.get(unit.key);
+        return part !== undefined && satisfies(part, unit) ? [[unit.key, part]] : [];
+      }),
+    );
+    if (planned.lockAs !== null) {
+      const isDone = mine.every(({ key }) => brought.has(key)) || hasRefusal(brought);
+      return { range: isDone ? null : planned.range, brought };
+    }
+    const underWay = new Set(lock.others);
+    const { range, units } = leftToFetch({
+      planned,
+      left: mine.filter(({ key }) => !brought.has(key)),
+      underWay: planned.units.filter((unit) => underWay.has(unit.lock)),
+      mode,
+      plan: policy.plan,
+    });
+    await lock.drop(lock.mine.filter((name) => !units.some((unit) => unit.lock === name)));
+    return { range, brought };
+  }
+
+  /** Sends, keeps, and ends the lock with what was brought. */
+  async function fetchLocked(
+    { slot, lock, range, brought }: Holding,
+    { question, context, known, mode }: FetchContext,
+  ): Promise<FetchResult> {
+    const { report, series } = question;
+    const { team, patience, trace } = context;
+    const { result, kept } = await options.fetchDays(slot, {
+      ...{ report, series, mode, range, team, known, patience },
+      learns: true,
+      onFurtherCall: () => lock.prolong(options.callMs),
+      onCall: (call) => {
+        addCall(trace, call);
+        trace.mark('fetch');
+      },
+    });
+    trace.mark('keep');
+    const whole: FetchResult = { ...result, entries: new Map([...brought, ...result.entries]) };
+    const ended = lock.succeed(whole, kept);
+    if (patience.isSpent) options.background(ended);
+    else await ended;
+    return whole;
+  }
+
+  /** Nothing was left to ask for: take what others brought, or wait for what they have under way. */
+  async function settleForOthers(
+    brought: Left['brought'],
+    unlocked: NothingLeft['unlocked'],
+    ctx: FetchContext,
+  ): Promise<FetchResult> {
+    if (brought.size > 0 || unlocked.others.length === 0) return { ...LOOK_AGAIN, entries: brought };
+    return follow(unlocked, ctx);
+  }
+
+  async function follow(
+    wanted: Pick<Claim<FetchResult>, 'others' | 'epoch'>,
+    { signal, context }: FetchContext,
+  ): Promise<FetchResult> {
+    const result = await locks.wait(wanted, signal);
+    context.trace.mark('wait');
+    return { ...(result ?? LOOK_AGAIN), by: 'other' };
+  }
+}
+
+/** What a call is made with. */
+interface Holding {
+  readonly slot: Slot;
+  readonly lock: Claim<FetchResult>;
+  readonly range: Range;
+  readonly brought: ReadonlyMap<string, EntryOrError>;
+}
+
+/** Others have brought it, or have it under way under locks that this one was not granted. */
+interface NothingLeft {
+  readonly unlocked: Pick<Claim<FetchResult>, 'others' | 'epoch'>;
+  readonly brought: ReadonlyMap<string, EntryOrError>;
+}
+
+/** What is left to be asked for, and what others had brought. */
+interface Left {
+  /** Null: nothing. */
+  readonly range: Range | null;
+  readonly brought: ReadonlyMap<string, EntryOrError>;
+}
+
+function hasRefusal(brought: ReadonlyMap<string, Part>): boolean {
+  return [...brought.values()].some(({ header }) => header.form === 'refusal');
+}
+
+function unlessShareIsSpent(error: unknown): GatewayError {
+  if (isShareSpent(error)) return error;
+  throw error;
+}

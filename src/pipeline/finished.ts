@@ -1,0 +1,38 @@
+/** Finished bodies of this process: an answer from here is sent as it is. */
+import type { L1 } from '../cache/l1.js';
+import type { Purges } from '../cache/purges.js';
+import { type Answer, FROM_L1 } from './answer.js';
+import type { ReportQuestion } from './question.js';
+import { type Finished, isServable } from './render.js';
+import type { Understood } from './understand.js';
+
+export interface FinishedAnswers {
+  /** @returns an answer that may be sent now */
+  look(asked: Understood): Answer | null;
+  /** Keeps what may be kept. */
+  keep(asked: Understood, finished: Finished): void;
+}
+
+export interface FinishedOptions {
+  readonly l1: L1<Finished>;
+  readonly purges: Purges;
+  readonly now: () => number;
+  /** Told of every answer from here that is from days and worth a check. Must cost nearly nothing. */
+  readonly onJoinedHit: (question: ReportQuestion) => void;
+}
+
+export function createFinishedAnswers({ l1, purges, now, onJoinedHit }: FinishedOptions): FinishedAnswers {
+  return {
+    look({ l1Key, question, context }) {
+      const finished = l1.get(l1Key);
+      if (finished === undefined) return null;
+      const nowMs = now();
+      if (!isServable(finished, question.report, purges, context.directives.maxAgeMs, nowMs)) return null;
+      if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) onJoinedHit(question);
+      return { shown: finished, source: FROM_L1, body: () => finished };
+    },
+    keep({ l1Key }, finished) {
+      if (finished.status === 200 && !finished.stale) l1.set(l1Key, finished);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** What an entry may be used for: here a day's age is judged. Pure. */
+import type { Purges } from '../cache/purges.js';
+import type { Wish } from '../http/cache-directives.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { ageMs, freshForMs, type State, stateAt } from '../report/freshness.js';
+import type { Part } from '../report/part.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Entry } from './entries.js';
+import type { Unit } from './question.js';
+
+/** stale: usable at once, with a refresh behind · error-only: usable when the platform fails */
+export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
+
+/** What entries are judged by, beside their own headers. */
+export interface GradeInput {
+  readonly report: CanonicalReport;
+  readonly directives: Wish;
+  /** When the request came: `no-cache` asks for a fetch that began after it. */
+  readonly arrivedAtMs: number;
+  /** Generation of the kind's divisibility: days that were split under another one are void, and so are their joins. */
+  readonly generation: string;
+  readonly policy: Pick<ReportPolicy, 'freshness' | 'negativeMs'>;
+  readonly purges: Pick<Purges, 'isPurged'>;
+}
+
+export function gradeOf(entry: Entry, unit: Unit, input: GradeInput): Grade {
+  const { part, source } = entry;
+  if (isPurged(part, unit, input)) return 'absent';
+  if (source === 'kept') return isVoid(part, unit, input) ? 'absent' : keptGrade(entry, input);
+  // What a call brings is taken even if its freshness is nil; only `no-cache` insists on a later fetch.
+  const isLater = source === 'own' || part.header.fetchStartedAt >= input.arrivedAtMs;
+  return input.directives.maxAgeMs === 0 && !isLater ? 'absent' : 'fresh';
+}
+
+export function isPurged(
+  { header }: Part,
+  { from, to }: Unit,
+  { report, purges }: Pick<GradeInput, 'report' | 'purges'>,
+): boolean {
+  const { account, accounts, endpoint } = report;
+  const { seq, accounts: held } = header;
+  return purges.isPurged({ seq, advertiserId: account, named: accounts, held, endpoint, from, to });
+}
+
+/** A day is looked for by one date, so an entry for more is a whole. */
+function isVoid({ header }: Part, unit: Unit, { generation }: GradeInput): boolean {
+  if (header.form !== 'rows') return false;
+  if ((header.joinedUnder ?? generation) !== generation) return true;
+  return unit.isDay && header.cut?.generation !== generation;
+}
+
+function keptGrade({ part, wasThere, atMs }: Entry, input: GradeInput): Grade {
+  const { header } = part;
+  const { directives, arrivedAtMs, policy } = input;
+  const age = ageMs(header.fetchedAt, atMs);
+  const state = stateOf(part, atMs, policy);
+  if (state === 'absent') return 'absent';
+  const fallback = header.form === 'refusal' ? 'absent' : 'error-only';
+  if (directives.maxAgeMs === 0)
+    return header.fetchStartedAt >= arrivedAtMs && !wasThere ? 'fresh' : fallback;
+  if (directives.maxAgeMs !== null && age > directives.maxAgeMs) return fallback;
+  if (state === 'fresh') return 'fresh';
+  if (state === 'revalidate') return 'stale';
+  const staleMs = age - freshForMs(header, policy.freshness);
+  return directives.maxStaleMs !== null && staleMs <= directives.maxStaleMs ? 'stale' : 'error-only';
+}
+
+function stateOf({ header }: Part, nowMs: number, { freshness, negativeMs }: GradeInput['policy']): State {
+  if (header.form !== 'refusal') return stateAt(header, freshness, nowMs);
+  // From the future after a clock was set back: then it is not known how old it is.
+  return Math.abs(nowMs - header.fetchedAt) < negativeMs ? 'fresh' : 'absent';
+}

@@ -1,0 +1,140 @@
+/** What an answer of the platform is kept as: days, or a whole, or a refusal that is remembered for a short time. */
+import type { CacheTier, TierWrite } from '../cache/tier.js';
+import type { Comparison, Learner } from '../divisibility/learn.js';
+import { GatewayError } from '../errors.js';
+import { freshForMs } from '../report/freshness.js';
+import { bytesRef, dayRef, type EntryRef, rowsRef } from '../report/keys.js';
+import type { Part, RowsHeader } from '../report/part.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { EntryOrError } from './entries.js';
+import type { FetchDaysInput } from './fetch-input.js';
+import type { FetchResult } from './fetch-result.js';
+import { daysFound, type LookUp } from './look-up.js';
+import { dayUnit } from './question.js';
+import type { Fetched, FetchedAnswer } from './read-answer.js';
+import type { Patience } from './store-patience.js';
+
+export interface Kept {
+  readonly result: FetchResult;
+  /** The days of an answer that was split, and what was known of them before; null where none was. */
+  readonly split: Comparison | null;
+  /** The write to the store. Never rejects. */
+  readonly kept: Promise<unknown>;
+}
+
+export type Keep = (input: FetchDaysInput, fetched: Fetched) => Promise<Kept>;
+
+export interface KeepOptions {
+  readonly tier: CacheTier;
+  readonly lookUp: LookUp;
+  readonly learner: Pick<Learner, 'standing'>;
+  readonly policy: ReportPolicy;
+  readonly background: (work: Promise<unknown>) => void;
+}
+
+export function createKeep(options: KeepOptions): Keep {
+  const { tier, lookUp, learner, policy, background } = options;
+
+  return async function keep(input, fetched) {
+    const unsplittable = isUnsplit(input, fetched) ? { doubtful: fetched.doubt !== null } : null;
+    // The answer in hand is the whole, when it was for all of the period.
+    const as: FetchDaysInput = unsplittable === null ? input : { ...input, mode: 'whole' };
+    const isOfUse = unsplittable === null || isWholePeriod(input, fetched);
+    const brought = isOfUse ? entriesOf(as, fetched) : [];
+    const entries = new Map(brought.map(([{ id }, part]) => [id, part]));
+    const { storable } = fetched;
+    const split = storable ? await splitOf(as, fetched) : null;
+    const writes = storable && isOfUse ? writesOf(as, fetched, brought, split) : [];
+    const { stored, kept } = await write(writes, input.patience);
+    return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
+  };
+
+  /** Days are compared, and kept, unless the kind was refuted. */
+  async function splitOf(input: FetchDaysInput, fetched: Fetched): Promise<Comparison | null> {
+    const { report, series } = input;
+    if (fetched.kind !== 'answer' || fetched.days === null) return null;
+    if (learner.standing(report).state === 'refuted') return null;
+    return { report, series, fresh: fetched.days, known: await knownDays(input, fetched.days) };
+  }
+
+  /** What was known of these days before they are written over. Days of a whole answer were not looked at yet. */
+  async function knownDays(
+    { report, series, mode, known, patience, learns }: FetchDaysInput,
+    days: readonly Part<RowsHeader>[],
+  ): Promise<Map<string, Part<RowsHeader>>> {
+    const units = days.map((part) => dayUnit(series, part.header.lastDay as string));
+    if (mode === 'days' || !learns) return daysFound(units, known);
+    return daysFound(units, (await lookUp.read(report, units, patience)).found);
+  }
+
+  function writesOf(
+    input: FetchDaysInput,
+    fetched: Fetched,
+    brought: readonly Brought[],
+    split: Comparison | null,
+  ): TierWrite[] {
+    if (fetched.kind === 'refusal') {
+      const { refusal } = fetched;
+      const version = refusal.header.fetchStartedAt;
+      return brought.map(([ref]) => ({ ref, ...refusal, version, ttlMs: policy.negativeMs }));
+    }
+    const days = (split?.fresh ?? []).map((part) => entryOf(dayRefOf(input.series, part), part));
+    if (input.mode === 'days') return days;
+    const whole = brought.flatMap(([ref, part]) =>
+      part instanceof GatewayError ? [] : [entryOf(ref, part)],
+    );
+    return [...whole, ...days];
+  }
+
+  /** For as long as it may be of any use. */
+  function entryOf(ref: EntryRef, part: Part): TierWrite {
+    const { freshness } = policy;
+    const ttlMs = freshForMs(part.header, freshness) + freshness.staleIfErrorMs;
+    return { ref, ...part, version: part.header.fetchStartedAt, ttlMs };
+  }
+
+  async function write(
+    writes: readonly TierWrite[],
+    patience: Patience,
+  ): Promise<{ stored: boolean; kept: Promise<unknown> }> {
+    if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
+    const kept = tier.write(writes);
+    if (patience.isSpent) {
+      background(kept);
+      return { stored: false, kept };
+    }
+    const stored = await kept;
+    patience.isSpent = !stored;
+    return { stored, kept };
+  }
+}
+
+/** Days were asked for, and the answer cannot be split into them. */
+function isUnsplit({ mode }: FetchDaysInput, fetched: Fetched): fetched is FetchedAnswer {
+  return mode === 'days' && fetched.kind === 'answer' && fetched.days === null;
+}
+
+function isWholePeriod({ report: { from, to } }: FetchDaysInput, { range }: Fetched): boolean {
+  return range.from === from.iso && range.to === to.iso;
+}
+
+function dayRefOf(series: string, { header }: Part<RowsHeader>): EntryRef {
+  return dayRef(series, header.lastDay as string);
+}
+
+type Brought = readonly [EntryRef, EntryOrError];
+
+/** A refusal is about the period that was asked for: whoever waits for days of it, within another, asks for himself. */
+function entriesOf({ series, report, mode }: FetchDaysInput, fetched: Fetched): readonly Brought[] {
+  const { from, to } = report;
+  const [rows, bytes] = [rowsRef(series, from.iso, to.iso), bytesRef(series, from.iso, to.iso)];
+  if (fetched.kind === 'refusal') return [rows, bytes].map((ref) => [ref, fetched.refusal]);
+  if (mode === 'days') return (fetched.days ?? []).map((part) => [dayRefOf(series, part), part]);
+  const body = fetched.bytes;
+  // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.
+  const table = fetched.rows ?? fetched.rowsFault ?? body;
+  return [
+    ...(body === null ? [] : [[bytes, body] as const]),
+    ...(table === null ? [] : [[rows, table] as const]),
+  ];
+}

@@ -1,0 +1,64 @@
+/** What is asked for, and by whom: what the steps of the pipeline hand on, and never change. */
+import type { Wish } from '../http/cache-directives.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { daysBetween } from '../report/days.js';
+import { bytesRef, dayRef, type EntryRef, rowsRef } from '../report/keys.js';
+import type { Trace } from '../telemetry/trace.js';
+import type { Patience } from './store-patience.js';
+
+/** A report that is asked for. */
+export interface ReportQuestion {
+  readonly report: CanonicalReport;
+  /** Identity of the report without its period. */
+  readonly series: string;
+  /** rows: normalised · bytes: the platform's own. */
+  readonly form: 'rows' | 'bytes';
+}
+
+/** The circumstances of one request, or of work that the gateway does by itself. */
+export interface RequestContext {
+  /** Of the request, for the log. */
+  readonly id: string;
+  /** Who pays for platform calls: a team's id, or {@link GATEWAY_TEAM}. */
+  readonly team: string;
+  readonly directives: Wish;
+  /** Reading of the movable clock at which everything in it is judged, epoch milliseconds. */
+  readonly arrivedAtMs: number;
+  readonly trace: Trace;
+  /** What it still waits for the store. */
+  readonly patience: Patience;
+}
+
+/** Calls nobody asked for are charged to this name. */
+export const GATEWAY_TEAM = 'gateway';
+
+/** One entry that is looked for: a whole period, or a day of it. */
+export interface Unit {
+  readonly ref: EntryRef;
+  /** The `id` of its `ref`. */
+  readonly key: string;
+  /** What is locked while it is fetched: rows and bytes of one answer come together. */
+  readonly lock: string;
+  /** One day of a report that is split by day; else the report as a whole. */
+  readonly isDay: boolean;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export function dayUnit(series: string, date: string): Unit {
+  const ref = dayRef(series, date);
+  return { ref, key: ref.id, lock: ref.id, isDay: true, from: date, to: date };
+}
+
+/** The entries of its days, for a report with a period. */
+export function dayUnits({ report, series }: Pick<ReportQuestion, 'report' | 'series'>): Unit[] {
+  return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayUnit(series, date));
+}
+
+/** The entry that holds the report as a whole. */
+export function wholeUnit({ report, series, form }: ReportQuestion): Unit {
+  const [from, to] = [report.from.iso, report.to.iso];
+  const rows = rowsRef(series, from, to);
+  const ref = form === 'bytes' ? bytesRef(series, from, to) : rows;
+  return { ref, key: ref.id, lock: rows.id, isDay: false, from, to };
+}

@@ -1,0 +1,64 @@
+/** A report, with the totals beside it where they are wanted, as an answer in the caller's form. */
+import { dearest } from '../outcome.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Crew } from '../workers/crew.js';
+import type { Answer, Source } from './answer.js';
+import type { FinishedAnswers } from './finished.js';
+import { finish, shapeAnswer } from './render.js';
+import type { Report, ReportAnswer } from './report.js';
+import type { Understood } from './understand.js';
+
+export interface RenderOptions {
+  readonly report: Report;
+  readonly crew: Pick<Crew, 'format'>;
+  readonly finished: Pick<FinishedAnswers, 'keep'>;
+  readonly policy: ReportPolicy;
+  readonly now: () => number;
+}
+
+/** @throws GatewayError why there is no answer; `upstream_rejected` when the platform does not want the question */
+export type RenderAnswer = (asked: Understood) => Promise<Answer>;
+
+export function createRenderAnswer({ report, crew, finished, policy, now }: RenderOptions): RenderAnswer {
+  return async (asked) => {
+    const { question, totals: totalsQuestion, context, shape, coding } = asked;
+    const [main, totals] = await Promise.all([
+      report(question, context),
+      totalsQuestion === null ? null : report(totalsQuestion, context),
+    ]);
+    const assembled = shapeAnswer({
+      report: question.report,
+      shape,
+      parts: main.parts,
+      totals: totals?.parts[0] ?? null,
+      rules: policy.freshness,
+      negativeMs: policy.negativeMs,
+      nowMs: now(),
+    });
+    const source = sourceOf(main, totals);
+    const used = assembled.weight < asked.compressFrom ? 'identity' : coding;
+    return {
+      shown: { ...assembled, coding: used },
+      source,
+      async body() {
+        const made = { ...(await finish(assembled, used, crew)), checkFromMs: main.checkFromMs };
+        if (source.storable) finished.keep(asked, made);
+        return made;
+      },
+    };
+  };
+}
+
+/** The source of a report and of its totals, as one. */
+function sourceOf(main: ReportAnswer, totals: ReportAnswer | null): Source {
+  const { outcome, days } = main;
+  const both = totals === null ? [main] : [main, totals];
+  return {
+    tier: 'store',
+    days,
+    outcome: totals === null ? outcome : dearest([outcome, totals.outcome]),
+    stored: both.some(({ stored }) => stored),
+    degraded: both.some(({ degraded }) => degraded),
+    storable: both.every(({ storable }) => storable),
+  };
+}

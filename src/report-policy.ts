@@ -1,0 +1,45 @@
+/** What the configuration says about reports, read once: handed to whoever judges, plans or fetches one. */
+import type { Config } from './config/load.js';
+import type { EndpointRule } from './config/schema.js';
+import type { FreshnessRules } from './report/freshness.js';
+import type { PlanRules } from './report/plan.js';
+
+export interface ReportPolicy {
+  readonly freshness: FreshnessRules;
+  /** How long the platform's refusal is remembered, milliseconds. */
+  readonly negativeMs: number;
+  /** Declared endpoints by their path below `/api/v1/report/`. */
+  readonly endpoints: ReadonlyMap<string, EndpointRule>;
+  readonly plan: PlanRules;
+  /** Part of every cache key: label of the platform account, and base URL. */
+  readonly identity: { readonly account: string; readonly baseUrl: string };
+  readonly accountFields: readonly string[];
+  readonly accountPattern: RegExp;
+  /** IANA time zone of an advertiser; null: of a report that names none. */
+  timezoneOf(account: string | null): string;
+}
+
+export function reportPolicy({ report, platform }: Config): ReportPolicy {
+  const { mergeGapDays, maxDaysPerCall, freshness } = report;
+  const timezones = new Map(Object.entries(platform.timezones));
+  return {
+    freshness: {
+      restatementDays: report.restatementDays,
+      currentMs: freshness.currentSeconds * 1000,
+      restatingMs: freshness.restatingSeconds * 1000,
+      finalMs: freshness.finalSeconds * 1000,
+      emptyMs: freshness.emptySeconds * 1000,
+      emptyFinalMs: freshness.emptyFinalSeconds * 1000,
+      undeclaredMs: freshness.undeclaredSeconds * 1000,
+      staleWhileRevalidateMs: freshness.staleWhileRevalidateSeconds * 1000,
+      staleIfErrorMs: freshness.staleIfErrorSeconds * 1000,
+    },
+    negativeMs: freshness.negativeSeconds * 1000,
+    endpoints: new Map(Object.entries(report.endpoints)),
+    plan: { mergeGapDays, maxDaysPerCall },
+    identity: { account: platform.account, baseUrl: new URL(platform.baseUrl).href },
+    accountFields: report.accountFields,
+    accountPattern: new RegExp(report.accountPattern),
+    timezoneOf: (account) => (account === null ? undefined : timezones.get(account)) ?? platform.timezone,
+  };
+}

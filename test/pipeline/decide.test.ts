@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.js';
+import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
+import { type DecideInput, decide, isAnswered } from '../../src/pipeline/decide.js';
+import { createEntries, type EntryOrError } from '../../src/pipeline/entries.js';
+import { dayUnits, type ReportQuestion, type Unit, wholeUnit } from '../../src/pipeline/question.js';
+import type { Part } from '../../src/report/part.js';
+import { get } from '../report/canonical-request.js';
+import { FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
+import { countedPurges } from '../support/counted-purges.js';
+import { openEmbedded, openReplica } from '../support/shared-registry.js';
+import { policyOf } from './policy.js';
+
+const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-17&dateTo=2026-11-19');
+const QUESTION: ReportQuestion = { report, series: 'series', form: 'rows' };
+const UNITS = dayUnits(QUESTION);
+const [FIRST, SECOND, THIRD] = UNITS as [Unit, Unit, Unit];
+const WHOLE = wholeUnit(QUESTION);
+/** Days that may still change: fresh for an hour. */
+const HOUR = RULES.restatingMs;
+
+/** A day split under a generation, fetched some time before the request. */
+function day({ from }: Unit, ageMs = 1000, generation = 'first'): Part {
+  const at = FETCHED_AT - ageMs;
+  return rowsPart([{ date: from }], {
+    lastDay: from as string,
+    fetchedAt: at,
+    fetchStartedAt: at,
+    cut: { from: '2026-11-17', to: '2026-11-19', sortedHash: 'h', generation },
+  });
+}
+const whole = (ageMs: number): Part =>
+  rowsPart([{ date: '2026-11-17' }], {
+    lastDay: '2026-11-19',
+    fetchedAt: FETCHED_AT - ageMs,
+    fetchStartedAt: FETCHED_AT - ageMs,
+  });
+
+const mapOf = <T>(pairs: readonly (readonly [Unit, T])[]) =>
+  new Map(pairs.map(([unit, value]) => [unit.key, value]));
+const keysOf = (units: readonly Unit[]) => units.map(({ key }) => key);
+const datesOf = (parts: readonly Part[]) => parts.map(({ header }) => header.lastDay);
+
+/** A request that found these entries at its first look. */
+async function requestWith(held: readonly (readonly [Unit, Part])[], changes: Partial<Wish> = {}) {
+  const { registry } = await openReplica(await openEmbedded());
+  const purges = countedPurges(registry);
+  const entries = createEntries();
+  entries.addFound(mapOf(held), FETCHED_AT);
+  const decideNow = (more: Partial<DecideInput> = {}) =>
+    decide({
+      question: QUESTION,
+      mode: { mode: 'days', because: 'proven' },
+      entries,
+      directives: { ...NO_WISH, ...changes },
+      arrivedAtMs: FETCHED_AT,
+      generation: 'first',
+      policy: policyOf(),
+      purges,
+      accept: 'usual',
+      wholeOnly: null,
+      comparisonDue: false,
+      ...more,
+    });
+  const find = (...pairs: readonly (readonly [Unit, Part])[]) => entries.addFound(mapOf(pairs), FETCHED_AT);
+  const bring = (...pairs: readonly (readonly [Unit, EntryOrError])[]) =>
+    entries.addBrought(mapOf(pairs), 'other', FETCHED_AT);
+  return { decideNow, find, bring, purges };
+}
+
+describe('a decision', () => {
+  it('tells what is missing, what is past freshness, and what only helps when the platform fails', async () => {
+    const { decideNow } = await requestWith([
+      [FIRST, day(FIRST)],
+      [SECOND, day(SECOND, HOUR)],
+      [THIRD, day(THIRD, HOUR + RULES.staleWhileRevalidateMs)],
+    ]);
+    const { missing, stale, known, fetches } = decideNow();
+    expect(keysOf(missing)).toEqual([THIRD.key]);
+    expect(keysOf(stale)).toEqual([SECOND.key]);
+    expect([...known.keys()]).toEqual(keysOf(UNITS));
+    expect(fetches.map(({ range }) => range)).toEqual([{ from: '2026-11-18', to: '2026-11-19' }]);
+    const old = decideNow({ accept: 'old' });
+    expect(isAnswered(old)).toBe(true);
+    expect(datesOf(old.parts)).toEqual(UNITS.map(({ from }) => from));
+  });
+
+  it('accepts no old answer with less than an entry for each day', async () => {
+    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
+    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(false);
+  });
+
+  it('takes days of another generation for absent, also for want of anything better', async () => {
+    const { decideNow } = await requestWith(UNITS.map((unit) => [unit, day(unit, 1000, 'before')]));
+    const { missing, known } = decideNow();
+    expect(keysOf(missing)).toEqual(keysOf(UNITS));
+    expect([known.size, isAnswered(decideNow({ accept: 'old' }))]).toEqual([0, false]);
+  });
+
+  it('takes what a call brings in place of what was stale', async () => {
+    const { decideNow, bring } = await requestWith(UNITS.map((unit) => [unit, day(unit, HOUR)]));
+    expect(keysOf(decideNow().stale)).toEqual(keysOf(UNITS));
+    bring([SECOND, day(SECOND, 0)]);
+    const { stale, parts } = decideNow();
+    expect(keysOf(stale)).toEqual([FIRST.key, THIRD.key]);
+    expect(parts[1]?.header.fetchedAt).toBe(FETCHED_AT);
+  });
+
+  it('tells why an entry cannot be read', async () => {
+    const { bring } = await requestWith([]);
+    const fault = new GatewayError('upstream_invalid_response');
+    expect(bring([FIRST, fault])).toBe(fault);
+    expect(bring([FIRST, day(FIRST)])).toBeNull();
+  });
+
+  it('does not take what was purged while it was fetched, and misses again what it had', async () => {
+    const { decideNow, bring, purges } = await requestWith([[FIRST, day(FIRST)]]);
+    await purges.append({ from: '2026-11-17', to: '2026-11-18' }, 'audit');
+    bring([SECOND, day(SECOND, 0)], [THIRD, day(THIRD, 0)]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.key, SECOND.key]);
+    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(false);
+  });
+
+  it('ends with a refusal, found or brought; it is no entry', async () => {
+    const found = await requestWith([[WHOLE, refusalPart('{}')]]);
+    expect(found.decideNow().refusal?.header.form).toBe('refusal');
+    expect(found.decideNow().fetches).toEqual([]);
+    const { decideNow, bring } = await requestWith([]);
+    expect(decideNow().refusal).toBeNull();
+    bring([FIRST, refusalPart('{}')]);
+    expect(decideNow().refusal?.header.form).toBe('refusal');
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(UNITS));
+  });
+
+  it('is for the whole that is kept, when that is fresh or all there is', async () => {
+    const fresh = await requestWith([
+      [WHOLE, whole(1000)],
+      [FIRST, day(FIRST)],
+    ]);
+    expect(fresh.decideNow()).toMatchObject({ mode: 'whole', missing: [], fetches: [] });
+    const alone = await requestWith([[WHOLE, whole(HOUR + RULES.staleWhileRevalidateMs)]]);
+    expect(alone.decideNow()).toMatchObject({ mode: 'whole', missing: [WHOLE], outcome: 'refresh' });
+    const beside = await requestWith([
+      [WHOLE, whole(HOUR)],
+      [FIRST, day(FIRST)],
+    ]);
+    expect(beside.decideNow()).toMatchObject({ mode: 'days', missing: [SECOND, THIRD] });
+    expect(beside.decideNow({ accept: 'old' })).toMatchObject({ mode: 'whole', missing: [] });
+  });
+
+  it('of a refresh takes what is stale for missing', async () => {
+    const { decideNow } = await requestWith(UNITS.map((unit) => [unit, day(unit, HOUR)]));
+    expect(decideNow({ accept: 'fresh' })).toMatchObject({ missing: UNITS, stale: [] });
+  });
+
+  it('gives what may be no report only where it is told to, and never in place of a report', async () => {
+    const { decideNow, bring } = await requestWith([[FIRST, day(FIRST, HOUR)]]);
+    const doubtful = UNITS.map((unit): [Unit, Part] => {
+      const part = day(unit, 0);
+      return [unit, { ...part, header: { ...part.header, doubt: 'it says error' } } as Part];
+    });
+    bring(...doubtful);
+    expect(keysOf(decideNow().missing)).toEqual([SECOND.key, THIRD.key]);
+    const { missing, parts } = decideNow({ accept: 'doubtful' });
+    expect(missing).toEqual([]);
+    expect(parts.map(({ header }) => header.form === 'rows' && header.doubt !== undefined)).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it('locks the whole where the platform refuses parts, and asks for all of it', async () => {
+    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
+    const { fetches } = decideNow({ wholeOnly: { from: '2026-11-17', to: '2026-11-19' } });
+    expect(fetches).toEqual([
+      { units: [SECOND, THIRD], range: { from: '2026-11-17', to: '2026-11-19' }, lockAs: WHOLE.lock },
+    ]);
+  });
+
+  it('asks for all days where a comparison is due and there is something to compare', async () => {
+    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
+    expect(decideNow({ comparisonDue: true })).toMatchObject({
+      compares: true,
+      fetches: [{ range: { from: '2026-11-17', to: '2026-11-19' }, units: [SECOND, THIRD] }],
+    });
+    const nothing = await requestWith([]);
+    expect(nothing.decideNow({ comparisonDue: true }).compares).toBe(false);
+  });
+});
+
+describe('a decision for no-cache', () => {
+  it('accepts nothing that was there before, though it be of the same millisecond', async () => {
+    const { decideNow, find } = await requestWith([[FIRST, day(FIRST, 0)]], { maxAgeMs: 0 });
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(UNITS));
+    // What somebody brought since is as good as one's own.
+    find([FIRST, day(FIRST, 0)], [SECOND, day(SECOND, 0)]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.key, THIRD.key]);
+  });
+
+  it('takes no call that began before it came', async () => {
+    const { decideNow, bring } = await requestWith([], { maxAgeMs: 0 });
+    bring([FIRST, day(FIRST, 1)], [SECOND, day(SECOND, 0)]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.key, THIRD.key]);
+  });
+
+  it('falls back on what there was when the platform fails', async () => {
+    const { decideNow } = await requestWith(
+      UNITS.map((unit) => [unit, day(unit)]),
+      { maxAgeMs: 0 },
+    );
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(UNITS));
+    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(true);
+  });
+});
