@@ -1,11 +1,19 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createLocalBus } from '../../src/store/embedded/local-bus.js';
 import type { Store } from '../../src/store/port.js';
-import { openEmbedded } from '../support/shared-registry.js';
+import { createMemoryLeases } from '../support/memory/memory-leases.js';
+import { createRecordedLog } from '../support/recorded-log.js';
 import { createTestClock, type TestClock } from '../support/test-clock.js';
 import { EPOCH, LONG, never, ONE, processOn, settled, state, TWO } from './locking.js';
 
+/** Leases and messages that take no time of the machine's. */
+const openShared = (clock: TestClock) => ({
+  leases: createMemoryLeases(clock),
+  bus: createLocalBus(createRecordedLog().logger),
+});
+
 /** Grants leases as the store does, but tells of it only when the gate opens. */
-function withGate(store: Store) {
+function withGate(store: Pick<Store, 'leases' | 'bus'>) {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -24,7 +32,7 @@ function withGate(store: Store) {
 
 describe('a claim whose asker has given up before it was granted', () => {
   it('is let go, in this process and between processes, and the asker is told why', async () => {
-    const store = await openEmbedded();
+    const store = openShared(createTestClock());
     const gated = withGate(store);
     const [late, elsewhere] = [processOn(gated.store), processOn(store)];
     const asker = new AbortController();
@@ -51,8 +59,8 @@ describe('a claim that nobody ends', () => {
     }
   }
 
-  async function pair(clock: TestClock) {
-    const store = await openEmbedded(clock);
+  function pair(clock: TestClock) {
+    const store = openShared(clock);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     return [processOn(store), processOn(store)] as const;
@@ -60,7 +68,7 @@ describe('a claim that nobody ends', () => {
 
   it('ends by itself five seconds after the time of its call', async () => {
     const clock = createTestClock();
-    const [here, there] = await pair(clock);
+    const [here, there] = pair(clock);
     const lost = await here.take([ONE], EPOCH, SHORT);
     await passing(clock, 6500);
     expect((await there.take([ONE], EPOCH, LONG)).others).toEqual([ONE]);
@@ -80,7 +88,7 @@ describe('a claim that nobody ends', () => {
 
   it('lives on for as long as the next call under it may take', async () => {
     const clock = createTestClock();
-    const [here, there] = await pair(clock);
+    const [here, there] = pair(clock);
     const holder = await here.take([ONE], EPOCH, SHORT);
     await passing(clock, 6500);
     holder.prolong(2000);
