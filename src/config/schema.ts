@@ -384,7 +384,7 @@ const cache = group(
       minimum: 1_048_576,
       maximum: 68_719_476_736,
       default: 268_435_456,
-      description: 'Cache entries kept by the embedded store.',
+      description: 'Disk that the cache entries of the embedded store may take, about.',
     }),
     compressMinBytes: Type.Integer({
       minimum: 0,

@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import { type Bus, type Store, type StoreHealth, StoreUnavailable } from '../port.js';
 import { REGISTRY_LIMITS, type RegistryLimits } from '../registry-limits.js';
+import { type CacheFolder, openCacheFolder } from './cache-folder.js';
 import { openDataFolder } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
@@ -18,7 +19,6 @@ import { createLmdbQuotas } from './lmdb-quotas.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
 import { createLmdbTallies } from './lmdb-tallies.js';
 import { createLocalBus } from './local-bus.js';
-import { createMemoryCache } from './memory-cache.js';
 import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 import { fromBytes, toBytes } from './stored-json.js';
 import { startSweep } from './sweep.js';
@@ -61,7 +61,7 @@ interface Environments {
  * @throws StoreRefused when another gateway uses the folder, or what lies in it is damaged.
  */
 export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
-  const { cacheMaxBytes, clock, logger, role = 'only', onLost } = options;
+  const { clock, logger, role = 'only', onLost } = options;
   const folder = resolve(options.dataDir);
   if (role !== 'further') await openDataFolder(folder, logger);
   const lock =
@@ -71,6 +71,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
   try {
     if (role !== 'further') await prepare(folder, logger);
     const opened = await openBoth(folder, lock, logger);
+    const entries = await openEntries(folder, opened, options);
     const realTime = await sharedRealTime(opened.volatile, clock);
     const durable = createLapsingRecords(opened.state, realTime);
     const brief = createLapsingRecords(opened.volatile, clock.monotonicMs);
@@ -78,7 +79,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     const { bus, closeBus } = createBus(opened.volatile, logger, role);
     return {
       kind: 'embedded',
-      cache: createMemoryCache(cacheMaxBytes, clock),
+      cache: entries.cache,
       ...durableParts(opened.state, durable, folder, limitsOf(options)),
       leases: createLmdbLeases(brief),
       quotas: createLmdbQuotas(brief),
@@ -88,11 +89,12 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       clearDeadReaders() {
         opened.state.clearDeadReaders();
         opened.volatile.clearDeadReaders();
+        entries.clearDeadReaders();
       },
       async close() {
         closeBus();
         await sweep?.stop();
-        await Promise.all([opened.state.close(), opened.volatile.close()]);
+        await Promise.all([opened.state.close(), opened.volatile.close(), entries.close()]);
         await lock.release();
       },
     };
@@ -117,6 +119,20 @@ async function openBoth(folder: string, lock: FolderLock, logger: StoreLog): Pro
     return { state, volatile: await openEnvironment({ ...options, logger }) };
   } catch (error) {
     await state.close();
+    throw error;
+  }
+}
+
+async function openEntries(
+  dataDir: string,
+  { state, volatile }: Environments,
+  { role = 'only', cacheMaxBytes, clock, logger }: EmbeddedStoreOptions,
+): Promise<CacheFolder> {
+  const isFirst = role !== 'further';
+  try {
+    return await openCacheFolder({ dataDir, isFirst, maxBytes: cacheMaxBytes, clock, logger });
+  } catch (error) {
+    await Promise.all([state.close(), volatile.close()]);
     throw error;
   }
 }

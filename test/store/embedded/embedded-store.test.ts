@@ -17,7 +17,7 @@ describe('the embedded store', () => {
       await store.notes.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
       const environment = ['data.mdb', 'lock.mdb'];
-      const paths = ['state', 'volatile'].flatMap((name) => [
+      const paths = ['cache', 'state', 'volatile'].flatMap((name) => [
         name,
         ...environment.map((file) => join(name, file)),
       ]);
@@ -29,7 +29,7 @@ describe('the embedded store', () => {
         ...Object.fromEntries(paths.map((path) => [path, path.endsWith('.mdb') ? '600' : '700'])),
       });
       await store.close();
-      expect((await readdir(dataDir)).sort()).toEqual(['state', 'volatile']);
+      expect((await readdir(dataDir)).sort()).toEqual(['cache', 'state', 'volatile']);
     }));
 
   it('leaves the mode of a folder that was there, and warns when others may look into it', () =>
@@ -42,7 +42,7 @@ describe('the embedded store', () => {
       await store.close();
     }));
 
-  it('has the registry again when it is opened again, and nothing of the cache', () =>
+  it('has the registry and the cache again when it is opened again', () =>
     inFolder(async (folder) => {
       const first = await open(folder);
       await first.registry.commit(change({ a: '1' }, undefined, ['line']));
@@ -58,7 +58,7 @@ describe('the embedded store', () => {
       });
       expect(await second.registry.changes(epoch, 0)).not.toBeNull();
       expect((await second.registry.readAudit(9)).map(({ text }) => text)).toEqual(['line']);
-      expect(await bodiesOf(second.cache, ['k'])).toEqual([null]);
+      expect(await bodiesOf(second.cache, ['k'])).toEqual([Buffer.from('v')]);
       await second.close();
     }));
 

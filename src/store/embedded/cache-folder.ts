@@ -1,0 +1,122 @@
+/** The folder of the cache: nothing in it cannot be fetched again, so what is wrong with it is no reason not to start. */
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../clock.js';
+import type { StoreLog } from '../log.js';
+import type { CacheStore } from '../port.js';
+import { sweepCache } from './cache-sweep.js';
+import { checkDataFile } from './data-file.js';
+import { type Environment, openEnvironment } from './environment.js';
+import { isDiskLow } from './file-system.js';
+import { createLmdbCache } from './lmdb-cache.js';
+
+const EVERY_MS = 30_000;
+/** Written since the last sweep, as a part of the bound, that calls for another one. */
+const SWEEP_AFTER_PART = 1 / 16;
+/** A cache that is slow is none. */
+const TIMEOUT_MS = 2_000;
+/** Address space beyond what is counted: pages that are half empty, or wait to be used again. */
+const MAP_SPARE_BYTES = 256 * 1024 ** 2;
+
+/** Changes with the form of the records. */
+const FORM = Buffer.from('1');
+const FORM_KEY = Buffer.from('F');
+
+export interface CacheFolderOptions {
+  readonly dataDir: string;
+  /** Whether this process opens it before all others, and may clear it. */
+  readonly isFirst: boolean;
+  readonly maxBytes: number;
+  readonly clock: Clock;
+  readonly logger: StoreLog;
+}
+
+export interface CacheFolder {
+  readonly cache: CacheStore;
+  clearDeadReaders(): void;
+  close(): Promise<void>;
+}
+
+/** Opens the cache; a file that is damaged, or of another form, is deleted, with a warning. */
+export async function openCacheFolder(options: CacheFolderOptions): Promise<CacheFolder> {
+  const { dataDir, isFirst, maxBytes, clock, logger } = options;
+  const folder = join(dataDir, 'cache');
+  if (isFirst) await clearDamaged(folder, logger);
+  const environment = await openForm(folder, options);
+  const state = { hasRoom: !(await isDiskLow(dataDir)), writtenBytes: 0 };
+  let sweeping: Promise<void> | null = null;
+
+  async function sweep(): Promise<void> {
+    try {
+      state.hasRoom = !(await isDiskLow(dataDir));
+      // Of several processes one is enough.
+      if (isFirst) await sweepCache({ environment, maxBytes, clock });
+    } catch (error) {
+      logger.warn({ err: error }, 'cache entries that are over could not be removed');
+    }
+  }
+
+  function startSweep(): void {
+    state.writtenBytes = 0;
+    sweeping ??= sweep().finally(() => {
+      sweeping = null;
+    });
+  }
+
+  const timer = setInterval(startSweep, EVERY_MS);
+  timer.unref();
+  return {
+    cache: createLmdbCache({
+      environment,
+      clock,
+      hasRoom: () => state.hasRoom,
+      onWritten(bytes) {
+        state.writtenBytes += bytes;
+        if (state.writtenBytes > maxBytes * SWEEP_AFTER_PART) startSweep();
+      },
+    }),
+    clearDeadReaders: environment.clearDeadReaders,
+    async close() {
+      clearInterval(timer);
+      await sweeping;
+      await environment.close();
+    },
+  };
+}
+
+async function clearDamaged(folder: string, logger: StoreLog): Promise<void> {
+  if ((await stat(folder).catch(() => null)) === null) return;
+  try {
+    // lmdb would crash the process on a file that is damaged.
+    checkDataFile(join(folder, 'data.mdb'));
+  } catch (error) {
+    logger.warn({ err: error, folder }, 'the cache on the disk is damaged, and begins empty');
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function openForm(folder: string, options: CacheFolderOptions): Promise<Environment> {
+  const { isFirst, maxBytes, logger } = options;
+  const open = () =>
+    openEnvironment({
+      folder,
+      mapBytes: 2 * maxBytes + MAP_SPARE_BYTES,
+      durable: false,
+      timeoutMs: TIMEOUT_MS,
+      logger,
+    });
+  const environment = await open();
+  if (!isFirst) return environment;
+  const form = environment.read((view) => view.get(FORM_KEY))?.value;
+  if (form?.equals(FORM)) return environment;
+  if (form === undefined) return await begin(environment);
+  logger.warn({ folder }, 'the cache on the disk is of another release, and begins empty');
+  await environment.close();
+  await rm(folder, { recursive: true, force: true });
+  return await begin(await open());
+}
+
+async function begin(environment: Environment): Promise<Environment> {
+  await environment.write(null, [{ key: FORM_KEY, value: FORM }]);
+  return environment;
+}

@@ -1,0 +1,317 @@
+/** Cache entries on the disk: their bound, their ends, what is made of damage, and what a start makes of the folder. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { open as openLmdb } from 'lmdb';
+import { describe, expect, it } from 'vitest';
+import { type Clock, createClock } from '../../../src/clock.js';
+import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
+import { entryKey } from '../../../src/store/embedded/cache-records.js';
+import { sweepCache } from '../../../src/store/embedded/cache-sweep.js';
+import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
+import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
+import type { CachePlace, CacheStore, CacheWrite } from '../../../src/store/port.js';
+import { bodiesOf, keep } from '../entries.js';
+import { createTestLog } from '../test-log.js';
+import { inFolder } from './in-folder.js';
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+interface Rig {
+  readonly cache: CacheStore;
+  readonly environment: Environment;
+  readonly written: number[];
+  nowMs: number;
+  hasRoom: boolean;
+  /** Calls of a view. */
+  readonly calls: string[];
+  sweep(maxBytes?: number): Promise<number>;
+  /** The first letters of all keys. */
+  kinds(): string;
+}
+
+/** The cache alone, on a folder and a clock of its own. */
+function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
+  return inFolder(async (folder) => {
+    const logger = createTestLog();
+    const environment = await openEnvironment({ folder, mapBytes: 2 ** 26, durable: false, logger });
+    const calls: string[] = [];
+    const counted = (view: View): View => ({
+      get(key) {
+        calls.push('get');
+        return view.get(key);
+      },
+      range(options, onDamaged) {
+        calls.push('range');
+        return view.range(options, onDamaged);
+      },
+    });
+    const rig = { nowMs: 1_700_000_000_000, hasRoom: true };
+    const clock: Clock = { now: () => rig.nowMs, monotonicMs: () => rig.nowMs };
+    const written: number[] = [];
+    const cache = createLmdbCache({
+      environment: { ...environment, read: (use) => environment.read((view) => use(counted(view))) },
+      clock,
+      hasRoom: () => rig.hasRoom,
+      onWritten: (bytes) => written.push(bytes),
+    });
+    const all = { from: Buffer.of(0), to: Buffer.of(0xff) };
+    await use(
+      Object.assign(rig, {
+        cache,
+        environment,
+        written,
+        calls,
+        sweep: (maxBytes = 2 ** 30) => sweepCache({ environment, maxBytes, clock }),
+        kinds: () =>
+          environment
+            .read((view) => view.range(all).map(({ key }) => String.fromCharCode(key[0] ?? 0)))
+            .join(''),
+      }),
+    );
+    await environment.close();
+  });
+}
+
+const day = (at: number): CachePlace => {
+  const date = new Date(Date.parse('2026-01-01') + at * DAY).toISOString();
+  return { series: 's', group: date.slice(0, 7), field: date.slice(8, 10) };
+};
+
+function writeOf(place: CachePlace, changes: Partial<CacheWrite> = {}): CacheWrite {
+  const [header, facts] = [Buffer.from('header'), Buffer.from('{"columns":[]}')];
+  return { ...place, version: 1, ttlMs: MINUTE, header, body: Buffer.alloc(1000, 'x'), facts, ...changes };
+}
+
+const isThere = async (cache: CacheStore, places: readonly CachePlace[]) =>
+  (await cache.read(places)).map((entry) => entry !== null);
+
+describe('a range of days', () => {
+  it('is read by one walk, and by no look for each day', () =>
+    withCache(async ({ cache, calls }) => {
+      const days = Array.from({ length: 90 }, (_, at) => day(at));
+      await cache.write(days.map((place) => writeOf(place)));
+      calls.length = 0;
+      expect(await isThere(cache, days.toReversed())).toEqual(days.map(() => true));
+      expect(calls).toEqual(['range']);
+    }));
+
+  it('with others in between is found all the same, and without reading all of them', () =>
+    withCache(async ({ cache, calls }) => {
+      const days = Array.from({ length: 300 }, (_, at) => day(at));
+      await cache.write(days.map((place) => writeOf(place)));
+      const some = [0, 1, 2, 3, 4, 150, 151, 297, 298, 299, 300].map(day);
+      calls.length = 0;
+      expect(await isThere(cache, some)).toEqual([...Array.from({ length: 10 }, () => true), false]);
+      expect(calls).toEqual(['range', 'get', 'get', 'get', 'get', 'get', 'get']);
+    }));
+
+  it('is ordered by its texts, whatever these are', () => {
+    const text = fc.string({ unit: fc.constantFrom('\0', '\u0001', 'a', 'ÿ', '東') });
+    const place = fc.record({ series: text, group: text, field: text });
+    const compare = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
+    fc.assert(
+      fc.property(place, place, (one, other) => {
+        const order =
+          compare(one.series, other.series) ||
+          compare(one.group, other.group) ||
+          compare(one.field, other.field);
+        expect(Buffer.compare(entryKey(one), entryKey(other))).toBe(order);
+      }),
+    );
+  });
+});
+
+describe('a sweep', () => {
+  it('removes what is over, with its facts, and leaves what is not', () =>
+    withCache(async (rig) => {
+      const { cache } = rig;
+      await cache.write([
+        writeOf(day(0)),
+        writeOf(day(1), { ttlMs: 9 * DAY, facts: Buffer.from('{"columns":["a"]}') }),
+      ]);
+      // Written again, with another end: of the first one nothing must be left.
+      await cache.write([writeOf(day(0), { ttlMs: 2 * MINUTE })]);
+      expect(rig.kinds()).toBe('eeffxxxx');
+      rig.nowMs += MINUTE;
+      await rig.sweep();
+      expect(await isThere(cache, [day(0), day(1)])).toEqual([true, true]);
+      rig.nowMs += 3 * DAY;
+      await rig.sweep();
+      expect(rig.kinds()).toBe('efxx');
+      expect(await isThere(cache, [day(0), day(1)])).toEqual([false, true]);
+      rig.nowMs += 30 * DAY;
+      expect(await rig.sweep()).toBe(0);
+      expect(rig.kinds()).toBe('');
+    }));
+
+  it('goes below the bound, and takes what ends next', () =>
+    withCache(async ({ cache, sweep, written }) => {
+      const days = Array.from({ length: 1000 }, (_, at) => day(at));
+      const shuffled = days.map((place, at) => writeOf(place, { ttlMs: MINUTE + ((at * 7) % 1000) * 1000 }));
+      await cache.write(shuffled);
+      expect(written.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(1_000_000);
+      const left = await sweep(500_000);
+      expect(left).toBeLessThanOrEqual(450_000);
+      expect(left).toBeGreaterThan(200_000);
+      const kept = new Set(
+        (await isThere(cache, days)).flatMap((there, at) => (there ? [(at * 7) % 1000] : [])),
+      );
+      expect(kept.size).toBeGreaterThan(100);
+      expect(Math.min(...kept)).toBe(1000 - kept.size);
+      expect(await sweep(500_000)).toBe(left);
+    }));
+});
+
+describe('facts', () => {
+  it('are kept for as long as any entry needs them, also where an older one has written them', () =>
+    withCache(async (rig) => {
+      const { cache, environment } = rig;
+      await cache.write([writeOf(day(0))]);
+      await cache.write([writeOf(day(1), { ttlMs: 20 * DAY })]);
+      rig.nowMs += 19 * DAY;
+      await rig.sweep();
+      // Somebody who has not seen them before.
+      const clock: Clock = { now: () => rig.nowMs, monotonicMs: () => 0 };
+      const other = createLmdbCache({ environment, clock, hasRoom: () => true, onWritten: () => {} });
+      expect((await other.read([day(1)]))[0]?.facts.toString()).toBe('{"columns":[]}');
+    }));
+});
+
+describe('a disk that is almost full', () => {
+  it('takes no more entries, and gives those that are there', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([writeOf(day(0))]);
+      rig.hasRoom = false;
+      await expect(rig.cache.write([writeOf(day(1))])).rejects.toMatchObject({
+        name: 'StoreUnavailable',
+        why: 'no-room',
+      });
+      expect(await isThere(rig.cache, [day(0), day(1)])).toEqual([true, false]);
+    }));
+});
+
+const entry = { key: '{s}a', value: Buffer.from('kept'), ttlMs: MINUTE, version: 1 };
+
+describe('a record that was changed on the disk', () => {
+  it('is given as no entry, for the reader to see, alone or among many, and can be written again', () =>
+    inFolder(async (folder) => {
+      const path = join(folder, 'cache');
+      const logger = createTestLog();
+      const environment = await openEnvironment({ folder: path, mapBytes: 2 ** 26, durable: false, logger });
+      const clock = createClock();
+      const cache = createLmdbCache({ environment, clock, hasRoom: () => true, onWritten: () => {} });
+      const names = Array.from({ length: 10 }, (_, at) => `{s}${at}`);
+      await keep(
+        cache,
+        names.map((key) => ({ ...entry, key })),
+      );
+      const damaged = openLmdb<Buffer, Buffer>({
+        path: join(folder, 'cache'),
+        noSubdir: false,
+        encoding: 'binary',
+        keyEncoding: 'binary',
+        useVersions: true,
+      });
+      const key = entryKey({ series: 's', group: 'g', field: '3' });
+      const found = damaged.getEntry(key);
+      const bytes = Buffer.from(found?.value ?? []);
+      bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
+      await damaged.put(key, bytes, found?.version ?? 0);
+      await damaged.close();
+
+      const expected = names.map((_, at) => (at === 3 ? '' : 'kept'));
+      expect((await bodiesOf(cache, names)).map(String)).toEqual(expected);
+      expect((await bodiesOf(cache, ['{s}3'])).map(String)).toEqual(['']);
+      await keep(cache, [{ ...entry, key: '{s}3' }]);
+      expect((await bodiesOf(cache, names)).map(String)).toEqual(names.map(() => 'kept'));
+      await environment.close();
+    }));
+});
+
+describe('the folder of the cache at the start', () => {
+  async function open(dataDir: string) {
+    const log = createTestLog();
+    const clock = createClock();
+    const opened = await openCacheFolder({ dataDir, isFirst: true, maxBytes: 1_000_000, clock, logger: log });
+    return { ...opened, log };
+  }
+
+  async function startAfter(folder: string, spoil: (path: string) => Promise<unknown>) {
+    const first = await open(folder);
+    await keep(first.cache, [entry]);
+    await first.close();
+    await spoil(join(folder, 'cache', 'data.mdb'));
+    return await open(folder);
+  }
+
+  const spoilt: readonly [string, (path: string) => Promise<unknown>][] = [
+    ['cut off', async (path) => writeFile(path, (await readFile(path)).subarray(0, 9000))],
+    ['empty', (path) => writeFile(path, '')],
+    ['changed in the middle of a record', (path) => flipBody(path)],
+    ['garbage', async (path) => writeFile(path, (await readFile(path)).fill(0xa5))],
+  ];
+
+  it.each(spoilt)('is deleted with a warning when its file is %s, and begins empty', (_, spoil) =>
+    inFolder(async (folder) => {
+      const store = await startAfter(folder, spoil);
+      expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([null]);
+      expect(store.log.lines).toMatchObject([
+        { level: 'warn', message: 'the cache on the disk is damaged, and begins empty' },
+      ]);
+      await keep(store.cache, [entry]);
+      expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([Buffer.from('kept')]);
+      await store.close();
+    }),
+  );
+
+  it('is deleted with a warning when another release has written it in another form', () =>
+    inFolder(async (folder) => {
+      const store = await startAfter(folder, async () => {
+        const logger = createTestLog();
+        const other = await openEnvironment({
+          folder: join(folder, 'cache'),
+          mapBytes: 2 ** 26,
+          durable: false,
+          logger,
+        });
+        await other.write(null, [{ key: Buffer.from('F'), value: Buffer.from('0') }]);
+        await other.close();
+      });
+      expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([null]);
+      expect(store.log.lines).toMatchObject([
+        { level: 'warn', message: 'the cache on the disk is of another release, and begins empty' },
+      ]);
+      await store.close();
+    }));
+
+  it('is kept as it is when nothing is wrong with it', () =>
+    inFolder(async (folder) => {
+      const store = await startAfter(folder, async () => {});
+      expect(await bodiesOf(store.cache, ['{s}a'])).toEqual([Buffer.from('kept')]);
+      expect(store.log.lines).toEqual([]);
+      await store.close();
+    }));
+
+  it('takes no more than it may, as entries come', () =>
+    inFolder(async (folder) => {
+      const store = await open(folder);
+      const key = (at: number) => `{s}${at}`;
+      for (let at = 0; at < 300; at += 1)
+        await keep(store.cache, [{ ...entry, key: key(at), value: Buffer.alloc(9000), ttlMs: MINUTE + at }]);
+      const keys = Array.from({ length: 300 }, (_, at) => key(at));
+      const left = async () => (await bodiesOf(store.cache, keys)).filter((body) => body !== null).length;
+      await expect.poll(left, { timeout: 20_000 }).toBeLessThan(150);
+      expect(await bodiesOf(store.cache, [key(299)])).not.toEqual([null]);
+      await store.close();
+    }));
+});
+
+/** Flips a bit of a body, wherever it lies in the file. */
+async function flipBody(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  for (let at = bytes.indexOf('kept'); at >= 0; at = bytes.indexOf('kept', at + 1))
+    bytes[at] = (bytes[at] as number) ^ 1;
+  await writeFile(path, bytes);
+}
