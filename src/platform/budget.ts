@@ -1,12 +1,8 @@
 /**
  * The platform's attention is scarce: so many calls at once, at the pace it allows, and those who wait take fair turns
- * by team.
- *
- * Start-time fair queueing (Goyal, Vin, Cheng 1996), where each call costs 1 / weight: a team that has asked for
- * little is served before one that has asked for much, whatever waits there. So a team's single call waits for no more
- * than the next call to end.
+ * by team (fair-lines.ts). So a team's single call waits for no more than the next call to end.
  */
-import { GatewayError } from '../errors.js';
+import { createFairLines, type FairLines, type Line, type Waiter } from './fair-lines.js';
 
 export interface Budget {
   /**
@@ -32,40 +28,15 @@ export interface BudgetOptions {
   readonly paceMs?: () => number;
 }
 
-interface Waiter {
-  readonly start: () => void;
-  readonly refuse: (error: GatewayError) => void;
-}
-
-/** A team that waits, or that has lately had more turns than others. */
-interface Line {
-  readonly waiters: Set<Waiter>;
-  /** Virtual time at which its next call starts. */
-  tag: number;
-  /** When it began to wait, for those whose tags are equal. */
-  since: number;
-}
-
 export function createBudget(options: BudgetOptions): Budget {
   const { maxConcurrent, maxQueued, weightOf = () => 1, paceMs = () => 0 } = options;
-  const lines = new Map<string, Line>();
-  /** Virtual time: the tag of the call that started last. */
-  let time = 0;
-  let arrivals = 0;
-  let [running, queued] = [0, 0];
-  let alarm: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
-
-  function lineOf(team: string): Line {
-    const line = lines.get(team) ?? { waiters: new Set(), tag: time, since: 0 };
-    lines.set(team, line);
-    return line;
-  }
+  const lines = createFairLines(weightOf);
+  const wakeIn = createAlarm(() => startNext());
+  let running = 0;
 
   function enter(team: string, line: Line): () => void {
     running += 1;
-    time = Math.max(time, line.tag);
-    line.tag = time + 1 / weightOf(team);
-    line.since = ++arrivals;
+    lines.started(team, line);
     let left = false;
     return () => {
       if (left) return;
@@ -77,84 +48,16 @@ export function createBudget(options: BudgetOptions): Budget {
 
   /** Starts as many as may start, then waits for the pace where there is one. */
   function startNext(): void {
-    while (queued > 0 && running < maxConcurrent()) {
+    while (lines.queued > 0 && running < maxConcurrent()) {
       const waitMs = paceMs();
       if (waitMs > 0) {
         wakeIn(waitMs);
         return;
       }
-      const [team, line] = first();
-      const waiter = line.waiters.values().next().value as Waiter;
-      remove(line, waiter);
+      const { team, waiter } = lines.takeNext();
       waiter.start();
-      forgetRested(team);
+      lines.forgetRested(team);
     }
-  }
-
-  /** What the platform showed since may have brought the next start nearer. */
-  function wakeIn(ms: number): void {
-    const atMs = performance.now() + ms;
-    if (alarm !== null && alarm.atMs <= atMs) return;
-    if (alarm !== null) clearTimeout(alarm.timer);
-    const timer = setTimeout(() => {
-      alarm = null;
-      startNext();
-    }, ms).unref();
-    alarm = { timer, atMs };
-  }
-
-  function first(): [string, Line] {
-    const waiting = [...lines].filter(([, { waiters }]) => waiters.size > 0);
-    return waiting.reduce((best, one) => (isBefore(one[1], best[1]) ? one : best));
-  }
-
-  function remove(line: Line, waiter: Waiter): void {
-    if (line.waiters.delete(waiter)) queued -= 1;
-  }
-
-  /** A team that has had no more than its part is as good as new. */
-  function forgetRested(except: string): void {
-    for (const [team, { waiters, tag }] of lines)
-      if (team !== except && waiters.size === 0 && tag <= time) lines.delete(team);
-  }
-
-  /** Whoever fills the queue makes room for those who do not. @throws GatewayError when that is `line` itself */
-  function makeRoom(line: Line): void {
-    const longest = [...lines.values()].reduce((most, one) =>
-      one.waiters.size > most.waiters.size ? one : most,
-    );
-    const overloaded = new GatewayError('overloaded', { retryAfterS: 1 });
-    if (longest.waiters.size <= line.waiters.size + 1) throw overloaded;
-    const last = [...longest.waiters].at(-1) as Waiter;
-    remove(longest, last);
-    last.refuse(overloaded);
-  }
-
-  function wait(team: string, line: Line, signal: AbortSignal): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      const stop = (error: unknown) => {
-        signal.removeEventListener('abort', giveUp);
-        reject(error);
-      };
-      const giveUp = () => {
-        remove(line, waiter);
-        stop(signal.reason);
-      };
-      const waiter: Waiter = {
-        start: () => {
-          signal.removeEventListener('abort', giveUp);
-          resolve(enter(team, line));
-        },
-        refuse: stop,
-      };
-      if (line.waiters.size === 0) {
-        line.tag = Math.max(line.tag, time);
-        line.since = ++arrivals;
-      }
-      line.waiters.add(waiter);
-      queued += 1;
-      signal.addEventListener('abort', giveUp, { once: true });
-    });
   }
 
   return {
@@ -162,23 +65,62 @@ export function createBudget(options: BudgetOptions): Budget {
       return running;
     },
     get queued() {
-      return queued;
+      return lines.queued;
     },
     async acquire(team, signal) {
       signal.throwIfAborted();
-      const line = lineOf(team);
-      if (queued === 0 && running < maxConcurrent() && paceMs() <= 0) {
-        forgetRested(team);
+      const line = lines.of(team);
+      if (lines.queued === 0 && running < maxConcurrent() && paceMs() <= 0) {
+        lines.forgetRested(team);
         return enter(team, line);
       }
-      if (queued >= maxQueued) makeRoom(line);
-      const turn = wait(team, line, signal);
+      if (lines.queued >= maxQueued) lines.makeRoom(line);
+      const turn = waitIn(lines, line, signal, () => enter(team, line));
       startNext();
       return turn;
     },
   };
 }
 
-function isBefore(one: Line, other: Line): boolean {
-  return one.tag < other.tag || (one.tag === other.tag && one.since < other.since);
+/** @param enter called at once when it is its turn, before another starts */
+function waitIn<T>(
+  lines: Pick<FairLines, 'add' | 'remove'>,
+  line: Line,
+  signal: AbortSignal,
+  enter: () => T,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (error: unknown) => {
+      signal.removeEventListener('abort', giveUp);
+      reject(error);
+    };
+    const giveUp = () => {
+      lines.remove(line, waiter);
+      stop(signal.reason);
+    };
+    const waiter: Waiter = {
+      start: () => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(enter());
+      },
+      refuse: stop,
+    };
+    lines.add(line, waiter);
+    signal.addEventListener('abort', giveUp, { once: true });
+  });
+}
+
+/** @returns sets the alarm, unless it is set for an earlier time: what the platform showed since may have changed it */
+function createAlarm(ring: () => void): (inMs: number) => void {
+  let alarm: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
+  return (inMs) => {
+    const atMs = performance.now() + inMs;
+    if (alarm !== null && alarm.atMs <= atMs) return;
+    if (alarm !== null) clearTimeout(alarm.timer);
+    const timer = setTimeout(() => {
+      alarm = null;
+      ring();
+    }, inMs).unref();
+    alarm = { timer, atMs };
+  };
 }
