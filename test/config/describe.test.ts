@@ -10,8 +10,8 @@ const HEADING = '# Settings\n\n';
 describe('config/default.yaml', () => {
   const text = readFileSync('config/default.yaml', 'utf8');
 
-  it('is what `dsp-gateway config defaults` prints', () => {
-    expect(text).toBe(defaultYaml());
+  it('is what `dsp-gateway config defaults` prints', async () => {
+    await expect(defaultYaml()).toMatchFileSnapshot('../../config/default.yaml');
   });
 
   it('changes nothing', () => {
@@ -33,8 +33,8 @@ describe('config/default.yaml', () => {
 });
 
 describe('docs/settings.md', () => {
-  it('is the table that `dsp-gateway config table` prints', () => {
-    expect(readFileSync('docs/settings.md', 'utf8')).toBe(HEADING + settingsTable());
+  it('is the table that `dsp-gateway config table` prints', async () => {
+    await expect(HEADING + settingsTable()).toMatchFileSnapshot('../../docs/settings.md');
   });
 
   it('has a row of five cells for each setting', () => {
