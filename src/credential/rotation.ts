@@ -1,4 +1,4 @@
-/** The steps of a rotation, as an operator takes them (contract, section 3), and all of them in one. */
+/** The steps of a rotation, as an operator takes them (`docs/contract.md`, "Admin plane"), and all of them in one. */
 import { GatewayError } from '../errors.js';
 import type { Actor } from '../telemetry/audit.js';
 import {

@@ -57,6 +57,7 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
     websocket: false,
     // It is called with a callback alone, and of the answer three members are read.
     undici: dispatcher as unknown as { request: Dispatcher['request'] },
+    // oxlint-disable-next-line typescript/no-misused-promises -- a hook of Fastify, which awaits it
     preHandler: async (request, reply) => {
       const context = await admitCaller(request, reply, options);
       request.trace.mark('admit');

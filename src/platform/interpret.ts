@@ -1,4 +1,4 @@
-/** What a platform answer means, by status and headers alone (contract, "Errors"). Pure. */
+/** What a platform answer means, by status and headers alone (`docs/contract.md`, "Errors"). Pure. */
 import { readDirectives } from '../cache-control.js';
 import { GatewayError } from '../errors.js';
 

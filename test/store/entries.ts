@@ -9,12 +9,12 @@ export interface NamedEntry {
 }
 
 /** @param name `{series}field`; without braces, a field of the series `s` */
-export function placeOf(name: string): CachePlace {
+function placeOf(name: string): CachePlace {
   const [, series = 's', field = name] = /^\{(.*?)\}(.*)$/.exec(name) ?? [];
   return { series, group: 'g', field };
 }
 
-export function writeOf({ key, value, ttlMs, version }: NamedEntry): CacheWrite {
+function writeOf({ key, value, ttlMs, version }: NamedEntry): CacheWrite {
   const [header, facts] = [Buffer.from('header'), Buffer.from('{}')];
   return { ...placeOf(key), version, header, body: value, facts, ttlMs };
 }
