@@ -67,7 +67,11 @@ async function settle(folder: string): Promise<void> {
   const path = join(folder, FILE);
   await chmod(path, 0o600);
   const file = await open(path, 'r');
-  await file.sync().finally(() => file.close());
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
   await refuseDamage(folder, 'The copy is of no use; nothing was changed');
   const environment = await openState(folder, { logger: SILENT, readOnly: true });
   try {
