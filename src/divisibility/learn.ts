@@ -74,103 +74,122 @@ export interface LearnerOptions {
 const NOTHING: Comparing = { verdict: 'same', same: new Set() };
 
 export function createLearner(options: LearnerOptions): Learner {
-  const { kinds, policy, now, logger, onEvent } = options;
-  const { freshness: rules, accountFields } = policy;
-  const idOf = (report: CanonicalReport) => divisibilityId(report, accountFields);
-
-  function standing(report: CanonicalReport): Standing {
-    const id = idOf(report);
-    const { endpoint } = report;
-    const divisible = policy.endpoints.get(endpoint)?.divisible;
-    const record = kinds.get(id);
-    const common = { id, wholeUntil: wholeUntil(record, now()) };
-    if (divisible === 'auto') {
-      const state = record === null ? 'learning' : currentState(record, now());
-      return { ...common, pinned: false, generation: kinds.generationOf(id), state };
-    }
-    if (divisible === 'always') return { ...common, pinned: true, generation: 'pinned', state: 'proven' };
-    return { ...common, pinned: true, generation: 'never', state: 'refuted' };
-  }
-
-  async function compare(
-    { report, series, fresh, known }: Comparison,
-    fetch: FetchRange,
-  ): Promise<Comparing> {
-    const { id, pinned, generation } = standing(report);
-    if (pinned) return NOTHING;
-    const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
-    if (disputes.length > 0) {
-      const verdict = await settle(id, disputes, fetch);
-      if (verdict === 'refuted') return { verdict, same };
-    }
-    if (agreements.length > 0) await change(id, (value) => agree(value, agreements, now()));
-    return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
-  }
-
-  async function settle(
-    id: string,
-    disputes: readonly Dispute[],
-    fetch: FetchRange,
-  ): Promise<Comparing['verdict']> {
-    const verdict = await settleDisputes(disputes, fetch);
-    const [{ date }] = disputes as [Dispute];
-    if (verdict === 'open') return 'changed';
-    if (verdict === 'restated') {
-      await noteRestated(id, disputes);
-      return 'changed';
-    }
-    await change(id, (value) => refute(value, newGeneration(), now()));
-    logger.error(
-      { kind: id, date, days: disputes.length },
-      'the numbers of a day depend on the period asked for: reports of this kind may not be cut by day; what was cut or joined is void, and for a day whole reports are asked for',
-    );
-    return 'refuted';
-  }
-
-  async function noteRestated(id: string, disputes: readonly Dispute[]): Promise<void> {
-    const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
-    await change(id, (value) => ages.reduce(noteRestatement, value));
-    for (const _ of ages) onEvent('restated');
-    logger.warn(
-      {
-        dates: disputes.slice(0, SHOWN_DATES).map(({ date }) => date),
-        days: ages.length,
-        ageDays: Math.max(...ages),
-        restatementDays: rules.restatementDays,
-      },
-      'the platform restated final days; consider a longer report.restatementDays',
-    );
-  }
-
-  async function change(id: string, step: (value: Divisibility) => Divisibility): Promise<void> {
-    const { before, after } = await kinds.change(id, step);
-    if (after.state === before.state || after.state === 'learning') return;
-    onEvent(after.state);
-    logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
-  }
-
-  async function couldNotCut(report: CanonicalReport, reason: string): Promise<void> {
-    const { id, wholeUntil: known } = standing(report);
-    if (known !== null) return;
-    await change(id, (value) => (wholeUntil(value, now()) === null ? askAsWhole(value, now()) : value));
-    onEvent('whole');
-    logger.warn(
-      { kind: id, endpoint: report.endpoint, reason },
-      'an answer could not be cut by day: for a day reports of this kind are asked for as a whole',
-    );
-  }
-
   return {
-    standing,
-    compare,
-    couldNotCut,
-    show: (report) => kinds.get(idOf(report)),
+    standing: (report) => standing(options, report),
+    compare: (news, fetch) => compare(options, news, fetch),
+    couldNotCut: (report, reason) => couldNotCut(options, report, reason),
+    show: (report) => options.kinds.get(idOf(options, report)),
     async passed(report, trial) {
-      if (standing(report).pinned) return;
-      onEvent('tried');
-      await change(idOf(report), (value) => passTrial(value, trial, now()));
+      const { id, pinned } = standing(options, report);
+      if (pinned) return;
+      options.onEvent('tried');
+      await change(options, id, (value) => passTrial(value, trial, options.now()));
     },
   };
+}
+
+function standing(options: LearnerOptions, report: CanonicalReport): Standing {
+  const id = idOf(options, report);
+  const { endpoint } = report;
+  const divisible = options.policy.endpoints.get(endpoint)?.divisible;
+  const record = options.kinds.get(id);
+  const common = { id, wholeUntil: wholeUntil(record, options.now()) };
+  if (divisible === 'auto') {
+    const state = record === null ? 'learning' : currentState(record, options.now());
+    return { ...common, pinned: false, generation: options.kinds.generationOf(id), state };
+  }
+  if (divisible === 'always') return { ...common, pinned: true, generation: 'pinned', state: 'proven' };
+  return { ...common, pinned: true, generation: 'never', state: 'refuted' };
+}
+
+async function compare(
+  options: LearnerOptions,
+  { report, series, fresh, known }: Comparison,
+  fetch: FetchRange,
+): Promise<Comparing> {
+  const { id, pinned, generation } = standing(options, report);
+  if (pinned) return NOTHING;
+  const { agreements, disputes, same } = compareDays({
+    series,
+    fresh,
+    known,
+    generation,
+    rules: options.policy.freshness,
+  });
+  if (disputes.length > 0) {
+    const verdict = await settle(options, id, disputes, fetch);
+    if (verdict === 'refuted') return { verdict, same };
+  }
+  if (agreements.length > 0) await change(options, id, (value) => agree(value, agreements, options.now()));
+  return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
+}
+
+async function settle(
+  options: LearnerOptions,
+  id: string,
+  disputes: readonly Dispute[],
+  fetch: FetchRange,
+): Promise<Comparing['verdict']> {
+  const verdict = await settleDisputes(disputes, fetch);
+  const [{ date }] = disputes as [Dispute];
+  if (verdict === 'open') return 'changed';
+  if (verdict === 'restated') {
+    await noteRestated(options, id, disputes);
+    return 'changed';
+  }
+  await change(options, id, (value) => refute(value, newGeneration(), options.now()));
+  options.logger.error(
+    { kind: id, date, days: disputes.length },
+    'the numbers of a day depend on the period asked for: reports of this kind may not be cut by day; what was cut or joined is void, and for a day whole reports are asked for',
+  );
+  return 'refuted';
+}
+
+async function noteRestated(
+  options: LearnerOptions,
+  id: string,
+  disputes: readonly Dispute[],
+): Promise<void> {
+  const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
+  await change(options, id, (value) => ages.reduce(noteRestatement, value));
+  for (const _ of ages) options.onEvent('restated');
+  options.logger.warn(
+    {
+      dates: disputes.slice(0, SHOWN_DATES).map(({ date }) => date),
+      days: ages.length,
+      ageDays: Math.max(...ages),
+      restatementDays: options.policy.freshness.restatementDays,
+    },
+    'the platform restated final days; consider a longer report.restatementDays',
+  );
+}
+
+async function change(
+  options: LearnerOptions,
+  id: string,
+  step: (value: Divisibility) => Divisibility,
+): Promise<void> {
+  const { before, after } = await options.kinds.change(id, step);
+  if (after.state === before.state || after.state === 'learning') return;
+  options.onEvent(after.state);
+  options.logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
+}
+
+async function couldNotCut(options: LearnerOptions, report: CanonicalReport, reason: string): Promise<void> {
+  const { id, wholeUntil: known } = standing(options, report);
+  if (known !== null) return;
+  await change(options, id, (value) =>
+    wholeUntil(value, options.now()) === null ? askAsWhole(value, options.now()) : value,
+  );
+  options.onEvent('whole');
+  options.logger.warn(
+    { kind: id, endpoint: report.endpoint, reason },
+    'an answer could not be cut by day: for a day reports of this kind are asked for as a whole',
+  );
+}
+
+function idOf({ policy }: LearnerOptions, report: CanonicalReport): string {
+  return divisibilityId(report, policy.accountFields);
 }
 
 const SHOWN_DATES = 10;

@@ -71,7 +71,7 @@ export interface ExplainOptions {
 export type Explain = (endpoint: string, query: string) => Promise<Explanation>;
 
 export function createExplain(options: ExplainOptions): Explain {
-  const { lookUp, learner, policy, now } = options;
+  const { learner, policy, now } = options;
   const { account, baseUrl } = policy.identity;
 
   return async function explain(endpoint, query) {
@@ -80,9 +80,9 @@ export function createExplain(options: ExplainOptions): Explain {
     const form = canonical.options.format === 'raw' ? 'bytes' : 'rows';
     const series = seriesId(report, account, baseUrl);
     const question: ReportQuestion = { report, series, form };
-    const looked = await look(question);
+    const looked = await look(options, question);
     const { decision, degraded } = looked;
-    const totals = canonical.options.totals ? await lookAtTotals(report) : null;
+    const totals = canonical.options.totals ? await lookAtTotals(options, report) : null;
     const { freshness } = policy;
     const whole = wholeUnit(question);
     return {
@@ -97,84 +97,93 @@ export function createExplain(options: ExplainOptions): Explain {
         staleWhileRevalidateSeconds: freshness.staleWhileRevalidateMs / 1000,
         staleIfErrorSeconds: freshness.staleIfErrorMs / 1000,
       },
-      days: isByDate(report) ? explainDays(question, looked) : null,
-      whole: decision.mode === 'days' ? null : explainPiece(whole, whole.to, looked),
-      refusal: explainRefusal(decision.refusal),
+      days: isByDate(report) ? explainDays(options, question, looked) : null,
+      whole: decision.mode === 'days' ? null : explainPiece(options, whole, whole.to, looked),
+      refusal: explainRefusal(options, decision.refusal),
       calls: rangesOf([...decision.fetches, ...(totals?.decision.fetches ?? [])]),
       behind: rangesOf([...decision.behind, ...(totals?.decision.behind ?? [])]),
       storeAway: degraded,
     };
   };
+}
 
-  /** What a request would find, and what it would ask for: before its answer, and behind it. */
-  async function look(question: ReportQuestion): Promise<Look> {
-    const { report } = question;
-    const standing = learner.standing(report);
-    const mode = modeOf(question, policy, standing);
-    const whole = wholeUnit(question);
-    const units = mode.mode === 'days' ? [...dayUnits(question), whole] : [whole];
-    const { found, degraded } = await lookUp.read(report, units);
-    const entries = createEntries();
-    entries.addFound(found, now());
-    const judging = {
-      directives: NO_WISH,
-      arrivedAtMs: now(),
-      generation: standing.generation,
-      policy,
-      purges: options.purges,
-    };
-    const decision = decide({
-      ...{ ...judging, question, mode, entries, accept: 'usual' },
-      wholeOnly: options.partRefusals.wholeOnly(report),
-      comparisonDue: mode.mode === 'days' && options.crossChecks.isDue(question),
-    });
-    const isFresh = (unit: Unit) => {
-      const entry = entries.known.get(unit.key);
-      return entry !== undefined && gradeOf(entry, unit, { ...judging, report }) === 'fresh';
-    };
-    return { decision, degraded, entries, isFresh };
-  }
+/** What a request would find, and what it would ask for: before its answer, and behind it. */
+async function look(options: ExplainOptions, question: ReportQuestion): Promise<Look> {
+  const { report } = question;
+  const standing = options.learner.standing(report);
+  const mode = modeOf(question, options.policy, standing);
+  const whole = wholeUnit(question);
+  const units = mode.mode === 'days' ? [...dayUnits(question), whole] : [whole];
+  const { found, degraded } = await options.lookUp.read(report, units);
+  const entries = createEntries();
+  entries.addFound(found, options.now());
+  const judging = {
+    directives: NO_WISH,
+    arrivedAtMs: options.now(),
+    generation: standing.generation,
+    policy: options.policy,
+    purges: options.purges,
+  };
+  const decision = decide({
+    ...{ ...judging, question, mode, entries, accept: 'usual' },
+    wholeOnly: options.partRefusals.wholeOnly(report),
+    comparisonDue: mode.mode === 'days' && options.crossChecks.isDue(question),
+  });
+  const isFresh = (unit: Unit) => {
+    const entry = entries.known.get(unit.key);
+    return entry !== undefined && gradeOf(entry, unit, { ...judging, report }) === 'fresh';
+  };
+  return { decision, degraded, entries, isFresh };
+}
 
-  /** `_totals=1` needs the unsplit report beside it. */
-  function lookAtTotals(report: CanonicalReport): Promise<Look> {
-    const whole = unsplit(report);
-    return look({ report: whole, series: seriesId(whole, account, baseUrl), form: 'rows' });
-  }
+/** `_totals=1` needs the unsplit report beside it. */
+function lookAtTotals(options: ExplainOptions, report: CanonicalReport): Promise<Look> {
+  const whole = unsplit(report);
+  return look(options, {
+    report: whole,
+    series: seriesId(whole, options.policy.identity.account, options.policy.identity.baseUrl),
+    form: 'rows',
+  });
+}
 
-  /** Where the report is kept as a whole, that holds all days. */
-  function explainDays(question: ReportQuestion, looked: Look) {
-    return dayUnits(question).map((unit) => {
-      const date = unit.from as string;
-      if (looked.decision.mode === 'days') return { date, ...explainPiece(unit, date, looked) };
-      return { date, ...explainPiece(wholeUnit(question), date, looked), rows: null };
-    });
-  }
+/** Where the report is kept as a whole, that holds all days. */
+function explainDays(options: ExplainOptions, question: ReportQuestion, looked: Look) {
+  return dayUnits(question).map((unit) => {
+    const date = unit.from as string;
+    if (looked.decision.mode === 'days') return { date, ...explainPiece(options, unit, date, looked) };
+    return { date, ...explainPiece(options, wholeUnit(question), date, looked), rows: null };
+  });
+}
 
-  function explainRefusal(part: Part | null): Explanation['refusal'] {
-    if (part?.header.form !== 'refusal') return null;
-    const { status, fetchedAt } = part.header;
-    const leftMs = policy.negativeMs - Math.max(0, now() - fetchedAt);
-    return { status, ttlSeconds: Math.floor(leftMs / 1000) };
-  }
+function explainRefusal(options: ExplainOptions, part: Part | null): Explanation['refusal'] {
+  if (part?.header.form !== 'refusal') return null;
+  const { status, fetchedAt } = part.header;
+  const leftMs = options.policy.negativeMs - Math.max(0, options.now() - fetchedAt);
+  return { status, ttlSeconds: Math.floor(leftMs / 1000) };
+}
 
-  /** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
-  function explainPiece(unit: Unit, lastDay: string | null, { decision, isFresh }: Look): ExplainedPiece {
-    const part = decision.known.get(unit.key);
-    if (part === undefined) {
-      return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
-    }
-    const { header } = part;
-    const final = isFinal({ ...header, lastDay }, policy.freshness);
-    const ageMs = Math.max(0, now() - header.fetchedAt);
-    return {
-      state: isFresh(unit) ? (final ? 'final' : 'fresh') : 'stale',
-      final,
-      asOf: new Date(header.fetchedAt).toISOString(),
-      ageSeconds: Math.floor(ageMs / 1000),
-      ttlSeconds: Math.floor((freshForMs(header, policy.freshness) - ageMs) / 1000),
-      rows: header.form === 'rows' ? header.rowCount : null,
-    };
+/** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
+function explainPiece(
+  options: ExplainOptions,
+  unit: Unit,
+  lastDay: string | null,
+  { decision, isFresh }: Look,
+): ExplainedPiece {
+  const part = decision.known.get(unit.key);
+  if (part === undefined) {
+    return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
   }
+  const { header } = part;
+  const final = isFinal({ ...header, lastDay }, options.policy.freshness);
+  const ageMs = Math.max(0, options.now() - header.fetchedAt);
+  return {
+    state: isFresh(unit) ? (final ? 'final' : 'fresh') : 'stale',
+    final,
+    asOf: new Date(header.fetchedAt).toISOString(),
+    ageSeconds: Math.floor(ageMs / 1000),
+    ttlSeconds: Math.floor((freshForMs(header, options.policy.freshness) - ageMs) / 1000),
+    rows: header.form === 'rows' ? header.rowCount : null,
+  };
 }
 
 /** As it is now, which is not always as it was written. */

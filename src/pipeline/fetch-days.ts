@@ -16,9 +16,10 @@ import type { FetchDaysInput } from './fetch-input.js';
 import type { FetchReport } from './fetch-report.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch-result.js';
 import { CAPPED, type FetchUncapped } from './fetch-uncapped.js';
+import type { Fetched } from './fetched.js';
 import type { Keep } from './keep.js';
 import type { ReportQuestion } from './question.js';
-import { type Fetched, REMEMBERED } from './read-answer.js';
+import { REMEMBERED } from './read-answer.js';
 
 /** What was brought, and the write to the store that may still be under way. */
 export interface FetchedDays {

@@ -58,134 +58,143 @@ export interface FetchPlannedOptions {
 const NOTHING: ReadonlyMap<string, EntryOrError> = new Map();
 
 export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
-  const { platform, locks, lookUp, purges, policy } = options;
+  const { platform } = options;
 
   return async function fetchPlanned(ctx, planned) {
     const deadline = startDeadline(options.callMs, undefined);
     try {
-      return await platform.retrying(callKind(ctx.question), deadline, () => attempt(ctx, planned, deadline));
+      return await platform.retrying(callKind(ctx.question), deadline, () =>
+        attempt(options, ctx, planned, deadline),
+      );
     } finally {
       deadline.stop();
     }
   };
+}
 
-  async function attempt(
-    ctx: FetchContext,
-    planned: PlannedFetch,
-    deadline: CallDeadline,
-  ): Promise<FetchResult> {
-    const names = planned.lockAs === null ? planned.units.map(({ lock }) => lock) : [planned.lockAs];
-    // Whoever only waits needs no slot of the platform's, and must not wait for one.
-    if (locks.areUnderWay(names, purges.seq)) return follow({ others: names, epoch: purges.seq }, ctx);
-    const held = await fetchHolding(names, ctx, planned, deadline);
-    if ('unlocked' in held) return settleForOthers(held.brought, held.unlocked, ctx);
-    return held;
-  }
+async function attempt(
+  options: FetchPlannedOptions,
+  ctx: FetchContext,
+  planned: PlannedFetch,
+  deadline: CallDeadline,
+): Promise<FetchResult> {
+  const names = planned.lockAs === null ? planned.units.map(({ lock }) => lock) : [planned.lockAs];
+  // Whoever only waits needs no slot of the platform's, and must not wait for one.
+  if (options.locks.areUnderWay(names, options.purges.seq))
+    return follow(options, { others: names, epoch: options.purges.seq }, ctx);
+  const held = await fetchHolding(options, names, ctx, planned, deadline);
+  if ('unlocked' in held) return settleForOthers(options, held.brought, held.unlocked, ctx);
+  return held;
+}
 
-  /** With slot and lock in hand, both of which end here. */
-  async function fetchHolding(
-    names: readonly string[],
-    ctx: FetchContext,
-    planned: PlannedFetch,
-    deadline: CallDeadline,
-  ): Promise<FetchResult | NothingLeft> {
-    const { context } = ctx;
-    const slot = await platform.acquire(context.team, deadline).catch(unlessShareIsSpent);
-    context.trace.mark('acquire');
-    let lock: Claim<FetchResult> | null = null;
-    try {
-      lock = await locks.take(names, purges.seq, deadline, context.patience);
-      context.trace.mark('lock');
-      const { range, brought } = await lookAgain(ctx, planned, lock);
-      if (range === null) return { unlocked: lock, brought };
-      // Whoever has no share left can use what others have under way, and no more.
-      if (slot instanceof GatewayError) throw slot;
-      return await fetchLocked({ slot, lock, range, brought }, ctx);
-    } catch (error) {
-      // What one team has used up is nothing to others who wait for its call: they may make it themselves.
-      if (!isShareSpent(error)) await lock?.fail(error);
-      throw error;
-    } finally {
-      if (!(slot instanceof GatewayError)) slot.release();
-      await lock?.drop(lock.mine);
-    }
+/** With slot and lock in hand, both of which end here. */
+async function fetchHolding(
+  options: FetchPlannedOptions,
+  names: readonly string[],
+  ctx: FetchContext,
+  planned: PlannedFetch,
+  deadline: CallDeadline,
+): Promise<FetchResult | NothingLeft> {
+  const { context } = ctx;
+  const slot = await options.platform.acquire(context.team, deadline).catch(unlessShareIsSpent);
+  context.trace.mark('acquire');
+  let lock: Claim<FetchResult> | null = null;
+  try {
+    lock = await options.locks.take(names, options.purges.seq, deadline, context.patience);
+    context.trace.mark('lock');
+    const { range, brought } = await lookAgain(options, ctx, planned, lock);
+    if (range === null) return { unlocked: lock, brought };
+    // Whoever has no share left can use what others have under way, and no more.
+    if (slot instanceof GatewayError) throw slot;
+    return await fetchLocked(options, { slot, lock, range, brought }, ctx);
+  } catch (error) {
+    // What one team has used up is nothing to others who wait for its call: they may make it themselves.
+    if (!isShareSpent(error)) await lock?.fail(error);
+    throw error;
+  } finally {
+    if (!(slot instanceof GatewayError)) slot.release();
+    await lock?.drop(lock.mine);
   }
+}
 
-  /** Between the first look and the lock somebody may have brought some of it. */
-  async function lookAgain(
-    { question, context, satisfies, mode }: FetchContext,
-    planned: PlannedFetch,
-    lock: Claim<FetchResult>,
-  ): Promise<Left> {
-    if (lock.mine.length === 0) return { range: null, brought: NOTHING };
-    const held = new Set(lock.mine);
-    const mine = planned.units.filter((unit) => planned.lockAs !== null || held.has(unit.lock));
-    const looked = planned.lockAs === null ? mine : [...mine, wholeUnit(question)];
-    const { found } = await lookUp.read(question.report, looked, context.patience);
-    const brought = new Map(
-      looked.flatMap((unit): [string, Part][] => {
-        const part = found.get(unit.key);
-        return part !== undefined && satisfies(part, unit) ? [[unit.key, part]] : [];
-      }),
-    );
-    if (planned.lockAs !== null) {
-      const isDone = mine.every(({ key }) => brought.has(key)) || hasRefusal(brought);
-      return { range: isDone ? null : planned.range, brought };
-    }
-    const underWay = new Set(lock.others);
-    const { range, units } = leftToFetch({
-      planned,
-      left: mine.filter(({ key }) => !brought.has(key)),
-      underWay: planned.units.filter((unit) => underWay.has(unit.lock)),
-      mode,
-      plan: policy.plan,
-    });
-    await lock.drop(lock.mine.filter((name) => !units.some((unit) => unit.lock === name)));
-    return { range, brought };
+/** Between the first look and the lock somebody may have brought some of it. */
+async function lookAgain(
+  options: FetchPlannedOptions,
+  { question, context, satisfies, mode }: FetchContext,
+  planned: PlannedFetch,
+  lock: Claim<FetchResult>,
+): Promise<Left> {
+  if (lock.mine.length === 0) return { range: null, brought: NOTHING };
+  const held = new Set(lock.mine);
+  const mine = planned.units.filter((unit) => planned.lockAs !== null || held.has(unit.lock));
+  const looked = planned.lockAs === null ? mine : [...mine, wholeUnit(question)];
+  const { found } = await options.lookUp.read(question.report, looked, context.patience);
+  const brought = new Map(
+    looked.flatMap((unit): [string, Part][] => {
+      const part = found.get(unit.key);
+      return part !== undefined && satisfies(part, unit) ? [[unit.key, part]] : [];
+    }),
+  );
+  if (planned.lockAs !== null) {
+    const isDone = mine.every(({ key }) => brought.has(key)) || hasRefusal(brought);
+    return { range: isDone ? null : planned.range, brought };
   }
+  const underWay = new Set(lock.others);
+  const { range, units } = leftToFetch({
+    planned,
+    left: mine.filter(({ key }) => !brought.has(key)),
+    underWay: planned.units.filter((unit) => underWay.has(unit.lock)),
+    mode,
+    plan: options.policy.plan,
+  });
+  await lock.drop(lock.mine.filter((name) => !units.some((unit) => unit.lock === name)));
+  return { range, brought };
+}
 
-  /** Sends, keeps, and ends the lock with what was brought. */
-  async function fetchLocked(
-    { slot, lock, range, brought }: Holding,
-    { question, context, known, mode }: FetchContext,
-  ): Promise<FetchResult> {
-    const { report, series } = question;
-    const { team, patience, trace } = context;
-    const { result, kept } = await options.fetchDays(slot, {
-      ...{ report, series, mode, range, team, known, patience },
-      learns: true,
-      onFurtherCall: () => lock.prolong(options.callMs),
-      onCall: (call) => {
-        addCall(trace, call);
-        trace.mark('fetch');
-      },
-    });
-    trace.mark('keep');
-    const whole: FetchResult = { ...result, entries: new Map([...brought, ...result.entries]) };
-    const ended = lock.succeed(whole, kept);
-    if (patience.isSpent) options.background(ended);
-    else await ended;
-    return whole;
-  }
+/** Sends, keeps, and ends the lock with what was brought. */
+async function fetchLocked(
+  options: FetchPlannedOptions,
+  { slot, lock, range, brought }: Holding,
+  { question, context, known, mode }: FetchContext,
+): Promise<FetchResult> {
+  const { report, series } = question;
+  const { team, patience, trace } = context;
+  const { result, kept } = await options.fetchDays(slot, {
+    ...{ report, series, mode, range, team, known, patience },
+    learns: true,
+    onFurtherCall: () => lock.prolong(options.callMs),
+    onCall: (call) => {
+      addCall(trace, call);
+      trace.mark('fetch');
+    },
+  });
+  trace.mark('keep');
+  const whole: FetchResult = { ...result, entries: new Map([...brought, ...result.entries]) };
+  const ended = lock.succeed(whole, kept);
+  if (patience.isSpent) options.background(ended);
+  else await ended;
+  return whole;
+}
 
-  /** Nothing was left to ask for: take what others brought, or wait for what they have under way. */
-  async function settleForOthers(
-    brought: Left['brought'],
-    unlocked: NothingLeft['unlocked'],
-    ctx: FetchContext,
-  ): Promise<FetchResult> {
-    if (brought.size > 0 || unlocked.others.length === 0) return { ...LOOK_AGAIN, entries: brought };
-    return follow(unlocked, ctx);
-  }
+/** Nothing was left to ask for: take what others brought, or wait for what they have under way. */
+async function settleForOthers(
+  options: FetchPlannedOptions,
+  brought: Left['brought'],
+  unlocked: NothingLeft['unlocked'],
+  ctx: FetchContext,
+): Promise<FetchResult> {
+  if (brought.size > 0 || unlocked.others.length === 0) return { ...LOOK_AGAIN, entries: brought };
+  return follow(options, unlocked, ctx);
+}
 
-  async function follow(
-    wanted: Pick<Claim<FetchResult>, 'others' | 'epoch'>,
-    { signal, context }: FetchContext,
-  ): Promise<FetchResult> {
-    const result = await locks.wait(wanted, signal);
-    context.trace.mark('wait');
-    return { ...(result ?? LOOK_AGAIN), by: 'other' };
-  }
+async function follow(
+  options: FetchPlannedOptions,
+  wanted: Pick<Claim<FetchResult>, 'others' | 'epoch'>,
+  { signal, context }: FetchContext,
+): Promise<FetchResult> {
+  const result = await options.locks.wait(wanted, signal);
+  context.trace.mark('wait');
+  return { ...(result ?? LOOK_AGAIN), by: 'other' };
 }
 
 /** What a call is made with. */

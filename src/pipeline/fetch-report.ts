@@ -5,7 +5,8 @@ import { readBody } from '../platform/read-body.js';
 import type { CallReport, Slot } from '../platform/slot.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall } from '../report/platform-call.js';
-import { type AskedReport, type Fetched, type ReadOptions, readAnswer } from './read-answer.js';
+import type { AskedReport, Fetched } from './fetched.js';
+import { type ReadOptions, readAnswer } from './read-answer.js';
 import { createSeenPlaces } from './seen-places.js';
 
 export interface FetchInput extends Omit<AskedReport, 'startedAt'> {

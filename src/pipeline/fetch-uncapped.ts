@@ -12,8 +12,8 @@ import { provesCap, rowsOf } from '../report/proves-cap.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { Caps } from './caps.js';
+import type { Fetched, FetchedAnswer } from './fetched.js';
 import type { Counted } from './known-caps.js';
-import type { Fetched, FetchedAnswer } from './read-answer.js';
 
 /** Why a capped answer is not cut. */
 export const CAPPED = 'its row count may be a cap';

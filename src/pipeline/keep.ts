@@ -9,9 +9,9 @@ import type { ReportPolicy } from '../report-policy.js';
 import type { EntryOrError } from './entries.js';
 import type { FetchDaysInput } from './fetch-input.js';
 import type { FetchResult } from './fetch-result.js';
+import type { Fetched, FetchedAnswer } from './fetched.js';
 import { daysFound, type LookUp } from './look-up.js';
 import { dayUnit } from './question.js';
-import type { Fetched, FetchedAnswer } from './read-answer.js';
 import type { Patience } from './store-patience.js';
 
 export interface Kept {
@@ -33,8 +33,6 @@ export interface KeepOptions {
 }
 
 export function createKeep(options: KeepOptions): Keep {
-  const { tier, lookUp, learner, policy, background } = options;
-
   return async function keep(input, fetched) {
     const unsplittable = isUnsplit(input, fetched) ? { doubtful: fetched.doubt !== null } : null;
     // The answer in hand is the whole, when it was for all of the period.
@@ -43,70 +41,77 @@ export function createKeep(options: KeepOptions): Keep {
     const brought = isOfUse ? entriesOf(as, fetched) : [];
     const entries = new Map(brought.map(([{ id }, part]) => [id, part]));
     const { storable } = fetched;
-    const split = storable ? await splitOf(as, fetched) : null;
-    const writes = storable && isOfUse ? writesOf(as, fetched, brought, split) : [];
-    const { stored, kept } = await write(writes, input.patience);
+    const split = storable ? await splitOf(options, as, fetched) : null;
+    const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, split) : [];
+    const { stored, kept } = await write(options, writes, input.patience);
     return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
   };
+}
 
-  /** Days are compared, and kept, unless the kind was refuted. */
-  async function splitOf(input: FetchDaysInput, fetched: Fetched): Promise<Comparison | null> {
-    const { report, series } = input;
-    if (fetched.kind !== 'answer' || fetched.days === null) return null;
-    if (learner.standing(report).state === 'refuted') return null;
-    return { report, series, fresh: fetched.days, known: await knownDays(input, fetched.days) };
-  }
+/** Days are compared, and kept, unless the kind was refuted. */
+async function splitOf(
+  options: KeepOptions,
+  input: FetchDaysInput,
+  fetched: Fetched,
+): Promise<Comparison | null> {
+  const { report, series } = input;
+  if (fetched.kind !== 'answer' || fetched.days === null) return null;
+  if (options.learner.standing(report).state === 'refuted') return null;
+  return { report, series, fresh: fetched.days, known: await knownDays(options, input, fetched.days) };
+}
 
-  /** What was known of these days before they are written over. Days of a whole answer were not looked at yet. */
-  async function knownDays(
-    { report, series, mode, known, patience, learns }: FetchDaysInput,
-    days: readonly Part<RowsHeader>[],
-  ): Promise<Map<string, Part<RowsHeader>>> {
-    const units = days.map((part) => dayUnit(series, part.header.lastDay as string));
-    if (mode === 'days' || !learns) return daysFound(units, known);
-    return daysFound(units, (await lookUp.read(report, units, patience)).found);
-  }
+/** What was known of these days before they are written over. Days of a whole answer were not looked at yet. */
+async function knownDays(
+  options: KeepOptions,
+  { report, series, mode, known, patience, learns }: FetchDaysInput,
+  days: readonly Part<RowsHeader>[],
+): Promise<Map<string, Part<RowsHeader>>> {
+  const units = days.map((part) => dayUnit(series, part.header.lastDay as string));
+  if (mode === 'days' || !learns) return daysFound(units, known);
+  return daysFound(units, (await options.lookUp.read(report, units, patience)).found);
+}
 
-  function writesOf(
-    input: FetchDaysInput,
-    fetched: Fetched,
-    brought: readonly Brought[],
-    split: Comparison | null,
-  ): TierWrite[] {
-    if (fetched.kind === 'refusal') {
-      const { refusal } = fetched;
-      const version = refusal.header.fetchStartedAt;
-      return brought.map(([ref]) => ({ ref, ...refusal, version, ttlMs: policy.negativeMs }));
-    }
-    const days = (split?.fresh ?? []).map((part) => entryOf(dayRefOf(input.series, part), part));
-    if (input.mode === 'days') return days;
-    const whole = brought.flatMap(([ref, part]) =>
-      part instanceof GatewayError ? [] : [entryOf(ref, part)],
-    );
-    return [...whole, ...days];
+function writesOf(
+  options: KeepOptions,
+  input: FetchDaysInput,
+  fetched: Fetched,
+  brought: readonly Brought[],
+  split: Comparison | null,
+): TierWrite[] {
+  if (fetched.kind === 'refusal') {
+    const { refusal } = fetched;
+    const version = refusal.header.fetchStartedAt;
+    return brought.map(([ref]) => ({ ref, ...refusal, version, ttlMs: options.policy.negativeMs }));
   }
+  const days = (split?.fresh ?? []).map((part) => entryOf(options, dayRefOf(input.series, part), part));
+  if (input.mode === 'days') return days;
+  const whole = brought.flatMap(([ref, part]) =>
+    part instanceof GatewayError ? [] : [entryOf(options, ref, part)],
+  );
+  return [...whole, ...days];
+}
 
-  /** For as long as it may be of any use. */
-  function entryOf(ref: EntryRef, part: Part): TierWrite {
-    const { freshness } = policy;
-    const ttlMs = freshForMs(part.header, freshness) + freshness.staleIfErrorMs;
-    return { ref, ...part, version: part.header.fetchStartedAt, ttlMs };
-  }
+/** For as long as it may be of any use. */
+function entryOf(options: KeepOptions, ref: EntryRef, part: Part): TierWrite {
+  const { freshness } = options.policy;
+  const ttlMs = freshForMs(part.header, freshness) + freshness.staleIfErrorMs;
+  return { ref, ...part, version: part.header.fetchStartedAt, ttlMs };
+}
 
-  async function write(
-    writes: readonly TierWrite[],
-    patience: Patience,
-  ): Promise<{ stored: boolean; kept: Promise<unknown> }> {
-    if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
-    const kept = tier.write(writes);
-    if (patience.isSpent) {
-      background(kept);
-      return { stored: false, kept };
-    }
-    const stored = await kept;
-    patience.isSpent = !stored;
-    return { stored, kept };
+async function write(
+  options: KeepOptions,
+  writes: readonly TierWrite[],
+  patience: Patience,
+): Promise<{ stored: boolean; kept: Promise<unknown> }> {
+  if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
+  const kept = options.tier.write(writes);
+  if (patience.isSpent) {
+    options.background(kept);
+    return { stored: false, kept };
   }
+  const stored = await kept;
+  patience.isSpent = !stored;
+  return { stored, kept };
 }
 
 /** Days were asked for, and the answer cannot be split into them. */

@@ -4,7 +4,8 @@ import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { FetchReport } from './fetch-report.js';
-import { type FetchedAnswer, rowsRuleOf } from './read-answer.js';
+import type { FetchedAnswer } from './fetched.js';
+import { rowsRuleOf } from './read-answer.js';
 
 /** A report of one final day, and what it held. */
 export interface SeenReport {

@@ -1,0 +1,135 @@
+import type { GatewayError } from '../errors.js';
+import { dayNumber, daysBetween } from '../report/days.js';
+import type { DayBlock, Digest, RowBlock } from '../report/digest.js';
+import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
+import { isFinalDay } from '../report/freshness.js';
+import type { BytesHeader, Part, RowsHeader } from '../report/part.js';
+import type { AnswerFacts, AskedReport, Context, FetchedAnswer } from './fetched.js';
+
+/** An answer that may be no report: whole, uncut, and never kept. */
+export function doubtful(context: Context, digest: Digest, doubt: string): FetchedAnswer {
+  const answer = answerOf({ ...context, storable: false }, digest);
+  const { rows } = answer;
+  return {
+    ...answer,
+    rows: rows === null ? null : { ...rows, header: { ...rows.header, doubt } },
+    days: null,
+    cuttable: { ok: false, reason: doubt },
+    doubt,
+  };
+}
+
+/** An answer without rows: not JSON at all, or JSON that is no report. */
+export function unreadable(
+  context: Context,
+  rowsFault: GatewayError | null,
+  accounts: readonly string[],
+  opaque: boolean,
+): FetchedAnswer {
+  return {
+    kind: 'answer',
+    range: context.asked.range,
+    rows: null,
+    rowsFault,
+    bytes: bytesOf(context, accounts, { emptyTail: 'no' }, opaque),
+    days: null,
+    cuttable: { ok: false, reason: 'the answer has no rows that can be told' },
+    rowCount: 0,
+    doubt: null,
+    storable: context.storable,
+  };
+}
+
+export function answerOf(context: Context, digest: Digest): FetchedAnswer {
+  const { asked, facts, storable } = context;
+  const { accounts } = digest;
+  const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
+  const whole: Part<RowsHeader> | null =
+    digest.whole === null
+      ? null
+      : {
+          header: {
+            ...rowsHeader(facts, digest.whole, accounts),
+            lastDay: asked.range.to,
+            ...emptyEnd,
+            paging: digest.paging,
+            cut: null,
+          },
+          body: digest.whole.body,
+        };
+  return {
+    kind: 'answer',
+    range: asked.range,
+    rows: whole,
+    rowsFault: null,
+    bytes: asked.whole ? bytesOf(context, accounts, emptyEnd, false) : null,
+    days: digest.days?.map((block) => dayPart(block, digest, context)) ?? null,
+    cuttable: digest.cuttable,
+    rowCount: digest.rowCount,
+    doubt: null,
+    storable,
+  };
+}
+
+function rowsHeader(facts: AnswerFacts, block: RowBlock, accounts: readonly string[]) {
+  const { columns, types, rowCount, hash } = block;
+  return { ...facts, form: 'rows' as const, accounts, columns, types, rowCount, hash };
+}
+
+/** A final day whose rows are gone may be an outage, too, though rows follow: it is looked at once more. */
+function isLost({ date }: DayBlock, { asked, facts, rules }: Context): boolean {
+  if (!isFinalDay(dayNumber(date) as number, facts.fetchedOn, rules.restatementDays)) return false;
+  const before = asked.earlier(date);
+  if (before?.lastDay !== date) return false;
+  return (before.rowCount ?? 0) > 0 || before.emptyTail === 'unconfirmed';
+}
+
+function dayPart(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Part<RowsHeader> {
+  const { asked, facts } = context;
+  const { range, generation } = asked;
+  const isAtEnd = lastDate === null || block.date > lastDate;
+  const empty = block.rowCount === 0 && (isAtEnd || isLost(block, context));
+  return {
+    header: {
+      ...rowsHeader(facts, block, accounts),
+      lastDay: block.date,
+      ...judgeEmptyDays(empty ? [block.date] : [], facts.fetchedAt, asked.earlier),
+      paging: null,
+      cut: { from: range.from as string, to: range.to as string, sortedHash: block.sortedHash, generation },
+    },
+    body: block.body,
+  };
+}
+
+function bytesOf(
+  { facts, asked, status, contentType, body, hash }: Context,
+  accounts: readonly string[],
+  emptyEnd: EmptyEnd,
+  opaque: boolean,
+): Part<BytesHeader> {
+  const lastDay = asked.range.to;
+  return {
+    header: {
+      ...facts,
+      form: 'bytes',
+      lastDay,
+      opaque,
+      status,
+      contentType,
+      accounts,
+      ...emptyEnd,
+      hash,
+    },
+    body,
+  };
+}
+
+/** Days at the end of the answer that have no rows. Without a split by date only an empty answer tells. */
+function emptyDaysOf({ rowCount, lastDate }: Digest, { report, range }: AskedReport): readonly string[] {
+  const { from, to } = range;
+  if (to === null) return [];
+  if (!report.split.includes('date')) return rowCount === 0 ? [to] : [];
+  if (lastDate === to) return [];
+  const days = from === null ? [to] : daysBetween(from, to);
+  return lastDate === null ? days : days.filter((day) => day > lastDate);
+}

@@ -1,0 +1,126 @@
+/**
+ * When a series is to be checked: its first joins, one a day, and each week the first of about a length and each that is
+ * longer. What was checked is remembered by this process; replicas agree on who makes a check by the names given here.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Learner } from '../divisibility/learn.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { dayNumber } from '../report/days.js';
+import { isFinalDay } from '../report/freshness.js';
+import type { ReportPolicy } from '../report-policy.js';
+
+/** A report of which an answer was joined. */
+export interface Joined {
+  readonly report: CanonicalReport;
+  readonly series: string;
+}
+
+/** Series of one process that are remembered; of one that is not the check is made anew, once among all replicas. */
+const SERIES = 10_000;
+
+/** Joins of each series that are checked before it is left to the daily check. */
+const FIRST_JOINS = 2;
+
+export const DAY_MS = 86_400_000;
+
+export const WEEK_DAYS = 7;
+
+/** How far a series was checked in this process. */
+export interface Checked {
+  readonly generation: string;
+  first: number;
+  day: number;
+  notBefore: number;
+  count: number;
+  /** The longest range that was checked, for each {@link lengthClass}, in the week it was checked in. */
+  lengths: ReadonlyMap<number, { readonly week: number; readonly days: number }>;
+}
+
+const UNCHECKED: Checked = {
+  ...{ generation: '', first: 0, day: -1, notBefore: 0, count: 0 },
+  lengths: new Map(),
+};
+
+export interface CheckSchedule {
+  /** @returns how far a series was checked; null where nothing is to be checked */
+  stateOf(what: Joined): Checked | null;
+  isDue(state: Checked, what: Joined): boolean;
+  /** Notes a check as made. @returns its name among all replicas */
+  note(what: Joined, state: Checked): string;
+  /** The state of a series that may be due; null where a look into a map tells that it is not. */
+  afterHit(what: Joined): Checked | null;
+}
+
+export interface CheckScheduleOptions {
+  /** One join of a series in so many, beside the first and the daily ones; 0: none at all. */
+  readonly every: number;
+  readonly learner: Pick<Learner, 'standing'>;
+  readonly policy: Pick<ReportPolicy, 'freshness'>;
+  readonly now: () => number;
+}
+
+export function createCheckSchedule({ every, learner, policy, now }: CheckScheduleOptions): CheckSchedule {
+  const seen = new LRUCache<string, Checked>({ max: SERIES });
+  const today = () => Math.floor(now() / DAY_MS);
+  const week = () => Math.floor(today() / WEEK_DAYS);
+
+  /** Only final days are compared: a check of other ones would tell nothing, and stand for one that does. */
+  function isComparable({ from }: CanonicalReport): boolean {
+    return isFinalDay(dayNumber(from.iso as string) as number, today(), policy.freshness.restatementDays);
+  }
+
+  function stateOf({ report, series }: Joined): Checked | null {
+    const { pinned, state, generation } = learner.standing(report);
+    if (every === 0 || pinned || state !== 'proven' || !isComparable(report)) return null;
+    const before = seen.get(series);
+    if (before?.generation === generation) return before;
+    const fresh: Checked = { ...UNCHECKED, generation };
+    seen.set(series, fresh);
+    return fresh;
+  }
+
+  const isNewLength = (state: Checked, report: CanonicalReport) => isLongest(state, lengthOf(report), week());
+
+  return {
+    stateOf,
+    isDue: (state, { report }) =>
+      now() >= state.notBefore &&
+      (state.first < FIRST_JOINS || state.day !== today() || isNewLength(state, report)),
+    note({ series, report }, state) {
+      const isNew = isNewLength(state, report);
+      const isFirst = state.first < FIRST_JOINS;
+      const prefix = `audit:{${series}}:${state.generation}:`;
+      state.day = today();
+      if (isFirst) state.first += 1;
+      if (!isNew) return prefix + (isFirst ? `first-${state.first}` : state.day);
+      const days = lengthOf(report);
+      state.lengths = new Map([...state.lengths, [lengthClass(days), { week: week(), days }]]);
+      return `${prefix}${week()}:length-${days}`;
+    },
+    afterHit(what) {
+      const before = seen.get(what.series);
+      if (before?.day === today() || now() < (before?.notBefore ?? 0) || !isComparable(what.report))
+        return null;
+      const state = stateOf(what);
+      // Nothing to check: not to be found out at each hit.
+      if (state === null) seen.set(what.series, { ...UNCHECKED, day: today() });
+      return state;
+    },
+  };
+}
+
+/** Whether a range is longer than what was checked this week of about its length. */
+function isLongest({ lengths }: Checked, days: number, week: number): boolean {
+  const longest = lengths.get(lengthClass(days));
+  return longest?.week !== week || days > longest.days;
+}
+
+/** Only reports with both ends are answered from days. */
+function lengthOf({ from, to }: CanonicalReport): number {
+  return (dayNumber(to.iso as string) as number) - (dayNumber(from.iso as string) as number) + 1;
+}
+
+/** Ranges of about a length: 1, 2 to 3, 4 to 7, 8 to 15 days, and so on. */
+function lengthClass(days: number): number {
+  return Math.floor(Math.log2(days));
+}
