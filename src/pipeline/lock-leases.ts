@@ -1,0 +1,90 @@
+/** Locks between replicas: leases of the store on their names, kept up while they are held. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Bus, Leases } from '../store/port.js';
+import type { Patience } from './store-patience.js';
+
+const LEASE_MS = 4000;
+/** Longest wait for the store to grant locks; after it they count as granted, as with a store that is away. */
+const GRANT_MS = 250;
+/** Where replicas are told of locks that were let go of. */
+export const RELEASED = 'released';
+
+export interface Grant {
+  /** For each name, whether it is held now. */
+  readonly held: readonly boolean[];
+  /** Resolves when the store has answered the claim; null: it has. */
+  readonly settled: Promise<unknown> | null;
+}
+
+/** What a lease is let go of with. */
+export interface Release {
+  /** Who holds it: one owner for each claim. */
+  readonly owner: string;
+  readonly settled: Grant['settled'];
+  readonly patience: Patience;
+}
+
+export interface LockLeases {
+  /** A store that is away, or late, claims nothing: every replica then fetches for itself. */
+  claim(names: readonly string[], owner: string, patience: Patience): Promise<Grant>;
+  /** Never rejects. */
+  renew(names: readonly string[], owner: string): Promise<void>;
+  /** A release must not overtake the store's answer to the claim. Never rejects. */
+  release(names: readonly string[], how: Release): Promise<void>;
+}
+
+export interface LockLeasesOptions {
+  readonly leases: Leases;
+  readonly bus: Bus;
+  readonly logger: Logger;
+}
+
+export function createLockLeases({ leases, bus, logger }: LockLeasesOptions): LockLeases {
+  /** Never rejects. */
+  async function tellReplicas(names: readonly string[], { owner, patience }: Release): Promise<void> {
+    try {
+      await leases.release(names.map(leaseOf), owner);
+      await bus.publish(RELEASED, names.join(' '));
+    } catch (error) {
+      patience.isSpent = true;
+      logger.debug({ err: error }, 'a fetch lock could not be released; it ends by itself');
+    }
+  }
+
+  return {
+    async claim(names, owner, patience) {
+      const all = names.map(() => true);
+      if (names.length === 0) return { held: all, settled: null };
+      const asked = leases.claim(names.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
+        patience.isSpent = true;
+        logger.debug({ err: error }, 'fetch lock unavailable: replicas may ask twice');
+        return all;
+      });
+      if (patience.isSpent) return { held: all, settled: asked };
+      const late = new AbortController();
+      const waited = sleep(GRANT_MS, null, { signal: late.signal }).catch(() => null);
+      const held = await Promise.race([asked, waited]);
+      late.abort();
+      if (held !== null) return { held, settled: null };
+      patience.isSpent = true;
+      return { held: all, settled: asked };
+    },
+    async renew(names, owner) {
+      await leases.renew(names.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
+        logger.debug({ err: error }, 'a fetch lock could not be renewed; another replica may ask too');
+      });
+    },
+    async release(names, how) {
+      if (names.length === 0) return;
+      const tell = () => tellReplicas(names, how);
+      const released = how.settled === null ? tell() : how.settled.then(tell);
+      if (!how.patience.isSpent) await released;
+    },
+  };
+}
+
+/** Beside the entry, in its slot. */
+function leaseOf(name: string): string {
+  return `${name}:lease`;
+}
