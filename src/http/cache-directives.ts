@@ -1,7 +1,7 @@
 /** The caller's `cache-control` (RFC 9111, section 5.2.1). */
 import { readDirectives } from '../cache-control.js';
 
-export interface Wish {
+export interface CacheDirectives {
   /** Oldest age that will do, in milliseconds; null: whatever the freshness rules say. `no-cache` is 0. */
   readonly maxAgeMs: number | null;
   /** Staleness that will do, in milliseconds; Infinity for any, null for none beyond the gateway's own rules. */
@@ -9,13 +9,13 @@ export interface Wish {
   readonly onlyIfCached: boolean;
 }
 
-export const NO_WISH: Wish = { maxAgeMs: null, maxStaleMs: null, onlyIfCached: false };
+export const NO_DIRECTIVES: CacheDirectives = { maxAgeMs: null, maxStaleMs: null, onlyIfCached: false };
 
 /**
  * @param mayRefresh whether the caller may ask for fresher answers (scope `cache:refresh`); else that part is ignored
  */
-export function readWish(header: string | undefined, mayRefresh: boolean): Wish {
-  if (header === undefined || header === '') return NO_WISH;
+export function readCacheDirectives(header: string | undefined, mayRefresh: boolean): CacheDirectives {
+  if (header === undefined || header === '') return NO_DIRECTIVES;
   const directives = readDirectives(header);
   return {
     maxAgeMs: mayRefresh ? maxAge(directives) : null,

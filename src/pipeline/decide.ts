@@ -2,7 +2,7 @@
  * From what is in hand to what is to be done: which entries are fresh, stale or missing, and which calls would bring
  * them. Pure, and the one place for it: a request, the refresh behind an answer and `explain` all decide here.
  */
-import { NO_WISH } from '../http/cache-directives.js';
+import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
 import type { Part } from '../report/part.js';
 import type { Range } from '../report/period.js';
@@ -134,7 +134,7 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
 
 /** Whether there was nothing, nothing of use any more, or nothing fresh enough for this caller. */
 function outcomeOf({ missing, known }: Judged, input: DecideInput): Outcome {
-  const gradeInput: GradeInput = { ...input, report: input.question.report, directives: NO_WISH };
+  const gradeInput: GradeInput = { ...input, report: input.question.report, directives: NO_DIRECTIVES };
   const grades = missing.map((unit) => {
     const entry = known.has(unit.key) ? input.entries.known.get(unit.key) : undefined;
     return entry === undefined ? null : gradeOf(entry, unit, gradeInput);

@@ -3,7 +3,7 @@ import type { Purges } from '../cache/purges.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { currentState, type Divisibility } from '../divisibility/state.js';
-import { NO_WISH } from '../http/cache-directives.js';
+import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
@@ -118,7 +118,7 @@ async function look(options: ExplainOptions, question: ReportQuestion): Promise<
   const entries = createEntries();
   entries.addFound(found, options.now());
   const judging = {
-    directives: NO_WISH,
+    directives: NO_DIRECTIVES,
     arrivedAtMs: options.now(),
     generation: standing.generation,
     policy: options.policy,

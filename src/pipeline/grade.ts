@@ -1,6 +1,6 @@
 /** What an entry may be used for: here a day's age is judged. Pure. */
 import type { Purges } from '../cache/purges.js';
-import type { Wish } from '../http/cache-directives.js';
+import type { CacheDirectives } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { ageMs, freshForMs, type State, stateAt } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
@@ -14,7 +14,7 @@ export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
 /** What entries are judged by, beside their own headers. */
 export interface GradeInput {
   readonly report: CanonicalReport;
-  readonly directives: Wish;
+  readonly directives: CacheDirectives;
   /** When the request came: `no-cache` asks for a fetch that began after it. */
   readonly arrivedAtMs: number;
   /** Generation of the kind's divisibility: days that were split under another one are void, and so are their joins. */

@@ -1,5 +1,5 @@
 /** What is asked for, and by whom: what the steps of the pipeline hand on, and never change. */
-import type { Wish } from '../http/cache-directives.js';
+import type { CacheDirectives } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { daysBetween } from '../report/days.js';
 import { bytesRef, dayRef, type EntryRef, rowsRef } from '../report/keys.js';
@@ -21,7 +21,7 @@ export interface RequestContext {
   readonly id: string;
   /** Who pays for platform calls: a team's id, or {@link GATEWAY_TEAM}. */
   readonly team: string;
-  readonly directives: Wish;
+  readonly directives: CacheDirectives;
   /** Reading of the movable clock at which everything in it is judged, epoch milliseconds. */
   readonly arrivedAtMs: number;
   readonly trace: Trace;

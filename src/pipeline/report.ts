@@ -7,7 +7,7 @@
  */
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
-import { NO_WISH } from '../http/cache-directives.js';
+import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import { createTrace } from '../telemetry/trace.js';
@@ -79,7 +79,7 @@ function refreshBehind(
       {
         ...context,
         team: GATEWAY_TEAM,
-        directives: NO_WISH,
+        directives: NO_DIRECTIVES,
         arrivedAtMs: options.now(),
         trace: createTrace(),
         patience: newPatience(),

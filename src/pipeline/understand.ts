@@ -1,6 +1,6 @@
 /** What is asked for: the canonical report, the form of the answer, and what the caller's headers want of it. */
 import type { Caller } from '../auth/authenticate.js';
-import { readWish } from '../http/cache-directives.js';
+import { readCacheDirectives } from '../http/cache-directives.js';
 import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from '../http/negotiate.js';
 import type { ReportCall } from '../http/report-call.js';
 import type { Claims } from '../policy/authorize.js';
@@ -88,7 +88,7 @@ function contextOf({ id, cacheControl, trace }: ReportCall, { team }: Caller, no
   const mayRefresh = team.scopes.includes('cache:refresh');
   return {
     ...{ id, team: team.id, trace, patience: newPatience() },
-    directives: readWish(cacheControl, mayRefresh),
+    directives: readCacheDirectives(cacheControl, mayRefresh),
     arrivedAtMs: nowMs,
   };
 }

@@ -53,7 +53,7 @@ const question = (): fc.Arbitrary<Question> =>
       format: fc.constantFrom<Question['format']>('json', 'json', 'json', 'csv', 'ndjson'),
       days: fc.boolean().map((plain) => !plain),
       totals: fc.nat(7).map((chance) => chance === 7),
-      wish: fc.oneof(
+      directives: fc.oneof(
         { weight: 7, arbitrary: fc.constant(null) },
         {
           weight: 3,
@@ -74,7 +74,7 @@ const question = (): fc.Arbitrary<Question> =>
     }));
 
 const show = ({ replica, advertiserId, ago, length, format, ...rest }: Question) =>
-  `${replica}:${advertiserId} -${ago}d+${length} ${format}${rest.byDate ? ' date' : ''}${rest.byCampaign ? ' campaign' : ''}${rest.local ? ' local' : ''}${rest.days ? ' days' : ''}${rest.totals ? ' totals' : ''}${rest.wish === null ? '' : ` ${rest.wish}`}`;
+  `${replica}:${advertiserId} -${ago}d+${length} ${format}${rest.byDate ? ' date' : ''}${rest.byCampaign ? ' campaign' : ''}${rest.local ? ' local' : ''}${rest.days ? ' days' : ''}${rest.totals ? ' totals' : ''}${rest.directives === null ? '' : ` ${rest.directives}`}`;
 
 const asking = question().map((one) => command(`ask(${show(one)})`, (world) => ask(one, world)));
 
@@ -94,7 +94,7 @@ const askingAlike = question().map((one) =>
 /** A dashboard: the same days, shifted; it is from these that the gateway learns. */
 const askingShifted = fc.tuple(question(), fc.integer({ min: 1, max: 4 })).map(([one, by]) =>
   command(`shifted(${show(one)} by ${by})`, async (world) => {
-    const base = { ...one, byDate: true, wish: null };
+    const base = { ...one, byDate: true, directives: null };
     for (const ago of [20, 20 - by, 20 - 2 * by]) {
       await ask({ ...base, ago, length: Math.max(one.length, 8) }, world);
       await world.replicas.settled();

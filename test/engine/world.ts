@@ -35,7 +35,7 @@ export interface Question {
   /** `_days=1` and `_totals=1`, for JSON. */
   readonly days: boolean;
   readonly totals: boolean;
-  readonly wish: string | null;
+  readonly directives: string | null;
 }
 
 /** A question with its days decided. */
@@ -93,7 +93,7 @@ export async function ask(question: Question, world: World): Promise<void> {
   const asked = decide({ ...question, totals: question.totals && !world.failing }, world);
   const { all, key } = world.replicas;
   const gateway = all[question.replica % all.length] as (typeof all)[0];
-  const headers = question.wish === null ? {} : { 'cache-control': question.wish };
+  const headers = question.directives === null ? {} : { 'cache-control': question.directives };
   checkAnswer(asked, await gateway.report(key, queryOf(asked), { headers }), world);
 }
 
@@ -103,7 +103,7 @@ function checkAnswer(asked: Asked, reply: Reply, world: World): void {
   if (reply.status !== 200) {
     const allowed = [
       ...(world.failing ? FAILURES : []),
-      ...(asked.wish === 'only-if-cached' ? ['504 not_cached'] : []),
+      ...(asked.directives === 'only-if-cached' ? ['504 not_cached'] : []),
     ];
     expect(allowed, reply.text).toContain(outcomeOf(reply));
     return;
@@ -187,10 +187,11 @@ function checkPart(asked: Asked, reply: Reply, span: Span, shown: Shown, empty: 
   if (!shown.stale) expect(ageMs, `fresh: ${what}`).toBeLessThan(longest);
   else expect(ageMs, `stale: ${what}`).toBeGreaterThanOrEqual(shortest);
   const rescued = isRescued(reply);
-  const lenient = rescued || asked.wish?.startsWith('max-stale') === true;
+  const lenient = rescued || asked.directives?.startsWith('max-stale') === true;
   expect(ageMs, `too old: ${what}`).toBeLessThan(longest + (lenient ? IF_ERROR_MS : REVALIDATE_MS));
-  if (asked.wish === 'no-cache' && !rescued) expect(ageMs, `no-cache: ${what}`).toBe(0);
-  if (asked.wish === 'max-age=60' && !rescued) expect(ageMs, `max-age: ${what}`).toBeLessThanOrEqual(MINUTE);
+  if (asked.directives === 'no-cache' && !rescued) expect(ageMs, `no-cache: ${what}`).toBe(0);
+  if (asked.directives === 'max-age=60' && !rescued)
+    expect(ageMs, `max-age: ${what}`).toBeLessThanOrEqual(MINUTE);
 }
 
 function isRescued(reply: Reply): boolean {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_WISH, readWish, type Wish } from '../../src/http/cache-directives.js';
+import { type CacheDirectives, NO_DIRECTIVES, readCacheDirectives } from '../../src/http/cache-directives.js';
 
-const wish = (changes: Partial<Wish>): Wish => ({ ...NO_WISH, ...changes });
+const directives = (changes: Partial<CacheDirectives>): CacheDirectives => ({ ...NO_DIRECTIVES, ...changes });
 
-describe('readWish', () => {
-  it.each<[string | undefined, Partial<Wish>]>([
+describe('readCacheDirectives', () => {
+  it.each<[string | undefined, Partial<CacheDirectives>]>([
     [undefined, {}],
     ['', {}],
     ['no-cache', { maxAgeMs: 0 }],
@@ -32,19 +32,19 @@ describe('readWish', () => {
     ['private, must-revalidate', {}],
     [',,=,;', {}],
   ])('reads %j', (header, expected) => {
-    expect(readWish(header, true)).toEqual(wish(expected));
+    expect(readCacheDirectives(header, true)).toEqual(directives(expected));
   });
 
-  it('hears no wish for fresher answers without the scope, and every other one', () => {
-    expect(readWish('no-cache, max-age=5, only-if-cached, max-stale=3', false)).toEqual(
-      wish({ onlyIfCached: true, maxStaleMs: 3000 }),
+  it('hears no directives for fresher answers without the scope, and every other one', () => {
+    expect(readCacheDirectives('no-cache, max-age=5, only-if-cached, max-stale=3', false)).toEqual(
+      directives({ onlyIfCached: true, maxStaleMs: 3000 }),
     );
   });
 
   it('never throws, and never gives a negative or endless age', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (header) => {
-        const { maxAgeMs, maxStaleMs } = readWish(header, true);
+        const { maxAgeMs, maxStaleMs } = readCacheDirectives(header, true);
         expect(maxAgeMs === null || (maxAgeMs >= 0 && Number.isFinite(maxAgeMs))).toBe(true);
         expect(maxStaleMs === null || maxStaleMs >= 0).toBe(true);
       }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
-import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
+import { type CacheDirectives, NO_DIRECTIVES } from '../../src/http/cache-directives.js';
 import { type DecideInput, decide, isAnswered } from '../../src/pipeline/decide.js';
 import { createEntries, type EntryOrError } from '../../src/pipeline/entries.js';
 import { dayUnits, type ReportQuestion, type Unit, wholeUnit } from '../../src/pipeline/question.js';
@@ -42,7 +42,7 @@ const keysOf = (units: readonly Unit[]) => units.map(({ key }) => key);
 const datesOf = (parts: readonly Part[]) => parts.map(({ header }) => header.lastDay);
 
 /** A request that found these entries at its first look. */
-async function requestWith(held: readonly (readonly [Unit, Part])[], changes: Partial<Wish> = {}) {
+async function requestWith(held: readonly (readonly [Unit, Part])[], changes: Partial<CacheDirectives> = {}) {
   const { registry } = await openReplica(await openEmbedded());
   const purges = countedPurges(registry);
   const entries = createEntries();
@@ -52,7 +52,7 @@ async function requestWith(held: readonly (readonly [Unit, Part])[], changes: Pa
       question: QUESTION,
       mode: { mode: 'days', because: 'proven' },
       entries,
-      directives: { ...NO_WISH, ...changes },
+      directives: { ...NO_DIRECTIVES, ...changes },
       arrivedAtMs: FETCHED_AT,
       generation: 'first',
       policy: policyOf(),

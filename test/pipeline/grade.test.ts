@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NO_WISH, type Wish } from '../../src/http/cache-directives.js';
+import { type CacheDirectives, NO_DIRECTIVES } from '../../src/http/cache-directives.js';
 import { gradeOf } from '../../src/pipeline/grade.js';
 import { wholeUnit } from '../../src/pipeline/question.js';
 import type { Part } from '../../src/report/part.js';
@@ -12,7 +12,7 @@ const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-
 const WHOLE = wholeUnit({ report, series: 'series', form: 'rows' });
 
 /** What an entry in the store is good for, looked up at a time. */
-function gradeAt(atMs: number, part: Part, directives: Wish, arrivedAtMs = atMs) {
+function gradeAt(atMs: number, part: Part, directives: CacheDirectives, arrivedAtMs = atMs) {
   const entry = { part, source: 'kept' as const, wasThere: false, atMs };
   const purges = { isPurged: () => false };
   const policy = policyOf({ negativeMs: NEGATIVE_MS });
@@ -23,9 +23,12 @@ describe('what an entry may be used for', () => {
   // A day within restatement: fresh for an hour, then ten minutes for use at once, then a week for failures.
   const HOUR = RULES.restatingMs;
   const piece = rowsPart([{}], { lastDay: '2026-11-18' });
-  const wish = (changes: Partial<Wish>): Wish => ({ ...NO_WISH, ...changes });
+  const directives = (changes: Partial<CacheDirectives>): CacheDirectives => ({
+    ...NO_DIRECTIVES,
+    ...changes,
+  });
 
-  it.each<[number, Partial<Wish>, string]>([
+  it.each<[number, Partial<CacheDirectives>, string]>([
     [0, {}, 'fresh'],
     [HOUR - 1, {}, 'fresh'],
     [HOUR, {}, 'stale'],
@@ -44,12 +47,12 @@ describe('what an entry may be used for', () => {
     [HOUR + 700_001, { maxStaleMs: 700_000 }, 'error-only'],
     [HOUR + RULES.staleIfErrorMs, { maxStaleMs: 1e12 }, 'absent'],
   ])('after %i ms with %j is %s', (ageMs, changes, expected) => {
-    expect(gradeAt(FETCHED_AT + ageMs, piece, wish(changes))).toBe(expected);
+    expect(gradeAt(FETCHED_AT + ageMs, piece, directives(changes))).toBe(expected);
   });
 
   it('for no-cache is fresh only when its fetch began after the request came', () => {
     const { fetchStartedAt } = piece.header;
-    const noCache = wish({ maxAgeMs: 0 });
+    const noCache = directives({ maxAgeMs: 0 });
     expect(gradeAt(FETCHED_AT, piece, noCache, fetchStartedAt)).toBe('fresh');
     expect(gradeAt(FETCHED_AT, piece, noCache, fetchStartedAt + 1)).toBe('error-only');
     expect(gradeAt(FETCHED_AT, refusalPart('{}'), noCache, FETCHED_AT + 1)).toBe('absent');
@@ -57,14 +60,14 @@ describe('what an entry may be used for', () => {
 
   it('of a refusal is its short memory, and never a help when the platform fails', () => {
     const refusal = refusalPart('{}');
-    expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, NO_WISH)).toBe('fresh');
-    expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, wish({ maxAgeMs: 1000 }))).toBe('absent');
-    expect(gradeAt(FETCHED_AT + NEGATIVE_MS, refusal, NO_WISH)).toBe('absent');
+    expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, NO_DIRECTIVES)).toBe('fresh');
+    expect(gradeAt(FETCHED_AT + NEGATIVE_MS - 1, refusal, directives({ maxAgeMs: 1000 }))).toBe('absent');
+    expect(gradeAt(FETCHED_AT + NEGATIVE_MS, refusal, NO_DIRECTIVES)).toBe('absent');
   });
 
   it('of an answer whose freshness the platform decides is nothing once that is over', () => {
     const origin = bytesPart('{}', { originMs: 60_000 });
-    expect(gradeAt(FETCHED_AT + 59_999, origin, NO_WISH)).toBe('fresh');
-    expect(gradeAt(FETCHED_AT + 60_000, origin, wish({ maxStaleMs: 1e9 }))).toBe('absent');
+    expect(gradeAt(FETCHED_AT + 59_999, origin, NO_DIRECTIVES)).toBe('fresh');
+    expect(gradeAt(FETCHED_AT + 60_000, origin, directives({ maxStaleMs: 1e9 }))).toBe('absent');
   });
 });
