@@ -15,7 +15,7 @@ import type { PlatformClient } from '../platform/client.js';
 import type { Registry } from '../registry/mirror.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Leases } from '../store/port.js';
-import type { Crew } from '../workers/crew.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Background } from './background.js';
 import { createCaps } from './caps.js';
 import { type Auditor, createAuditor } from './cross-check.js';
@@ -38,7 +38,7 @@ export interface FetchingOptions {
   readonly leases: Leases;
   readonly tier: CacheTier;
   readonly lookUp: LookUp;
-  readonly crew: Crew;
+  readonly workerPool: WorkerPool;
   readonly background: Background;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -88,9 +88,9 @@ export function createFetching(options: FetchingOptions): Fetching {
   return { fetchDays, learner, partRefusals, crossChecks };
 }
 
-function fetchReportOf({ config, policy, crew, clock, onReport }: FetchingOptions) {
+function fetchReportOf({ config, policy, workerPool, clock, onReport }: FetchingOptions) {
   const fetchReport = createFetchReport({
-    ...{ crew, policy, now: clock.now },
+    ...{ workerPool, policy, now: clock.now },
     maxAnswerBytes: config.platform.maxAnswerBytes,
     maxRows: config.report.maxRows,
   });

@@ -16,7 +16,7 @@ import { dayAt, startOfDay } from '../report/days.js';
 import { parameterTable } from '../report/parameters.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
-import { createCrew } from '../workers/crew.js';
+import { createWorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
 import { createBackground } from './background.js';
 import { createFetching } from './create-fetching.js';
@@ -78,10 +78,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { now } = clock;
   const { timeoutMs } = config.platform;
   const background = createBackground(logger);
-  const crew = createCrew();
+  const workerPool = createWorkerPool();
   const tier = createCacheTier({
     store: store.cache,
-    encode: crew.encode,
+    encode: workerPool.encode,
     logger,
     onFault: metrics.storeFault,
   });
@@ -89,7 +89,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const locks = createClaims<FetchResult>({ ...store, logger, maxWaiting: MAX_WAITING });
   const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
     ...options,
-    ...{ leases: store.leases, tier, lookUp, crew, background },
+    ...{ leases: store.leases, tier, lookUp, workerPool, background },
     onDivisibility: metrics.divisibility,
     onCrossCheck: metrics.audit,
   });
@@ -117,14 +117,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       generationOf: (one) => learner.standing(one).generation,
     }),
     finished,
-    renderAnswer: createRenderAnswer({ report, crew, finished, policy, now }),
+    renderAnswer: createRenderAnswer({ report, workerPool, finished, policy, now }),
     reply: createReply(now),
     canonical,
     explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
     settled: background.settled,
     async close() {
       locks.stop();
-      await crew.close();
+      await workerPool.close();
     },
   };
 }

@@ -12,14 +12,14 @@ import type { Facts } from '../report/freshness.js';
 import { bodyHash, type RefusalHeader } from '../report/part.js';
 import type { RowsRule } from '../report/rows.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Crew } from '../workers/crew.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
 import { answerOf, doubtful, unreadable } from './answer-parts.js';
 import type { AnswerFacts, AskedReport, Context, Fetched, FetchedRefusal } from './fetched.js';
 import type { SeenPlaces } from './seen-places.js';
 
 export interface ReadOptions {
   /** Parses, normalises and cuts; large answers on another thread. */
-  readonly crew: Pick<Crew, 'digest'>;
+  readonly workerPool: Pick<WorkerPool, 'digest'>;
   readonly now: () => number;
   readonly policy: ReportPolicy;
   readonly maxRows: number;
@@ -62,7 +62,7 @@ export async function readAnswer(
     if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
     return unreadable({ ...context, body, hash: bodyHash(body) }, null, [], true);
   }
-  const { outcome, bytes, hash } = await options.crew.digest(
+  const { outcome, bytes, hash } = await options.workerPool.digest(
     chunks,
     { ...digestAsk(asked, rule, options), charset: charsetOf(contentType) },
     response.token,

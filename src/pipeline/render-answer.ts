@@ -1,7 +1,7 @@
 /** A report, with the totals beside it where they are wanted, as an answer in the caller's form. */
 import { dearest } from '../outcome.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Crew } from '../workers/crew.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Answer, Source } from './answer.js';
 import type { FinishedAnswers } from './finished.js';
 import { finish, shapeAnswer } from './render.js';
@@ -10,7 +10,7 @@ import type { Understood } from './understand.js';
 
 export interface RenderOptions {
   readonly report: Report;
-  readonly crew: Pick<Crew, 'format'>;
+  readonly workerPool: Pick<WorkerPool, 'format'>;
   readonly finished: Pick<FinishedAnswers, 'keep'>;
   readonly policy: ReportPolicy;
   readonly now: () => number;
@@ -19,7 +19,13 @@ export interface RenderOptions {
 /** @throws GatewayError why there is no answer; `upstream_rejected` when the platform does not want the question */
 export type RenderAnswer = (asked: Understood) => Promise<Answer>;
 
-export function createRenderAnswer({ report, crew, finished, policy, now }: RenderOptions): RenderAnswer {
+export function createRenderAnswer({
+  report,
+  workerPool,
+  finished,
+  policy,
+  now,
+}: RenderOptions): RenderAnswer {
   return async (asked) => {
     const { question, totals: totalsQuestion, context, shape, coding } = asked;
     const [main, totals] = await Promise.all([
@@ -41,7 +47,7 @@ export function createRenderAnswer({ report, crew, finished, policy, now }: Rend
       shown: { ...assembled, coding: used },
       source,
       async body() {
-        const made = { ...(await finish(assembled, used, crew)), checkFromMs: main.checkFromMs };
+        const made = { ...(await finish(assembled, used, workerPool)), checkFromMs: main.checkFromMs };
         if (source.storable) finished.keep(asked, made);
         return made;
       },

@@ -9,7 +9,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { Format, GatewayOptions } from '../report/gateway-options.js';
 import type { BytesHeader, Part, RefusalHeader, RowsHeader } from '../report/part.js';
-import { type Crew, LARGE_BYTES } from '../workers/crew.js';
+import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
 
 /** What decides about a body, beside the report itself. */
 export interface Shape {
@@ -99,10 +99,10 @@ function rejected({ header }: Part<RefusalHeader>): GatewayError {
 export async function finish(
   answer: Assembled,
   coding: Coding,
-  crew: Pick<Crew, 'format'>,
+  workerPool: Pick<WorkerPool, 'format'>,
 ): Promise<Finished> {
   const made = answer.body();
-  const plain = 'ready' in made ? made.ready : await format(made, crew);
+  const plain = 'ready' in made ? made.ready : await format(made, workerPool);
   const body = await compress(joinSmall(plain), coding);
   return {
     ...answer,
@@ -115,11 +115,11 @@ export async function finish(
 
 async function format(
   made: Exclude<Body, { ready: unknown }>,
-  crew: Pick<Crew, 'format'>,
+  workerPool: Pick<WorkerPool, 'format'>,
 ): Promise<readonly Buffer[]> {
   const { format, rows: chunks, rewrites, columns, rowCount, bom, head, tail } = made;
   try {
-    const rows = await crew.format({ format, chunks, rewrites, columns, rowCount, bom });
+    const rows = await workerPool.format({ format, chunks, rewrites, columns, rowCount, bom });
     return format === 'json' ? [head, rows, tail] : [rows];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

@@ -1,4 +1,4 @@
-/** A thread of the crew. */
+/** A thread of the workerPool. */
 import { setPriority } from 'node:os';
 import { runTask } from './tasks.js';
 

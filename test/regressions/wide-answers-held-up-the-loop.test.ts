@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { toCsv } from '../../src/report/csv.js';
 import { digestAnswer } from '../../src/report/digest.js';
-import { createCrew, isHeavy } from '../../src/workers/crew.js';
+import { createWorkerPool, isHeavy } from '../../src/workers/worker-pool.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf } from '../support/start-gateway.js';
 import { ASK } from '../workers/large-answer.js';
@@ -66,12 +66,12 @@ describe('work on an answer of many columns', () => {
     expect(isHeavy([Buffer.from(`[${ownMembers(7000).join(',')}]`)])).toBe(true);
     expect(isHeavy([Buffer.from(`[${ownMembers(700).join(',')}]`)])).toBe(false);
     expect(isHeavy([Buffer.from(`[${'{},'.repeat(120_000)}{}]`)])).toBe(true);
-    const crew = createCrew();
+    const workerPool = createWorkerPool();
     const chunks = [Buffer.from(ownMembers(600).join(',\n'))];
     const columns = ['date', ...Array.from({ length: 600 }, (_, at) => `m${at}`)];
-    const csv = await crew.format({ format: 'csv', chunks, columns, rowCount: 600, bom: false });
+    const csv = await workerPool.format({ format: 'csv', chunks, columns, rowCount: 600, bom: false });
     // What comes from another thread lies in memory of both.
     expect(csv.buffer).toBeInstanceOf(SharedArrayBuffer);
-    await crew.close();
+    await workerPool.close();
   });
 });

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LARGE_BYTES } from '../../src/workers/crew.js';
+import { LARGE_BYTES } from '../../src/workers/worker-pool.js';
 import { openStore } from '../store/redis/open-store.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { startRedis } from '../support/redis.js';

@@ -5,12 +5,12 @@ import { toCsv } from '../../src/report/csv.js';
 import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
 import { toNdjson } from '../../src/report/ndjson.js';
 import { bodyHash, ROW_SEPARATOR } from '../../src/report/part.js';
-import { createCrew, LARGE_BYTES } from '../../src/workers/crew.js';
 import { readAnswer } from '../../src/workers/tasks.js';
+import { createWorkerPool, LARGE_BYTES } from '../../src/workers/worker-pool.js';
 import { ASK, inPieces, largeAnswer, TOKEN } from './large-answer.js';
 
-const crew = createCrew();
-afterAll(() => crew.close());
+const workerPool = createWorkerPool();
+afterAll(() => workerPool.close());
 
 const LARGE = largeAnswer(3 * LARGE_BYTES);
 const isShared = ({ buffer }: Uint8Array) => buffer instanceof SharedArrayBuffer;
@@ -29,7 +29,7 @@ function brief(outcome: DigestOutcome) {
 
 describe('an answer of 3 MiB', () => {
   it('is read on another thread to what it is read to in place, byte for byte', async () => {
-    const { outcome, bytes, hash } = await crew.digest(inPieces(LARGE, 100_003), ASK, TOKEN);
+    const { outcome, bytes, hash } = await workerPool.digest(inPieces(LARGE, 100_003), ASK, TOKEN);
     expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ASK, TOKEN)));
     expect(outcome.kind).toBe('digest');
     expect(bytes.equals(LARGE)).toBe(true);
@@ -39,7 +39,7 @@ describe('an answer of 3 MiB', () => {
   });
 
   it.runIf(process.platform === 'linux')('is read by a thread that gives way to the others', async () => {
-    await crew.digest(inPieces(LARGE, 1_000_003), ASK, TOKEN);
+    await workerPool.digest(inPieces(LARGE, 1_000_003), ASK, TOKEN);
     const threads = await readdir('/proc/self/task');
     // The 17th field behind the name in parentheses (proc_pid_stat(5): nice is the 19th of all).
     const niceOf = async (thread: string) => {
@@ -53,7 +53,7 @@ describe('an answer of 3 MiB', () => {
   });
 
   it('has days that can be kept and joined as any others', async () => {
-    const { outcome } = await crew.digest(inPieces(LARGE, 1_000_000), ASK, TOKEN);
+    const { outcome } = await workerPool.digest(inPieces(LARGE, 1_000_000), ASK, TOKEN);
     if (outcome.kind !== 'digest') throw new Error(outcome.reason);
     const { days, whole, accounts, rowCount } = outcome.digest;
     expect(days?.map(({ date, rowCount: count }) => [date, count > 0])).toEqual([
@@ -70,7 +70,7 @@ describe('an answer of 3 MiB', () => {
 
   it('carries no whole when only days are wanted', async () => {
     const ask = { ...ASK, whole: false };
-    const { outcome, hash } = await crew.digest([LARGE], ask, TOKEN);
+    const { outcome, hash } = await workerPool.digest([LARGE], ask, TOKEN);
     expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ask, TOKEN)));
     expect(hash).toBe('');
   });
@@ -84,22 +84,22 @@ describe('an answer of 3 MiB', () => {
     const poisoned = Buffer.concat([LARGE.subarray(0, -1), tail]);
     const middle = poisoned.length - Math.floor(tail.length / 2);
     const pieces = [poisoned.subarray(0, middle), poisoned.subarray(middle)];
-    const { outcome } = await crew.digest(pieces, ASK, TOKEN);
+    const { outcome } = await workerPool.digest(pieces, ASK, TOKEN);
     expect(outcome).toEqual({ kind: 'invalid', reason: 'the answer holds the platform token' });
   });
 
   it('is not JSON, or without rows, as it would be in place', async () => {
     const broken = LARGE.subarray(0, -1);
-    expect((await crew.digest([broken], ASK, TOKEN)).outcome).toEqual(readAnswer(broken, ASK, TOKEN));
+    expect((await workerPool.digest([broken], ASK, TOKEN)).outcome).toEqual(readAnswer(broken, ASK, TOKEN));
     const rowless = Buffer.from(`{"data":{"advertiser_id":7,"text":"${'x'.repeat(LARGE_BYTES)}"}}`);
-    const { outcome, bytes } = await crew.digest([rowless], ASK, TOKEN);
+    const { outcome, bytes } = await workerPool.digest([rowless], ASK, TOKEN);
     expect(outcome).toMatchObject({ kind: 'no-rows', accounts: ['7'] });
     expect(bytes.equals(rowless)).toBe(true);
   });
 
   it('is one of several at once, and each gets its own', async () => {
     const answers = [1, 2, 3, 4, 5].map((times) => largeAnswer(LARGE_BYTES + times * 1000));
-    const read = await Promise.all(answers.map((answer) => crew.digest([answer], ASK, TOKEN)));
+    const read = await Promise.all(answers.map((answer) => workerPool.digest([answer], ASK, TOKEN)));
     expect(read.map(({ bytes }, at) => bytes.equals(answers[at] as Buffer))).toEqual(answers.map(() => true));
   });
 });
@@ -107,11 +107,11 @@ describe('an answer of 3 MiB', () => {
 describe('a small answer', () => {
   it('is read in place, to the same', async () => {
     const small = largeAnswer(10_000);
-    const { outcome, bytes, hash } = await crew.digest(inPieces(small, 777), ASK, TOKEN);
+    const { outcome, bytes, hash } = await workerPool.digest(inPieces(small, 777), ASK, TOKEN);
     expect(outcome).toEqual(readAnswer(small, ASK, TOKEN));
     expect([bytes.equals(small), hash, isShared(bytes)]).toEqual([true, bodyHash(small), false]);
     const poisoned = Buffer.from(`[{"date":"2026-11-01","x":${JSON.stringify(TOKEN)}}]`);
-    expect((await crew.digest([poisoned], ASK, TOKEN)).outcome.kind).toBe('invalid');
+    expect((await workerPool.digest([poisoned], ASK, TOKEN)).outcome.kind).toBe('invalid');
   });
 });
 
@@ -122,7 +122,7 @@ describe('entries', () => {
       header: { at, name: '東' },
       body: Buffer.alloc(size, at),
     }));
-    const encoded = await crew.encode(entries);
+    const encoded = await workerPool.encode(entries);
     for (const [at, { version, header, body }] of entries.entries()) {
       const bytes = encoded[at] as EncodedEntry;
       const inPlace = encodeEntry(version, header, body);
@@ -133,7 +133,7 @@ describe('entries', () => {
       expect(read.body.equals(body)).toBe(true);
     }
     const small = entries.slice(0, 1);
-    expect(await crew.encode(small)).toEqual(
+    expect(await workerPool.encode(small)).toEqual(
       small.map(({ version, header, body }) => encodeEntry(version, header, body)),
     );
   });
@@ -147,7 +147,7 @@ describe('entries with little in them and much to say of it', () => {
       header: { at, accounts },
       body: Buffer.from('{}'),
     }));
-    const encoded = await crew.encode(entries);
+    const encoded = await workerPool.encode(entries);
     expect(
       encoded.every(({ header, body, facts }) => isShared(header) && isShared(body) && isShared(facts)),
     ).toBe(true);
@@ -171,10 +171,10 @@ describe('CSV and NDJSON', () => {
     const chunks = inPieces(body, 65_537);
     const text = body.toString();
     for (const bom of [true, false]) {
-      const csv = await crew.format({ format: 'csv', chunks, columns, rowCount: 1, bom });
+      const csv = await workerPool.format({ format: 'csv', chunks, columns, rowCount: 1, bom });
       expect(csv.toString() === toCsv(text, columns, { bom })).toBe(true);
     }
-    const ndjson = await crew.format({ format: 'ndjson', chunks, columns, rowCount: 1, bom: false });
+    const ndjson = await workerPool.format({ format: 'ndjson', chunks, columns, rowCount: 1, bom: false });
     expect(ndjson.toString() === toNdjson(text)).toBe(true);
   });
 });

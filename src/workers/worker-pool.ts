@@ -59,7 +59,7 @@ export interface Digested {
   readonly hash: string;
 }
 
-export interface Crew {
+export interface WorkerPool {
   /** @param chunks the answer in pieces, in order */
   digest(chunks: readonly Buffer[], ask: DigestAsk, token: string): Promise<Digested>;
   /** @returns cache entries, in the same order */
@@ -71,7 +71,7 @@ export interface Crew {
 /** Sources run as they are in tests; a thread needs the build, which the test command makes first. */
 const BUILT = import.meta.url.endsWith('.ts') ? '../../dist/workers/worker.js' : './worker.js';
 
-export function createCrew(): Crew {
+export function createWorkerPool(): WorkerPool {
   let threads: Piscina | null = null;
   /** Threads start with the first large answer: many gateways never see one. */
   const run = (task: Task): Promise<unknown> => {
