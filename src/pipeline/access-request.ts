@@ -1,14 +1,14 @@
 /** Stage: what of a question policy decides on, and until when the question means the same. */
-import type { Claims } from '../policy/authorize.js';
+import type { AccessRequest } from '../policy/authorize.js';
 import { accountsInPath } from '../report/accounts-in-path.js';
 import type { CanonicalReport, CanonicalRequest, CanonicalRules } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import { FIRST_DAY } from '../report/values.js';
 
-export function claimsOf(
+export function accessRequestOf(
   { report, today, lookalikes }: CanonicalRequest,
   { accountFields }: CanonicalRules,
-): Claims {
+): AccessRequest {
   return {
     namesAccount: report.namesAccount,
     // Asked for by limited teams alone: the path is not searched on every hit.

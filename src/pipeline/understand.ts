@@ -3,11 +3,11 @@ import type { Caller } from '../auth/authenticate.js';
 import { readCacheDirectives } from '../http/cache-directives.js';
 import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from '../http/negotiate.js';
 import type { ReportCall } from '../http/report-call.js';
-import type { Claims } from '../policy/authorize.js';
+import type { AccessRequest } from '../policy/authorize.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
 import { seriesId, unsplit } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
-import { claimsOf, meansUntil } from './access-request.js';
+import { accessRequestOf, meansUntil } from './access-request.js';
 import type { ReportQuestion, RequestContext } from './question.js';
 import { finishedKey, type Shape, shapeOf } from './render.js';
 import { newPatience } from './store-patience.js';
@@ -20,7 +20,7 @@ export interface Understood {
   /** The unsplit report of the same period, where totals are wanted beside it. */
   readonly totals: ReportQuestion | null;
   /** What policy decides on. */
-  readonly access: Claims;
+  readonly access: AccessRequest;
   readonly shape: Shape;
   readonly coding: Coding;
   /** Size from which on the answer is compressed, bytes. */
@@ -73,7 +73,7 @@ export function createUnderstand(options: UnderstandOptions): Understand {
       context: contextOf(call, caller, options.now()),
       question,
       totals: shape.totals ? ask(unsplit(report), 'rows') : null,
-      access: claimsOf(canonical, rules),
+      access: accessRequestOf(canonical, rules),
       shape,
       coding,
       compressFrom,

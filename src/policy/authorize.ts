@@ -5,8 +5,8 @@
 import type { Caller } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
 import { checkAddress } from './check-address.js';
-import { type AccountClaims, checkAdvertiser } from './check-advertiser.js';
-import { checkRange, type RangeClaims } from './check-range.js';
+import { type AccountRequest, checkAdvertiser } from './check-advertiser.js';
+import { checkRange, type RangeRequest } from './check-range.js';
 import { checkScope } from './check-scope.js';
 import { checkTeam } from './check-team.js';
 
@@ -17,10 +17,13 @@ export interface Entrance {
   readonly scope: Scope;
 }
 
-export interface Claims extends AccountClaims, RangeClaims {}
+export interface AccessRequest extends AccountRequest, RangeRequest {}
 
 const AT_THE_DOOR: readonly ((entrance: Entrance) => void)[] = [checkTeam, checkAddress, checkScope];
-const ON_THE_QUESTION: readonly ((caller: Caller, claims: Claims) => void)[] = [checkAdvertiser, checkRange];
+const ON_THE_QUESTION: readonly ((caller: Caller, access: AccessRequest) => void)[] = [
+  checkAdvertiser,
+  checkRange,
+];
 
 /** @throws GatewayError 403 `team_disabled`, `ip_forbidden`, `scope_missing` */
 export function admit(entrance: Entrance): void {
@@ -28,6 +31,6 @@ export function admit(entrance: Entrance): void {
 }
 
 /** @throws GatewayError 403 `advertiser_required`, `advertiser_forbidden`; 400 `invalid_query` for a long range */
-export function authorize(caller: Caller, claims: Claims): void {
-  for (const check of ON_THE_QUESTION) check(caller, claims);
+export function authorize(caller: Caller, access: AccessRequest): void {
+  for (const check of ON_THE_QUESTION) check(caller, access);
 }

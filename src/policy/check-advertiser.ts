@@ -2,7 +2,7 @@ import type { Caller } from '../auth/authenticate.js';
 import { GatewayError } from '../errors.js';
 import type { NamedAccount } from '../report/asked-accounts.js';
 
-export interface AccountClaims {
+export interface AccountRequest {
   /** Whether the field that carries the account was given. */
   readonly namesAccount: boolean;
   /** Every account-like value of the request. */
@@ -17,24 +17,24 @@ export interface AccountClaims {
  * A team limited to advertisers names one of them, and no other anywhere. Every account-like value counts, for the
  * platform may read any of them.
  */
-export function checkAdvertiser({ team }: Caller, claims: AccountClaims): void {
+export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
   if (team.advertisers === '*') return;
   const allowed = new Set(team.advertisers.map(String));
-  const foreign = claims.accounts.find(({ values }) => values.some((value) => !allowed.has(value)));
+  const foreign = access.accounts.find(({ values }) => values.some((value) => !allowed.has(value)));
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team may not see the advertiser that ${foreign.param} names.`,
     });
   }
-  const [lookalike] = claims.lookalikes();
+  const [lookalike] = access.lookalikes();
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${claims.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters.`,
+      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${access.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters.`,
     });
   }
-  if (!claims.namesAccount) {
+  if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
-      detail: `The team is limited to certain advertisers; name one by ${claims.accountFields.join(' or ')}.`,
+      detail: `The team is limited to certain advertisers; name one by ${access.accountFields.join(' or ')}.`,
     });
   }
 }

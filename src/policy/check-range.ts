@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/authenticate.js';
 import { GatewayError } from '../errors.js';
 
-export interface RangeClaims {
+export interface RangeRequest {
   /** Days of the asked period, both ends included; null when it is open. */
   readonly rangeDays: number | null;
   /** It has an end and no beginning: the platform may begin it on any day. */
@@ -9,7 +9,7 @@ export interface RangeClaims {
 }
 
 /** The period is no longer than the team may ask for. */
-export function checkRange({ team }: Caller, { rangeDays, opensEarly = false }: RangeClaims): void {
+export function checkRange({ team }: Caller, { rangeDays, opensEarly = false }: RangeRequest): void {
   const { maxRangeDays } = team.limits;
   if (rangeDays === null || rangeDays <= maxRangeDays) return;
   throw new GatewayError('invalid_query', {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { NewTeam } from '../../src/auth/team.js';
-import { admit, authorize, type Claims } from '../../src/policy/authorize.js';
+import { type AccessRequest, admit, authorize } from '../../src/policy/authorize.js';
 import { callerOf } from '../support/callers.js';
 import { codeOf, thrownBy } from '../support/problems.js';
 
-const NOTHING: Claims = {
+const NOTHING: AccessRequest = {
   namesAccount: false,
   accounts: [],
   lookalikes: () => [],
   accountFields: ['advertiserId', 'userId'],
   rangeDays: null,
 };
-const named = (...values: string[]): Partial<Claims> => ({
+const named = (...values: string[]): Partial<AccessRequest> => ({
   namesAccount: true,
   accounts: [{ param: 'advertiserId', values }],
 });
@@ -50,10 +50,10 @@ describe('admit', () => {
 });
 
 describe('authorize: advertisers', () => {
-  const authorized = (advertisers: number[] | '*', claims: Partial<Claims>) =>
-    codeOf(() => authorize(callerOf({ advertisers }), { ...NOTHING, ...claims }));
+  const authorized = (advertisers: number[] | '*', access: Partial<AccessRequest>) =>
+    codeOf(() => authorize(callerOf({ advertisers }), { ...NOTHING, ...access }));
 
-  it.each<[string, number[] | '*', Partial<Claims>, string | null]>([
+  it.each<[string, number[] | '*', Partial<AccessRequest>, string | null]>([
     ['all advertisers, none named', '*', {}, null],
     ['all advertisers, any named', '*', named('99'), null],
     ['one of its own', [1, 2], named('2'), null],
@@ -84,8 +84,8 @@ describe('authorize: advertisers', () => {
     ['an empty list allows nobody', [], named('1'), 'advertiser_forbidden'],
     ['an id as large as can be', [Number.MAX_SAFE_INTEGER], named('9007199254740991'), null],
     ['the id above it', [Number.MAX_SAFE_INTEGER], named('9007199254740992'), 'advertiser_forbidden'],
-  ])('%s', (_what, advertisers, claims, code) => {
-    expect(authorized(advertisers, claims)).toBe(code);
+  ])('%s', (_what, advertisers, access, code) => {
+    expect(authorized(advertisers, access)).toBe(code);
   });
 
   it('tells which parameter was at fault, and never which advertisers there are', () => {
