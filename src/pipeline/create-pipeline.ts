@@ -21,7 +21,7 @@ import { type Admit, createAdmit } from './admit.js';
 import { createBackground } from './background.js';
 import { createFetching } from './create-fetching.js';
 import { createExplain, type Explain } from './explain.js';
-import { createClaims } from './fetch-locks.js';
+import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
 import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
@@ -86,7 +86,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     onFault: metrics.storeFault,
   });
   const lookUp = createLookUp({ tier, purges });
-  const locks = createClaims<FetchResult>({ ...store, logger, maxWaiting: MAX_WAITING });
+  const locks = createFetchLocks<FetchResult>({ ...store, logger, maxWaiting: MAX_WAITING });
   const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
     ...options,
     ...{ leases: store.leases, tier, lookUp, workerPool, background },

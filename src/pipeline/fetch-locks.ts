@@ -2,14 +2,14 @@
  * Who fetches what: within this process by promises, between replicas by leases on single keys. A key is claimed
  * only for the time of one platform call; whoever wants it meanwhile waits for that call and no other.
  *
- * A claim ends by itself: one that is granted when its call was given up is let go at once, and none is renewed for
+ * A lock ends by itself: one that is granted when its call was given up is let go at once, and none is renewed for
  * longer than its call may take, whatever becomes of the code that took it.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import type { Bus, Leases } from '../store/port.js';
-import { type Claim, holdLock } from './held-lock.js';
+import { type FetchLock, holdLock } from './held-lock.js';
 import { createLockLeases, RELEASED } from './lock-leases.js';
 import { createPending, type Pending, rejectOnAbort } from './pending.js';
 import { newPatience, type Patience } from './store-patience.js';
@@ -18,26 +18,26 @@ import { createWakers, type Wakers } from './wakers.js';
 /** How often a key that another replica holds is looked at, when its message is lost. */
 const POLL_MS = 200;
 
-/** Until when a claim is wanted. */
-export interface ClaimDeadline {
+/** Until when a lock is wanted. */
+export interface LockDeadline {
   /** Aborted when nobody wants it any more. */
   readonly signal: AbortSignal;
   /** Milliseconds that its call may take from now on. */
   leftMs(): number;
 }
 
-export interface Claims<T> {
+export interface FetchLocks<T> {
   /**
    * @param epoch the newest purge known: whoever asks after one does not wait for what was asked for before it
    * @param patience where it is spent, the store is told and not waited for: every key is taken for granted
    * @throws the reason of the signal when it was aborted meanwhile: then nothing is held
    */
-  take(
+  tryTake(
     keys: readonly string[],
     epoch: number,
-    deadline: ClaimDeadline,
+    deadline: LockDeadline,
     patience?: Patience,
-  ): Promise<Claim<T>>;
+  ): Promise<FetchLock<T>>;
   /** Whether calls of this process have all of these keys under way. */
   areUnderWay(keys: readonly string[], epoch: number): boolean;
   /**
@@ -46,12 +46,12 @@ export interface Claims<T> {
    * @throws the error of the call in this process that was to bring a key; GatewayError `overloaded`, or
    *   `upstream_timeout` when `signal` ends the wait
    */
-  wait(claim: Pick<Claim<T>, 'others' | 'epoch'>, signal: AbortSignal): Promise<T | null>;
+  wait(lock: Pick<FetchLock<T>, 'others' | 'epoch'>, signal: AbortSignal): Promise<T | null>;
   readonly waiting: number;
   stop(): void;
 }
 
-export interface ClaimsOptions {
+export interface FetchLocksOptions {
   readonly leases: Leases;
   readonly bus: Bus;
   readonly logger: Logger;
@@ -62,7 +62,12 @@ export interface ClaimsOptions {
 /** Calls of this process that are under way. */
 type UnderWay<T> = Map<string, Pending<T>>;
 
-export function createClaims<T>({ leases: store, bus, logger, maxWaiting }: ClaimsOptions): Claims<T> {
+export function createFetchLocks<T>({
+  leases: store,
+  bus,
+  logger,
+  maxWaiting,
+}: FetchLocksOptions): FetchLocks<T> {
   const underWay: UnderWay<T> = new Map();
   const leases = createLockLeases({ leases: store, bus, logger });
   const wakers = createWakers();
@@ -78,13 +83,13 @@ export function createClaims<T>({ leases: store, bus, logger, maxWaiting }: Clai
   }
 
   return {
-    async take(keys, epoch, { signal, leftMs }, patience = newPatience()) {
+    async tryTake(keys, epoch, { signal, leftMs }, patience = newPatience()) {
       const nameOf = (key: string) => lockName(key, epoch);
       const local = keys.filter((key) => underWay.has(nameOf(key)));
       const free = keys.filter((key) => !underWay.has(nameOf(key)));
       // Entered before the leases are asked for: a second asker in this process must not ask for them too.
       for (const key of free) underWay.set(nameOf(key), createPending());
-      // Of this claim alone: a lease is kept up while what was brought is written, and must not be taken for another's.
+      // Of this lock alone: a lease is kept up while what was brought is written, and must not be taken for another's.
       const owner = randomUUID();
       const { held, settled } = await leases.claim(free.map(nameOf), owner, patience);
       const granted = free.filter((_, index) => held[index]);

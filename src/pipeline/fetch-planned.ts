@@ -18,9 +18,9 @@ import type { ReportPolicy } from '../report-policy.js';
 import { addCall } from '../telemetry/trace.js';
 import type { EntryOrError } from './entries.js';
 import { callKind, type FetchDays, isShareSpent } from './fetch-days.js';
-import type { Claims } from './fetch-locks.js';
+import type { FetchLocks } from './fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch-result.js';
-import type { Claim } from './held-lock.js';
+import type { FetchLock } from './held-lock.js';
 import { leftToFetch } from './left-to-fetch.js';
 import type { LookUp } from './look-up.js';
 import type { PlannedFetch } from './plan-fetches.js';
@@ -45,7 +45,7 @@ export type FetchPlanned = (ctx: FetchContext, planned: PlannedFetch) => Promise
 
 export interface FetchPlannedOptions {
   readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
-  readonly locks: Claims<FetchResult>;
+  readonly locks: FetchLocks<FetchResult>;
   readonly lookUp: LookUp;
   readonly purges: Pick<Purges, 'seq'>;
   readonly fetchDays: FetchDays;
@@ -99,9 +99,9 @@ async function fetchHolding(
   const { context } = ctx;
   const slot = await options.platform.acquire(context.team, deadline).catch(unlessShareIsSpent);
   context.trace.mark('acquire');
-  let lock: Claim<FetchResult> | null = null;
+  let lock: FetchLock<FetchResult> | null = null;
   try {
-    lock = await options.locks.take(names, options.purges.seq, deadline, context.patience);
+    lock = await options.locks.tryTake(names, options.purges.seq, deadline, context.patience);
     context.trace.mark('lock');
     const { range, brought } = await lookAgain(options, ctx, planned, lock);
     if (range === null) return { unlocked: lock, brought };
@@ -123,7 +123,7 @@ async function lookAgain(
   options: FetchPlannedOptions,
   { question, context, satisfies, mode }: FetchContext,
   planned: PlannedFetch,
-  lock: Claim<FetchResult>,
+  lock: FetchLock<FetchResult>,
 ): Promise<Left> {
   if (lock.mine.length === 0) return { range: null, brought: NOTHING };
   const held = new Set(lock.mine);
@@ -190,7 +190,7 @@ async function settleForOthers(
 
 async function follow(
   options: FetchPlannedOptions,
-  wanted: Pick<Claim<FetchResult>, 'others' | 'epoch'>,
+  wanted: Pick<FetchLock<FetchResult>, 'others' | 'epoch'>,
   { signal, context }: FetchContext,
 ): Promise<FetchResult> {
   const result = await options.locks.wait(wanted, signal);
@@ -201,14 +201,14 @@ async function follow(
 /** What a call is made with. */
 interface Holding {
   readonly slot: Slot;
-  readonly lock: Claim<FetchResult>;
+  readonly lock: FetchLock<FetchResult>;
   readonly range: Range;
   readonly brought: ReadonlyMap<string, EntryOrError>;
 }
 
 /** Others have brought it, or have it under way under locks that this one was not granted. */
 interface NothingLeft {
-  readonly unlocked: Pick<Claim<FetchResult>, 'others' | 'epoch'>;
+  readonly unlocked: Pick<FetchLock<FetchResult>, 'others' | 'epoch'>;
   readonly brought: ReadonlyMap<string, EntryOrError>;
 }
 

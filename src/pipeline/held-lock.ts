@@ -8,10 +8,10 @@ import type { Pending } from './pending.js';
 
 const RENEW_MS = 1000;
 
-/** How long a claim may outlive the time of its call: the answer is kept meanwhile. */
+/** How long a lock may outlive the time of its call: the answer is kept meanwhile. */
 const GRACE_MS = 5000;
 
-export interface Claim<T> {
+export interface FetchLock<T> {
   /** Keys this caller is to fetch. */
   readonly mine: readonly string[];
   readonly epoch: number;
@@ -22,7 +22,7 @@ export interface Claim<T> {
   /** Another call is made under it, which may take so many milliseconds from now on. */
   prolong(leftMs: number): void;
   /**
-   * Ends the claim: those who wait in this process get what was brought at once; others are told to look when `kept`,
+   * Ends the lock: those who wait in this process get what was brought at once; others are told to look when `kept`,
    * the write to the store, has settled.
    */
   succeed(brought: T, kept?: Promise<unknown>): Promise<void>;
@@ -45,7 +45,7 @@ export interface HoldOptions<T> {
 }
 
 /** @param leftMs how long its call may take from now on */
-export function holdLock<T>(granting: Granting, leftMs: number, options: HoldOptions<T>): Claim<T> {
+export function holdLock<T>(granting: Granting, leftMs: number, options: HoldOptions<T>): FetchLock<T> {
   const { granted, others, epoch, owner } = granting;
   const { leases, logger, nameOf, settle } = options;
   const mine = new Set(granted);
@@ -79,7 +79,7 @@ export function holdLock<T>(granting: Granting, leftMs: number, options: HoldOpt
   ): Promise<void> {
     const ended = keys.filter((key) => mine.delete(key));
     settle(ended.map(nameOf), tell);
-    // Else at once: whoever waits in this process claims next, and must find the lease free.
+    // Else at once: whoever waits in this process locks next, and must find the lease free.
     if (kept !== undefined) await kept.catch(() => {});
     await letGoOf(ended);
   }

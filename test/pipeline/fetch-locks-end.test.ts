@@ -30,13 +30,13 @@ function withGate(store: Pick<Store, 'leases' | 'bus'>) {
   return { store: { ...store, leases }, open: () => open() };
 }
 
-describe('a claim whose asker has given up before it was granted', () => {
+describe('a lock whose asker has given up before it was granted', () => {
   it('is let go, in this process and between processes, and the asker is told why', async () => {
     const store = openShared(createTestClock());
     const gated = withGate(store);
     const [late, elsewhere] = [processOn(gated.store), processOn(store)];
     const asker = new AbortController();
-    const taking = state(late.take([ONE, TWO], EPOCH, { ...LONG, signal: asker.signal }));
+    const taking = state(late.tryTake([ONE, TWO], EPOCH, { ...LONG, signal: asker.signal }));
     await settled();
     const follower = state(late.wait({ others: [ONE], epoch: EPOCH }, never()));
     asker.abort(new Error('time is up'));
@@ -45,11 +45,11 @@ describe('a claim whose asker has given up before it was granted', () => {
     gated.open();
     await settled();
     expect([taking.is, follower.is]).toEqual(['failed: time is up', 'got null']);
-    expect((await elsewhere.take([ONE, TWO], EPOCH, LONG)).mine).toEqual([ONE, TWO]);
+    expect((await elsewhere.tryTake([ONE, TWO], EPOCH, LONG)).mine).toEqual([ONE, TWO]);
   });
 });
 
-describe('a claim that nobody ends', () => {
+describe('a lock that nobody ends', () => {
   const SHORT = { signal: never(), leftMs: () => 2000 };
 
   async function passing(clock: TestClock, ms: number): Promise<void> {
@@ -69,32 +69,32 @@ describe('a claim that nobody ends', () => {
   it('ends by itself five seconds after the time of its call', async () => {
     const clock = createTestClock();
     const [here, there] = pair(clock);
-    const lost = await here.take([ONE], EPOCH, SHORT);
+    const lost = await here.tryTake([ONE], EPOCH, SHORT);
     await passing(clock, 6500);
-    expect((await there.take([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).others).toEqual([ONE]);
     expect(here.areUnderWay([ONE], EPOCH)).toBe(true);
     await passing(clock, 500);
     expect(here.areUnderWay([ONE], EPOCH)).toBe(false);
-    const next = await there.take([ONE], EPOCH, LONG);
+    const next = await there.tryTake([ONE], EPOCH, LONG);
     expect(next.mine).toEqual([ONE]);
     // What comes of the lost one after all is nothing to whoever holds the key now.
     await next.drop([ONE]);
-    const again = await here.take([ONE], EPOCH, LONG);
+    const again = await here.tryTake([ONE], EPOCH, LONG);
     await lost.succeed('too late');
     expect([again.mine, here.areUnderWay([ONE], EPOCH)]).toEqual([[ONE], true]);
-    expect((await there.take([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).others).toEqual([ONE]);
     await again.drop([ONE]);
   });
 
   it('lives on for as long as the next call under it may take', async () => {
     const clock = createTestClock();
     const [here, there] = pair(clock);
-    const holder = await here.take([ONE], EPOCH, SHORT);
+    const holder = await here.tryTake([ONE], EPOCH, SHORT);
     await passing(clock, 6500);
     holder.prolong(2000);
     await passing(clock, 6500);
-    expect((await there.take([ONE], EPOCH, LONG)).others).toEqual([ONE]);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).others).toEqual([ONE]);
     await passing(clock, 500);
-    expect((await there.take([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
+    expect((await there.tryTake([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
   });
 });

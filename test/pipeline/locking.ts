@@ -1,6 +1,6 @@
-/** Claims of several processes, for tests. */
+/** FetchLocks of several processes, for tests. */
 import { onTestFinished } from 'vitest';
-import { type Claims, createClaims } from '../../src/pipeline/fetch-locks.js';
+import { createFetchLocks, type FetchLocks } from '../../src/pipeline/fetch-locks.js';
 import type { Store } from '../../src/store/port.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 
@@ -29,14 +29,14 @@ export const settled = async () => {
   for (let turn = 0; turn < 5; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 };
 
-/** A process: its own claims on a store. Values are texts that tell who brought them. */
-export function processOn(store: Pick<Store, 'leases' | 'bus'>, maxWaiting = 100): Claims<string> {
-  const claims = createClaims<string>({
+/** A process: its own locks on a store. Values are texts that tell who brought them. */
+export function processOn(store: Pick<Store, 'leases' | 'bus'>, maxWaiting = 100): FetchLocks<string> {
+  const locks = createFetchLocks<string>({
     leases: store.leases,
     bus: store.bus,
     logger: createRecordedLog().logger,
     maxWaiting,
   });
-  onTestFinished(() => claims.stop());
-  return claims;
+  onTestFinished(() => locks.stop());
+  return locks;
 }
