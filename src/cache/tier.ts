@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { EntryRef } from '../report/keys.js';
+import type { EntryKey } from '../report/keys.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
 import { decodeEntry, type EncodedEntry, type RawEntry } from './entry.js';
 
@@ -23,13 +23,13 @@ export interface RawWrite {
 }
 
 export interface TierWrite extends RawWrite {
-  readonly ref: EntryRef;
+  readonly ref: EntryKey;
   readonly ttlMs: number;
 }
 
 /** The entries of one call are of one series. */
 export interface CacheTier {
-  read(refs: readonly EntryRef[]): Promise<TierRead>;
+  read(refs: readonly EntryKey[]): Promise<TierRead>;
   /** @returns whether the entries were kept */
   write(entries: readonly TierWrite[]): Promise<boolean>;
 }
@@ -59,7 +59,7 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
     logger.warn({ err: error }, `the cache store failed while ${doing}`);
   }
 
-  function decode(entry: CacheEntry | null, { id }: EntryRef): RawEntry | null {
+  function decode(entry: CacheEntry | null, { id }: EntryKey): RawEntry | null {
     if (entry === null) return null;
     const decoded = decodeEntry(entry);
     // A release that is newer has written it.

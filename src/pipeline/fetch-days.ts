@@ -10,7 +10,7 @@ import { GatewayError } from '../errors.js';
 import type { PlatformClient } from '../platform/client.js';
 import { startDeadline } from '../platform/deadline.js';
 import type { Slot } from '../platform/slot.js';
-import { dayRef, rowsRef } from '../report/keys.js';
+import { dayKey, rowsKey } from '../report/keys.js';
 import type { Range } from '../report/period.js';
 import type { FetchDaysInput } from './fetch-input.js';
 import type { FetchReport } from './fetch-report.js';
@@ -104,8 +104,8 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
       seq: purges.seq,
       generation: learner.standing(report).generation,
       earlier: (lastDay) => {
-        const day = lastDay === null ? undefined : known.get(dayRef(series, lastDay).id);
-        const whole = known.get(rowsRef(series, report.from.iso, report.to.iso).id);
+        const day = lastDay === null ? undefined : known.get(dayKey(series, lastDay).id);
+        const whole = known.get(rowsKey(series, report.from.iso, report.to.iso).id);
         return (mode === 'days' ? day : whole)?.header ?? null;
       },
       ...(onCall === undefined ? {} : { onCall }),

@@ -5,7 +5,7 @@
 import type { DaysOf, FetchDays as FetchForComparison } from '../divisibility/compare-days.js';
 import type { PlatformClient } from '../platform/client.js';
 import { startDeadline } from '../platform/deadline.js';
-import { dayRef } from '../report/keys.js';
+import { dayKey } from '../report/keys.js';
 import type { Part } from '../report/part.js';
 import { callKind, type FetchDays } from './fetch-days.js';
 import { GATEWAY_TEAM } from './question.js';
@@ -43,5 +43,5 @@ export function createFetchForComparison(options: FetchForComparisonOptions): Fe
 }
 
 function byKey(series: string, days: DaysOf['known']): ReadonlyMap<string, Part> {
-  return new Map([...days].map(([date, part]) => [dayRef(series, date).id, part]));
+  return new Map([...days].map(([date, part]) => [dayKey(series, date).id, part]));
 }

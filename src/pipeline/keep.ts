@@ -3,7 +3,7 @@ import type { CacheTier, TierWrite } from '../cache/tier.js';
 import type { Comparison, Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
 import { freshForMs } from '../report/freshness.js';
-import { bytesRef, dayRef, type EntryRef, rowsRef } from '../report/keys.js';
+import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
 import type { Part, RowsHeader } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { EntryOrError } from './entries.js';
@@ -83,7 +83,7 @@ function writesOf(
     const version = refusal.header.fetchStartedAt;
     return brought.map(([ref]) => ({ ref, ...refusal, version, ttlMs: options.policy.negativeMs }));
   }
-  const days = (split?.fresh ?? []).map((part) => entryOf(options, dayRefOf(input.series, part), part));
+  const days = (split?.fresh ?? []).map((part) => entryOf(options, dayKeyOf(input.series, part), part));
   if (input.mode === 'days') return days;
   const whole = brought.flatMap(([ref, part]) =>
     part instanceof GatewayError ? [] : [entryOf(options, ref, part)],
@@ -92,7 +92,7 @@ function writesOf(
 }
 
 /** For as long as it may be of any use. */
-function entryOf(options: KeepOptions, ref: EntryRef, part: Part): TierWrite {
+function entryOf(options: KeepOptions, ref: EntryKey, part: Part): TierWrite {
   const { freshness } = options.policy;
   const ttlMs = freshForMs(part.header, freshness) + freshness.staleIfErrorMs;
   return { ref, ...part, version: part.header.fetchStartedAt, ttlMs };
@@ -123,18 +123,18 @@ function isWholePeriod({ report: { from, to } }: FetchDaysInput, { range }: Fetc
   return range.from === from.iso && range.to === to.iso;
 }
 
-function dayRefOf(series: string, { header }: Part<RowsHeader>): EntryRef {
-  return dayRef(series, header.lastDay as string);
+function dayKeyOf(series: string, { header }: Part<RowsHeader>): EntryKey {
+  return dayKey(series, header.lastDay as string);
 }
 
-type Brought = readonly [EntryRef, EntryOrError];
+type Brought = readonly [EntryKey, EntryOrError];
 
 /** A refusal is about the period that was asked for: whoever waits for days of it, within another, asks for himself. */
 function entriesOf({ series, report, mode }: FetchDaysInput, fetched: Fetched): readonly Brought[] {
   const { from, to } = report;
-  const [rows, bytes] = [rowsRef(series, from.iso, to.iso), bytesRef(series, from.iso, to.iso)];
+  const [rows, bytes] = [rowsKey(series, from.iso, to.iso), bytesKey(series, from.iso, to.iso)];
   if (fetched.kind === 'refusal') return [rows, bytes].map((ref) => [ref, fetched.refusal]);
-  if (mode === 'days') return (fetched.days ?? []).map((part) => [dayRefOf(series, part), part]);
+  if (mode === 'days') return (fetched.days ?? []).map((part) => [dayKeyOf(series, part), part]);
   const body = fetched.bytes;
   // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.
   const table = fetched.rows ?? fetched.rowsFault ?? body;

@@ -2,7 +2,7 @@
 import type { CacheDirectives } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { daysBetween } from '../report/days.js';
-import { bytesRef, dayRef, type EntryRef, rowsRef } from '../report/keys.js';
+import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
 import type { Trace } from '../telemetry/trace.js';
 import type { Patience } from './store-patience.js';
 
@@ -34,7 +34,7 @@ export const GATEWAY_TEAM = 'gateway';
 
 /** One entry that is looked for: a whole period, or a day of it. */
 export interface Unit {
-  readonly ref: EntryRef;
+  readonly ref: EntryKey;
   /** The `id` of its `ref`. */
   readonly key: string;
   /** What is locked while it is fetched: rows and bytes of one answer come together. */
@@ -46,7 +46,7 @@ export interface Unit {
 }
 
 export function dayUnit(series: string, date: string): Unit {
-  const ref = dayRef(series, date);
+  const ref = dayKey(series, date);
   return { ref, key: ref.id, lock: ref.id, isDay: true, from: date, to: date };
 }
 
@@ -58,7 +58,7 @@ export function dayUnits({ report, series }: Pick<ReportQuestion, 'report' | 'se
 /** The entry that holds the report as a whole. */
 export function wholeUnit({ report, series, form }: ReportQuestion): Unit {
   const [from, to] = [report.from.iso, report.to.iso];
-  const rows = rowsRef(series, from, to);
-  const ref = form === 'bytes' ? bytesRef(series, from, to) : rows;
+  const rows = rowsKey(series, from, to);
+  const ref = form === 'bytes' ? bytesKey(series, from, to) : rows;
   return { ref, key: ref.id, lock: rows.id, isDay: false, from, to };
 }

@@ -7,7 +7,7 @@
 const FORM = 'c3';
 
 /** Where an entry is kept. */
-export interface EntryRef {
+export interface EntryKey {
   /** One text for it, as a name in maps and of locks. A cluster keeps the locks of one series in one slot. */
   readonly id: string;
   readonly series: string;
@@ -16,17 +16,17 @@ export interface EntryRef {
 }
 
 /** The rows of one period. */
-export function rowsRef(series: string, from: string | null, to: string | null): EntryRef {
-  return wholeRef(series, 'w', 'rows', from, to);
+export function rowsKey(series: string, from: string | null, to: string | null): EntryKey {
+  return wholeKey(series, 'w', 'rows', from, to);
 }
 
 /** The platform's own bytes for one period. */
-export function bytesRef(series: string, from: string | null, to: string | null): EntryRef {
-  return wholeRef(series, 'b', 'bytes', from, to);
+export function bytesKey(series: string, from: string | null, to: string | null): EntryKey {
+  return wholeKey(series, 'b', 'bytes', from, to);
 }
 
 /** The rows of one day. @param date ISO day */
-export function dayRef(series: string, date: string): EntryRef {
+export function dayKey(series: string, date: string): EntryKey {
   const [group, field] = [date.slice(0, MONTH_CHARS), date.slice(MONTH_CHARS + 1)];
   return { id: `${FORM}:{${series}}:d:${date}`, series: `${FORM}:${series}`, group, field };
 }
@@ -34,13 +34,13 @@ export function dayRef(series: string, date: string): EntryRef {
 /** Of an ISO day. */
 const MONTH_CHARS = 7;
 
-function wholeRef(
+function wholeKey(
   series: string,
   kind: string,
   field: string,
   from: string | null,
   to: string | null,
-): EntryRef {
+): EntryKey {
   const period = `${from ?? ''}:${to ?? ''}`;
   return {
     id: `${FORM}:{${series}}:${kind}:${period}`,

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { decodeEntry, type RawEntry } from '../../src/cache/entry.js';
-import { dayRef } from '../../src/report/keys.js';
+import { dayKey } from '../../src/report/keys.js';
 import type { Part } from '../../src/report/part.js';
 import type { CacheEntry } from '../../src/store/port.js';
 import { byDay, rowsPerDay } from '../pipeline/by-day.js';
@@ -38,7 +38,7 @@ async function startTail(divisible: 'never' | 'auto') {
     async tailOf(date: string): Promise<unknown> {
       await gateway.services.settled();
       const { series } = await gateway.services.pipeline.explain('campaigns/get', QUERY);
-      const [entry] = await gateway.store.cache.read([dayRef(series, date)]);
+      const [entry] = await gateway.store.cache.read([dayKey(series, date)]);
       return (decodeEntry(entry as CacheEntry) as RawEntry as Part).header.emptyTail;
     },
   };

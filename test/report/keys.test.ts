@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bytesRef, dayRef, type EntryRef, rowsRef } from '../../src/report/keys.js';
+import { bytesKey, dayKey, type EntryKey, rowsKey } from '../../src/report/keys.js';
 
 const series = fc.base64String().map((text) => text.replaceAll('=', ''));
 const day = fc.option(fc.constantFrom('2026-11-01', '2026-11-02', '2026-11-03'), { nil: null });
-const place = fc.tuple(fc.constantFrom(rowsRef, bytesRef), series, day, day);
+const place = fc.tuple(fc.constantFrom(rowsKey, bytesKey), series, day, day);
 
-const placeOf = ({ series, group, field }: EntryRef) => JSON.stringify([series, group, field]);
+const placeOf = ({ series, group, field }: EntryKey) => JSON.stringify([series, group, field]);
 
 describe('keys', () => {
   it('differ for different entries', () => {
@@ -25,18 +25,18 @@ describe('keys', () => {
       fc.property(place, ([make, id, from, to]) => {
         const ref = make(id, from, to);
         expect(/\{(.*?)\}/.exec(ref.id)?.[1]).toBe(id);
-        expect(ref.series).toBe(dayRef(id, '2026-11-01').series);
+        expect(ref.series).toBe(dayKey(id, '2026-11-01').series);
       }),
     );
   });
 
   it('of days lie together by month, in the order of the days', () => {
-    expect(dayRef('abc', '2026-03-05')).toEqual({
+    expect(dayKey('abc', '2026-03-05')).toEqual({
       id: 'c3:{abc}:d:2026-03-05',
       series: 'c3:abc',
       group: '2026-03',
       field: '05',
     });
-    expect(rowsRef('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'rows' });
+    expect(rowsKey('abc', '2026-03-01', null)).toMatchObject({ group: 'w:2026-03-01:', field: 'rows' });
   });
 });
