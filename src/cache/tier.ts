@@ -23,13 +23,13 @@ export interface RawWrite {
 }
 
 export interface TierWrite extends RawWrite {
-  readonly ref: EntryKey;
+  readonly key: EntryKey;
   readonly ttlMs: number;
 }
 
 /** The entries of one call are of one series. */
 export interface CacheTier {
-  read(refs: readonly EntryKey[]): Promise<TierRead>;
+  read(keys: readonly EntryKey[]): Promise<TierRead>;
   /** @returns whether the entries were kept */
   write(entries: readonly TierWrite[]): Promise<boolean>;
 }
@@ -71,26 +71,26 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
   }
 
   return {
-    async read(refs) {
+    async read(keys) {
       try {
         const entries: (RawEntry | null)[] = [];
-        while (entries.length < refs.length) {
-          const batch = refs.slice(entries.length, entries.length + size.entriesPerRead);
+        while (entries.length < keys.length) {
+          const batch = keys.slice(entries.length, entries.length + size.entriesPerRead);
           const found = await store.read(batch);
           size.note(found);
-          entries.push(...batch.map((ref, at) => decode(found[at] ?? null, ref)));
+          entries.push(...batch.map((key, at) => decode(found[at] ?? null, key)));
         }
         return { entries, degraded: false };
       } catch (error) {
         fail(error, 'reading');
-        return { entries: refs.map(() => null), degraded: true };
+        return { entries: keys.map(() => null), degraded: true };
       }
     },
     async write(entries) {
       try {
         const encoded = await encode(entries.map(({ version, header, body }) => ({ version, header, body })));
-        const writes = entries.map(({ ref, version, ttlMs }, at) => ({
-          ...{ series: ref.series, group: ref.group, field: ref.field, version, ttlMs },
+        const writes = entries.map(({ key, version, ttlMs }, at) => ({
+          ...{ series: key.series, group: key.group, field: key.field, version, ttlMs },
           ...(encoded[at] as EncodedEntry),
         }));
         for (const batch of batches(writes)) {

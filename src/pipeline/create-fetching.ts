@@ -26,7 +26,7 @@ import { createFetchUncapped } from './fetch-uncapped.js';
 import { createKeep } from './keep.js';
 import { createKnownCaps } from './known-caps.js';
 import { daysFound, type LookUp } from './look-up.js';
-import { dayUnits } from './question.js';
+import { dayRefs } from './question.js';
 import { noteReferenceReports, type SeenReport } from './reference-reports.js';
 
 export interface FetchingOptions {
@@ -80,8 +80,8 @@ export function createFetching(options: FetchingOptions): Fetching {
     every: config.report.auditEvery,
     fetchDays: fetchForComparison,
     readDays: async (what) => {
-      const units = dayUnits(what);
-      return daysFound(units, (await lookUp.read(what.report, units)).found);
+      const refs = dayRefs(what);
+      return daysFound(refs, (await lookUp.read(what.report, refs)).found);
     },
     onAudit: options.onCrossCheck,
   });

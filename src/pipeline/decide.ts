@@ -11,7 +11,7 @@ import type { Entries } from './entries.js';
 import { type Grade, type GradeInput, gradeOf } from './grade.js';
 import { KEPT_AS_WHOLE, type Mode } from './mode.js';
 import { type PlannedFetch, planFetches } from './plan-fetches.js';
-import { dayUnits, type ReportQuestion, type Unit, wholeUnit } from './question.js';
+import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from './question.js';
 
 export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
   readonly question: ReportQuestion;
@@ -32,14 +32,14 @@ export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
 
 export interface Decision extends Mode {
   /** Entries of the report, in date order. */
-  readonly units: readonly Unit[];
+  readonly refs: readonly EntryRef[];
   /** What is known of them, usable or not, by key. */
   readonly known: ReadonlyMap<string, Part>;
   /** All of them, in order, once none is missing. */
   readonly parts: readonly Part[];
-  readonly missing: readonly Unit[];
+  readonly missing: readonly EntryRef[];
   /** Usable, and to be refreshed. */
-  readonly stale: readonly Unit[];
+  readonly stale: readonly EntryRef[];
   /** The platform's refusal, which answers for all. */
   readonly refusal: Part | null;
   /** Calls that bring what is missing, and with it what is stale. */
@@ -76,32 +76,31 @@ type Judged = Omit<Decision, 'fetches' | 'behind' | 'compares' | 'outcome'>;
 function judge(input: DecideInput, mode: Mode): Judged {
   const { question, entries, accept } = input;
   const gradeInput: GradeInput = { ...input, report: question.report };
-  const whole = wholeUnit(question);
-  const units = mode.mode === 'days' ? dayUnits(question) : [whole];
+  const whole = wholeRef(question);
+  const refs = mode.mode === 'days' ? dayRefs(question) : [whole];
   const known = new Map<string, Part>();
   const usable = new Map<string, Part>();
-  const stale: Unit[] = [];
+  const stale: EntryRef[] = [];
   let refusal: Part | null = null;
   // A refusal of the whole report answers for its days.
-  for (const unit of mode.mode === 'days' ? [...units, whole] : units) {
-    const entry = entries.known.get(unit.key);
-    const grade = entry === undefined ? 'absent' : gradeOf(entry, unit, gradeInput);
+  for (const ref of mode.mode === 'days' ? [...refs, whole] : refs) {
+    const entry = entries.known.get(ref.id);
+    const grade = entry === undefined ? 'absent' : gradeOf(entry, ref, gradeInput);
     if (entry !== undefined && grade !== 'absent') {
       if (entry.part.header.form === 'refusal') refusal = entry.part;
-      else if (mode.mode === 'whole' || unit.isDay) {
-        known.set(unit.key, entry.part);
-        if (isGoodEnough(grade, accept)) usable.set(unit.key, entry.part);
-        if (grade === 'stale') stale.push(unit);
+      else if (mode.mode === 'whole' || ref.isDay) {
+        known.set(ref.id, entry.part);
+        if (isGoodEnough(grade, accept)) usable.set(ref.id, entry.part);
+        if (grade === 'stale') stale.push(ref);
       }
     }
-    const doubtful = entries.doubtful.get(unit.key);
-    if (accept === 'doubtful' && doubtful !== undefined && !usable.has(unit.key))
-      usable.set(unit.key, doubtful);
+    const doubtful = entries.doubtful.get(ref.id);
+    if (accept === 'doubtful' && doubtful !== undefined && !usable.has(ref.id)) usable.set(ref.id, doubtful);
   }
-  const missing = units.filter(({ key }) => !usable.has(key));
-  const parts = units.flatMap(({ key }) => usable.get(key) ?? []);
-  const usableStale = stale.filter(({ key }) => usable.has(key));
-  return { ...mode, units, known, parts, missing, stale: usableStale, refusal };
+  const missing = refs.filter(({ id }) => !usable.has(id));
+  const parts = refs.flatMap(({ id }) => usable.get(id) ?? []);
+  const usableStale = stale.filter(({ id }) => usable.has(id));
+  return { ...mode, refs, known, parts, missing, stale: usableStale, refusal };
 }
 
 function isGoodEnough(grade: Grade, accept: DecideInput['accept']): boolean {
@@ -112,15 +111,15 @@ function isGoodEnough(grade: Grade, accept: DecideInput['accept']): boolean {
 
 function withPlan(judged: Judged, input: DecideInput): Decision {
   const { question, policy, arrivedAtMs, wholeOnly } = input;
-  const { mode, units, known, missing, stale } = judged;
+  const { mode, refs, known, missing, stale } = judged;
   const compares =
-    input.comparisonDue && mode === 'days' && known.size > 0 && units.length <= policy.plan.maxDaysPerCall;
-  const plan = (wanted: readonly Unit[], all: boolean) =>
+    input.comparisonDue && mode === 'days' && known.size > 0 && refs.length <= policy.plan.maxDaysPerCall;
+  const plan = (wanted: readonly EntryRef[], all: boolean) =>
     planFetches({
-      ...{ mode, units, wanted, known, policy },
+      ...{ mode, refs, wanted, known, policy },
       nowMs: arrivedAtMs,
       entire: all || wholeOnly !== null,
-      lockAs: mode === 'days' && wholeOnly !== null ? wholeUnit(question).lock : null,
+      lockAs: mode === 'days' && wholeOnly !== null ? wholeRef(question).lock : null,
     });
   const isOpen = !isAnswered(judged);
   return {
@@ -135,9 +134,9 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
 /** Whether there was nothing, nothing of use any more, or nothing fresh enough for this caller. */
 function outcomeOf({ missing, known }: Judged, input: DecideInput): Outcome {
   const gradeInput: GradeInput = { ...input, report: input.question.report, directives: NO_DIRECTIVES };
-  const grades = missing.map((unit) => {
-    const entry = known.has(unit.key) ? input.entries.known.get(unit.key) : undefined;
-    return entry === undefined ? null : gradeOf(entry, unit, gradeInput);
+  const grades = missing.map((ref) => {
+    const entry = known.has(ref.id) ? input.entries.known.get(ref.id) : undefined;
+    return entry === undefined ? null : gradeOf(entry, ref, gradeInput);
   });
   if (grades.includes(null)) return 'miss';
   return grades.every((grade) => grade === 'fresh') ? 'forced' : 'refresh';

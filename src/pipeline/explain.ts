@@ -16,7 +16,7 @@ import { createEntries, type Entries } from './entries.js';
 import { gradeOf } from './grade.js';
 import type { LookUp } from './look-up.js';
 import { modeOf } from './mode.js';
-import { dayUnits, type ReportQuestion, type Unit, wholeUnit } from './question.js';
+import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from './question.js';
 
 /** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
 export type PieceState = 'fresh' | 'final' | 'stale' | 'missing';
@@ -84,11 +84,11 @@ export function createExplain(options: ExplainOptions): Explain {
     const { decision, degraded } = looked;
     const totals = canonical.options.totals ? await lookAtTotals(options, report) : null;
     const { freshness } = policy;
-    const whole = wholeUnit(question);
+    const whole = wholeRef(question);
     return {
       canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
       series,
-      key: whole.key,
+      key: whole.id,
       policy: {
         mode: decision.mode,
         because: decision.because,
@@ -112,9 +112,9 @@ async function look(options: ExplainOptions, question: ReportQuestion): Promise<
   const { report } = question;
   const standing = options.learner.standing(report);
   const mode = modeOf(question, options.policy, standing);
-  const whole = wholeUnit(question);
-  const units = mode.mode === 'days' ? [...dayUnits(question), whole] : [whole];
-  const { found, degraded } = await options.lookUp.read(report, units);
+  const whole = wholeRef(question);
+  const refs = mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
+  const { found, degraded } = await options.lookUp.read(report, refs);
   const entries = createEntries();
   entries.addFound(found, options.now());
   const judging = {
@@ -129,9 +129,9 @@ async function look(options: ExplainOptions, question: ReportQuestion): Promise<
     wholeOnly: options.partRefusals.wholeOnly(report),
     comparisonDue: mode.mode === 'days' && options.crossChecks.isDue(question),
   });
-  const isFresh = (unit: Unit) => {
-    const entry = entries.known.get(unit.key);
-    return entry !== undefined && gradeOf(entry, unit, { ...judging, report }) === 'fresh';
+  const isFresh = (ref: EntryRef) => {
+    const entry = entries.known.get(ref.id);
+    return entry !== undefined && gradeOf(entry, ref, { ...judging, report }) === 'fresh';
   };
   return { decision, degraded, entries, isFresh };
 }
@@ -148,10 +148,10 @@ function lookAtTotals(options: ExplainOptions, report: CanonicalReport): Promise
 
 /** Where the report is kept as a whole, that holds all days. */
 function explainDays(options: ExplainOptions, question: ReportQuestion, looked: Look) {
-  return dayUnits(question).map((unit) => {
-    const date = unit.from as string;
-    if (looked.decision.mode === 'days') return { date, ...explainPiece(options, unit, date, looked) };
-    return { date, ...explainPiece(options, wholeUnit(question), date, looked), rows: null };
+  return dayRefs(question).map((ref) => {
+    const date = ref.from as string;
+    if (looked.decision.mode === 'days') return { date, ...explainPiece(options, ref, date, looked) };
+    return { date, ...explainPiece(options, wholeRef(question), date, looked), rows: null };
   });
 }
 
@@ -165,11 +165,11 @@ function explainRefusal(options: ExplainOptions, part: Part | null): Explanation
 /** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
 function explainPiece(
   options: ExplainOptions,
-  unit: Unit,
+  ref: EntryRef,
   lastDay: string | null,
   { decision, isFresh }: Look,
 ): ExplainedPiece {
-  const part = decision.known.get(unit.key);
+  const part = decision.known.get(ref.id);
   if (part === undefined) {
     return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
   }
@@ -177,7 +177,7 @@ function explainPiece(
   const final = isFinal({ ...header, lastDay }, options.policy.freshness);
   const ageMs = Math.max(0, options.now() - header.fetchedAt);
   return {
-    state: isFresh(unit) ? (final ? 'final' : 'fresh') : 'stale',
+    state: isFresh(ref) ? (final ? 'final' : 'fresh') : 'stale',
     final,
     asOf: new Date(header.fetchedAt).toISOString(),
     ageSeconds: Math.floor(ageMs / 1000),
@@ -195,7 +195,7 @@ interface Look {
   readonly decision: Decision;
   readonly degraded: boolean;
   readonly entries: Entries;
-  readonly isFresh: (unit: Unit) => boolean;
+  readonly isFresh: (ref: EntryRef) => boolean;
 }
 
 function rangesOf(fetches: Decision['fetches']): Range[] {

@@ -24,7 +24,7 @@ import type { FetchLock } from './held-lock.js';
 import { leftToFetch } from './left-to-fetch.js';
 import type { LookUp } from './look-up.js';
 import type { PlannedFetch } from './plan-fetches.js';
-import { type ReportQuestion, type RequestContext, type Unit, wholeUnit } from './question.js';
+import { type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 
 /** What stays the same for all fetches of one request. */
 export interface FetchContext {
@@ -37,7 +37,7 @@ export interface FetchContext {
   /** What was known of entries before, by key. */
   readonly known: ReadonlyMap<string, Part>;
   /** Whether an entry that somebody else brought will do. */
-  readonly satisfies: (part: Part, unit: Unit) => boolean;
+  readonly satisfies: (part: Part, ref: EntryRef) => boolean;
 }
 
 /** What it leaves undone is seen by who looks again. @throws GatewayError why there is nothing */
@@ -79,7 +79,7 @@ async function attempt(
   planned: PlannedFetch,
   deadline: CallDeadline,
 ): Promise<FetchResult> {
-  const names = planned.lockAs === null ? planned.units.map(({ lock }) => lock) : [planned.lockAs];
+  const names = planned.lockAs === null ? planned.refs.map(({ lock }) => lock) : [planned.lockAs];
   // Whoever only waits needs no slot of the platform's, and must not wait for one.
   if (options.locks.areUnderWay(names, options.purges.seq))
     return follow(options, { others: names, epoch: options.purges.seq }, ctx);
@@ -127,28 +127,28 @@ async function lookAgain(
 ): Promise<Left> {
   if (lock.mine.length === 0) return { range: null, brought: NOTHING };
   const held = new Set(lock.mine);
-  const mine = planned.units.filter((unit) => planned.lockAs !== null || held.has(unit.lock));
-  const looked = planned.lockAs === null ? mine : [...mine, wholeUnit(question)];
+  const mine = planned.refs.filter((ref) => planned.lockAs !== null || held.has(ref.lock));
+  const looked = planned.lockAs === null ? mine : [...mine, wholeRef(question)];
   const { found } = await options.lookUp.read(question.report, looked, context.patience);
   const brought = new Map(
-    looked.flatMap((unit): [string, Part][] => {
-      const part = found.get(unit.key);
-      return part !== undefined && satisfies(part, unit) ? [[unit.key, part]] : [];
+    looked.flatMap((ref): [string, Part][] => {
+      const part = found.get(ref.id);
+      return part !== undefined && satisfies(part, ref) ? [[ref.id, part]] : [];
     }),
   );
   if (planned.lockAs !== null) {
-    const isDone = mine.every(({ key }) => brought.has(key)) || hasRefusal(brought);
+    const isDone = mine.every(({ id }) => brought.has(id)) || hasRefusal(brought);
     return { range: isDone ? null : planned.range, brought };
   }
   const underWay = new Set(lock.others);
-  const { range, units } = leftToFetch({
+  const { range, refs } = leftToFetch({
     planned,
-    left: mine.filter(({ key }) => !brought.has(key)),
-    underWay: planned.units.filter((unit) => underWay.has(unit.lock)),
+    left: mine.filter(({ id }) => !brought.has(id)),
+    underWay: planned.refs.filter((ref) => underWay.has(ref.lock)),
     mode,
     plan: options.policy.plan,
   });
-  await lock.drop(lock.mine.filter((name) => !units.some((unit) => unit.lock === name)));
+  await lock.drop(lock.mine.filter((name) => !refs.some((ref) => ref.lock === name)));
   return { range, brought };
 }
 

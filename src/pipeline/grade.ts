@@ -6,7 +6,7 @@ import { ageMs, freshForMs, type State, stateAt } from '../report/freshness.js';
 import type { Part } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entry } from './entries.js';
-import type { Unit } from './question.js';
+import type { EntryRef } from './question.js';
 
 /** stale: usable at once, with a refresh behind · error-only: usable when the platform fails */
 export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
@@ -23,10 +23,10 @@ export interface GradeInput {
   readonly purges: Pick<Purges, 'isPurged'>;
 }
 
-export function gradeOf(entry: Entry, unit: Unit, input: GradeInput): Grade {
+export function gradeOf(entry: Entry, ref: EntryRef, input: GradeInput): Grade {
   const { part, source } = entry;
-  if (isPurged(part, unit, input)) return 'absent';
-  if (source === 'kept') return isVoid(part, unit, input) ? 'absent' : keptGrade(entry, input);
+  if (isPurged(part, ref, input)) return 'absent';
+  if (source === 'kept') return isVoid(part, ref, input) ? 'absent' : keptGrade(entry, input);
   // What a call brings is taken even if its freshness is nil; only `no-cache` insists on a later fetch.
   const isLater = source === 'own' || part.header.fetchStartedAt >= input.arrivedAtMs;
   return input.directives.maxAgeMs === 0 && !isLater ? 'absent' : 'fresh';
@@ -34,7 +34,7 @@ export function gradeOf(entry: Entry, unit: Unit, input: GradeInput): Grade {
 
 export function isPurged(
   { header }: Part,
-  { from, to }: Unit,
+  { from, to }: EntryRef,
   { report, purges }: Pick<GradeInput, 'report' | 'purges'>,
 ): boolean {
   const { account, accounts, endpoint } = report;
@@ -43,10 +43,10 @@ export function isPurged(
 }
 
 /** A day is looked for by one date, so an entry for more is a whole. */
-function isVoid({ header }: Part, unit: Unit, { generation }: GradeInput): boolean {
+function isVoid({ header }: Part, ref: EntryRef, { generation }: GradeInput): boolean {
   if (header.form !== 'rows') return false;
   if ((header.joinedUnder ?? generation) !== generation) return true;
-  return unit.isDay && header.cut?.generation !== generation;
+  return ref.isDay && header.cut?.generation !== generation;
 }
 
 function keptGrade({ part, wasThere, atMs }: Entry, input: GradeInput): Grade {

@@ -11,7 +11,7 @@ import type { FetchDaysInput } from './fetch-input.js';
 import type { FetchResult } from './fetch-result.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 import { daysFound, type LookUp } from './look-up.js';
-import { dayUnit } from './question.js';
+import { dayRef } from './question.js';
 import type { Patience } from './store-patience.js';
 
 export interface Kept {
@@ -66,9 +66,9 @@ async function knownDays(
   { report, series, mode, known, patience, learns }: FetchDaysInput,
   days: readonly Part<RowsHeader>[],
 ): Promise<Map<string, Part<RowsHeader>>> {
-  const units = days.map((part) => dayUnit(series, part.header.lastDay as string));
-  if (mode === 'days' || !learns) return daysFound(units, known);
-  return daysFound(units, (await options.lookUp.read(report, units, patience)).found);
+  const refs = days.map((part) => dayRef(series, part.header.lastDay as string));
+  if (mode === 'days' || !learns) return daysFound(refs, known);
+  return daysFound(refs, (await options.lookUp.read(report, refs, patience)).found);
 }
 
 function writesOf(
@@ -81,21 +81,21 @@ function writesOf(
   if (fetched.kind === 'refusal') {
     const { refusal } = fetched;
     const version = refusal.header.fetchStartedAt;
-    return brought.map(([ref]) => ({ ref, ...refusal, version, ttlMs: options.policy.negativeMs }));
+    return brought.map(([key]) => ({ key, ...refusal, version, ttlMs: options.policy.negativeMs }));
   }
   const days = (split?.fresh ?? []).map((part) => entryOf(options, dayKeyOf(input.series, part), part));
   if (input.mode === 'days') return days;
-  const whole = brought.flatMap(([ref, part]) =>
-    part instanceof GatewayError ? [] : [entryOf(options, ref, part)],
+  const whole = brought.flatMap(([key, part]) =>
+    part instanceof GatewayError ? [] : [entryOf(options, key, part)],
   );
   return [...whole, ...days];
 }
 
 /** For as long as it may be of any use. */
-function entryOf(options: KeepOptions, ref: EntryKey, part: Part): TierWrite {
+function entryOf(options: KeepOptions, key: EntryKey, part: Part): TierWrite {
   const { freshness } = options.policy;
   const ttlMs = freshForMs(part.header, freshness) + freshness.staleIfErrorMs;
-  return { ref, ...part, version: part.header.fetchStartedAt, ttlMs };
+  return { key, ...part, version: part.header.fetchStartedAt, ttlMs };
 }
 
 async function write(
@@ -133,7 +133,7 @@ type Brought = readonly [EntryKey, EntryOrError];
 function entriesOf({ series, report, mode }: FetchDaysInput, fetched: Fetched): readonly Brought[] {
   const { from, to } = report;
   const [rows, bytes] = [rowsKey(series, from.iso, to.iso), bytesKey(series, from.iso, to.iso)];
-  if (fetched.kind === 'refusal') return [rows, bytes].map((ref) => [ref, fetched.refusal]);
+  if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
   if (mode === 'days') return (fetched.days ?? []).map((part) => [dayKeyOf(series, part), part]);
   const body = fetched.bytes;
   // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.

@@ -5,7 +5,7 @@ import type { CacheTier } from '../cache/tier.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { isPartHeader, type Part, type RowsHeader } from '../report/part.js';
 import { isPurged } from './grade.js';
-import type { Unit } from './question.js';
+import type { EntryRef } from './question.js';
 import { newPatience, type Patience } from './store-patience.js';
 
 export interface LookUpOptions {
@@ -20,7 +20,7 @@ export interface LookUp {
    */
   read(
     report: CanonicalReport,
-    units: readonly Unit[],
+    refs: readonly EntryRef[],
     patience?: Patience,
   ): Promise<{ readonly found: Map<string, Part>; readonly degraded: boolean }>;
 }
@@ -30,20 +30,20 @@ const KEYS_PER_READ = 400;
 
 export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
   return {
-    async read(report, units, patience = newPatience()) {
+    async read(report, refs, patience = newPatience()) {
       const found = new Map<string, Part>();
       let degraded = false;
-      for (let start = 0; start < units.length; start += KEYS_PER_READ) {
+      for (let start = 0; start < refs.length; start += KEYS_PER_READ) {
         if (patience.isSpent) return { found, degraded: true };
-        const chunk = units.slice(start, start + KEYS_PER_READ);
-        const read = await tier.read(chunk.map(({ ref }) => ref));
+        const chunk = refs.slice(start, start + KEYS_PER_READ);
+        const read = await tier.read(chunk);
         degraded ||= read.degraded;
         patience.isSpent ||= read.degraded;
-        for (const [index, unit] of chunk.entries()) {
+        for (const [index, ref] of chunk.entries()) {
           const entry = read.entries[index];
           if (entry === null || entry === undefined || !isPartHeader(entry.header)) continue;
           const part: Part = { header: entry.header, body: entry.body };
-          if (!isPurged(part, unit, { report, purges })) found.set(unit.key, part);
+          if (!isPurged(part, ref, { report, purges })) found.set(ref.id, part);
         }
       }
       return { found, degraded };
@@ -51,14 +51,14 @@ export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
   };
 }
 
-/** Days by their date, of what was found of these units. */
+/** Days by their date, of what was found of these refs. */
 export function daysFound(
-  units: readonly Unit[],
+  refs: readonly EntryRef[],
   found: ReadonlyMap<string, Part>,
 ): Map<string, Part<RowsHeader>> {
   return new Map(
-    units.flatMap(({ key, from }): [string, Part<RowsHeader>][] => {
-      const part = found.get(key);
+    refs.flatMap(({ id, from }): [string, Part<RowsHeader>][] => {
+      const part = found.get(id);
       return part?.header.form === 'rows' ? [[from as string, part as Part<RowsHeader>]] : [];
     }),
   );

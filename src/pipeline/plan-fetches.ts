@@ -5,11 +5,11 @@ import type { Part } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { planCalls, stretchCalls } from '../report/plan.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Unit } from './question.js';
+import type { EntryRef } from './question.js';
 
 /** One call, and the wanted entries it would bring. */
 export interface PlannedFetch {
-  readonly units: readonly Unit[];
+  readonly refs: readonly EntryRef[];
   readonly range: Range;
   /** What is locked for it, in place of its entries' own locks, since a part of the period is never asked for. */
   readonly lockAs: string | null;
@@ -18,9 +18,9 @@ export interface PlannedFetch {
 export interface PlanInput {
   readonly mode: 'days' | 'whole';
   /** All entries of the report. */
-  readonly units: readonly Unit[];
+  readonly refs: readonly EntryRef[];
   /** Those to be brought. */
-  readonly wanted: readonly Unit[];
+  readonly wanted: readonly EntryRef[];
   /** What is known of entries, by key. */
   readonly known: ReadonlyMap<string, Part>;
   readonly nowMs: number;
@@ -37,31 +37,31 @@ export interface PlanInput {
 const PREFETCHED_FROM = 0.5;
 
 export function planFetches(input: PlanInput): PlannedFetch[] {
-  const { mode, units, wanted, known, nowMs, policy, entire, lockAs = null } = input;
+  const { mode, refs, wanted, known, nowMs, policy, entire, lockAs = null } = input;
   const { plan, freshness } = policy;
   if (mode === 'whole')
-    return wanted.map((unit) => ({
-      units: [unit],
-      range: { from: unit.from, to: unit.to },
+    return wanted.map((ref) => ({
+      refs: [ref],
+      range: { from: ref.from, to: ref.to },
       lockAs,
     }));
-  const [first, last] = [units[0], units.at(-1)];
+  const [first, last] = [refs[0], refs.at(-1)];
   if (entire && wanted.length > 0 && first && last)
-    return [{ units: wanted, range: { from: first.from, to: last.to }, lockAs }];
+    return [{ refs: wanted, range: { from: first.from, to: last.to }, lockAs }];
   const days = wanted.map(numberOf).sort((a, b) => a - b);
-  const prefetched = units.filter(({ key }) => {
-    const header = known.get(key)?.header;
+  const prefetched = refs.filter(({ id }) => {
+    const header = known.get(id)?.header;
     if (header === undefined || isFinal(header, freshness)) return false;
     return nowMs - header.fetchedAt >= PREFETCHED_FROM * freshForMs(header, freshness);
   });
   return stretchCalls(planCalls(days, plan), prefetched.map(numberOf), plan).map(({ from, to }) => ({
     range: { from: isoDay(from), to: isoDay(to) },
-    units: wanted.filter((unit) => numberOf(unit) >= from && numberOf(unit) <= to),
+    refs: wanted.filter((ref) => numberOf(ref) >= from && numberOf(ref) <= to),
     lockAs,
   }));
 }
 
 /** Of an entry that is a day. */
-export function numberOf({ from }: Unit): number {
+export function numberOf({ from }: EntryRef): number {
   return dayNumber(from as string) as number;
 }

@@ -33,10 +33,7 @@ export interface RequestContext {
 export const GATEWAY_TEAM = 'gateway';
 
 /** One entry that is looked for: a whole period, or a day of it. */
-export interface Unit {
-  readonly ref: EntryKey;
-  /** The `id` of its `ref`. */
-  readonly key: string;
+export interface EntryRef extends EntryKey {
   /** What is locked while it is fetched: rows and bytes of one answer come together. */
   readonly lock: string;
   /** One day of a report that is split by day; else the report as a whole. */
@@ -45,20 +42,20 @@ export interface Unit {
   readonly to: string | null;
 }
 
-export function dayUnit(series: string, date: string): Unit {
-  const ref = dayKey(series, date);
-  return { ref, key: ref.id, lock: ref.id, isDay: true, from: date, to: date };
+export function dayRef(series: string, date: string): EntryRef {
+  const key = dayKey(series, date);
+  return { ...key, lock: key.id, isDay: true, from: date, to: date };
 }
 
 /** The entries of its days, for a report with a period. */
-export function dayUnits({ report, series }: Pick<ReportQuestion, 'report' | 'series'>): Unit[] {
-  return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayUnit(series, date));
+export function dayRefs({ report, series }: Pick<ReportQuestion, 'report' | 'series'>): EntryRef[] {
+  return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayRef(series, date));
 }
 
 /** The entry that holds the report as a whole. */
-export function wholeUnit({ report, series, form }: ReportQuestion): Unit {
+export function wholeRef({ report, series, form }: ReportQuestion): EntryRef {
   const [from, to] = [report.from.iso, report.to.iso];
   const rows = rowsKey(series, from, to);
-  const ref = form === 'bytes' ? bytesKey(series, from, to) : rows;
-  return { ref, key: ref.id, lock: rows.id, isDay: false, from, to };
+  const key = form === 'bytes' ? bytesKey(series, from, to) : rows;
+  return { ...key, lock: rows.id, isDay: false, from, to };
 }

@@ -15,7 +15,7 @@ import { type BringDeps, bring } from './bring.js';
 import { type Auditor, auditFrom } from './cross-check.js';
 import { type Decision, isAnswered } from './decide.js';
 import type { FetchResult } from './fetch-result.js';
-import { GATEWAY_TEAM, type ReportQuestion, type RequestContext, wholeUnit } from './question.js';
+import { GATEWAY_TEAM, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import { createRefreshes, type Refreshes } from './refreshes.js';
 import { beginRun, decideFor, type Run } from './run.js';
 import { newPatience } from './store-patience.js';
@@ -71,7 +71,7 @@ function refreshBehind(
   { question, context }: Run,
   { mode }: Decision,
 ): void {
-  const name = `${mode}|${wholeUnit(question).lock}`;
+  const name = `${mode}|${wholeRef(question).lock}`;
   options.refreshes.start(name, question.report.endpoint, async () => {
     const behind = await beginRun(
       options,
@@ -98,7 +98,7 @@ function answerWith(
   fetched: number,
 ): ReportAnswer {
   const { question, results, degraded, compares } = run;
-  const { refusal, units } = decision;
+  const { refusal, refs } = decision;
   const parts = refusal === null ? decision.parts : [refusal];
   const days = decision.mode === 'days' && refusal === null ? (parts as readonly Part<RowsHeader>[]) : null;
   const checkFromMs = days === null ? null : auditFrom(days, question.report);
@@ -109,7 +109,7 @@ function answerWith(
   return {
     parts,
     outcome,
-    days: days === null ? null : { fetched, total: units.length },
+    days: days === null ? null : { fetched, total: refs.length },
     stored: results.some(({ stored }) => stored),
     degraded,
     // Of what was put aside for something older nothing is in the answer.

@@ -11,7 +11,7 @@ import type { FetchResult } from './fetch-result.js';
 import { gradeOf } from './grade.js';
 import type { LookUp } from './look-up.js';
 import { type Mode, modeOf } from './mode.js';
-import { dayUnits, type ReportQuestion, type RequestContext, type Unit, wholeUnit } from './question.js';
+import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 
 export interface RunDeps {
   readonly lookUp: LookUp;
@@ -55,16 +55,16 @@ export async function beginRun(
     ...{ question, context, generation, entries, mode, accept },
     ...{ results: [], degraded: false, compares: false },
   };
-  const whole = wholeUnit(question);
-  await look(deps, run, mode.mode === 'days' ? [...dayUnits(question), whole] : [whole]);
+  const whole = wholeRef(question);
+  await look(deps, run, mode.mode === 'days' ? [...dayRefs(question), whole] : [whole]);
   context.trace.mark('look-up');
   return run;
 }
 
 /** Adds what the store holds of some entries. */
-export async function look(deps: RunDeps, run: Run, units: readonly Unit[]): Promise<void> {
+export async function look(deps: RunDeps, run: Run, refs: readonly EntryRef[]): Promise<void> {
   const { question, context, entries } = run;
-  const { found, degraded } = await deps.lookUp.read(question.report, units, context.patience);
+  const { found, degraded } = await deps.lookUp.read(question.report, refs, context.patience);
   entries.addFound(found, deps.now());
   run.degraded = degraded;
 }
@@ -88,15 +88,15 @@ export function isFresh(
   deps: RunDeps,
   { question, context, generation, entries }: Run,
   part: Part,
-  unit: Unit,
+  ref: EntryRef,
 ): boolean {
   const { report } = question;
   const { directives, arrivedAtMs } = context;
-  const before = entries.known.get(unit.key);
+  const before = entries.known.get(ref.id);
   const wasThere =
     before?.wasThere === true && before.part.header.fetchStartedAt === part.header.fetchStartedAt;
   const entry = { part, source: 'kept' as const, wasThere, atMs: deps.now() };
   const { policy, purges } = deps;
   const input = { report, directives, arrivedAtMs, generation, policy, purges };
-  return gradeOf(entry, unit, input) === 'fresh';
+  return gradeOf(entry, ref, input) === 'fresh';
 }

@@ -28,8 +28,8 @@ describe('createCacheTier', () => {
     const { tier, faults } = await openTier();
     expect(
       await tier.write([
-        { ref: refOf('a'), ...ENTRY },
-        { ref: refOf('b'), ...ENTRY, body: Buffer.alloc(0) },
+        { key: refOf('a'), ...ENTRY },
+        { key: refOf('b'), ...ENTRY, body: Buffer.alloc(0) },
       ]),
     ).toBe(true);
     const { entries, degraded } = await tier.read(['b', 'x', 'a'].map(refOf));
@@ -52,22 +52,22 @@ describe('createCacheTier', () => {
     }));
     const body = Buffer.alloc(400_000, 'x');
     const keys = Array.from({ length: 8 }, (_, index) => `day${index}`);
-    expect(await tier.write(keys.map((key) => ({ ref: refOf(key), ...ENTRY, body })))).toBe(true);
+    expect(await tier.write(keys.map((key) => ({ key: refOf(key), ...ENTRY, body })))).toBe(true);
     expect(sizes.length).toBe(4);
     for (const size of sizes) expect(size).toBeLessThanOrEqual(1_048_576);
     expect(written).toEqual(keys);
     // One that is larger than a piece is a piece of its own.
     sizes.length = 0;
     await tier.write([
-      { ref: refOf('big'), ...ENTRY, body: Buffer.alloc(3_000_000) },
-      { ref: refOf('small'), ...ENTRY },
+      { key: refOf('big'), ...ENTRY, body: Buffer.alloc(3_000_000) },
+      { key: refOf('small'), ...ENTRY },
     ]);
     expect(sizes.length).toBe(2);
   });
 
   it('takes what is damaged or foreign for absent, says so, and counts it', async () => {
     const { tier, cache, log, faults } = await openTier();
-    await tier.write([{ ref: refOf('whole'), ...ENTRY }]);
+    await tier.write([{ key: refOf('whole'), ...ENTRY }]);
     const foreign = Buffer.from('{"data":[]}');
     await cache.write([
       { ...refOf('foreign'), header: foreign, body: foreign, facts: foreign, version: 2, ttlMs: 1000 },
@@ -89,7 +89,7 @@ describe('createCacheTier', () => {
   ])('answers as if nothing were cached when the store %s', async (_how, fail) => {
     const { tier, log, faults } = await openTier((store) => ({ ...store, read: fail, write: fail }));
     expect(await tier.read(['a', 'b'].map(refOf))).toEqual({ entries: [null, null], degraded: true });
-    expect(await tier.write([{ ref: refOf('a'), ...ENTRY }])).toBe(false);
+    expect(await tier.write([{ key: refOf('a'), ...ENTRY }])).toBe(false);
     expect(faults).toEqual(['unavailable', 'unavailable']);
     expect(log.messages('warn')).toEqual([
       'the cache store failed while reading',
@@ -99,7 +99,7 @@ describe('createCacheTier', () => {
 
   it('says nothing of what a later release has written, for it is no damage', async () => {
     const { tier, cache, faults } = await openTier();
-    await tier.write([{ ref: refOf('a'), ...ENTRY }]);
+    await tier.write([{ key: refOf('a'), ...ENTRY }]);
     const [entry] = await cache.read([refOf('a')]);
     const later = laterFormat(entry as CacheEntry);
     await cache.write([{ ...refOf('a'), ...later, ttlMs: 60_000 }]);
@@ -117,10 +117,10 @@ describe('createCacheTier', () => {
         return places.map(() => large);
       },
     }));
-    const refs = Array.from({ length: 40 }, (_, at) => refOf(`day${at}`));
+    const keys = Array.from({ length: 40 }, (_, at) => refOf(`day${at}`));
     for (let round = 0; round < 20; round += 1) {
-      const { entries } = await tier.read(refs);
-      expect(entries.map((entry) => entry?.body.length)).toEqual(refs.map(() => 100_000));
+      const { entries } = await tier.read(keys);
+      expect(entries.map((entry) => entry?.body.length)).toEqual(keys.map(() => 100_000));
     }
     // What is known of them is that one has 100 kB: 20 are 2 MB.
     expect(asked[0]).toBe(40);

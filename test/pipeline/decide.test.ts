@@ -3,7 +3,7 @@ import { GatewayError } from '../../src/errors.js';
 import { type CacheDirectives, NO_DIRECTIVES } from '../../src/http/cache-directives.js';
 import { type DecideInput, decide, isAnswered } from '../../src/pipeline/decide.js';
 import { createEntries, type EntryOrError } from '../../src/pipeline/entries.js';
-import { dayUnits, type ReportQuestion, type Unit, wholeUnit } from '../../src/pipeline/question.js';
+import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../../src/pipeline/question.js';
 import type { Part } from '../../src/report/part.js';
 import { get } from '../report/canonical-request.js';
 import { FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
@@ -13,14 +13,14 @@ import { policyOf } from './policy.js';
 
 const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-17&dateTo=2026-11-19');
 const QUESTION: ReportQuestion = { report, series: 'series', form: 'rows' };
-const UNITS = dayUnits(QUESTION);
-const [FIRST, SECOND, THIRD] = UNITS as [Unit, Unit, Unit];
-const WHOLE = wholeUnit(QUESTION);
+const REFS = dayRefs(QUESTION);
+const [FIRST, SECOND, THIRD] = REFS as [EntryRef, EntryRef, EntryRef];
+const WHOLE = wholeRef(QUESTION);
 /** Days that may still change: fresh for an hour. */
 const HOUR = RULES.restatingMs;
 
 /** A day split under a generation, fetched some time before the request. */
-function day({ from }: Unit, ageMs = 1000, generation = 'first'): Part {
+function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Part {
   const at = FETCHED_AT - ageMs;
   return rowsPart([{ date: from }], {
     lastDay: from as string,
@@ -36,13 +36,16 @@ const whole = (ageMs: number): Part =>
     fetchStartedAt: FETCHED_AT - ageMs,
   });
 
-const mapOf = <T>(pairs: readonly (readonly [Unit, T])[]) =>
-  new Map(pairs.map(([unit, value]) => [unit.key, value]));
-const keysOf = (units: readonly Unit[]) => units.map(({ key }) => key);
+const mapOf = <T>(pairs: readonly (readonly [EntryRef, T])[]) =>
+  new Map(pairs.map(([ref, value]) => [ref.id, value]));
+const keysOf = (refs: readonly EntryRef[]) => refs.map(({ id }) => id);
 const datesOf = (parts: readonly Part[]) => parts.map(({ header }) => header.lastDay);
 
 /** A request that found these entries at its first look. */
-async function requestWith(held: readonly (readonly [Unit, Part])[], changes: Partial<CacheDirectives> = {}) {
+async function requestWith(
+  held: readonly (readonly [EntryRef, Part])[],
+  changes: Partial<CacheDirectives> = {},
+) {
   const { registry } = await openReplica(await openEmbedded());
   const purges = countedPurges(registry);
   const entries = createEntries();
@@ -62,8 +65,9 @@ async function requestWith(held: readonly (readonly [Unit, Part])[], changes: Pa
       comparisonDue: false,
       ...more,
     });
-  const find = (...pairs: readonly (readonly [Unit, Part])[]) => entries.addFound(mapOf(pairs), FETCHED_AT);
-  const bring = (...pairs: readonly (readonly [Unit, EntryOrError])[]) =>
+  const find = (...pairs: readonly (readonly [EntryRef, Part])[]) =>
+    entries.addFound(mapOf(pairs), FETCHED_AT);
+  const bring = (...pairs: readonly (readonly [EntryRef, EntryOrError])[]) =>
     entries.addBrought(mapOf(pairs), 'other', FETCHED_AT);
   return { decideNow, find, bring, purges };
 }
@@ -76,13 +80,13 @@ describe('a decision', () => {
       [THIRD, day(THIRD, HOUR + RULES.staleWhileRevalidateMs)],
     ]);
     const { missing, stale, known, fetches } = decideNow();
-    expect(keysOf(missing)).toEqual([THIRD.key]);
-    expect(keysOf(stale)).toEqual([SECOND.key]);
-    expect([...known.keys()]).toEqual(keysOf(UNITS));
+    expect(keysOf(missing)).toEqual([THIRD.id]);
+    expect(keysOf(stale)).toEqual([SECOND.id]);
+    expect([...known.keys()]).toEqual(keysOf(REFS));
     expect(fetches.map(({ range }) => range)).toEqual([{ from: '2026-11-18', to: '2026-11-19' }]);
     const old = decideNow({ accept: 'old' });
     expect(isAnswered(old)).toBe(true);
-    expect(datesOf(old.parts)).toEqual(UNITS.map(({ from }) => from));
+    expect(datesOf(old.parts)).toEqual(REFS.map(({ from }) => from));
   });
 
   it('accepts no old answer with less than an entry for each day', async () => {
@@ -91,18 +95,18 @@ describe('a decision', () => {
   });
 
   it('takes days of another generation for absent, also for want of anything better', async () => {
-    const { decideNow } = await requestWith(UNITS.map((unit) => [unit, day(unit, 1000, 'before')]));
+    const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, 1000, 'before')]));
     const { missing, known } = decideNow();
-    expect(keysOf(missing)).toEqual(keysOf(UNITS));
+    expect(keysOf(missing)).toEqual(keysOf(REFS));
     expect([known.size, isAnswered(decideNow({ accept: 'old' }))]).toEqual([0, false]);
   });
 
   it('takes what a call brings in place of what was stale', async () => {
-    const { decideNow, bring } = await requestWith(UNITS.map((unit) => [unit, day(unit, HOUR)]));
-    expect(keysOf(decideNow().stale)).toEqual(keysOf(UNITS));
+    const { decideNow, bring } = await requestWith(REFS.map((ref) => [ref, day(ref, HOUR)]));
+    expect(keysOf(decideNow().stale)).toEqual(keysOf(REFS));
     bring([SECOND, day(SECOND, 0)]);
     const { stale, parts } = decideNow();
-    expect(keysOf(stale)).toEqual([FIRST.key, THIRD.key]);
+    expect(keysOf(stale)).toEqual([FIRST.id, THIRD.id]);
     expect(parts[1]?.header.fetchedAt).toBe(FETCHED_AT);
   });
 
@@ -117,7 +121,7 @@ describe('a decision', () => {
     const { decideNow, bring, purges } = await requestWith([[FIRST, day(FIRST)]]);
     await purges.append({ from: '2026-11-17', to: '2026-11-18' }, 'audit');
     bring([SECOND, day(SECOND, 0)], [THIRD, day(THIRD, 0)]);
-    expect(keysOf(decideNow().missing)).toEqual([FIRST.key, SECOND.key]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.id, SECOND.id]);
     expect(isAnswered(decideNow({ accept: 'old' }))).toBe(false);
   });
 
@@ -129,7 +133,7 @@ describe('a decision', () => {
     expect(decideNow().refusal).toBeNull();
     bring([FIRST, refusalPart('{}')]);
     expect(decideNow().refusal?.header.form).toBe('refusal');
-    expect(keysOf(decideNow().missing)).toEqual(keysOf(UNITS));
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
   });
 
   it('is for the whole that is kept, when that is fresh or all there is', async () => {
@@ -149,18 +153,18 @@ describe('a decision', () => {
   });
 
   it('of a refresh takes what is stale for missing', async () => {
-    const { decideNow } = await requestWith(UNITS.map((unit) => [unit, day(unit, HOUR)]));
-    expect(decideNow({ accept: 'fresh' })).toMatchObject({ missing: UNITS, stale: [] });
+    const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, HOUR)]));
+    expect(decideNow({ accept: 'fresh' })).toMatchObject({ missing: REFS, stale: [] });
   });
 
   it('gives what may be no report only where it is told to, and never in place of a report', async () => {
     const { decideNow, bring } = await requestWith([[FIRST, day(FIRST, HOUR)]]);
-    const doubtful = UNITS.map((unit): [Unit, Part] => {
-      const part = day(unit, 0);
-      return [unit, { ...part, header: { ...part.header, doubt: 'it says error' } } as Part];
+    const doubtful = REFS.map((ref): [EntryRef, Part] => {
+      const part = day(ref, 0);
+      return [ref, { ...part, header: { ...part.header, doubt: 'it says error' } } as Part];
     });
     bring(...doubtful);
-    expect(keysOf(decideNow().missing)).toEqual([SECOND.key, THIRD.key]);
+    expect(keysOf(decideNow().missing)).toEqual([SECOND.id, THIRD.id]);
     const { missing, parts } = decideNow({ accept: 'doubtful' });
     expect(missing).toEqual([]);
     expect(parts.map(({ header }) => header.form === 'rows' && header.doubt !== undefined)).toEqual([
@@ -174,7 +178,7 @@ describe('a decision', () => {
     const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
     const { fetches } = decideNow({ wholeOnly: { from: '2026-11-17', to: '2026-11-19' } });
     expect(fetches).toEqual([
-      { units: [SECOND, THIRD], range: { from: '2026-11-17', to: '2026-11-19' }, lockAs: WHOLE.lock },
+      { refs: [SECOND, THIRD], range: { from: '2026-11-17', to: '2026-11-19' }, lockAs: WHOLE.lock },
     ]);
   });
 
@@ -182,7 +186,7 @@ describe('a decision', () => {
     const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
     expect(decideNow({ comparisonDue: true })).toMatchObject({
       compares: true,
-      fetches: [{ range: { from: '2026-11-17', to: '2026-11-19' }, units: [SECOND, THIRD] }],
+      fetches: [{ range: { from: '2026-11-17', to: '2026-11-19' }, refs: [SECOND, THIRD] }],
     });
     const nothing = await requestWith([]);
     expect(nothing.decideNow({ comparisonDue: true }).compares).toBe(false);
@@ -192,24 +196,24 @@ describe('a decision', () => {
 describe('a decision for no-cache', () => {
   it('accepts nothing that was there before, though it be of the same millisecond', async () => {
     const { decideNow, find } = await requestWith([[FIRST, day(FIRST, 0)]], { maxAgeMs: 0 });
-    expect(keysOf(decideNow().missing)).toEqual(keysOf(UNITS));
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
     // What somebody brought since is as good as one's own.
     find([FIRST, day(FIRST, 0)], [SECOND, day(SECOND, 0)]);
-    expect(keysOf(decideNow().missing)).toEqual([FIRST.key, THIRD.key]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.id, THIRD.id]);
   });
 
   it('takes no call that began before it came', async () => {
     const { decideNow, bring } = await requestWith([], { maxAgeMs: 0 });
     bring([FIRST, day(FIRST, 1)], [SECOND, day(SECOND, 0)]);
-    expect(keysOf(decideNow().missing)).toEqual([FIRST.key, THIRD.key]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.id, THIRD.id]);
   });
 
   it('falls back on what there was when the platform fails', async () => {
     const { decideNow } = await requestWith(
-      UNITS.map((unit) => [unit, day(unit)]),
+      REFS.map((ref) => [ref, day(ref)]),
       { maxAgeMs: 0 },
     );
-    expect(keysOf(decideNow().missing)).toEqual(keysOf(UNITS));
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
     expect(isAnswered(decideNow({ accept: 'old' }))).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CacheDirectives, NO_DIRECTIVES } from '../../src/http/cache-directives.js';
 import { gradeOf } from '../../src/pipeline/grade.js';
-import { wholeUnit } from '../../src/pipeline/question.js';
+import { wholeRef } from '../../src/pipeline/question.js';
 import type { Part } from '../../src/report/part.js';
 import { get } from '../report/canonical-request.js';
 import { bytesPart, FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
@@ -9,7 +9,7 @@ import { policyOf } from './policy.js';
 
 const NEGATIVE_MS = 30_000;
 const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-12');
-const WHOLE = wholeUnit({ report, series: 'series', form: 'rows' });
+const WHOLE = wholeRef({ report, series: 'series', form: 'rows' });
 
 /** What an entry in the store is good for, looked up at a time. */
 function gradeAt(atMs: number, part: Part, directives: CacheDirectives, arrivedAtMs = atMs) {

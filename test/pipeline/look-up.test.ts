@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type EncodedEntry, encodeEntry } from '../../src/cache/entry.js';
 import { createCacheTier } from '../../src/cache/tier.js';
 import { createLookUp } from '../../src/pipeline/look-up.js';
-import { dayUnit, type Unit } from '../../src/pipeline/question.js';
+import { dayRef, type EntryRef } from '../../src/pipeline/question.js';
 import { daysBetween } from '../../src/report/days.js';
 import type { Part } from '../../src/report/part.js';
 import { StoreUnavailable } from '../../src/store/port.js';
@@ -14,8 +14,8 @@ import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica } from '../support/shared-registry.js';
 
 const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-12');
-const UNITS = daysBetween('2026-11-10', '2026-11-12').map((date) => dayUnit('series', date));
-const [FIRST, SECOND, THIRD] = UNITS as [(typeof UNITS)[0], (typeof UNITS)[0], (typeof UNITS)[0]];
+const REFS = daysBetween('2026-11-10', '2026-11-12').map((date) => dayRef('series', date));
+const [FIRST, SECOND, THIRD] = REFS as [(typeof REFS)[0], (typeof REFS)[0], (typeof REFS)[0]];
 
 async function opened(away = false) {
   const store = await openEmbedded();
@@ -33,10 +33,10 @@ async function opened(away = false) {
     lookUp,
     purges,
     faults,
-    put: ({ ref }: Unit, { header, body }: Part) =>
-      tier.write([{ ref, header, body, version: 1, ttlMs: 1e9 }]),
-    putBytes: ({ ref }: Unit, bytes: EncodedEntry) =>
-      store.cache.write([{ ...ref, ...bytes, version: 1, ttlMs: 1e9 }]),
+    put: (key: EntryRef, { header, body }: Part) =>
+      tier.write([{ key, header, body, version: 1, ttlMs: 1e9 }]),
+    putBytes: (key: EntryRef, bytes: EncodedEntry) =>
+      store.cache.write([{ ...key, ...bytes, version: 1, ttlMs: 1e9 }]),
   };
 }
 
@@ -47,20 +47,20 @@ describe('reading', () => {
     const { lookUp, put } = await opened();
     await put(FIRST, day('2026-11-10'));
     await put(THIRD, day('2026-11-12'));
-    const { found, degraded } = await lookUp.read(report, UNITS);
+    const { found, degraded } = await lookUp.read(report, REFS);
     expect(degraded).toBe(false);
-    expect([...found.keys()]).toEqual([FIRST.key, THIRD.key]);
-    expect(found.get(THIRD.key)).toEqual(day('2026-11-12'));
+    expect([...found.keys()]).toEqual([FIRST.id, THIRD.id]);
+    expect(found.get(THIRD.id)).toEqual(day('2026-11-12'));
   });
 
   it('finds all days of a range longer than one command', async () => {
     const { lookUp, put } = await opened();
-    const units = daysBetween('2024-01-01', '2026-11-20').map((date) => dayUnit('long', date));
-    for (const unit of units) await put(unit, day(unit.from as string));
-    const { found } = await lookUp.read(report, units);
-    expect(units.length).toBeGreaterThan(1000);
-    expect([...found.keys()]).toEqual(units.map(({ key }) => key));
-    expect([...found.values()].map(({ header }) => header.lastDay)).toEqual(units.map(({ from }) => from));
+    const refs = daysBetween('2024-01-01', '2026-11-20').map((date) => dayRef('long', date));
+    for (const ref of refs) await put(ref, day(ref.from as string));
+    const { found } = await lookUp.read(report, refs);
+    expect(refs.length).toBeGreaterThan(1000);
+    expect([...found.keys()]).toEqual(refs.map(({ id }) => id));
+    expect([...found.values()].map(({ header }) => header.lastDay)).toEqual(refs.map(({ from }) => from));
   });
 
   const damaged = encodeEntry(1, day('2026-11-10').header, Buffer.from('x'));
@@ -73,26 +73,26 @@ describe('reading', () => {
     const { lookUp, put, putBytes } = await opened();
     await putBytes(FIRST, bytes);
     await put(SECOND, day('2026-11-11'));
-    const { found, degraded } = await lookUp.read(report, UNITS);
-    expect([[...found.keys()], degraded]).toEqual([[SECOND.key], false]);
+    const { found, degraded } = await lookUp.read(report, REFS);
+    expect([[...found.keys()], degraded]).toEqual([[SECOND.id], false]);
   });
 
   it('finds nothing of what was purged, day by day', async () => {
     const { lookUp, put, purges } = await opened();
-    for (const unit of UNITS) await put(unit, day(unit.from as string));
+    for (const ref of REFS) await put(ref, day(ref.from as string));
     await purges.append({ from: '2026-11-11', to: '2026-11-11' }, 'audit');
-    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([FIRST.key, THIRD.key]);
+    expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual([FIRST.id, THIRD.id]);
     await purges.append({ advertiserId: '2' }, 'audit');
-    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([FIRST.key, THIRD.key]);
+    expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual([FIRST.id, THIRD.id]);
     await put(SECOND, rowsPart([{}], { lastDay: '2026-11-11', seq: 1 }));
-    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual(UNITS.map(({ key }) => key));
+    expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual(REFS.map(({ id }) => id));
     await purges.append({ advertiserId: '1' }, 'audit');
-    expect([...(await lookUp.read(report, UNITS)).found.keys()]).toEqual([]);
+    expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual([]);
   });
 
   it('says that the store is away, and finds nothing', async () => {
     const { lookUp, faults } = await opened(true);
-    expect(await lookUp.read(report, UNITS)).toEqual({ found: new Map(), degraded: true });
+    expect(await lookUp.read(report, REFS)).toEqual({ found: new Map(), degraded: true });
     expect(faults).toEqual(['unavailable']);
   });
 });

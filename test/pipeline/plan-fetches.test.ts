@@ -1,26 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PlanInput, planFetches } from '../../src/pipeline/plan-fetches.js';
-import { dayUnit } from '../../src/pipeline/question.js';
+import { dayRef } from '../../src/pipeline/question.js';
 import { dayNumber, daysBetween } from '../../src/report/days.js';
 import type { Part, RowsHeader } from '../../src/report/part.js';
 import { FETCHED_AT, factsOf, RULES, rowsPart } from '../report/parts.js';
 
 const DAYS = daysBetween('2026-10-20', '2026-11-21');
-const UNITS = DAYS.map((date) => dayUnit('series', date));
+const REFS = DAYS.map((date) => dayRef('series', date));
 const PLAN = { mergeGapDays: 2, maxDaysPerCall: 10 };
 
 /** A day as it was fetched some time before. */
 function day(date: string, ageMs: number): [string, Part<RowsHeader>] {
   const facts = factsOf({ lastDay: date, fetchedAt: FETCHED_AT - ageMs, fetchStartedAt: FETCHED_AT - ageMs });
-  return [dayUnit('series', date).key, rowsPart([{ date }], facts)];
+  return [dayRef('series', date).id, rowsPart([{ date }], facts)];
 }
 
 const fetches = (wanted: readonly string[], known: PlanInput['known'] = new Map(), plan = PLAN) =>
   planFetches({
     mode: 'days',
-    units: UNITS,
-    wanted: UNITS.filter(({ from }) => wanted.includes(from as string)),
+    refs: REFS,
+    wanted: REFS.filter(({ from }) => wanted.includes(from as string)),
     known,
     nowMs: FETCHED_AT,
     policy: { plan, freshness: RULES },
@@ -41,15 +41,13 @@ describe('planFetches', () => {
         }),
         (wanted, held, plan) => {
           const list = fetches(wanted, new Map(held.map(([date, ageMs]) => day(date, ageMs))), plan);
-          const brought = list.flatMap(({ units }) => units.map(({ from }) => from as string));
+          const brought = list.flatMap(({ refs }) => refs.map(({ from }) => from as string));
           expect(brought.sort()).toEqual(wanted.toSorted());
           const fetched = list.flatMap(({ range }) => daysBetween(range.from as string, range.to as string));
           expect(new Set(fetched).size).toBe(fetched.length);
-          for (const { units, range } of list) {
+          for (const { refs, range } of list) {
             const [from, to] = [range.from as string, range.to as string];
-            expect(units.every((unit) => (unit.from as string) >= from && (unit.to as string) <= to)).toBe(
-              true,
-            );
+            expect(refs.every((ref) => (ref.from as string) >= from && (ref.to as string) <= to)).toBe(true);
             expect((dayNumber(to) as number) - (dayNumber(from) as number)).toBeLessThan(plan.maxDaysPerCall);
           }
         },
@@ -58,18 +56,16 @@ describe('planFetches', () => {
   });
 
   it('asks for a report that is not cut as it is', () => {
-    const [unit] = UNITS as [PlanInput['units'][number]];
+    const [ref] = REFS as [PlanInput['refs'][number]];
     const list = planFetches({
       mode: 'whole',
-      units: [unit],
-      wanted: [unit],
+      refs: [ref],
+      wanted: [ref],
       known: new Map(),
       nowMs: FETCHED_AT,
       policy: { plan: { mergeGapDays: 0, maxDaysPerCall: 1 }, freshness: RULES },
     });
-    expect(list.map(({ range, units }) => [range.from, range.to, units])).toEqual([
-      [unit.from, unit.to, [unit]],
-    ]);
+    expect(list.map(({ range, refs }) => [range.from, range.to, refs])).toEqual([[ref.from, ref.to, [ref]]]);
   });
 
   it('takes along a changing day that has lost half of its freshness, and not before', () => {
