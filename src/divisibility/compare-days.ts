@@ -2,15 +2,15 @@
 
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
-import type { Cut, Part, RowsHeader } from '../report/part.js';
+import type { Cut, Entry, RowsHeader } from '../report/part.js';
 import { type Agreement, pairId } from './state.js';
 
 /** Days by date. */
-export type Days = ReadonlyMap<string, Part<RowsHeader>>;
+export type Days = ReadonlyMap<string, Entry<RowsHeader>>;
 
 export interface DaysAsk {
   readonly series: string;
-  readonly fresh: readonly Part<RowsHeader>[];
+  readonly fresh: readonly Entry<RowsHeader>[];
   readonly known: Days;
   /** Of the kind's divisibility: what was cut under another one says nothing. */
   readonly generation: string;
@@ -20,8 +20,8 @@ export interface DaysAsk {
 /** A final day of which two answers say different things. */
 export interface Dispute {
   readonly date: string;
-  readonly older: Part<RowsHeader>;
-  readonly newer: Part<RowsHeader>;
+  readonly older: Entry<RowsHeader>;
+  readonly newer: Entry<RowsHeader>;
 }
 
 export interface DaysCompared {
@@ -56,7 +56,7 @@ export function compareDays({ series, fresh, known, generation, rules }: DaysAsk
 
 /** Only days past restatement say anything: the others may differ for good reasons. */
 export function isComparable(
-  { header }: Part<RowsHeader>,
+  { header }: Entry<RowsHeader>,
   generation: string,
   rules: FreshnessRules,
 ): boolean {
@@ -64,7 +64,7 @@ export function isComparable(
 }
 
 /** Of a day that {@link isComparable}. */
-export function cutOf({ header }: Part<RowsHeader>): Cut {
+export function cutOf({ header }: Entry<RowsHeader>): Cut {
   return header.cut as Cut;
 }
 

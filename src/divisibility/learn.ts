@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
-import type { Part, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { compareDays, type Days, type Dispute } from './compare-days.js';
 import { type Kinds, newGeneration } from './kinds.js';
@@ -51,7 +51,7 @@ export interface Learner {
 export interface Comparison {
   readonly report: CanonicalReport;
   readonly series: string;
-  readonly fresh: readonly Part<RowsHeader>[];
+  readonly fresh: readonly Entry<RowsHeader>[];
   readonly known: Days;
 }
 

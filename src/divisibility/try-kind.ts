@@ -4,7 +4,7 @@
  */
 
 import { dayNumber, isoDay } from '../report/days.js';
-import type { Part, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { FetchDays } from './compare-days.js';
 import { compareDays, type Days, isComparable } from './compare-days.js';
@@ -76,7 +76,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     answered: Stretch,
     range: Stretch,
     fetch: FetchRange,
-  ): Promise<{ fresh: readonly Part<RowsHeader>[]; known: Days } | null> {
+  ): Promise<{ fresh: readonly Entry<RowsHeader>[]; known: Days } | null> {
     const inside = fresh.filter((part) => dayOf(part) >= range.from && dayOf(part) <= range.to);
     if (range.from === answered.from && range.to === answered.to) return { fresh: inside, known };
     const days = await fetch(isoDay(range.from), isoDay(range.to));
@@ -91,7 +91,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
   }
 }
 
-function dayOf({ header }: Part<RowsHeader>): number {
+function dayOf({ header }: Entry<RowsHeader>): number {
   return dayNumber(header.lastDay as string) as number;
 }
 

@@ -3,7 +3,7 @@ import { dayNumber, daysBetween } from '../report/days.js';
 import type { DayBlock, Digest, RowBlock } from '../report/digest.js';
 import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
 import { isFinalDay } from '../report/freshness.js';
-import type { BytesHeader, Part, RowsHeader } from '../report/part.js';
+import type { BytesHeader, Entry, RowsHeader } from '../report/part.js';
 import type { AnswerFacts, AskedReport, Context, FetchedAnswer } from './fetched.js';
 
 /** An answer that may be no report: whole, uncut, and never kept. */
@@ -44,7 +44,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
   const { asked, facts, storable } = context;
   const { accounts } = digest;
   const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
-  const whole: Part<RowsHeader> | null =
+  const whole: Entry<RowsHeader> | null =
     digest.whole === null
       ? null
       : {
@@ -84,7 +84,7 @@ function isLost({ date }: DayBlock, { asked, facts, rules }: Context): boolean {
   return (before.rowCount ?? 0) > 0 || before.emptyTail === 'unconfirmed';
 }
 
-function dayPart(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Part<RowsHeader> {
+function dayPart(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Entry<RowsHeader> {
   const { asked, facts } = context;
   const { range, generation } = asked;
   const isAtEnd = lastDate === null || block.date > lastDate;
@@ -106,7 +106,7 @@ function bytesOf(
   accounts: readonly string[],
   emptyEnd: EmptyEnd,
   opaque: boolean,
-): Part<BytesHeader> {
+): Entry<BytesHeader> {
   const lastDay = asked.range.to;
   return {
     header: {

@@ -11,7 +11,7 @@
 import type { Days, FetchDays } from '../divisibility/compare-days.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { Part, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/part.js';
 import type { Leases } from '../store/port.js';
 import {
   type Checked,
@@ -40,7 +40,7 @@ export interface Auditor {
   /** Such a call was made, and what it brought was compared. */
   wasCompared(what: Joined): void;
   /** To be called for every answer from days that is worth a check ({@link auditFrom}). */
-  joined(what: Joined, parts: readonly Part<RowsHeader>[]): Promise<void>;
+  joined(what: Joined, parts: readonly Entry<RowsHeader>[]): Promise<void>;
   /** The same, of an answer that was given from memory. Costs a look into a map, but for the first one a day. */
   hit(what: Joined): Promise<void> | null;
 }
@@ -116,7 +116,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
  * very range; else from the day after it was fetched.
  * @returns epoch milliseconds
  */
-export function auditFrom(parts: readonly Part<RowsHeader>[], { from, to }: CanonicalReport): number {
+export function auditFrom(parts: readonly Entry<RowsHeader>[], { from, to }: CanonicalReport): number {
   const [first] = parts;
   const isJoin = parts.some(
     ({ header }) =>

@@ -4,7 +4,7 @@
  */
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entries } from './entries.js';
@@ -34,14 +34,14 @@ export interface Decision extends Mode {
   /** Entries of the report, in date order. */
   readonly refs: readonly EntryRef[];
   /** What is known of them, usable or not, by key. */
-  readonly known: ReadonlyMap<string, Part>;
+  readonly known: ReadonlyMap<string, Entry>;
   /** All of them, in order, once none is missing. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly Entry[];
   readonly missing: readonly EntryRef[];
   /** Usable, and to be refreshed. */
   readonly stale: readonly EntryRef[];
   /** The platform's refusal, which answers for all. */
-  readonly refusal: Part | null;
+  readonly refusal: Entry | null;
   /** Calls that bring what is missing, and with it what is stale. */
   readonly fetches: readonly PlannedFetch[];
   /** Where nothing is missing: calls that refresh what is stale. */
@@ -78,10 +78,10 @@ function judge(input: DecideInput, mode: Mode): Judged {
   const gradeInput: GradeInput = { ...input, report: question.report };
   const whole = wholeRef(question);
   const refs = mode.mode === 'days' ? dayRefs(question) : [whole];
-  const known = new Map<string, Part>();
-  const usable = new Map<string, Part>();
+  const known = new Map<string, Entry>();
+  const usable = new Map<string, Entry>();
   const stale: EntryRef[] = [];
-  let refusal: Part | null = null;
+  let refusal: Entry | null = null;
   // A refusal of the whole report answers for its days.
   for (const ref of mode.mode === 'days' ? [...refs, whole] : refs) {
     const entry = entries.known.get(ref.id);

@@ -1,10 +1,10 @@
 /** What one request has in hand of its report: found in the store, or brought by a call. */
 import { GatewayError } from '../errors.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 
 /** An entry in hand, and how it came there. */
-export interface Entry {
-  readonly part: Part;
+export interface HeldEntry {
+  readonly part: Entry;
   /**
    * kept: it was in the store · own: a call of this request brought it · other: somebody else's call did. One's own
    * began after the question came, whatever the clock did meanwhile.
@@ -17,18 +17,18 @@ export interface Entry {
 }
 
 /** An entry, or why there is none although the platform answered. */
-export type EntryOrError = Part | GatewayError;
+export type EntryOrError = Entry | GatewayError;
 
 export interface Entries {
   /** By key. */
-  readonly known: ReadonlyMap<string, Entry>;
+  readonly known: ReadonlyMap<string, HeldEntry>;
   /** What may be no report, by key: given when there is nothing better, and put aside until then. */
-  readonly doubtful: ReadonlyMap<string, Part>;
+  readonly doubtful: ReadonlyMap<string, Entry>;
 }
 
 export interface EntryStore extends Entries {
   /** What the store holds now. */
-  addFound(found: ReadonlyMap<string, Part>, atMs: number): void;
+  addFound(found: ReadonlyMap<string, Entry>, atMs: number): void;
   /**
    * What a call brought.
    * @returns why an entry cannot be read, where one cannot; null: there is none such
@@ -41,8 +41,8 @@ export interface EntryStore extends Entries {
 }
 
 export function createEntries(): EntryStore {
-  const known = new Map<string, Entry>();
-  const doubtful = new Map<string, Part>();
+  const known = new Map<string, HeldEntry>();
+  const doubtful = new Map<string, Entry>();
   /** When each entry of the first look began to be fetched. */
   let first: ReadonlyMap<string, number> | null = null;
 

@@ -6,7 +6,7 @@ import { currentState, type Divisibility } from '../divisibility/state.js';
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -155,7 +155,7 @@ function explainDays(options: ExplainOptions, question: ReportQuestion, looked: 
   });
 }
 
-function explainRefusal(options: ExplainOptions, part: Part | null): Explanation['refusal'] {
+function explainRefusal(options: ExplainOptions, part: Entry | null): Explanation['refusal'] {
   if (part?.header.form !== 'refusal') return null;
   const { status, fetchedAt } = part.header;
   const leftMs = options.policy.negativeMs - Math.max(0, options.now() - fetchedAt);

@@ -6,7 +6,7 @@ import type { DaysOf, FetchDays as FetchForComparison } from '../divisibility/co
 import type { PlatformClient } from '../platform/client.js';
 import { startDeadline } from '../platform/deadline.js';
 import { dayKey } from '../report/keys.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import { callKind, type FetchDays } from './fetch-days.js';
 import { GATEWAY_TEAM } from './question.js';
 import { newPatience } from './store-patience.js';
@@ -42,6 +42,6 @@ export function createFetchForComparison(options: FetchForComparisonOptions): Fe
   };
 }
 
-function byKey(series: string, days: DaysOf['known']): ReadonlyMap<string, Part> {
+function byKey(series: string, days: DaysOf['known']): ReadonlyMap<string, Entry> {
   return new Map([...days].map(([date, part]) => [dayKey(series, date).id, part]));
 }

@@ -1,6 +1,6 @@
 /** One range of a report that is fetched, and on whose account. */
 import type { CallReport } from '../platform/slot.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import type { ReportQuestion } from './question.js';
 import type { Patience } from './store-patience.js';
@@ -12,7 +12,7 @@ export interface FetchDaysInput extends Pick<ReportQuestion, 'report' | 'series'
   /** Who pays for further calls. */
   readonly team: string;
   /** What was known of entries before, by key. */
-  readonly known: ReadonlyMap<string, Part>;
+  readonly known: ReadonlyMap<string, Entry>;
   readonly patience: Patience;
   /** Told before a further call is made for the same range. */
   readonly onFurtherCall?: () => void;

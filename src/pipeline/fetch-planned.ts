@@ -12,7 +12,7 @@ import { GatewayError } from '../errors.js';
 import type { PlatformClient } from '../platform/client.js';
 import { type CallDeadline, startDeadline } from '../platform/deadline.js';
 import type { Slot } from '../platform/slot.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { addCall } from '../telemetry/trace.js';
@@ -35,9 +35,9 @@ export interface FetchContext {
   /** Ends its waiting for what others have under way. */
   readonly signal: AbortSignal;
   /** What was known of entries before, by key. */
-  readonly known: ReadonlyMap<string, Part>;
+  readonly known: ReadonlyMap<string, Entry>;
   /** Whether an entry that somebody else brought will do. */
-  readonly satisfies: (part: Part, ref: EntryRef) => boolean;
+  readonly satisfies: (part: Entry, ref: EntryRef) => boolean;
 }
 
 /** What it leaves undone is seen by who looks again. @throws GatewayError why there is nothing */
@@ -131,7 +131,7 @@ async function lookAgain(
   const looked = planned.lockAs === null ? mine : [...mine, wholeRef(question)];
   const { found } = await options.lookUp.read(question.report, looked, context.patience);
   const brought = new Map(
-    looked.flatMap((ref): [string, Part][] => {
+    looked.flatMap((ref): [string, Entry][] => {
       const part = found.get(ref.id);
       return part !== undefined && satisfies(part, ref) ? [[ref.id, part]] : [];
     }),
@@ -219,7 +219,7 @@ interface Left {
   readonly brought: ReadonlyMap<string, EntryOrError>;
 }
 
-function hasRefusal(brought: ReadonlyMap<string, Part>): boolean {
+function hasRefusal(brought: ReadonlyMap<string, Entry>): boolean {
   return [...brought.values()].some(({ header }) => header.form === 'refusal');
 }
 

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
-import { joinParts, type Part, type RowsHeader } from '../report/part.js';
+import { type Entry, joinEntries, type RowsHeader } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -98,7 +98,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
   };
 }
 
-type Restamp = (part: Part<RowsHeader>) => Part<RowsHeader>;
+type Restamp = (part: Entry<RowsHeader>) => Entry<RowsHeader>;
 
 function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
   return { ...fetched, days: null, cuttable: { ok: false, reason } };
@@ -108,12 +108,12 @@ function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
 function together(
   capped: FetchedAnswer,
   halves: readonly FetchedAnswer[],
-  days: readonly Part<RowsHeader>[],
+  days: readonly Entry<RowsHeader>[],
 ): FetchedAnswer {
   return {
     ...capped,
     days,
-    rows: capped.rows === null ? null : joinParts(days),
+    rows: capped.rows === null ? null : joinEntries(days),
     rowCount: rowsOf(days),
     storable: halves.every(({ storable }) => storable),
   };

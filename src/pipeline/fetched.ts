@@ -2,7 +2,7 @@ import type { GatewayError } from '../errors.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { EmptyEnd } from '../report/empty-days.js';
 import type { Facts, FreshnessRules } from '../report/freshness.js';
-import type { BytesHeader, Part, RefusalHeader, RowsHeader } from '../report/part.js';
+import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import type { Cuttable } from '../report/rows.js';
 
@@ -10,12 +10,12 @@ export interface FetchedAnswer {
   readonly kind: 'answer';
   readonly range: Range;
   /** Null when only days were wanted and there are some, when it is not JSON, or when it is no report (`rowsFault`). */
-  readonly rows: Part<RowsHeader> | null;
+  readonly rows: Entry<RowsHeader> | null;
   readonly rowsFault: GatewayError | null;
   /** Null when only days were wanted. */
-  readonly bytes: Part<BytesHeader> | null;
+  readonly bytes: Entry<BytesHeader> | null;
   /** One part a day, empty days too; null when the answer may not be cut. */
-  readonly days: readonly Part<RowsHeader>[] | null;
+  readonly days: readonly Entry<RowsHeader>[] | null;
   readonly cuttable: Cuttable;
   readonly rowCount: number;
   /** Why it may be no report; null when nothing speaks against it. */
@@ -30,7 +30,7 @@ export interface FetchedAnswer {
 export interface FetchedRefusal {
   readonly kind: 'refusal';
   readonly range: Range;
-  readonly refusal: Part<RefusalHeader>;
+  readonly refusal: Entry<RefusalHeader>;
   readonly storable: boolean;
 }
 

@@ -3,9 +3,9 @@ import type { Purges } from '../cache/purges.js';
 import type { CacheDirectives } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { ageMs, freshForMs, type State, stateAt } from '../report/freshness.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Entry } from './entries.js';
+import type { HeldEntry } from './entries.js';
 import type { EntryRef } from './question.js';
 
 /** stale: usable at once, with a refresh behind · error-only: usable when the platform fails */
@@ -23,7 +23,7 @@ export interface GradeInput {
   readonly purges: Pick<Purges, 'isPurged'>;
 }
 
-export function gradeOf(entry: Entry, ref: EntryRef, input: GradeInput): Grade {
+export function gradeOf(entry: HeldEntry, ref: EntryRef, input: GradeInput): Grade {
   const { part, source } = entry;
   if (isPurged(part, ref, input)) return 'absent';
   if (source === 'kept') return isVoid(part, ref, input) ? 'absent' : keptGrade(entry, input);
@@ -33,7 +33,7 @@ export function gradeOf(entry: Entry, ref: EntryRef, input: GradeInput): Grade {
 }
 
 export function isPurged(
-  { header }: Part,
+  { header }: Entry,
   { from, to }: EntryRef,
   { report, purges }: Pick<GradeInput, 'report' | 'purges'>,
 ): boolean {
@@ -43,13 +43,13 @@ export function isPurged(
 }
 
 /** A day is looked for by one date, so an entry for more is a whole. */
-function isVoid({ header }: Part, ref: EntryRef, { generation }: GradeInput): boolean {
+function isVoid({ header }: Entry, ref: EntryRef, { generation }: GradeInput): boolean {
   if (header.form !== 'rows') return false;
   if ((header.joinedUnder ?? generation) !== generation) return true;
   return ref.isDay && header.cut?.generation !== generation;
 }
 
-function keptGrade({ part, wasThere, atMs }: Entry, input: GradeInput): Grade {
+function keptGrade({ part, wasThere, atMs }: HeldEntry, input: GradeInput): Grade {
   const { header } = part;
   const { directives, arrivedAtMs, policy } = input;
   const age = ageMs(header.fetchedAt, atMs);
@@ -65,7 +65,7 @@ function keptGrade({ part, wasThere, atMs }: Entry, input: GradeInput): Grade {
   return directives.maxStaleMs !== null && staleMs <= directives.maxStaleMs ? 'stale' : 'error-only';
 }
 
-function stateOf({ header }: Part, nowMs: number, { freshness, negativeMs }: GradeInput['policy']): State {
+function stateOf({ header }: Entry, nowMs: number, { freshness, negativeMs }: GradeInput['policy']): State {
   if (header.form !== 'refusal') return stateAt(header, freshness, nowMs);
   // From the future after a clock was set back: then it is not known how old it is.
   return Math.abs(nowMs - header.fetchedAt) < negativeMs ? 'fresh' : 'absent';

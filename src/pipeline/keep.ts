@@ -4,7 +4,7 @@ import type { Comparison, Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
 import { freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
-import type { Part, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { EntryOrError } from './entries.js';
 import type { FetchDaysInput } from './fetch-input.js';
@@ -64,8 +64,8 @@ async function splitOf(
 async function knownDays(
   options: KeepOptions,
   { report, series, mode, known, patience, learns }: FetchDaysInput,
-  days: readonly Part<RowsHeader>[],
-): Promise<Map<string, Part<RowsHeader>>> {
+  days: readonly Entry<RowsHeader>[],
+): Promise<Map<string, Entry<RowsHeader>>> {
   const refs = days.map((part) => dayRef(series, part.header.lastDay as string));
   if (mode === 'days' || !learns) return daysFound(refs, known);
   return daysFound(refs, (await options.lookUp.read(report, refs, patience)).found);
@@ -92,7 +92,7 @@ function writesOf(
 }
 
 /** For as long as it may be of any use. */
-function entryOf(options: KeepOptions, key: EntryKey, part: Part): TierWrite {
+function entryOf(options: KeepOptions, key: EntryKey, part: Entry): TierWrite {
   const { freshness } = options.policy;
   const ttlMs = freshForMs(part.header, freshness) + freshness.staleIfErrorMs;
   return { key, ...part, version: part.header.fetchStartedAt, ttlMs };
@@ -123,7 +123,7 @@ function isWholePeriod({ report: { from, to } }: FetchDaysInput, { range }: Fetc
   return range.from === from.iso && range.to === to.iso;
 }
 
-function dayKeyOf(series: string, { header }: Part<RowsHeader>): EntryKey {
+function dayKeyOf(series: string, { header }: Entry<RowsHeader>): EntryKey {
   return dayKey(series, header.lastDay as string);
 }
 

@@ -3,7 +3,7 @@
 import type { Purges } from '../cache/purges.js';
 import type { CacheTier } from '../cache/tier.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import { isPartHeader, type Part, type RowsHeader } from '../report/part.js';
+import { type Entry, isEntryHeader, type RowsHeader } from '../report/part.js';
 import { isPurged } from './grade.js';
 import type { EntryRef } from './question.js';
 import { newPatience, type Patience } from './store-patience.js';
@@ -22,7 +22,7 @@ export interface LookUp {
     report: CanonicalReport,
     refs: readonly EntryRef[],
     patience?: Patience,
-  ): Promise<{ readonly found: Map<string, Part>; readonly degraded: boolean }>;
+  ): Promise<{ readonly found: Map<string, Entry>; readonly degraded: boolean }>;
 }
 
 /** Longest list of keys in one command: 400 days of 5 KB are 2 MiB. */
@@ -31,7 +31,7 @@ const KEYS_PER_READ = 400;
 export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
   return {
     async read(report, refs, patience = newPatience()) {
-      const found = new Map<string, Part>();
+      const found = new Map<string, Entry>();
       let degraded = false;
       for (let start = 0; start < refs.length; start += KEYS_PER_READ) {
         if (patience.isSpent) return { found, degraded: true };
@@ -41,8 +41,8 @@ export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
         patience.isSpent ||= read.degraded;
         for (const [index, ref] of chunk.entries()) {
           const entry = read.entries[index];
-          if (entry === null || entry === undefined || !isPartHeader(entry.header)) continue;
-          const part: Part = { header: entry.header, body: entry.body };
+          if (entry === null || entry === undefined || !isEntryHeader(entry.header)) continue;
+          const part: Entry = { header: entry.header, body: entry.body };
           if (!isPurged(part, ref, { report, purges })) found.set(ref.id, part);
         }
       }
@@ -54,12 +54,12 @@ export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
 /** Days by their date, of what was found of these refs. */
 export function daysFound(
   refs: readonly EntryRef[],
-  found: ReadonlyMap<string, Part>,
-): Map<string, Part<RowsHeader>> {
+  found: ReadonlyMap<string, Entry>,
+): Map<string, Entry<RowsHeader>> {
   return new Map(
-    refs.flatMap(({ id, from }): [string, Part<RowsHeader>][] => {
+    refs.flatMap(({ id, from }): [string, Entry<RowsHeader>][] => {
       const part = found.get(id);
-      return part?.header.form === 'rows' ? [[from as string, part as Part<RowsHeader>]] : [];
+      return part?.header.form === 'rows' ? [[from as string, part as Entry<RowsHeader>]] : [];
     }),
   );
 }

@@ -1,7 +1,7 @@
 /** Which calls bring which entries. Pure. */
 import { dayNumber, isoDay } from '../report/days.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { planCalls, stretchCalls } from '../report/plan.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -22,7 +22,7 @@ export interface PlanInput {
   /** Those to be brought. */
   readonly wanted: readonly EntryRef[];
   /** What is known of entries, by key. */
-  readonly known: ReadonlyMap<string, Part>;
+  readonly known: ReadonlyMap<string, Entry>;
   readonly nowMs: number;
   readonly policy: Pick<ReportPolicy, 'plan' | 'freshness'>;
   /** One call for all entries, however few are wanted. */

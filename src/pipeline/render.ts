@@ -8,7 +8,7 @@ import { type Assembled, assemble, assembleBytes, type Body } from '../report/as
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { Format, GatewayOptions } from '../report/gateway-options.js';
-import type { BytesHeader, Part, RefusalHeader, RowsHeader } from '../report/part.js';
+import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/part.js';
 import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
 
 /** What decides about a body, beside the report itself. */
@@ -55,8 +55,8 @@ export interface FinishAsk {
   readonly report: CanonicalReport;
   readonly shape: Shape;
   /** In date order; one when the report is not cut, or when it is bytes or a refusal. */
-  readonly parts: readonly Part[];
-  readonly totals: Part | null;
+  readonly parts: readonly Entry[];
+  readonly totals: Entry | null;
   readonly rules: FreshnessRules;
   readonly negativeMs: number;
   readonly nowMs: number;
@@ -68,15 +68,15 @@ export interface FinishAsk {
  */
 export function shapeAnswer(ask: FinishAsk): Assembled {
   const { shape, parts, totals, rules, nowMs } = ask;
-  const main = parts[0] as Part;
-  if (main.header.form === 'refusal') return refusalAnswer(main as Part<RefusalHeader>, ask);
-  if (main.header.form === 'bytes') return assembleBytes(main as Part<BytesHeader>, rules, nowMs);
-  if (totals?.header.form === 'refusal') throw rejected(totals as Part<RefusalHeader>);
+  const main = parts[0] as Entry;
+  if (main.header.form === 'refusal') return refusalAnswer(main as Entry<RefusalHeader>, ask);
+  if (main.header.form === 'bytes') return assembleBytes(main as Entry<BytesHeader>, rules, nowMs);
+  if (totals?.header.form === 'refusal') throw rejected(totals as Entry<RefusalHeader>);
   return assemble({
     report: ask.report,
     format: shape.format as Exclude<Format, 'raw'>,
-    parts: parts as readonly Part<RowsHeader>[],
-    totals: totals as Part<RowsHeader | BytesHeader> | null,
+    parts: parts as readonly Entry<RowsHeader>[],
+    totals: totals as Entry<RowsHeader | BytesHeader> | null,
     days: shape.days,
     bom: shape.bom,
     nowMs,
@@ -84,14 +84,17 @@ export function shapeAnswer(ask: FinishAsk): Assembled {
   });
 }
 
-function refusalAnswer(part: Part<RefusalHeader>, { shape, negativeMs, nowMs, rules }: FinishAsk): Assembled {
+function refusalAnswer(
+  part: Entry<RefusalHeader>,
+  { shape, negativeMs, nowMs, rules }: FinishAsk,
+): Assembled {
   if (shape.format !== 'raw') throw rejected(part);
   if (part.header.tainted) throw invalid('the refusal holds the platform token');
   const answer = assembleBytes(part, rules, nowMs);
   return { ...answer, freshUntilMs: part.header.fetchedAt + negativeMs, stale: false };
 }
 
-function rejected({ header }: Part<RefusalHeader>): GatewayError {
+function rejected({ header }: Entry<RefusalHeader>): GatewayError {
   return new GatewayError('upstream_rejected', { status: header.status, upstream: header.upstream });
 }
 

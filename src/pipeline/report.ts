@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
-import type { Part, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/part.js';
 import { createTrace } from '../telemetry/trace.js';
 import { type BringDeps, bring } from './bring.js';
 import { type Auditor, auditFrom } from './cross-check.js';
@@ -23,7 +23,7 @@ import { newPatience } from './store-patience.js';
 /** A report in hand, and its source. */
 export interface ReportAnswer {
   /** In date order; one part when the report is not split, or when it is a refusal or bytes. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly Entry[];
   readonly outcome: Outcome;
   /** For a report that is split by day: how many of its days were asked for. */
   readonly days: { readonly fetched: number; readonly total: number } | null;
@@ -100,7 +100,7 @@ function answerWith(
   const { question, results, degraded, compares } = run;
   const { refusal, refs } = decision;
   const parts = refusal === null ? decision.parts : [refusal];
-  const days = decision.mode === 'days' && refusal === null ? (parts as readonly Part<RowsHeader>[]) : null;
+  const days = decision.mode === 'days' && refusal === null ? (parts as readonly Entry<RowsHeader>[]) : null;
   const checkFromMs = days === null ? null : auditFrom(days, question.report);
   if (days !== null && checkFromMs !== null) {
     if (options.now() >= checkFromMs) options.background(options.crossChecks.joined(question, days));

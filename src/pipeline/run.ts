@@ -2,7 +2,7 @@
 import type { Purges } from '../cache/purges.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
-import type { Part } from '../report/part.js';
+import type { Entry } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Auditor } from './cross-check.js';
 import { type DecideInput, type Decision, decide } from './decide.js';
@@ -87,7 +87,7 @@ export function decideFor(deps: RunDeps, run: Run, accept = run.accept): Decisio
 export function isFresh(
   deps: RunDeps,
   { question, context, generation, entries }: Run,
-  part: Part,
+  part: Entry,
   ref: EntryRef,
 ): boolean {
   const { report } = question;

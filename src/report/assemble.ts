@@ -7,7 +7,7 @@ import { type Rewrite, rewritesFor } from './column-types.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
 import type { Format } from './gateway-options.js';
-import { type BytesHeader, type Part, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './part.js';
+import { type BytesHeader, type Entry, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './part.js';
 import { digest } from './platform-call.js';
 import { warningsOf } from './warnings.js';
 
@@ -15,9 +15,9 @@ export interface AssembleAsk {
   readonly report: CanonicalReport;
   readonly format: Exclude<Format, 'raw'>;
   /** In date order when the report is split by date. */
-  readonly parts: readonly Part<RowsHeader>[];
+  readonly parts: readonly Entry<RowsHeader>[];
   /** The unsplit report of the same period, when it was asked for. */
-  readonly totals: Part<RowsHeader | BytesHeader> | null;
+  readonly totals: Entry<RowsHeader | BytesHeader> | null;
   readonly days: boolean;
   readonly bom: boolean;
   readonly nowMs: number;
@@ -101,7 +101,7 @@ export function assemble(ask: AssembleAsk): Assembled {
 
 /** The platform's own bytes: nothing is added, nothing is read into them. */
 export function assembleBytes(
-  part: Part<BytesHeader | RefusalHeader>,
+  part: Entry<BytesHeader | RefusalHeader>,
   rules: FreshnessRules,
   nowMs: number,
 ): Assembled {
@@ -124,7 +124,7 @@ export function assembleBytes(
 
 interface Pieces {
   /** Parts with rows, in order. */
-  readonly filled: readonly Part<RowsHeader>[];
+  readonly filled: readonly Entry<RowsHeader>[];
   readonly rewrites: readonly (Rewrite | null)[];
   readonly meta: string;
   readonly rowCount: number;
@@ -156,7 +156,7 @@ function separate(bodies: readonly Buffer[]): Buffer[] {
   return bodies.flatMap((body, index) => (index === 0 ? [body] : [SEPARATOR, body]));
 }
 
-function unionColumns(parts: readonly Part<RowsHeader>[]): string[] {
+function unionColumns(parts: readonly Entry<RowsHeader>[]): string[] {
   return [...new Set(parts.flatMap(({ header }) => header.columns))];
 }
 

@@ -65,9 +65,9 @@ export interface RefusalHeader extends Common {
   readonly tainted: boolean;
 }
 
-export type PartHeader = RowsHeader | BytesHeader | RefusalHeader;
+export type EntryHeader = RowsHeader | BytesHeader | RefusalHeader;
 
-export interface Part<H extends PartHeader = PartHeader> {
+export interface Entry<H extends EntryHeader = EntryHeader> {
   readonly header: H;
   readonly body: Buffer;
 }
@@ -90,7 +90,7 @@ export function bodyHash(body: Buffer): string {
 }
 
 /** Whether a decoded header is one of the forms above; anything else in the store counts as absent. */
-export function isPartHeader(value: unknown): value is PartHeader {
+export function isEntryHeader(value: unknown): value is EntryHeader {
   if (typeof value !== 'object' || value === null) return false;
   const header = value as Readonly<Record<string, unknown>>;
   return (
@@ -145,15 +145,15 @@ function areTexts(value: unknown): boolean {
 }
 
 /** Days joined to one answer for their whole range, as old as the oldest of them. */
-export function joinParts(parts: readonly Part<RowsHeader>[]): Part<RowsHeader> {
+export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHeader> {
   const filled = parts.filter(({ header }) => header.rowCount > 0);
   const separator = Buffer.from(ROW_SEPARATOR);
   const rewrites = rewritesFor(filled.map(({ header }) => header));
   const bodies = filled.map((part, index) => rewriteBody(part.body, rewrites[index] ?? null));
   const body = Buffer.concat(bodies.flatMap((one, index) => (index === 0 ? [one] : [separator, one])));
   const columns = [...new Set(filled.flatMap(({ header }) => header.columns))];
-  const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Part<RowsHeader>];
-  const last = parts.at(-1) as Part<RowsHeader>;
+  const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];
+  const last = parts.at(-1) as Entry<RowsHeader>;
   const { emptySince: _, ...header } = oldest.header;
   return {
     body,

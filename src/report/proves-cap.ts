@@ -1,8 +1,8 @@
 /** Whether the halves of a range prove that the answer for all of it was cut off at a number of rows. Pure. */
 import { type FreshnessRules, isFinal } from './freshness.js';
-import { type Part, ROW_SEPARATOR, type RowsHeader } from './part.js';
+import { type Entry, ROW_SEPARATOR, type RowsHeader } from './part.js';
 
-type Day = Part<RowsHeader>;
+type Day = Entry<RowsHeader>;
 
 /**
  * They do when they hold more, and each day of the answer is found again in them: a cap leaves rows out, and changes

@@ -1,5 +1,5 @@
 /** What a caller should know of an answer beside its rows: `meta.warnings`. */
-import type { Part, PartHeader } from './part.js';
+import type { Entry, EntryHeader } from './part.js';
 
 export interface Warning {
   /** For programs. */
@@ -11,8 +11,8 @@ export interface Warning {
 /** @param totals the unsplit report of the same period, when it was asked for */
 export function warningsOf(
   endpoint: string,
-  parts: readonly Part[],
-  totals: Part | null,
+  parts: readonly Entry[],
+  totals: Entry | null,
 ): readonly Warning[] {
   const all = totals === null ? parts : [...parts, totals];
   const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
@@ -31,7 +31,7 @@ function shapeUnknown(endpoint: string, doubt: string): Warning {
 }
 
 /** @returns null when the unsplit report is the one row that totals are */
-function whyNoTotals(header: PartHeader): string | null {
+function whyNoTotals(header: EntryHeader): string | null {
   if (header.form !== 'rows') return 'is not one of rows';
   if (header.rowCount === 1) return null;
   return header.rowCount === 0 ? 'has no row' : `has ${header.rowCount} rows where one was expected`;

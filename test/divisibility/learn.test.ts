@@ -5,7 +5,7 @@ import type { FetchRange } from '../../src/divisibility/settle-disputes.js';
 import { type Divisibility, REFUTED_MS } from '../../src/divisibility/state.js';
 import type { Registry } from '../../src/registry/mirror.js';
 import { dayNumber } from '../../src/report/days.js';
-import type { Part, RowsHeader } from '../../src/report/part.js';
+import type { Entry, RowsHeader } from '../../src/report/part.js';
 import { policyOf } from '../pipeline/policy.js';
 import { get } from '../report/canonical-request.js';
 import { factsOf, rowsPart } from '../report/parts.js';
@@ -58,7 +58,7 @@ interface Cut {
 }
 
 function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 'first', on }: Cut) {
-  const part: Part<RowsHeader> = rowsPart(empty ? [] : [{ date, clicks }]);
+  const part: Entry<RowsHeader> = rowsPart(empty ? [] : [{ date, clicks }]);
   const facts = factsOf({
     lastDay: date,
     ...(on === undefined ? {} : { fetchedOn: dayNumber(on) as number }),
@@ -67,7 +67,7 @@ function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 
   return { ...part, header: { ...part.header, ...facts, cut } };
 }
 
-const byDate = (parts: readonly Part<RowsHeader>[]) =>
+const byDate = (parts: readonly Entry<RowsHeader>[]) =>
   new Map(parts.map((part) => [part.header.lastDay as string, part]));
 const nobody: FetchRange = () => Promise.reject(new Error('the platform must not be asked'));
 

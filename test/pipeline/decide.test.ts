@@ -4,7 +4,7 @@ import { type CacheDirectives, NO_DIRECTIVES } from '../../src/http/cache-direct
 import { type DecideInput, decide, isAnswered } from '../../src/pipeline/decide.js';
 import { createEntries, type EntryOrError } from '../../src/pipeline/entries.js';
 import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../../src/pipeline/question.js';
-import type { Part } from '../../src/report/part.js';
+import type { Entry } from '../../src/report/part.js';
 import { get } from '../report/canonical-request.js';
 import { FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
 import { countedPurges } from '../support/counted-purges.js';
@@ -20,7 +20,7 @@ const WHOLE = wholeRef(QUESTION);
 const HOUR = RULES.restatingMs;
 
 /** A day split under a generation, fetched some time before the request. */
-function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Part {
+function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Entry {
   const at = FETCHED_AT - ageMs;
   return rowsPart([{ date: from }], {
     lastDay: from as string,
@@ -29,7 +29,7 @@ function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Part {
     cut: { from: '2026-11-17', to: '2026-11-19', sortedHash: 'h', generation },
   });
 }
-const whole = (ageMs: number): Part =>
+const whole = (ageMs: number): Entry =>
   rowsPart([{ date: '2026-11-17' }], {
     lastDay: '2026-11-19',
     fetchedAt: FETCHED_AT - ageMs,
@@ -39,11 +39,11 @@ const whole = (ageMs: number): Part =>
 const mapOf = <T>(pairs: readonly (readonly [EntryRef, T])[]) =>
   new Map(pairs.map(([ref, value]) => [ref.id, value]));
 const keysOf = (refs: readonly EntryRef[]) => refs.map(({ id }) => id);
-const datesOf = (parts: readonly Part[]) => parts.map(({ header }) => header.lastDay);
+const datesOf = (parts: readonly Entry[]) => parts.map(({ header }) => header.lastDay);
 
 /** A request that found these entries at its first look. */
 async function requestWith(
-  held: readonly (readonly [EntryRef, Part])[],
+  held: readonly (readonly [EntryRef, Entry])[],
   changes: Partial<CacheDirectives> = {},
 ) {
   const { registry } = await openReplica(await openEmbedded());
@@ -65,7 +65,7 @@ async function requestWith(
       comparisonDue: false,
       ...more,
     });
-  const find = (...pairs: readonly (readonly [EntryRef, Part])[]) =>
+  const find = (...pairs: readonly (readonly [EntryRef, Entry])[]) =>
     entries.addFound(mapOf(pairs), FETCHED_AT);
   const bring = (...pairs: readonly (readonly [EntryRef, EntryOrError])[]) =>
     entries.addBrought(mapOf(pairs), 'other', FETCHED_AT);
@@ -159,9 +159,9 @@ describe('a decision', () => {
 
   it('gives what may be no report only where it is told to, and never in place of a report', async () => {
     const { decideNow, bring } = await requestWith([[FIRST, day(FIRST, HOUR)]]);
-    const doubtful = REFS.map((ref): [EntryRef, Part] => {
+    const doubtful = REFS.map((ref): [EntryRef, Entry] => {
       const part = day(ref, 0);
-      return [ref, { ...part, header: { ...part.header, doubt: 'it says error' } } as Part];
+      return [ref, { ...part, header: { ...part.header, doubt: 'it says error' } } as Entry];
     });
     bring(...doubtful);
     expect(keysOf(decideNow().missing)).toEqual([SECOND.id, THIRD.id]);

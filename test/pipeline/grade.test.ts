@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type CacheDirectives, NO_DIRECTIVES } from '../../src/http/cache-directives.js';
 import { gradeOf } from '../../src/pipeline/grade.js';
 import { wholeRef } from '../../src/pipeline/question.js';
-import type { Part } from '../../src/report/part.js';
+import type { Entry } from '../../src/report/part.js';
 import { get } from '../report/canonical-request.js';
 import { bytesPart, FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
 import { policyOf } from './policy.js';
@@ -12,7 +12,7 @@ const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-
 const WHOLE = wholeRef({ report, series: 'series', form: 'rows' });
 
 /** What an entry in the store is good for, looked up at a time. */
-function gradeAt(atMs: number, part: Part, directives: CacheDirectives, arrivedAtMs = atMs) {
+function gradeAt(atMs: number, part: Entry, directives: CacheDirectives, arrivedAtMs = atMs) {
   const entry = { part, source: 'kept' as const, wasThere: false, atMs };
   const purges = { isPurged: () => false };
   const policy = policyOf({ negativeMs: NEGATIVE_MS });

@@ -4,7 +4,7 @@ import { createCacheTier } from '../../src/cache/tier.js';
 import { createLookUp } from '../../src/pipeline/look-up.js';
 import { dayRef, type EntryRef } from '../../src/pipeline/question.js';
 import { daysBetween } from '../../src/report/days.js';
-import type { Part } from '../../src/report/part.js';
+import type { Entry } from '../../src/report/part.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { get } from '../report/canonical-request.js';
 import { rowsPart } from '../report/parts.js';
@@ -33,7 +33,7 @@ async function opened(away = false) {
     lookUp,
     purges,
     faults,
-    put: (key: EntryRef, { header, body }: Part) =>
+    put: (key: EntryRef, { header, body }: Entry) =>
       tier.write([{ key, header, body, version: 1, ttlMs: 1e9 }]),
     putBytes: (key: EntryRef, bytes: EncodedEntry) =>
       store.cache.write([{ ...key, ...bytes, version: 1, ttlMs: 1e9 }]),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type PlanInput, planFetches } from '../../src/pipeline/plan-fetches.js';
 import { dayRef } from '../../src/pipeline/question.js';
 import { dayNumber, daysBetween } from '../../src/report/days.js';
-import type { Part, RowsHeader } from '../../src/report/part.js';
+import type { Entry, RowsHeader } from '../../src/report/part.js';
 import { FETCHED_AT, factsOf, RULES, rowsPart } from '../report/parts.js';
 
 const DAYS = daysBetween('2026-10-20', '2026-11-21');
@@ -11,7 +11,7 @@ const REFS = DAYS.map((date) => dayRef('series', date));
 const PLAN = { mergeGapDays: 2, maxDaysPerCall: 10 };
 
 /** A day as it was fetched some time before. */
-function day(date: string, ageMs: number): [string, Part<RowsHeader>] {
+function day(date: string, ageMs: number): [string, Entry<RowsHeader>] {
   const facts = factsOf({ lastDay: date, fetchedAt: FETCHED_AT - ageMs, fetchStartedAt: FETCHED_AT - ageMs });
   return [dayRef('series', date).id, rowsPart([{ date }], facts)];
 }

@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { decodeEntry, type RawEntry } from '../../src/cache/entry.js';
 import { dayKey } from '../../src/report/keys.js';
-import type { Part } from '../../src/report/part.js';
+import type { Entry } from '../../src/report/part.js';
 import type { CacheEntry } from '../../src/store/port.js';
 import { byDay, rowsPerDay } from '../pipeline/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
@@ -39,7 +39,7 @@ async function startTail(divisible: 'never' | 'auto') {
       await gateway.services.settled();
       const { series } = await gateway.services.pipeline.explain('campaigns/get', QUERY);
       const [entry] = await gateway.store.cache.read([dayKey(series, date)]);
-      return (decodeEntry(entry as CacheEntry) as RawEntry as Part).header.emptyTail;
+      return (decodeEntry(entry as CacheEntry) as RawEntry as Entry).header.emptyTail;
     },
   };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { rewritesFor } from '../../src/report/column-types.js';
 import { daysBetween } from '../../src/report/days.js';
 import { type DayBlock, type DigestAsk, digestAnswer, digestBytes } from '../../src/report/digest.js';
-import { bodyHash, joinParts, ROW_SEPARATOR, rewriteBody } from '../../src/report/part.js';
+import { bodyHash, joinEntries, ROW_SEPARATOR, rewriteBody } from '../../src/report/part.js';
 import { factsOf } from './parts.js';
 
 const PERIOD = { from: '2026-11-01', to: '2026-11-10' };
@@ -164,7 +164,7 @@ describe('an answer that may not be cut', () => {
   });
 });
 
-describe('days joined again (joinParts)', () => {
+describe('days joined again (joinEntries)', () => {
   const partOf = (block: DayBlock, fetchedAt: number, seq: number) => ({
     body: block.body,
     header: {
@@ -187,7 +187,7 @@ describe('days joined again (joinParts)', () => {
       fc.property(answer, ages, ages, (rows, times, seqs) => {
         const { whole, days } = digest(rows);
         const parts = (days ?? []).map((day, at) => partOf(day, times[at] as number, seqs[at] as number));
-        const { header, body } = joinParts(parts);
+        const { header, body } = joinEntries(parts);
         expect(body.toString()).toBe(whole?.body.toString());
         expect(header.hash).toBe(whole?.hash);
         expect(header.rowCount).toBe(rows.length);
@@ -209,9 +209,9 @@ describe('days joined again (joinParts)', () => {
         header: { ...part.header, emptyTail: day.rowCount > 0 ? 'no' : 'unconfirmed' } as const,
       };
     });
-    expect(joinParts(parts).header.emptyTail).toBe('unconfirmed');
-    expect(joinParts(parts.slice(0, 1)).header.emptyTail).toBe('no');
-    expect(joinParts(parts.toReversed()).header.emptyTail).toBe('no');
+    expect(joinEntries(parts).header.emptyTail).toBe('unconfirmed');
+    expect(joinEntries(parts.slice(0, 1)).header.emptyTail).toBe('no');
+    expect(joinEntries(parts.toReversed()).header.emptyTail).toBe('no');
   });
 });
 

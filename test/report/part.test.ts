@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { bodyHash, isPartHeader, joinRows, type PartHeader, ROW_SEPARATOR } from '../../src/report/part.js';
+import { bodyHash, type EntryHeader, isEntryHeader, joinRows, ROW_SEPARATOR } from '../../src/report/part.js';
 import { bytesPart, refusalPart, rowsPart } from './parts.js';
 
-const HEADERS: readonly PartHeader[] = [
+const HEADERS: readonly EntryHeader[] = [
   rowsPart([{ advertiser_id: 1 }]).header,
   bytesPart('{}').header,
   refusalPart('{}').header,
 ];
 
-describe('isPartHeader', () => {
+describe('isEntryHeader', () => {
   it.each(HEADERS)('knows a header of form $form, also after it went through JSON', (header) => {
-    expect(isPartHeader(header)).toBe(true);
-    expect(isPartHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
+    expect(isEntryHeader(header)).toBe(true);
+    expect(isEntryHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
   });
 
   // What an answer is made from: anything else in its place would be a fault in the middle of an answer.
-  const needed: Readonly<Record<PartHeader['form'], readonly string[]>> = {
+  const needed: Readonly<Record<EntryHeader['form'], readonly string[]>> = {
     rows: ['columns', 'rowCount', 'paging'],
     bytes: ['status', 'contentType'],
     refusal: ['status', 'contentType'],
@@ -39,31 +39,31 @@ describe('isPartHeader', () => {
     (header) => {
       for (const name of [...common, ...needed[header.form]]) {
         const { [name as keyof typeof header]: _, ...rest } = header;
-        expect(isPartHeader(rest), `without ${name}`).toBe(false);
-        expect(isPartHeader({ ...header, [name]: true }), `${name} true`).toBe(false);
+        expect(isEntryHeader(rest), `without ${name}`).toBe(false);
+        expect(isEntryHeader({ ...header, [name]: true }), `${name} true`).toBe(false);
       }
-      expect(isPartHeader({ ...header, accounts: [1] })).toBe(false);
+      expect(isEntryHeader({ ...header, accounts: [1] })).toBe(false);
     },
   );
 
   it('takes a day for absent when what it was cut from is missing or of another type', () => {
     const cut = { from: '2026-11-01', to: '2026-11-07', sortedHash: 'h', generation: 'first' };
     const { header } = rowsPart([{ date: '2026-11-01' }], { cut });
-    expect(isPartHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
+    expect(isEntryHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
     for (const name of Object.keys(cut)) {
       const { [name as keyof typeof cut]: _, ...rest } = cut;
-      expect(isPartHeader({ ...header, cut: rest }), `without ${name}`).toBe(false);
-      expect(isPartHeader({ ...header, cut: { ...cut, [name]: 1 } }), `${name} 1`).toBe(false);
+      expect(isEntryHeader({ ...header, cut: rest }), `without ${name}`).toBe(false);
+      expect(isEntryHeader({ ...header, cut: { ...cut, [name]: 1 } }), `${name} 1`).toBe(false);
     }
     const { cut: _, ...uncut } = header;
-    expect(isPartHeader(uncut)).toBe(false);
-    expect(isPartHeader({ ...header, cut: 'first' })).toBe(false);
+    expect(isEntryHeader(uncut)).toBe(false);
+    expect(isEntryHeader({ ...header, cut: 'first' })).toBe(false);
   });
 
   it.each([null, 1, 'rows', [], {}, { form: 'rows' }, { ...HEADERS[0], form: 'segment' }])(
     'does not know %j',
     (value) => {
-      expect(isPartHeader(value)).toBe(false);
+      expect(isEntryHeader(value)).toBe(false);
     },
   );
 });

@@ -6,8 +6,8 @@ import { normalizeAnswer } from '../../src/report/normalize.js';
 import {
   type BytesHeader,
   bodyHash,
+  type Entry,
   joinRows,
-  type Part,
   type RefusalHeader,
   type RowsHeader,
 } from '../../src/report/part.js';
@@ -44,7 +44,7 @@ export function factsOf(changes: Partial<Facts> = {}): Facts {
 export function rowsPart(
   rows: readonly object[],
   changes: Partial<RowsHeader> & { readonly byDate?: boolean } = {},
-): Part<RowsHeader> {
+): Entry<RowsHeader> {
   const { byDate = false, ...header } = changes;
   const normalized = normalizeAnswer(JSON.stringify(rows), {
     rule: {},
@@ -72,7 +72,7 @@ export function rowsPart(
   };
 }
 
-export function bytesPart(text: string, changes: Partial<BytesHeader> = {}): Part<BytesHeader> {
+export function bytesPart(text: string, changes: Partial<BytesHeader> = {}): Entry<BytesHeader> {
   const body = Buffer.from(text);
   return {
     body,
@@ -90,7 +90,7 @@ export function bytesPart(text: string, changes: Partial<BytesHeader> = {}): Par
   };
 }
 
-export function refusalPart(text: string, changes: Partial<RefusalHeader> = {}): Part<RefusalHeader> {
+export function refusalPart(text: string, changes: Partial<RefusalHeader> = {}): Entry<RefusalHeader> {
   const { opaque: _, ...header } = bytesPart(text).header;
   return {
     body: Buffer.from(text),

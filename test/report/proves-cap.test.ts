@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Part, RowsHeader } from '../../src/report/part.js';
+import type { Entry, RowsHeader } from '../../src/report/part.js';
 import { provesCap } from '../../src/report/proves-cap.js';
 import { factsOf, RULES, rowsPart } from './parts.js';
 
 const DATES = ['2026-11-01', '2026-11-02', '2026-11-03'];
 
 /** Days that hold these rows; those of one day may come in any order. */
-function daysWith(rows: readonly (readonly number[])[], fetchedOn?: number): Part<RowsHeader>[] {
+function daysWith(rows: readonly (readonly number[])[], fetchedOn?: number): Entry<RowsHeader>[] {
   return DATES.map((date, index) => {
     const clicks = rows[index] ?? [];
     const part = rowsPart(clicks.map((value) => ({ date, clicks: value })));
