@@ -1,8 +1,8 @@
 /** Compares the days of a new answer with what earlier answers said of them. Pure. */
 
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Cut, Entry, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
-import type { Cut, Entry, RowsHeader } from '../report/part.js';
 import { type Agreement, pairId } from './state.js';
 
 /** Days by date. */
@@ -39,7 +39,7 @@ export function compareDays({ series, fresh, known, generation, rules }: DaysAsk
   for (const newer of fresh) {
     const date = newer.header.lastDay as string;
     const older = known.get(date);
-    if (older === undefined || ![older, newer].every((part) => isComparable(part, generation, rules)))
+    if (older === undefined || ![older, newer].every((entry) => isComparable(entry, generation, rules)))
       continue;
     const [a, b] = [cutOf(older), cutOf(newer)];
     if (a.sortedHash !== b.sortedHash) {

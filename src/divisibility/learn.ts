@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
-import type { Entry, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { compareDays, type Days, type Dispute } from './compare-days.js';
 import { type Kinds, newGeneration } from './kinds.js';

@@ -4,7 +4,7 @@
  */
 
 import { dayNumber, isoDay } from '../report/days.js';
-import type { Entry, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { FetchDays } from './compare-days.js';
 import { compareDays, type Days, isComparable } from './compare-days.js';
@@ -32,7 +32,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     const { verdict } = await learner.compare(news, fetch);
     const { id, pinned, state, generation } = learner.standing(news.report);
     if (pinned || state !== 'probation' || verdict !== 'same' || underWay.has(id)) return;
-    const finals = news.fresh.filter((part) => isComparable(part, generation, rules)).map(dayOf);
+    const finals = news.fresh.filter((entry) => isComparable(entry, generation, rules)).map(dayOf);
     const [from, to] = [finals[0], finals.at(-1)];
     if (from === undefined || to === undefined) return;
     underWay.add(id);
@@ -54,10 +54,10 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     const same = new Set(compareDays({ ...news, ...whole, generation, rules }).same);
     const dates = datesOf(range);
     const missing = dates.filter((date) => !same.has(date)).map((date) => dayNumber(date) as number);
-    for (const piece of piecesToTry(range, missing)) {
-      const days = await fetch(isoDay(piece.from), isoDay(piece.to));
+    for (const entry of piecesToTry(range, missing)) {
+      const days = await fetch(isoDay(entry.from), isoDay(entry.to));
       if (days === null) return;
-      const known = new Map(whole.fresh.map((part) => [part.header.lastDay as string, part]));
+      const known = new Map(whole.fresh.map((entry) => [entry.header.lastDay as string, entry]));
       const compared = await learner.compare({ ...news, fresh: [...days.values()], known }, fetch);
       if (compared.verdict !== 'same') return;
       for (const date of compared.same) same.add(date);
@@ -77,13 +77,13 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     range: Stretch,
     fetch: FetchRange,
   ): Promise<{ fresh: readonly Entry<RowsHeader>[]; known: Days } | null> {
-    const inside = fresh.filter((part) => dayOf(part) >= range.from && dayOf(part) <= range.to);
+    const inside = fresh.filter((entry) => dayOf(entry) >= range.from && dayOf(entry) <= range.to);
     if (range.from === answered.from && range.to === answered.to) return { fresh: inside, known };
     const days = await fetch(isoDay(range.from), isoDay(range.to));
     if (days === null) return null;
     const beside = new Map([
       ...known,
-      ...fresh.map((part) => [part.header.lastDay as string, part] as const),
+      ...fresh.map((entry) => [entry.header.lastDay as string, entry] as const),
     ]);
     const asked = [...days.values()];
     const { verdict } = await learner.compare({ report, series, fresh: asked, known: beside }, fetch);

@@ -2,8 +2,8 @@ import type { GatewayError } from '../errors.js';
 import { dayNumber, daysBetween } from '../report/days.js';
 import type { DayBlock, Digest, RowBlock } from '../report/digest.js';
 import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
+import type { BytesHeader, Entry, RowsHeader } from '../report/entry.js';
 import { isFinalDay } from '../report/freshness.js';
-import type { BytesHeader, Entry, RowsHeader } from '../report/part.js';
 import type { AnswerFacts, AskedReport, Context, FetchedAnswer } from './fetched.js';
 
 /** An answer that may be no report: whole, uncut, and never kept. */
@@ -63,7 +63,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
     rows: whole,
     rowsFault: null,
     bytes: asked.whole ? bytesOf(context, accounts, emptyEnd, false) : null,
-    days: digest.days?.map((block) => dayPart(block, digest, context)) ?? null,
+    days: digest.days?.map((block) => dayEntry(block, digest, context)) ?? null,
     cuttable: digest.cuttable,
     rowCount: digest.rowCount,
     doubt: null,
@@ -84,7 +84,7 @@ function isLost({ date }: DayBlock, { asked, facts, rules }: Context): boolean {
   return (before.rowCount ?? 0) > 0 || before.emptyTail === 'unconfirmed';
 }
 
-function dayPart(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Entry<RowsHeader> {
+function dayEntry(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Entry<RowsHeader> {
   const { asked, facts } = context;
   const { range, generation } = asked;
   const isAtEnd = lastDate === null || block.date > lastDate;

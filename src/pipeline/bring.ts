@@ -1,6 +1,6 @@
 /** Fetches what a report lacks, and decides again, until nothing is missing. */
 import { GatewayError } from '../errors.js';
-import type { Entry } from '../report/part.js';
+import type { Entry } from '../report/entry.js';
 import { type Decision, isAnswered } from './decide.js';
 import type { FetchContext, FetchPlanned } from './fetch-planned.js';
 import { COULD_NOT_SPLIT } from './mode.js';
@@ -72,7 +72,7 @@ function decideAfter(deps: BringDeps, { failure, unsplittable }: Round, run: Run
 async function fetchAll(deps: BringDeps, run: Run, decision: Decision, signal: AbortSignal): Promise<Round> {
   const { question, context } = run;
   const { mode, known } = decision;
-  const satisfies = (part: Entry, ref: EntryRef) => isFresh(deps, run, part, ref);
+  const satisfies = (entry: Entry, ref: EntryRef) => isFresh(deps, run, entry, ref);
   const ctx: FetchContext = { question, context, mode, signal, known, satisfies };
   // A long backfill leaves a place for those who ask for little.
   const atOnce = Math.max(1, deps.maxConcurrent() - 1);

@@ -11,7 +11,7 @@
 import type { Days, FetchDays } from '../divisibility/compare-days.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { Entry, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import type { Leases } from '../store/port.js';
 import {
   type Checked,
@@ -98,7 +98,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     async joined(what, parts) {
       const state = schedule.stateOf(what);
       if (state === null) return;
-      const known = async () => new Map(parts.map((part) => [part.header.lastDay as string, part]));
+      const known = async () => new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
       state.count = (state.count + 1) % every;
       if (schedule.isDue(state, what)) await checkOnce(what, state, known);
       else if (state.count === 0) await check(what, known);

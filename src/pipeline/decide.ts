@@ -4,7 +4,7 @@
  */
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
-import type { Entry } from '../report/part.js';
+import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entries } from './entries.js';
@@ -84,13 +84,13 @@ function judge(input: DecideInput, mode: Mode): Judged {
   let refusal: Entry | null = null;
   // A refusal of the whole report answers for its days.
   for (const ref of mode.mode === 'days' ? [...refs, whole] : refs) {
-    const entry = entries.known.get(ref.id);
-    const grade = entry === undefined ? 'absent' : gradeOf(entry, ref, gradeInput);
-    if (entry !== undefined && grade !== 'absent') {
-      if (entry.part.header.form === 'refusal') refusal = entry.part;
+    const held = entries.known.get(ref.id);
+    const grade = held === undefined ? 'absent' : gradeOf(held, ref, gradeInput);
+    if (held !== undefined && grade !== 'absent') {
+      if (held.entry.header.form === 'refusal') refusal = held.entry;
       else if (mode.mode === 'whole' || ref.isDay) {
-        known.set(ref.id, entry.part);
-        if (isGoodEnough(grade, accept)) usable.set(ref.id, entry.part);
+        known.set(ref.id, held.entry);
+        if (isGoodEnough(grade, accept)) usable.set(ref.id, held.entry);
         if (grade === 'stale') stale.push(ref);
       }
     }

@@ -1,10 +1,10 @@
 /** What one request has in hand of its report: found in the store, or brought by a call. */
 import { GatewayError } from '../errors.js';
-import type { Entry } from '../report/part.js';
+import type { Entry } from '../report/entry.js';
 
 /** An entry in hand, and how it came there. */
 export interface HeldEntry {
-  readonly part: Entry;
+  readonly entry: Entry;
   /**
    * kept: it was in the store · own: a call of this request brought it · other: somebody else's call did. One's own
    * began after the question came, whatever the clock did meanwhile.
@@ -51,17 +51,17 @@ export function createEntries(): EntryStore {
     doubtful,
     addFound(found, atMs) {
       first ??= new Map([...found].map(([key, { header }]) => [key, header.fetchStartedAt]));
-      for (const [key, part] of found) {
-        const wasThere = first.get(key) === part.header.fetchStartedAt;
-        known.set(key, { part, source: 'kept', wasThere, atMs });
+      for (const [key, entry] of found) {
+        const wasThere = first.get(key) === entry.header.fetchStartedAt;
+        known.set(key, { entry, source: 'kept', wasThere, atMs });
       }
     },
     addBrought(brought, by, atMs) {
       let fault: GatewayError | null = null;
-      for (const [key, part] of brought) {
-        if (part instanceof GatewayError) fault ??= part;
-        else if (part.header.form === 'rows' && part.header.doubt !== undefined) doubtful.set(key, part);
-        else known.set(key, { part, source: by, wasThere: false, atMs });
+      for (const [key, entry] of brought) {
+        if (entry instanceof GatewayError) fault ??= entry;
+        else if (entry.header.form === 'rows' && entry.header.doubt !== undefined) doubtful.set(key, entry);
+        else known.set(key, { entry, source: by, wasThere: false, atMs });
       }
       return fault;
     },

@@ -5,8 +5,8 @@ import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { currentState, type Divisibility } from '../divisibility/state.js';
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
+import type { Entry } from '../report/entry.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
-import type { Entry } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -19,10 +19,10 @@ import { modeOf } from './mode.js';
 import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from './question.js';
 
 /** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
-export type PieceState = 'fresh' | 'final' | 'stale' | 'missing';
+export type EntryState = 'fresh' | 'final' | 'stale' | 'missing';
 
-export interface ExplainedPiece {
-  readonly state: PieceState;
+export interface ExplainedEntry {
+  readonly state: EntryState;
   readonly final: boolean;
   readonly asOf: string | null;
   readonly ageSeconds: number | null;
@@ -44,9 +44,9 @@ export interface Explanation {
     readonly staleIfErrorSeconds: number;
   };
   /** Every day of a report split by date, also while it is kept as one entry; null for other reports. */
-  readonly days: readonly (ExplainedPiece & { readonly date: string })[] | null;
+  readonly days: readonly (ExplainedEntry & { readonly date: string })[] | null;
   /** The one entry of a report that is not cut by day. */
-  readonly whole: ExplainedPiece | null;
+  readonly whole: ExplainedEntry | null;
   /** The platform's refusal of the report, while it is remembered: the answer for so long. */
   readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;
   /** The platform calls that answering now would make before the answer. */
@@ -98,7 +98,7 @@ export function createExplain(options: ExplainOptions): Explain {
         staleIfErrorSeconds: freshness.staleIfErrorMs / 1000,
       },
       days: isByDate(report) ? explainDays(options, question, looked) : null,
-      whole: decision.mode === 'days' ? null : explainPiece(options, whole, whole.to, looked),
+      whole: decision.mode === 'days' ? null : explainEntry(options, whole, whole.to, looked),
       refusal: explainRefusal(options, decision.refusal),
       calls: rangesOf([...decision.fetches, ...(totals?.decision.fetches ?? [])]),
       behind: rangesOf([...decision.behind, ...(totals?.decision.behind ?? [])]),
@@ -150,8 +150,8 @@ function lookAtTotals(options: ExplainOptions, report: CanonicalReport): Promise
 function explainDays(options: ExplainOptions, question: ReportQuestion, looked: Look) {
   return dayRefs(question).map((ref) => {
     const date = ref.from as string;
-    if (looked.decision.mode === 'days') return { date, ...explainPiece(options, ref, date, looked) };
-    return { date, ...explainPiece(options, wholeRef(question), date, looked), rows: null };
+    if (looked.decision.mode === 'days') return { date, ...explainEntry(options, ref, date, looked) };
+    return { date, ...explainEntry(options, wholeRef(question), date, looked), rows: null };
   });
 }
 
@@ -163,12 +163,12 @@ function explainRefusal(options: ExplainOptions, part: Entry | null): Explanatio
 }
 
 /** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
-function explainPiece(
+function explainEntry(
   options: ExplainOptions,
   ref: EntryRef,
   lastDay: string | null,
   { decision, isFresh }: Look,
-): ExplainedPiece {
+): ExplainedEntry {
   const part = decision.known.get(ref.id);
   if (part === undefined) {
     return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };

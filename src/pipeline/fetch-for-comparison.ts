@@ -5,8 +5,8 @@
 import type { DaysOf, FetchDays as FetchForComparison } from '../divisibility/compare-days.js';
 import type { PlatformClient } from '../platform/client.js';
 import { startDeadline } from '../platform/deadline.js';
+import type { Entry } from '../report/entry.js';
 import { dayKey } from '../report/keys.js';
-import type { Entry } from '../report/part.js';
 import { callKind, type FetchDays } from './fetch-days.js';
 import { GATEWAY_TEAM } from './question.js';
 import { newPatience } from './store-patience.js';
@@ -35,7 +35,7 @@ export function createFetchForComparison(options: FetchForComparisonOptions): Fe
       );
       await kept;
       if (fetched.kind !== 'answer' || fetched.days === null) return null;
-      return new Map(fetched.days.map((part) => [part.header.lastDay as string, part]));
+      return new Map(fetched.days.map((entry) => [entry.header.lastDay as string, entry]));
     } finally {
       deadline.stop();
     }
@@ -43,5 +43,5 @@ export function createFetchForComparison(options: FetchForComparisonOptions): Fe
 }
 
 function byKey(series: string, days: DaysOf['known']): ReadonlyMap<string, Entry> {
-  return new Map([...days].map(([date, part]) => [dayKey(series, date).id, part]));
+  return new Map([...days].map(([date, entry]) => [dayKey(series, date).id, entry]));
 }

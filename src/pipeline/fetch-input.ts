@@ -1,6 +1,6 @@
 /** One range of a report that is fetched, and on whose account. */
 import type { CallReport } from '../platform/slot.js';
-import type { Entry } from '../report/part.js';
+import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import type { ReportQuestion } from './question.js';
 import type { Patience } from './store-patience.js';

@@ -12,7 +12,7 @@ import { GatewayError } from '../errors.js';
 import type { PlatformClient } from '../platform/client.js';
 import { type CallDeadline, startDeadline } from '../platform/deadline.js';
 import type { Slot } from '../platform/slot.js';
-import type { Entry } from '../report/part.js';
+import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { addCall } from '../telemetry/trace.js';
@@ -37,7 +37,7 @@ export interface FetchContext {
   /** What was known of entries before, by key. */
   readonly known: ReadonlyMap<string, Entry>;
   /** Whether an entry that somebody else brought will do. */
-  readonly satisfies: (part: Entry, ref: EntryRef) => boolean;
+  readonly satisfies: (entry: Entry, ref: EntryRef) => boolean;
 }
 
 /** What it leaves undone is seen by who looks again. @throws GatewayError why there is nothing */
@@ -132,8 +132,8 @@ async function lookAgain(
   const { found } = await options.lookUp.read(question.report, looked, context.patience);
   const brought = new Map(
     looked.flatMap((ref): [string, Entry][] => {
-      const part = found.get(ref.id);
-      return part !== undefined && satisfies(part, ref) ? [[ref.id, part]] : [];
+      const entry = found.get(ref.id);
+      return entry !== undefined && satisfies(entry, ref) ? [[ref.id, entry]] : [];
     }),
   );
   if (planned.lockAs !== null) {

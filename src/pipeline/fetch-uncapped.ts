@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
-import { type Entry, joinEntries, type RowsHeader } from '../report/part.js';
+import { type Entry, joinEntries, type RowsHeader } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -61,8 +61,8 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     }
     // What was fetched for it is newer than these purges; than any other it is not.
     const own = purges.seq === before + purged;
-    return (part) =>
-      own && part.header.seq === before ? { ...part, header: { ...part.header, seq: purges.seq } } : part;
+    return (entry) =>
+      own && entry.header.seq === before ? { ...entry, header: { ...entry.header, seq: purges.seq } } : entry;
   }
 
   return async function fetchUncapped(what, fetched, fetchRange) {
@@ -76,8 +76,8 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     if (halves === null) return uncut(fetched, CAPPED);
     const answers: FetchedAnswer[] = [];
     for (const half of halves) {
-      const part = await fetchRange(half);
-      const whole = await fetchUncapped(what, part, fetchRange);
+      const entry = await fetchRange(half);
+      const whole = await fetchUncapped(what, entry, fetchRange);
       if (whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
       answers.push(whole);
     }
@@ -98,7 +98,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
   };
 }
 
-type Restamp = (part: Entry<RowsHeader>) => Entry<RowsHeader>;
+type Restamp = (entry: Entry<RowsHeader>) => Entry<RowsHeader>;
 
 function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
   return { ...fetched, days: null, cuttable: { ok: false, reason } };

@@ -1,8 +1,8 @@
 import type { GatewayError } from '../errors.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { EmptyEnd } from '../report/empty-days.js';
+import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import type { Facts, FreshnessRules } from '../report/freshness.js';
-import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import type { Cuttable } from '../report/rows.js';
 

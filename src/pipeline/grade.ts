@@ -2,8 +2,8 @@
 import type { Purges } from '../cache/purges.js';
 import type { CacheDirectives } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Entry } from '../report/entry.js';
 import { ageMs, freshForMs, type State, stateAt } from '../report/freshness.js';
-import type { Entry } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { HeldEntry } from './entries.js';
 import type { EntryRef } from './question.js';
@@ -23,12 +23,12 @@ export interface GradeInput {
   readonly purges: Pick<Purges, 'isPurged'>;
 }
 
-export function gradeOf(entry: HeldEntry, ref: EntryRef, input: GradeInput): Grade {
-  const { part, source } = entry;
-  if (isPurged(part, ref, input)) return 'absent';
-  if (source === 'kept') return isVoid(part, ref, input) ? 'absent' : keptGrade(entry, input);
+export function gradeOf(held: HeldEntry, ref: EntryRef, input: GradeInput): Grade {
+  const { entry, source } = held;
+  if (isPurged(entry, ref, input)) return 'absent';
+  if (source === 'kept') return isVoid(entry, ref, input) ? 'absent' : keptGrade(held, input);
   // What a call brings is taken even if its freshness is nil; only `no-cache` insists on a later fetch.
-  const isLater = source === 'own' || part.header.fetchStartedAt >= input.arrivedAtMs;
+  const isLater = source === 'own' || entry.header.fetchStartedAt >= input.arrivedAtMs;
   return input.directives.maxAgeMs === 0 && !isLater ? 'absent' : 'fresh';
 }
 
@@ -49,11 +49,11 @@ function isVoid({ header }: Entry, ref: EntryRef, { generation }: GradeInput): b
   return ref.isDay && header.cut?.generation !== generation;
 }
 
-function keptGrade({ part, wasThere, atMs }: HeldEntry, input: GradeInput): Grade {
-  const { header } = part;
+function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Grade {
+  const { header } = entry;
   const { directives, arrivedAtMs, policy } = input;
   const age = ageMs(header.fetchedAt, atMs);
-  const state = stateOf(part, atMs, policy);
+  const state = stateOf(entry, atMs, policy);
   if (state === 'absent') return 'absent';
   const fallback = header.form === 'refusal' ? 'absent' : 'error-only';
   if (directives.maxAgeMs === 0)

@@ -2,9 +2,9 @@
 import type { CacheTier, TierWrite } from '../cache/tier.js';
 import type { Comparison, Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import { freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
-import type { Entry, RowsHeader } from '../report/part.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { EntryOrError } from './entries.js';
 import type { FetchDaysInput } from './fetch-input.js';
@@ -39,7 +39,7 @@ export function createKeep(options: KeepOptions): Keep {
     const as: FetchDaysInput = unsplittable === null ? input : { ...input, mode: 'whole' };
     const isOfUse = unsplittable === null || isWholePeriod(input, fetched);
     const brought = isOfUse ? entriesOf(as, fetched) : [];
-    const entries = new Map(brought.map(([{ id }, part]) => [id, part]));
+    const entries = new Map(brought.map(([{ id }, entry]) => [id, entry]));
     const { storable } = fetched;
     const split = storable ? await splitOf(options, as, fetched) : null;
     const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, split) : [];
@@ -66,7 +66,7 @@ async function knownDays(
   { report, series, mode, known, patience, learns }: FetchDaysInput,
   days: readonly Entry<RowsHeader>[],
 ): Promise<Map<string, Entry<RowsHeader>>> {
-  const refs = days.map((part) => dayRef(series, part.header.lastDay as string));
+  const refs = days.map((entry) => dayRef(series, entry.header.lastDay as string));
   if (mode === 'days' || !learns) return daysFound(refs, known);
   return daysFound(refs, (await options.lookUp.read(report, refs, patience)).found);
 }
@@ -83,19 +83,19 @@ function writesOf(
     const version = refusal.header.fetchStartedAt;
     return brought.map(([key]) => ({ key, ...refusal, version, ttlMs: options.policy.negativeMs }));
   }
-  const days = (split?.fresh ?? []).map((part) => entryOf(options, dayKeyOf(input.series, part), part));
+  const days = (split?.fresh ?? []).map((entry) => entryOf(options, dayKeyOf(input.series, entry), entry));
   if (input.mode === 'days') return days;
-  const whole = brought.flatMap(([key, part]) =>
-    part instanceof GatewayError ? [] : [entryOf(options, key, part)],
+  const whole = brought.flatMap(([key, entry]) =>
+    entry instanceof GatewayError ? [] : [entryOf(options, key, entry)],
   );
   return [...whole, ...days];
 }
 
 /** For as long as it may be of any use. */
-function entryOf(options: KeepOptions, key: EntryKey, part: Entry): TierWrite {
+function entryOf(options: KeepOptions, key: EntryKey, entry: Entry): TierWrite {
   const { freshness } = options.policy;
-  const ttlMs = freshForMs(part.header, freshness) + freshness.staleIfErrorMs;
-  return { key, ...part, version: part.header.fetchStartedAt, ttlMs };
+  const ttlMs = freshForMs(entry.header, freshness) + freshness.staleIfErrorMs;
+  return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
 }
 
 async function write(
@@ -134,7 +134,7 @@ function entriesOf({ series, report, mode }: FetchDaysInput, fetched: Fetched): 
   const { from, to } = report;
   const [rows, bytes] = [rowsKey(series, from.iso, to.iso), bytesKey(series, from.iso, to.iso)];
   if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
-  if (mode === 'days') return (fetched.days ?? []).map((part) => [dayKeyOf(series, part), part]);
+  if (mode === 'days') return (fetched.days ?? []).map((entry) => [dayKeyOf(series, entry), entry]);
   const body = fetched.bytes;
   // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.
   const table = fetched.rows ?? fetched.rowsFault ?? body;

@@ -3,7 +3,7 @@
 import type { Purges } from '../cache/purges.js';
 import type { CacheTier } from '../cache/tier.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import { type Entry, isEntryHeader, type RowsHeader } from '../report/part.js';
+import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
 import { isPurged } from './grade.js';
 import type { EntryRef } from './question.js';
 import { newPatience, type Patience } from './store-patience.js';

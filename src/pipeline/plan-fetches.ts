@@ -1,7 +1,7 @@
 /** Which calls bring which entries. Pure. */
 import { dayNumber, isoDay } from '../report/days.js';
+import type { Entry } from '../report/entry.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
-import type { Entry } from '../report/part.js';
 import type { Range } from '../report/period.js';
 import { planCalls, stretchCalls } from '../report/plan.js';
 import type { ReportPolicy } from '../report-policy.js';

@@ -6,9 +6,9 @@ import type { Coding } from '../http/negotiate.js';
 import { invalid } from '../platform/interpret.js';
 import { type Assembled, assemble, assembleBytes, type Body } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { Format, GatewayOptions } from '../report/gateway-options.js';
-import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/part.js';
 import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
 
 /** What decides about a body, beside the report itself. */
@@ -24,7 +24,7 @@ export interface Finished extends Omit<Assembled, 'body'> {
   readonly coding: Coding;
   /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
   readonly checkFromMs: number | null;
-  /** In pieces, in order; one piece unless it is large. */
+  /** In entries, in order; one entry unless it is large. */
   readonly body: readonly Buffer[];
   /** For the memory bound. */
   readonly bytes: number;
@@ -85,20 +85,20 @@ export function shapeAnswer(ask: FinishAsk): Assembled {
 }
 
 function refusalAnswer(
-  part: Entry<RefusalHeader>,
+  entry: Entry<RefusalHeader>,
   { shape, negativeMs, nowMs, rules }: FinishAsk,
 ): Assembled {
-  if (shape.format !== 'raw') throw rejected(part);
-  if (part.header.tainted) throw invalid('the refusal holds the platform token');
-  const answer = assembleBytes(part, rules, nowMs);
-  return { ...answer, freshUntilMs: part.header.fetchedAt + negativeMs, stale: false };
+  if (shape.format !== 'raw') throw rejected(entry);
+  if (entry.header.tainted) throw invalid('the refusal holds the platform token');
+  const answer = assembleBytes(entry, rules, nowMs);
+  return { ...answer, freshUntilMs: entry.header.fetchedAt + negativeMs, stale: false };
 }
 
 function rejected({ header }: Entry<RefusalHeader>): GatewayError {
   return new GatewayError('upstream_rejected', { status: header.status, upstream: header.upstream });
 }
 
-/** Makes the body; what is large is made on another thread, and stays in pieces. */
+/** Makes the body; what is large is made on another thread, and stays in entries. */
 export async function finish(
   answer: Assembled,
   coding: Coding,
@@ -112,7 +112,7 @@ export async function finish(
     coding,
     checkFromMs: null,
     body,
-    bytes: body.reduce((sum, piece) => sum + piece.length, 0),
+    bytes: body.reduce((sum, entry) => sum + entry.length, 0),
   };
 }
 
@@ -133,9 +133,9 @@ async function format(
   }
 }
 
-function joinSmall(pieces: readonly Buffer[]): readonly Buffer[] {
-  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  return pieces.length > 1 && size < LARGE_BYTES ? [Buffer.concat(pieces, size)] : pieces;
+function joinSmall(entries: readonly Buffer[]): readonly Buffer[] {
+  const size = entries.reduce((sum, entry) => sum + entry.length, 0);
+  return entries.length > 1 && size < LARGE_BYTES ? [Buffer.concat(entries, size)] : entries;
 }
 
 /** Whether a finished body may still be sent as it is. */

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
-import type { Entry, RowsHeader } from '../report/part.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import { createTrace } from '../telemetry/trace.js';
 import { type BringDeps, bring } from './bring.js';
 import { type Auditor, auditFrom } from './cross-check.js';
@@ -120,7 +120,7 @@ function answerWith(
 
 function isDoubtful({ entries }: FetchResult): boolean {
   return [...entries.values()].some(
-    (part) =>
-      !(part instanceof GatewayError) && part.header.form === 'rows' && part.header.doubt !== undefined,
+    (entry) =>
+      !(entry instanceof GatewayError) && entry.header.form === 'rows' && entry.header.doubt !== undefined,
   );
 }

@@ -2,7 +2,7 @@
 import type { Purges } from '../cache/purges.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
-import type { Entry } from '../report/part.js';
+import type { Entry } from '../report/entry.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Auditor } from './cross-check.js';
 import { type DecideInput, type Decision, decide } from './decide.js';
@@ -87,16 +87,16 @@ export function decideFor(deps: RunDeps, run: Run, accept = run.accept): Decisio
 export function isFresh(
   deps: RunDeps,
   { question, context, generation, entries }: Run,
-  part: Entry,
+  entry: Entry,
   ref: EntryRef,
 ): boolean {
   const { report } = question;
   const { directives, arrivedAtMs } = context;
   const before = entries.known.get(ref.id);
   const wasThere =
-    before?.wasThere === true && before.part.header.fetchStartedAt === part.header.fetchStartedAt;
-  const entry = { part, source: 'kept' as const, wasThere, atMs: deps.now() };
+    before?.wasThere === true && before.entry.header.fetchStartedAt === entry.header.fetchStartedAt;
+  const held = { entry, source: 'kept' as const, wasThere, atMs: deps.now() };
   const { policy, purges } = deps;
   const input = { report, directives, arrivedAtMs, generation, policy, purges };
-  return gradeOf(entry, ref, input) === 'fresh';
+  return gradeOf(held, ref, input) === 'fresh';
 }

@@ -5,9 +5,9 @@
 import type { CanonicalReport } from './canonicalize.js';
 import { type Rewrite, rewritesFor } from './column-types.js';
 import { dayNumber, daysBetween } from './days.js';
+import { type BytesHeader, type Entry, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
 import type { Format } from './gateway-options.js';
-import { type BytesHeader, type Entry, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './part.js';
 import { digest } from './platform-call.js';
 import { warningsOf } from './warnings.js';
 
@@ -101,11 +101,11 @@ export function assemble(ask: AssembleAsk): Assembled {
 
 /** The platform's own bytes: nothing is added, nothing is read into them. */
 export function assembleBytes(
-  part: Entry<BytesHeader | RefusalHeader>,
+  entry: Entry<BytesHeader | RefusalHeader>,
   rules: FreshnessRules,
   nowMs: number,
 ): Assembled {
-  const { header, body } = part;
+  const { header, body } = entry;
   return {
     status: header.status,
     contentType: header.contentType,

@@ -7,11 +7,11 @@ import { collectAccounts } from './accounts.js';
 import { encodeTypes } from './column-types.js';
 import { daysBetween } from './days.js';
 import { CharsetError, decodeText } from './decode-text.js';
+import { bodyHash, joinRows, ROW_SEPARATOR } from './entry.js';
 import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
 import { type NormalizeAsk, type Normalized, type NormalizedRow, normalizeAnswer } from './normalize.js';
 import type { Paging } from './paging.js';
-import { bodyHash, joinRows, ROW_SEPARATOR } from './part.js';
 import { type Cuttable, RowsError } from './rows.js';
 import { agreeOn, typesOf, writeRows } from './typed-rows.js';
 

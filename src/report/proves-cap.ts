@@ -1,6 +1,7 @@
 /** Whether the halves of a range prove that the answer for all of it was cut off at a number of rows. Pure. */
+
+import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import { type FreshnessRules, isFinal } from './freshness.js';
-import { type Entry, ROW_SEPARATOR, type RowsHeader } from './part.js';
 
 type Day = Entry<RowsHeader>;
 

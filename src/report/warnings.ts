@@ -1,5 +1,5 @@
 /** What a caller should know of an answer beside its rows: `meta.warnings`. */
-import type { Entry, EntryHeader } from './part.js';
+import type { Entry, EntryHeader } from './entry.js';
 
 export interface Warning {
   /** For programs. */

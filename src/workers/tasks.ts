@@ -13,8 +13,8 @@ import {
   digestBytes,
   type RowBlock,
 } from '../report/digest.js';
+import { bodyHash, rewriteBody } from '../report/entry.js';
 import { toNdjson } from '../report/ndjson.js';
-import { bodyHash, rewriteBody } from '../report/part.js';
 
 export interface DigestTask {
   readonly task: 'digest';

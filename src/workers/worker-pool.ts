@@ -5,7 +5,7 @@ import { Piscina } from 'piscina';
 import { type EncodedEntry, encodeEntry } from '../cache/entry.js';
 import type { RawWrite } from '../cache/tier.js';
 import type { DigestAsk, DigestOutcome } from '../report/digest.js';
-import { bodyHash } from '../report/part.js';
+import { bodyHash } from '../report/entry.js';
 import {
   asBuffer,
   type DigestedAnswer,

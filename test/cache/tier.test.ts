@@ -38,7 +38,7 @@ describe('createCacheTier', () => {
     expect([degraded, faults]).toEqual([false, []]);
   });
 
-  it('writes a large answer in pieces, so that reads come in between, and leaves none of it out', async () => {
+  it('writes a large answer in entries, so that reads come in between, and leaves none of it out', async () => {
     const sizes: number[] = [];
     const written: string[] = [];
     const { tier } = await openTier((store) => ({
@@ -56,7 +56,7 @@ describe('createCacheTier', () => {
     expect(sizes.length).toBe(4);
     for (const size of sizes) expect(size).toBeLessThanOrEqual(1_048_576);
     expect(written).toEqual(keys);
-    // One that is larger than a piece is a piece of its own.
+    // One that is larger than a entry is a entry of its own.
     sizes.length = 0;
     await tier.write([
       { key: refOf('big'), ...ENTRY, body: Buffer.alloc(3_000_000) },

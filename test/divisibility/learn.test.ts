@@ -5,10 +5,10 @@ import type { FetchRange } from '../../src/divisibility/settle-disputes.js';
 import { type Divisibility, REFUTED_MS } from '../../src/divisibility/state.js';
 import type { Registry } from '../../src/registry/mirror.js';
 import { dayNumber } from '../../src/report/days.js';
-import type { Entry, RowsHeader } from '../../src/report/part.js';
+import type { Entry, RowsHeader } from '../../src/report/entry.js';
 import { policyOf } from '../pipeline/policy.js';
 import { get } from '../report/canonical-request.js';
-import { factsOf, rowsPart } from '../report/parts.js';
+import { factsOf, rowsEntry } from '../report/entries.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
 import { DAY } from '../support/test-clock.js';
@@ -58,17 +58,17 @@ interface Cut {
 }
 
 function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 'first', on }: Cut) {
-  const part: Entry<RowsHeader> = rowsPart(empty ? [] : [{ date, clicks }]);
+  const entry: Entry<RowsHeader> = rowsEntry(empty ? [] : [{ date, clicks }]);
   const facts = factsOf({
     lastDay: date,
     ...(on === undefined ? {} : { fetchedOn: dayNumber(on) as number }),
   });
   const cut = { from, to, sortedHash: empty ? 'none' : `${date} ${clicks}`, generation };
-  return { ...part, header: { ...part.header, ...facts, cut } };
+  return { ...entry, header: { ...entry.header, ...facts, cut } };
 }
 
 const byDate = (parts: readonly Entry<RowsHeader>[]) =>
-  new Map(parts.map((part) => [part.header.lastDay as string, part]));
+  new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
 const nobody: FetchRange = () => Promise.reject(new Error('the platform must not be asked'));
 
 /** Compares days of an earlier answer with days of a later one. */

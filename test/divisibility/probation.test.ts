@@ -60,7 +60,7 @@ describe('the ranges that are tried', () => {
   });
 });
 
-describe('the pieces of a tried range', () => {
+describe('the entries of a tried range', () => {
   it('hold every day that is missing, are few, and never the range itself', () => {
     fc.assert(
       fc.property(
@@ -71,15 +71,15 @@ describe('the pieces of a tried range', () => {
           ),
         ),
         ([range, missing]) => {
-          const pieces = piecesToTry(range, missing);
+          const entries = piecesToTry(range, missing);
           for (const day of missing) {
-            expect(pieces.some(({ from, to }) => from <= day && day <= to)).toBe(true);
+            expect(entries.some(({ from, to }) => from <= day && day <= to)).toBe(true);
           }
-          expect(pieces.length).toBeGreaterThanOrEqual(1);
-          expect(pieces.length).toBeLessThanOrEqual(2);
-          for (const piece of pieces) {
-            expect(piece.from).toBeLessThanOrEqual(piece.to);
-            expect(piece).not.toEqual(range);
+          expect(entries.length).toBeGreaterThanOrEqual(1);
+          expect(entries.length).toBeLessThanOrEqual(2);
+          for (const entry of entries) {
+            expect(entry.from).toBeLessThanOrEqual(entry.to);
+            expect(entry).not.toEqual(range);
           }
         },
       ),

@@ -4,9 +4,9 @@ import { type CacheDirectives, NO_DIRECTIVES } from '../../src/http/cache-direct
 import { type DecideInput, decide, isAnswered } from '../../src/pipeline/decide.js';
 import { createEntries, type EntryOrError } from '../../src/pipeline/entries.js';
 import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../../src/pipeline/question.js';
-import type { Entry } from '../../src/report/part.js';
+import type { Entry } from '../../src/report/entry.js';
 import { get } from '../report/canonical-request.js';
-import { FETCHED_AT, RULES, refusalPart, rowsPart } from '../report/parts.js';
+import { FETCHED_AT, RULES, refusalEntry, rowsEntry } from '../report/entries.js';
 import { countedPurges } from '../support/counted-purges.js';
 import { openEmbedded, openReplica } from '../support/shared-registry.js';
 import { policyOf } from './policy.js';
@@ -22,7 +22,7 @@ const HOUR = RULES.restatingMs;
 /** A day split under a generation, fetched some time before the request. */
 function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Entry {
   const at = FETCHED_AT - ageMs;
-  return rowsPart([{ date: from }], {
+  return rowsEntry([{ date: from }], {
     lastDay: from as string,
     fetchedAt: at,
     fetchStartedAt: at,
@@ -30,7 +30,7 @@ function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Entry {
   });
 }
 const whole = (ageMs: number): Entry =>
-  rowsPart([{ date: '2026-11-17' }], {
+  rowsEntry([{ date: '2026-11-17' }], {
     lastDay: '2026-11-19',
     fetchedAt: FETCHED_AT - ageMs,
     fetchStartedAt: FETCHED_AT - ageMs,
@@ -126,12 +126,12 @@ describe('a decision', () => {
   });
 
   it('ends with a refusal, found or brought; it is no entry', async () => {
-    const found = await requestWith([[WHOLE, refusalPart('{}')]]);
+    const found = await requestWith([[WHOLE, refusalEntry('{}')]]);
     expect(found.decideNow().refusal?.header.form).toBe('refusal');
     expect(found.decideNow().fetches).toEqual([]);
     const { decideNow, bring } = await requestWith([]);
     expect(decideNow().refusal).toBeNull();
-    bring([FIRST, refusalPart('{}')]);
+    bring([FIRST, refusalEntry('{}')]);
     expect(decideNow().refusal?.header.form).toBe('refusal');
     expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
   });
@@ -160,8 +160,8 @@ describe('a decision', () => {
   it('gives what may be no report only where it is told to, and never in place of a report', async () => {
     const { decideNow, bring } = await requestWith([[FIRST, day(FIRST, HOUR)]]);
     const doubtful = REFS.map((ref): [EntryRef, Entry] => {
-      const part = day(ref, 0);
-      return [ref, { ...part, header: { ...part.header, doubt: 'it says error' } } as Entry];
+      const entry = day(ref, 0);
+      return [ref, { ...entry, header: { ...entry.header, doubt: 'it says error' } } as Entry];
     });
     bring(...doubtful);
     expect(keysOf(decideNow().missing)).toEqual([SECOND.id, THIRD.id]);

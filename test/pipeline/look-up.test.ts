@@ -4,10 +4,10 @@ import { createCacheTier } from '../../src/cache/tier.js';
 import { createLookUp } from '../../src/pipeline/look-up.js';
 import { dayRef, type EntryRef } from '../../src/pipeline/question.js';
 import { daysBetween } from '../../src/report/days.js';
-import type { Entry } from '../../src/report/part.js';
+import type { Entry } from '../../src/report/entry.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { get } from '../report/canonical-request.js';
-import { rowsPart } from '../report/parts.js';
+import { rowsEntry } from '../report/entries.js';
 import { countedPurges } from '../support/counted-purges.js';
 import { encodeHere } from '../support/encode-here.js';
 import { createRecordedLog } from '../support/recorded-log.js';
@@ -41,7 +41,7 @@ async function opened(away = false) {
 }
 
 describe('reading', () => {
-  const day = (date: string) => rowsPart([{ date }], { lastDay: date });
+  const day = (date: string) => rowsEntry([{ date }], { lastDay: date });
 
   it('finds what there is, by key', async () => {
     const { lookUp, put } = await opened();
@@ -84,7 +84,7 @@ describe('reading', () => {
     expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual([FIRST.id, THIRD.id]);
     await purges.append({ advertiserId: '2' }, 'audit');
     expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual([FIRST.id, THIRD.id]);
-    await put(SECOND, rowsPart([{}], { lastDay: '2026-11-11', seq: 1 }));
+    await put(SECOND, rowsEntry([{}], { lastDay: '2026-11-11', seq: 1 }));
     expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual(REFS.map(({ id }) => id));
     await purges.append({ advertiserId: '1' }, 'audit');
     expect([...(await lookUp.read(report, REFS)).found.keys()]).toEqual([]);

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type PlanInput, planFetches } from '../../src/pipeline/plan-fetches.js';
 import { dayRef } from '../../src/pipeline/question.js';
 import { dayNumber, daysBetween } from '../../src/report/days.js';
-import type { Entry, RowsHeader } from '../../src/report/part.js';
-import { FETCHED_AT, factsOf, RULES, rowsPart } from '../report/parts.js';
+import type { Entry, RowsHeader } from '../../src/report/entry.js';
+import { FETCHED_AT, factsOf, RULES, rowsEntry } from '../report/entries.js';
 
 const DAYS = daysBetween('2026-10-20', '2026-11-21');
 const REFS = DAYS.map((date) => dayRef('series', date));
@@ -13,7 +13,7 @@ const PLAN = { mergeGapDays: 2, maxDaysPerCall: 10 };
 /** A day as it was fetched some time before. */
 function day(date: string, ageMs: number): [string, Entry<RowsHeader>] {
   const facts = factsOf({ lastDay: date, fetchedAt: FETCHED_AT - ageMs, fetchStartedAt: FETCHED_AT - ageMs });
-  return [dayRef('series', date).id, rowsPart([{ date }], facts)];
+  return [dayRef('series', date).id, rowsEntry([{ date }], facts)];
 }
 
 const fetches = (wanted: readonly string[], known: PlanInput['known'] = new Map(), plan = PLAN) =>

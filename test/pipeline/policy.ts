@@ -1,7 +1,7 @@
 /** What the configuration says of reports, for tests of single steps. */
 import type { EndpointRule } from '../../src/config/schema.js';
 import type { ReportPolicy } from '../../src/report-policy.js';
-import { RULES } from '../report/parts.js';
+import { RULES } from '../report/entries.js';
 
 export function policyOf(
   changes: Partial<Omit<ReportPolicy, 'endpoints'>> = {},

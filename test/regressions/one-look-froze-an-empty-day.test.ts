@@ -4,8 +4,8 @@
  */
 import { expect, it } from 'vitest';
 import { decodeEntry, type RawEntry } from '../../src/cache/entry.js';
+import type { Entry } from '../../src/report/entry.js';
 import { dayKey } from '../../src/report/keys.js';
-import type { Entry } from '../../src/report/part.js';
 import type { CacheEntry } from '../../src/store/port.js';
 import { byDay, rowsPerDay } from '../pipeline/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';

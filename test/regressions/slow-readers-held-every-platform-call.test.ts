@@ -29,10 +29,10 @@ async function open(options: GatewayOptions = {}) {
 }
 
 function stream(response: ServerResponse, bytes: number): void {
-  const piece = Buffer.alloc(Math.min(bytes, 65_536), 'x');
-  if (bytes <= piece.length) response.end(piece);
-  else if (response.write(piece)) setImmediate(() => stream(response, bytes - piece.length));
-  else response.once('drain', () => stream(response, bytes - piece.length));
+  const entry = Buffer.alloc(Math.min(bytes, 65_536), 'x');
+  if (bytes <= entry.length) response.end(entry);
+  else if (response.write(entry)) setImmediate(() => stream(response, bytes - entry.length));
+  else response.once('drain', () => stream(response, bytes - entry.length));
 }
 
 /** Asks, and reads nothing of the answer. */
@@ -48,7 +48,7 @@ async function askOnly(url: string, key: string, path: string): Promise<Socket> 
 
 async function readAll(socket: Socket): Promise<number> {
   let size = 0;
-  for await (const piece of socket as AsyncIterable<Buffer>) size += piece.length;
+  for await (const entry of socket as AsyncIterable<Buffer>) size += entry.length;
   return size;
 }
 
@@ -105,6 +105,6 @@ it('does not take a caller who pauses for a platform that is silent', async () =
   // Several times the longest silence.
   await new Promise((resolve) => setTimeout(resolve, 1000));
   let size = 0;
-  socket.on('data', (piece: Buffer) => (size += piece.length)).resume();
+  socket.on('data', (entry: Buffer) => (size += entry.length)).resume();
   await expect.poll(() => size, { timeout: 10_000 }).toBeGreaterThan(64 * MIB);
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AssembleAsk, type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
 import { ask, bodyOf, HOUR, QUERY, ROWS } from './assembled.js';
-import { bytesPart, FETCHED_AT, RULES, refusalPart, rowsPart } from './parts.js';
+import { bytesEntry, FETCHED_AT, RULES, refusalEntry, rowsEntry } from './entries.js';
 
 describe('the tag', () => {
   const cell = fc.constantFrom<unknown>(1, '1.50', 'a', null, '');
@@ -37,8 +37,8 @@ describe('the tag', () => {
     .map(([one, other, member]) => [one, { ...one, [member]: other[member] }] as const);
 
   function build(format: AssembleAsk['format'], { rows, totals, days, query, ...header }: Drawn): Assembled {
-    const parts = [rowsPart(rows, { ...header, byDate: true })];
-    return assemble(ask({ format, days, parts, totals: totals && rowsPart([totals]) }, query));
+    const parts = [rowsEntry(rows, { ...header, byDate: true })];
+    return assemble(ask({ format, days, parts, totals: totals && rowsEntry([totals]) }, query));
   }
 
   it.each(['json', 'ndjson'] as const)('of %s is the same exactly when the body is', (format) => {
@@ -68,7 +68,7 @@ describe('the tag', () => {
     const [one, other] = [
       [early, late],
       [late, early],
-    ].map((rows) => assemble(ask({ format: 'csv', parts: [rowsPart(rows, { byDate: true })] }))) as [
+    ].map((rows) => assemble(ask({ format: 'csv', parts: [rowsEntry(rows, { byDate: true })] }))) as [
       Assembled,
       Assembled,
     ];
@@ -90,18 +90,18 @@ describe('the tag', () => {
     const tag = (part: Parameters<typeof assembleBytes>[0], nowMs = FETCHED_AT) =>
       assembleBytes(part, RULES, nowMs).tag;
     const tags = [
-      tag(bytesPart('a')),
-      tag(bytesPart('b')),
-      tag(bytesPart('a', { contentType: 'text/csv' })),
-      tag(bytesPart('a', { status: 203 })),
-      tag(refusalPart('a')),
+      tag(bytesEntry('a')),
+      tag(bytesEntry('b')),
+      tag(bytesEntry('a', { contentType: 'text/csv' })),
+      tag(bytesEntry('a', { status: 203 })),
+      tag(refusalEntry('a')),
     ];
     expect(new Set(tags).size).toBe(tags.length);
-    expect(tag(bytesPart('a', { fetchedAt: FETCHED_AT - HOUR }), FETCHED_AT + HOUR)).toBe(tags[0]);
+    expect(tag(bytesEntry('a', { fetchedAt: FETCHED_AT - HOUR }), FETCHED_AT + HOUR)).toBe(tags[0]);
   });
 
   it('is made from what is known of a body, not from the body', () => {
-    const { header, body } = rowsPart(ROWS);
+    const { header, body } = rowsEntry(ROWS);
     const unread = { header, body: Buffer.alloc(body.length) };
     expect(assemble(ask({ parts: [unread] })).tag).toBe(assemble(ask({ parts: [{ header, body }] })).tag);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type AssembleAsk, type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
 import { dayNumber } from '../../src/report/days.js';
 import { ask, bodyOf, HOUR, ROWS } from './assembled.js';
-import { bytesPart, FETCHED_AT, RULES, rowsPart } from './parts.js';
+import { bytesEntry, FETCHED_AT, RULES, rowsEntry } from './entries.js';
 
 const jsonOf = (answer: Assembled) => JSON.parse(bodyOf(answer).toString());
 
@@ -29,7 +29,7 @@ describe('assemble: JSON', () => {
   });
 
   it('says null where the platform decided', () => {
-    const part = rowsPart([{ spent: 1 }], { lastDay: null, kind: 'open' });
+    const part = rowsEntry([{ spent: 1 }], { lastDay: null, kind: 'open' });
     const { meta } = jsonOf(assemble(ask({ parts: [part] }, 'byCampaign=0')));
     expect(meta).toMatchObject({
       advertiserId: null,
@@ -64,8 +64,8 @@ describe('assemble: JSON', () => {
   });
 
   it('is as old as its oldest part, and as final and fresh as its least', () => {
-    const young = rowsPart(ROWS.slice(1), { fetchedAt: FETCHED_AT, lastDay: '2026-11-20' });
-    const old = rowsPart(ROWS.slice(0, 1), { fetchedAt: FETCHED_AT - 2 * HOUR, lastDay: '2026-11-09' });
+    const young = rowsEntry(ROWS.slice(1), { fetchedAt: FETCHED_AT, lastDay: '2026-11-20' });
+    const old = rowsEntry(ROWS.slice(0, 1), { fetchedAt: FETCHED_AT - 2 * HOUR, lastDay: '2026-11-09' });
     const answer = assemble(ask({ parts: [old, young] }));
     expect(jsonOf(answer).meta).toMatchObject({
       asOf: '2026-11-21T10:00:00.000Z',
@@ -81,14 +81,14 @@ describe('assemble: JSON', () => {
   });
 
   it('is past its freshness when its totals are', () => {
-    const totals = rowsPart([{ spent: 1 }], { fetchedAt: FETCHED_AT - 40 * 24 * HOUR });
+    const totals = rowsEntry([{ spent: 1 }], { fetchedAt: FETCHED_AT - 40 * 24 * HOUR });
     const answer = assemble(ask({ totals }));
     expect(jsonOf(answer).meta).toMatchObject({ stale: true, asOf: '2026-10-12T12:00:00.000Z' });
   });
 
   it('shows the single row of the unsplit report as totals, and nothing when there is not exactly one', () => {
     const meta = (rows: readonly object[] | null) =>
-      jsonOf(assemble(ask({ totals: rows === null ? null : rowsPart(rows) }))).meta;
+      jsonOf(assemble(ask({ totals: rows === null ? null : rowsEntry(rows) }))).meta;
     expect(meta([{ spent: '9.50', unique_reach: 3 }]).totals).toEqual({ spent: 9.5, uniqueReach: 3 });
     expect(meta(null)).not.toHaveProperty('totals');
     expect(meta([])).not.toHaveProperty('totals');
@@ -98,16 +98,16 @@ describe('assemble: JSON', () => {
   it('says so where totals were asked for and there are none', () => {
     const warnings = (totals: AssembleAsk['totals']) => jsonOf(assemble(ask({ totals }))).meta.warnings;
     const missing = (why: string) => [{ code: 'totals_unavailable', message: expect.stringContaining(why) }];
-    expect(warnings(rowsPart([]))).toEqual(missing('has no row'));
-    expect(warnings(rowsPart([{ spent: 1 }, { spent: 2 }]))).toEqual(missing('has 2 rows'));
-    expect(warnings(bytesPart('no JSON', { opaque: true }))).toEqual(missing('is not one of rows'));
-    expect([warnings(null), warnings(rowsPart([{ spent: 1 }]))]).toEqual([undefined, undefined]);
+    expect(warnings(rowsEntry([]))).toEqual(missing('has no row'));
+    expect(warnings(rowsEntry([{ spent: 1 }, { spent: 2 }]))).toEqual(missing('has 2 rows'));
+    expect(warnings(bytesEntry('no JSON', { opaque: true }))).toEqual(missing('is not one of rows'));
+    expect([warnings(null), warnings(rowsEntry([{ spent: 1 }]))]).toEqual([undefined, undefined]);
   });
 
   it('is not final while its totals may be restated', () => {
     const early = { fetchedOn: dayNumber('2026-11-12') as number };
     const final = (totals: AssembleAsk['totals']) => jsonOf(assemble(ask({ totals }))).meta.final;
-    expect([final(null), final(rowsPart([{ spent: 1 }])), final(rowsPart([{ spent: 1 }], early))]).toEqual([
+    expect([final(null), final(rowsEntry([{ spent: 1 }])), final(rowsEntry([{ spent: 1 }], early))]).toEqual([
       true,
       true,
       false,
@@ -116,12 +116,12 @@ describe('assemble: JSON', () => {
 
   it("shows the platform's paging when these rows are not all there are", () => {
     const paging = { page: 1, pages: 3, perPage: 2, total: 6 };
-    expect(jsonOf(assemble(ask({ parts: [rowsPart(ROWS, { paging })] }))).meta.paging).toEqual(paging);
+    expect(jsonOf(assemble(ask({ parts: [rowsEntry(ROWS, { paging })] }))).meta.paging).toEqual(paging);
     expect(jsonOf(assemble(ask())).meta).not.toHaveProperty('paging');
   });
 
   it('shows the age of each day of one answer', () => {
-    const part = rowsPart(ROWS, { byDate: true, lastDay: '2026-11-17' });
+    const part = rowsEntry(ROWS, { byDate: true, lastDay: '2026-11-17' });
     const query = 'byDate=1&dateFrom=2026-11-15&dateTo=2026-11-17';
     const { meta } = jsonOf(assemble(ask({ parts: [part], days: true, nowMs: FETCHED_AT + HOUR }, query)));
     const common = { asOf: '2026-11-21T12:00:00.000Z', stale: true };
@@ -133,7 +133,7 @@ describe('assemble: JSON', () => {
   });
 
   it('shows the age of each day of an answer made of days', () => {
-    const day = (lastDay: string, fetchedAt: number) => rowsPart([], { lastDay, fetchedAt });
+    const day = (lastDay: string, fetchedAt: number) => rowsEntry([], { lastDay, fetchedAt });
     const parts = [day('2026-11-09', FETCHED_AT - HOUR), day('2026-11-10', FETCHED_AT)];
     expect(jsonOf(assemble(ask({ parts, days: true }))).meta.days).toEqual([
       { date: '2026-11-09', asOf: '2026-11-21T11:00:00.000Z', final: true, stale: false },
@@ -147,14 +147,14 @@ describe('assemble: JSON', () => {
 
   it('joins parts without rows between them', () => {
     const parts = [
-      rowsPart([]),
-      rowsPart(ROWS.slice(0, 1)),
-      rowsPart([]),
-      rowsPart(ROWS.slice(1)),
-      rowsPart([]),
+      rowsEntry([]),
+      rowsEntry(ROWS.slice(0, 1)),
+      rowsEntry([]),
+      rowsEntry(ROWS.slice(1)),
+      rowsEntry([]),
     ];
     expect(jsonOf(assemble(ask({ parts }))).data).toHaveLength(2);
-    expect(jsonOf(assemble(ask({ parts: [rowsPart([])] })))).toMatchObject({
+    expect(jsonOf(assemble(ask({ parts: [rowsEntry([])] })))).toMatchObject({
       data: [],
       meta: { rowCount: 0 },
     });
@@ -172,9 +172,9 @@ describe('assemble: other formats', () => {
 
   it('gives CSV with the union of all columns, and a mark in front when asked', () => {
     const parts = [
-      rowsPart(ROWS.slice(0, 1)),
-      rowsPart(ROWS.slice(1)),
-      rowsPart([{ extra: 1, date: '2026-11-11' }]),
+      rowsEntry(ROWS.slice(0, 1)),
+      rowsEntry(ROWS.slice(1)),
+      rowsEntry([{ extra: 1, date: '2026-11-11' }]),
     ];
     const answer = assemble(ask({ format: 'csv', parts }));
     expect(answer.contentType).toBe('text/csv; charset=utf-8; header=present');
@@ -187,13 +187,13 @@ describe('assemble: other formats', () => {
 
   it('gives an empty body for an empty report', () => {
     for (const format of ['csv', 'ndjson'] as const) {
-      expect(bodyOf(assemble(ask({ format, parts: [rowsPart([])], bom: false }))).length).toBe(0);
+      expect(bodyOf(assemble(ask({ format, parts: [rowsEntry([])], bom: false }))).length).toBe(0);
     }
   });
 
   it('keeps numbers that JavaScript cannot hold', () => {
     const body = Buffer.from('{"id":9007199254740993,"x":"9007199254740993","spent":0.1}');
-    const part = { ...rowsPart([]), body };
+    const part = { ...rowsEntry([]), body };
     const parts = [{ ...part, header: { ...part.header, rowCount: 1, columns: ['id', 'x', 'spent'] } }];
     expect(bodyOf(assemble(ask({ parts }))).toString()).toContain(body.toString());
     expect(bodyOf(assemble(ask({ parts, format: 'ndjson' }))).toString()).toBe(`${body}\n`);
@@ -203,7 +203,7 @@ describe('assemble: other formats', () => {
   });
 
   it("gives the platform's own bytes, status and content type", () => {
-    const part = bytesPart('{"any" : 1}', { status: 203, contentType: 'application/json; charset=UTF-8' });
+    const part = bytesEntry('{"any" : 1}', { status: 203, contentType: 'application/json; charset=UTF-8' });
     const answer = assembleBytes(part, RULES, FETCHED_AT + 1000);
     expect(answer).toMatchObject({
       status: 203,
@@ -219,10 +219,10 @@ describe('assemble: other formats', () => {
 describe('assemble: what else is known of an answer', () => {
   it('holds every account and the oldest purge state of its parts, totals included', () => {
     const parts = [
-      rowsPart([{ advertiser_id: 3 }, { advertiser_id: 1 }], { seq: 5 }),
-      rowsPart([{ advertiser_id: 1 }], { seq: 4 }),
+      rowsEntry([{ advertiser_id: 3 }, { advertiser_id: 1 }], { seq: 5 }),
+      rowsEntry([{ advertiser_id: 1 }], { seq: 4 }),
     ];
-    const answer = assemble(ask({ parts, totals: rowsPart([{ advertiser_id: 9 }], { seq: 2 }) }));
+    const answer = assemble(ask({ parts, totals: rowsEntry([{ advertiser_id: 9 }], { seq: 2 }) }));
     expect(answer.accounts.toSorted()).toEqual(['1', '3', '9']);
     expect(answer.seq).toBe(2);
   });

@@ -3,7 +3,7 @@
 import type { AssembleAsk, Assembled } from '../../src/report/assemble.js';
 import { formatRows } from '../../src/workers/tasks.js';
 import { get } from './canonical-request.js';
-import { FETCHED_AT, RULES, rowsPart } from './parts.js';
+import { FETCHED_AT, RULES, rowsEntry } from './entries.js';
 
 export const HOUR = 3_600_000;
 export const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-09&dateTo=2026-11-10';
@@ -16,7 +16,7 @@ export function ask(changes: Partial<AssembleAsk> = {}, query = QUERY): Assemble
   return {
     report: get(query).report,
     format: 'json',
-    parts: [rowsPart(ROWS, { byDate: true })],
+    parts: [rowsEntry(ROWS, { byDate: true })],
     totals: null,
     days: false,
     bom: false,

@@ -44,7 +44,7 @@ describe('canonicalize: one question, one form', () => {
     );
   });
 
-  it('is the same for a query with empty pieces and for one without', () => {
+  it('is the same for a query with empty entries and for one without', () => {
     expect(identity(get('&&advertiserId=1&&byDate=1&'))).toBe(identity(get('advertiserId=1&byDate=1')));
   });
 

@@ -4,7 +4,7 @@ import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../src/report
 import { GATEWAY_PARAMETERS, parameterTable } from '../../src/report/parameters.js';
 import { bodyOf } from './assembled.js';
 import { get } from './canonical-request.js';
-import { FETCHED_AT, RULES, rowsPart } from './parts.js';
+import { FETCHED_AT, RULES, rowsEntry } from './entries.js';
 
 interface Shown {
   readonly properties: Readonly<Record<string, Shown>>;
@@ -46,8 +46,8 @@ describe('the description of a report call', () => {
       assemble({
         report: get('dateFrom=2026-11-09&dateTo=2026-11-10').report,
         format: 'json',
-        parts: [rowsPart([{ a: 1 }], full ? { paging, doubt: 'it looks like none' } : {})],
-        totals: full ? rowsPart([{ a: 1 }]) : null,
+        parts: [rowsEntry([{ a: 1 }], full ? { paging, doubt: 'it looks like none' } : {})],
+        totals: full ? rowsEntry([{ a: 1 }]) : null,
         days: full,
         bom: false,
         nowMs: FETCHED_AT,

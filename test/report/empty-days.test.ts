@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isoDay } from '../../src/report/days.js';
 import { type EarlierLook, joinEmptyDays, judgeEmptyDays } from '../../src/report/empty-days.js';
-import { FETCHED_AT } from './parts.js';
+import { FETCHED_AT } from './entries.js';
 
 const HOUR = 3_600_000;
 const DAY = '2026-11-03';

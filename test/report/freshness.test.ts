@@ -10,7 +10,7 @@ import {
   type State,
   stateAt,
 } from '../../src/report/freshness.js';
-import { FETCHED_AT, factsOf, RULES } from './parts.js';
+import { FETCHED_AT, factsOf, RULES } from './entries.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

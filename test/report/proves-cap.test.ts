@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Entry, RowsHeader } from '../../src/report/part.js';
+import type { Entry, RowsHeader } from '../../src/report/entry.js';
 import { provesCap } from '../../src/report/proves-cap.js';
-import { factsOf, RULES, rowsPart } from './parts.js';
+import { factsOf, RULES, rowsEntry } from './entries.js';
 
 const DATES = ['2026-11-01', '2026-11-02', '2026-11-03'];
 
@@ -10,7 +10,7 @@ const DATES = ['2026-11-01', '2026-11-02', '2026-11-03'];
 function daysWith(rows: readonly (readonly number[])[], fetchedOn?: number): Entry<RowsHeader>[] {
   return DATES.map((date, index) => {
     const clicks = rows[index] ?? [];
-    const part = rowsPart(clicks.map((value) => ({ date, clicks: value })));
+    const part = rowsEntry(clicks.map((value) => ({ date, clicks: value })));
     const sortedHash = JSON.stringify(clicks.toSorted((a, b) => a - b));
     const facts = factsOf({ lastDay: date, ...(fetchedOn === undefined ? {} : { fetchedOn }) });
     const cut = { from: '2026-11-01', to: '2026-11-03', sortedHash, generation: 'first' };
@@ -57,7 +57,7 @@ describe('halves', () => {
   it('may have another type in a column whose texts the cap has left out', () => {
     const of = (clicks: readonly unknown[]) => {
       const [day] = daysWith([[]]);
-      const part = rowsPart(clicks.map((value) => ({ date: '2026-11-01', clicks: value })));
+      const part = rowsEntry(clicks.map((value) => ({ date: '2026-11-01', clicks: value })));
       const sortedHash = JSON.stringify(clicks);
       const cut = { from: '2026-11-01', to: '2026-11-01', sortedHash, generation: 'first' };
       return [{ ...part, header: { ...part.header, ...day?.header, rowCount: clicks.length, cut } }];

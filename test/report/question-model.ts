@@ -130,8 +130,10 @@ export function spellings(asked: Question): fc.Arbitrary<string> {
     .tuple(...groups(asked))
     .chain((chosen) => interleave(chosen))
     .chain((pairs) => fc.tuple(...pairs.map(encoded)))
-    .chain((pieces) => fc.tuple(...pieces.map((piece) => fc.constantFrom(piece, piece, piece, `&${piece}`))))
-    .map((pieces) => pieces.join('&'));
+    .chain((entries) =>
+      fc.tuple(...entries.map((entry) => fc.constantFrom(entry, entry, entry, `&${entry}`))),
+    )
+    .map((entries) => entries.join('&'));
 }
 
 /** For each parameter the ways to give it, each way a list of pairs in an order that counts. */

@@ -3,8 +3,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { decodeEntry, type EncodedEntry, encodeEntry, type RawEntry } from '../../src/cache/entry.js';
 import { toCsv } from '../../src/report/csv.js';
 import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
+import { bodyHash, ROW_SEPARATOR } from '../../src/report/entry.js';
 import { toNdjson } from '../../src/report/ndjson.js';
-import { bodyHash, ROW_SEPARATOR } from '../../src/report/part.js';
 import { readAnswer } from '../../src/workers/tasks.js';
 import { createWorkerPool, LARGE_BYTES } from '../../src/workers/worker-pool.js';
 import { ASK, inPieces, largeAnswer, TOKEN } from './large-answer.js';
@@ -79,12 +79,12 @@ describe('an answer of 3 MiB', () => {
     ['plainly', `"note":${JSON.stringify(TOKEN).replaceAll('/', '/')}`],
     ['by escapes', `"note":"${TOKEN.replaceAll('/', '\\/').replaceAll('"', '\\u0022')}"`],
     ['in the name of a member', `${JSON.stringify(TOKEN)}:1`],
-  ])('is refused when it holds the token %s, also across two pieces', async (_how, member) => {
+  ])('is refused when it holds the token %s, also across two entries', async (_how, member) => {
     const tail = Buffer.from(`,${member}}`);
     const poisoned = Buffer.concat([LARGE.subarray(0, -1), tail]);
     const middle = poisoned.length - Math.floor(tail.length / 2);
-    const pieces = [poisoned.subarray(0, middle), poisoned.subarray(middle)];
-    const { outcome } = await workerPool.digest(pieces, ASK, TOKEN);
+    const entries = [poisoned.subarray(0, middle), poisoned.subarray(middle)];
+    const { outcome } = await workerPool.digest(entries, ASK, TOKEN);
     expect(outcome).toEqual({ kind: 'invalid', reason: 'the answer holds the platform token' });
   });
 

@@ -1,8 +1,6 @@
 /** Parts of answers as the cache holds them, for tests. */
 import { encodeTypes } from '../../src/report/column-types.js';
 import { dayNumber } from '../../src/report/days.js';
-import type { Facts, FreshnessRules } from '../../src/report/freshness.js';
-import { normalizeAnswer } from '../../src/report/normalize.js';
 import {
   type BytesHeader,
   bodyHash,
@@ -10,7 +8,9 @@ import {
   joinRows,
   type RefusalHeader,
   type RowsHeader,
-} from '../../src/report/part.js';
+} from '../../src/report/entry.js';
+import type { Facts, FreshnessRules } from '../../src/report/freshness.js';
+import { normalizeAnswer } from '../../src/report/normalize.js';
 
 /** The contract's defaults. */
 export const RULES: FreshnessRules = {
@@ -41,7 +41,7 @@ export function factsOf(changes: Partial<Facts> = {}): Facts {
 }
 
 /** @param rows rows as the platform would write them */
-export function rowsPart(
+export function rowsEntry(
   rows: readonly object[],
   changes: Partial<RowsHeader> & { readonly byDate?: boolean } = {},
 ): Entry<RowsHeader> {
@@ -72,7 +72,7 @@ export function rowsPart(
   };
 }
 
-export function bytesPart(text: string, changes: Partial<BytesHeader> = {}): Entry<BytesHeader> {
+export function bytesEntry(text: string, changes: Partial<BytesHeader> = {}): Entry<BytesHeader> {
   const body = Buffer.from(text);
   return {
     body,
@@ -90,8 +90,8 @@ export function bytesPart(text: string, changes: Partial<BytesHeader> = {}): Ent
   };
 }
 
-export function refusalPart(text: string, changes: Partial<RefusalHeader> = {}): Entry<RefusalHeader> {
-  const { opaque: _, ...header } = bytesPart(text).header;
+export function refusalEntry(text: string, changes: Partial<RefusalHeader> = {}): Entry<RefusalHeader> {
+  const { opaque: _, ...header } = bytesEntry(text).header;
   return {
     body: Buffer.from(text),
     header: { ...header, form: 'refusal', status: 404, upstream: null, tainted: false, ...changes },

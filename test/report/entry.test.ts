@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { bodyHash, type EntryHeader, isEntryHeader, joinRows, ROW_SEPARATOR } from '../../src/report/part.js';
-import { bytesPart, refusalPart, rowsPart } from './parts.js';
+import {
+  bodyHash,
+  type EntryHeader,
+  isEntryHeader,
+  joinRows,
+  ROW_SEPARATOR,
+} from '../../src/report/entry.js';
+import { bytesEntry, refusalEntry, rowsEntry } from './entries.js';
 
 const HEADERS: readonly EntryHeader[] = [
-  rowsPart([{ advertiser_id: 1 }]).header,
-  bytesPart('{}').header,
-  refusalPart('{}').header,
+  rowsEntry([{ advertiser_id: 1 }]).header,
+  bytesEntry('{}').header,
+  refusalEntry('{}').header,
 ];
 
 describe('isEntryHeader', () => {
@@ -48,7 +54,7 @@ describe('isEntryHeader', () => {
 
   it('takes a day for absent when what it was cut from is missing or of another type', () => {
     const cut = { from: '2026-11-01', to: '2026-11-07', sortedHash: 'h', generation: 'first' };
-    const { header } = rowsPart([{ date: '2026-11-01' }], { cut });
+    const { header } = rowsEntry([{ date: '2026-11-01' }], { cut });
     expect(isEntryHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
     for (const name of Object.keys(cut)) {
       const { [name as keyof typeof cut]: _, ...rest } = cut;

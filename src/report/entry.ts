@@ -149,7 +149,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
   const filled = parts.filter(({ header }) => header.rowCount > 0);
   const separator = Buffer.from(ROW_SEPARATOR);
   const rewrites = rewritesFor(filled.map(({ header }) => header));
-  const bodies = filled.map((part, index) => rewriteBody(part.body, rewrites[index] ?? null));
+  const bodies = filled.map((entry, index) => rewriteBody(entry.body, rewrites[index] ?? null));
   const body = Buffer.concat(bodies.flatMap((one, index) => (index === 0 ? [one] : [separator, one])));
   const columns = [...new Set(filled.flatMap(({ header }) => header.columns))];
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];
@@ -160,11 +160,11 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
     header: {
       ...header,
       lastDay: last.header.lastDay,
-      ...joinEmptyDays(parts.map((part) => part.header)),
+      ...joinEmptyDays(parts.map((entry) => entry.header)),
       seq: Math.min(...parts.map(({ header }) => header.seq)),
       accounts: [...new Set(parts.flatMap(({ header }) => header.accounts))].sort(),
       columns,
-      types: encodeTypes(columns, joinTypes(filled.map((part) => part.header))),
+      types: encodeTypes(columns, joinTypes(filled.map((entry) => entry.header))),
       rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
       hash: bodyHash(body),
       cut: null,
