@@ -51,7 +51,7 @@ export interface CacheStatus {
   readonly stored: boolean;
   /** The store is away: nothing was looked up in it. */
   readonly degraded: boolean;
-  /** For a report cut by day: how many of its days the platform was asked for. */
+  /** For a report split by day: how many of its days the platform was asked for. */
   readonly days: { readonly fetched: number; readonly total: number } | null;
 }
 

@@ -3,9 +3,9 @@
  *
  * format (1 byte) · checksum (4) · marks (2) · codec (1) · fetchedAt (6) · fetchedOn (2) · lastDay (2) · seq: epoch of
  * the purges (4) and their number (3) · originMs (6) · emptySince (6) · rowCount (4) · plain length (4) · CRC-32 of the
- * plain (4) and of the stored bytes (4) · hash (17) · the cut's sortedHash (17), from (2) and to (2)
+ * plain (4) and of the stored bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2)
  *
- * The version of the entry is its `fetchStartedAt`. The generation of the cut is one of the facts: it is the same for
+ * The version of the entry is its `fetchStartedAt`. The generation it was split under is one of the facts: it is the same for
  * all days of a kind.
  */
 import { dayNumber, isoDay } from '../report/days.js';
@@ -23,8 +23,8 @@ const EMPTY_SINCE = 31;
 const ROW_COUNT = 37;
 const HASH = 53;
 const SORTED_HASH = 70;
-const CUT_FROM = 87;
-const CUT_TO = 89;
+const SPLIT_FROM = 87;
+const SPLIT_TO = 89;
 
 /** Numbers of purges of one registry; see purges.ts. */
 const PER_REGISTRY = 2 ** 22;
@@ -38,7 +38,7 @@ const KINDS = { at: 2, words: ['bounded', 'open', 'undeclared'] } as const;
 const EMPTY_TAILS = { at: 4, words: ['no', 'unconfirmed', 'confirmed'] } as const;
 const WORDS = { form: FORMS, kind: KINDS, emptyTail: EMPTY_TAILS } as const;
 const HAS_HASH = 1 << 6;
-const HAS_CUT = 1 << 7;
+const HAS_SPLIT_FROM = 1 << 7;
 const HAS_EMPTY_SINCE = 1 << 8;
 const HAS_SEQ = 1 << 9;
 const HAS_LAST_DAY = 1 << 10;
@@ -80,10 +80,10 @@ export function pack(version: number, header: object): Packed {
   take('emptySince', writeEmptySince(bytes, rest.emptySince, rest.lastDay) ? HAS_EMPTY_SINCE : 0);
   take('lastDay', writeDay(bytes, LAST_DAY, rest.lastDay) ? HAS_LAST_DAY : 0);
   take('hash', writeDigest(bytes, HASH, rest.hash) ? HAS_HASH : 0);
-  const cut = packCut(bytes, rest.cut);
-  if (cut !== null) {
-    marks |= HAS_CUT;
-    rest.cut = cut;
+  const splitFrom = packSplitFrom(bytes, rest.splitFrom);
+  if (splitFrom !== null) {
+    marks |= HAS_SPLIT_FROM;
+    rest.splitFrom = splitFrom;
   }
   bytes.writeUInt16BE(marks, MARKS_AT);
   return { bytes, rest };
@@ -106,21 +106,21 @@ export function unpack(version: number, bytes: Buffer, rest: object): object {
   if (marks & HAS_EMPTY_SINCE)
     header.emptySince = [[readDay(bytes, LAST_DAY), bytes.readUIntBE(EMPTY_SINCE, 6)]];
   if (marks & HAS_HASH) header.hash = readDigest(bytes, HASH);
-  if (marks & HAS_CUT) {
+  if (marks & HAS_SPLIT_FROM) {
     const sortedHash = readDigest(bytes, SORTED_HASH);
-    const [from, to] = [readDay(bytes, CUT_FROM), readDay(bytes, CUT_TO)];
-    header.cut = { ...(isObject(header.cut) ? header.cut : {}), from, to, sortedHash };
+    const [from, to] = [readDay(bytes, SPLIT_FROM), readDay(bytes, SPLIT_TO)];
+    header.splitFrom = { ...(isObject(header.splitFrom) ? header.splitFrom : {}), from, to, sortedHash };
   }
   return header;
 }
 
-/** @returns what of the cut has no place in the header; null when it does not fit */
-function packCut(bytes: Buffer, cut: unknown): Members | null {
-  if (!isObject(cut)) return null;
-  const { from, to, sortedHash, ...rest } = cut;
+/** @returns what of it has no place in the header; null when it does not fit */
+function packSplitFrom(bytes: Buffer, splitFrom: unknown): Members | null {
+  if (!isObject(splitFrom)) return null;
+  const { from, to, sortedHash, ...rest } = splitFrom;
   const fits =
-    writeDay(bytes, CUT_FROM, from) &&
-    writeDay(bytes, CUT_TO, to) &&
+    writeDay(bytes, SPLIT_FROM, from) &&
+    writeDay(bytes, SPLIT_TO, to) &&
     writeDigest(bytes, SORTED_HASH, sortedHash);
   return fits ? rest : null;
 }

@@ -302,7 +302,7 @@ const endpoint = Type.Object(
     ),
     divisible: Type.Enum(['auto', 'always', 'never'], {
       default: 'auto',
-      description: 'Whether by-date answers may be cut by day: learned, or pinned.',
+      description: 'Whether by-date answers may be split by day: learned, or pinned.',
     }),
     freshness: Type.Enum(['own', 'origin'], {
       default: 'own',

@@ -70,7 +70,7 @@ function explained({ canonical, key, policy, days, whole, calls, storeAway }) {
   ].filter(Boolean);
 }
 
-/** How far a kind of report got on the way to being cut by day. */
+/** How far a kind of report got on the way to being split by day. */
 function learned(divisibility) {
   if (divisibility === null) return null;
   const { state, agreements, trials = [] } = divisibility;

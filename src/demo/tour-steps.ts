@@ -95,7 +95,7 @@ function joinedReports(day: DayOf): Step[] {
     {
       ...checked(day, 19, 6),
       title:
-        'An overlapping range. Whether reports may be cut by day is not known yet: asked as a whole, compared.',
+        'An overlapping range. Whether reports may be split by day is not known yet: asked as a whole, compared.',
       calls: 1,
     },
     {

@@ -1,7 +1,7 @@
 /** Compares the days of a new answer with what earlier answers said of them. Pure. */
 
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { Cut, Entry, RowsHeader } from '../report/entry.js';
+import type { Entry, RowsHeader, SplitFrom } from '../report/entry.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { type Agreement, pairId } from './state.js';
 
@@ -12,7 +12,7 @@ export interface DaysAsk {
   readonly series: string;
   readonly fresh: readonly Entry<RowsHeader>[];
   readonly known: Days;
-  /** Of the kind's divisibility: what was cut under another one says nothing. */
+  /** Of the kind's divisibility: what was split under another one says nothing. */
   readonly generation: string;
   readonly rules: FreshnessRules;
 }
@@ -41,7 +41,7 @@ export function compareDays({ series, fresh, known, generation, rules }: DaysAsk
     const older = known.get(date);
     if (older === undefined || ![older, newer].every((entry) => isComparable(entry, generation, rules)))
       continue;
-    const [a, b] = [cutOf(older), cutOf(newer)];
+    const [a, b] = [splitFromOf(older), splitFromOf(newer)];
     if (a.sortedHash !== b.sortedHash) {
       disputes.push({ date, older, newer });
       continue;
@@ -60,12 +60,12 @@ export function isComparable(
   generation: string,
   rules: FreshnessRules,
 ): boolean {
-  return header.cut?.generation === generation && isFinal(header, rules);
+  return header.splitFrom?.generation === generation && isFinal(header, rules);
 }
 
 /** Of a day that {@link isComparable}. */
-export function cutOf({ header }: Entry<RowsHeader>): Cut {
-  return header.cut as Cut;
+export function splitFromOf({ header }: Entry<RowsHeader>): SplitFrom {
+  return header.splitFrom as SplitFrom;
 }
 
 export interface DaysOf {
@@ -75,5 +75,5 @@ export interface DaysOf {
   readonly known: Days;
 }
 
-/** @returns null when the platform refused, or when its answer may not be cut */
+/** @returns null when the platform refused, or when its answer may not be split */
 export type FetchDays = (what: DaysOf, from: string, to: string) => Promise<Days | null>;

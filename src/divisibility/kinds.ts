@@ -10,7 +10,7 @@ import { Divisibility, startLearning } from './state.js';
 const PREFIX = 'divisible/';
 /** Generation of kinds without a record; not under the prefix, for it is no kind. */
 const BASE_RECORD = 'divisible-base';
-/** Before anything was learned all replicas must cut under one name. */
+/** Before anything was learned all replicas must split under one name. */
 const FIRST_GENERATION = 'first';
 /** Kinds that are remembered; an application that sends a new unknown parameter each time must not fill the registry. */
 export const MAX_KINDS = 500;
@@ -19,7 +19,7 @@ const FORGOTTEN_AT_ONCE = 25;
 
 export interface Kinds {
   get(id: string): Divisibility | null;
-  /** Segments of the kind are cut under this name; what was cut under another one is void. */
+  /** Segments of the kind are split under this name; what was split under another one is void. */
   generationOf(id: string): string;
   /** @returns the kind before and after; `step` may be called more than once */
   change(
@@ -49,7 +49,7 @@ export function createKinds(registry: Registry): Kinds {
   /**
    * The kinds beyond the bound, to be forgotten: what costs least to learn again first, and of that the oldest.
    *
-   * A kind that is forgotten is cut under the base's name again, so that name must not be one it was refuted under:
+   * A kind that is forgotten is split under the base's name again, so that name must not be one it was refuted under:
    * when a kind that has left the base is forgotten, the base gets a new name. Kinds with a record keep theirs.
    */
   function surplus(record: string): [string, string | null, number?][] {

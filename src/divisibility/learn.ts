@@ -1,5 +1,5 @@
 /**
- * Stage beside the path: learns whether answers may be cut by day, and goes on checking. What it learns of a kind is
+ * Stage beside the path: learns whether answers may be split by day, and goes on checking. What it learns of a kind is
  * shared by replicas, see `kinds.ts`.
  */
 import type { Logger } from 'pino';
@@ -32,7 +32,7 @@ export interface Standing {
   readonly state: DivisibilityState;
   readonly pinned: boolean;
   readonly generation: string;
-  /** An answer could not be cut: until then the kind is asked for as a whole, whatever its state. */
+  /** An answer could not be split: until then the kind is asked for as a whole, whatever its state. */
   readonly wholeUntil: number | null;
 }
 
@@ -40,12 +40,12 @@ export interface Learner {
   standing(report: CanonicalReport): Standing;
   /** For people: what is known of a kind. */
   show(report: CanonicalReport): Divisibility | null;
-  /** Compares freshly cut days with what was known of them before. */
+  /** Compares freshly split days with what was known of them before. */
   compare(news: Comparison, fetch: FetchRange): Promise<Comparing>;
   /** On probation: a whole answer was found to be the join of its days. */
   passed(report: CanonicalReport, trial: Trial): Promise<void>;
-  /** An answer could not be cut: for a day the kind is asked for as a whole. */
-  couldNotCut(report: CanonicalReport, reason: string): Promise<void>;
+  /** An answer could not be split: for a day the kind is asked for as a whole. */
+  couldNotSplit(report: CanonicalReport, reason: string): Promise<void>;
 }
 
 export interface Comparison {
@@ -57,7 +57,7 @@ export interface Comparison {
 
 /** What came of a comparison. */
 export interface Comparing {
-  /** same: nothing speaks against cutting · refuted: cutting lies · changed: days were restated, or that is open */
+  /** same: nothing speaks against splitting · refuted: splitting lies · changed: days were restated, or that is open */
   readonly verdict: 'same' | 'refuted' | 'changed';
   /** Dates on which answers for different periods say the same. */
   readonly same: ReadonlySet<string>;
@@ -77,7 +77,7 @@ export function createLearner(options: LearnerOptions): Learner {
   return {
     standing: (report) => standing(options, report),
     compare: (news, fetch) => compare(options, news, fetch),
-    couldNotCut: (report, reason) => couldNotCut(options, report, reason),
+    couldNotSplit: (report, reason) => couldNotSplit(options, report, reason),
     show: (report) => options.kinds.get(idOf(options, report)),
     async passed(report, trial) {
       const { id, pinned } = standing(options, report);
@@ -140,7 +140,7 @@ async function settle(
   await change(options, id, (value) => refute(value, newGeneration(), options.now()));
   options.logger.error(
     { kind: id, date, days: disputes.length },
-    'the numbers of a day depend on the period asked for: reports of this kind may not be cut by day; what was cut or joined is void, and for a day whole reports are asked for',
+    'the numbers of a day depend on the period asked for: reports of this kind may not be split by day; what was split or joined is void, and for a day whole reports are asked for',
   );
   return 'refuted';
 }
@@ -175,7 +175,11 @@ async function change(
   options.logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
 }
 
-async function couldNotCut(options: LearnerOptions, report: CanonicalReport, reason: string): Promise<void> {
+async function couldNotSplit(
+  options: LearnerOptions,
+  report: CanonicalReport,
+  reason: string,
+): Promise<void> {
   const { id, wholeUntil: known } = standing(options, report);
   if (known !== null) return;
   await change(options, id, (value) =>
@@ -184,7 +188,7 @@ async function couldNotCut(options: LearnerOptions, report: CanonicalReport, rea
   options.onEvent('whole');
   options.logger.warn(
     { kind: id, endpoint: report.endpoint, reason },
-    'an answer could not be cut by day: for a day reports of this kind are asked for as a whole',
+    'an answer could not be split by day: for a day reports of this kind are asked for as a whole',
   );
 }
 

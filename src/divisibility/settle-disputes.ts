@@ -8,7 +8,7 @@
  */
 
 import { dayNumber, isoDay } from '../report/days.js';
-import { cutOf, type Days, type Dispute } from './compare-days.js';
+import { type Days, type Dispute, splitFromOf } from './compare-days.js';
 import { witnessRange } from './probation.js';
 
 /** @returns the days of a range as the platform gives them now; null when that cannot be told */
@@ -37,15 +37,15 @@ export async function settleDisputes(disputes: readonly Dispute[], fetch: FetchR
 function confirms(days: Days | null, disputes: readonly Dispute[]): Verdict {
   if (days === null) return 'open';
   for (const { date, newer } of disputes) {
-    const day = days.get(date)?.header.cut ?? null;
-    if (day === null || day.generation !== cutOf(newer).generation) return 'open';
-    if (day.sortedHash !== cutOf(newer).sortedHash) return 'dependent';
+    const day = days.get(date)?.header.splitFrom ?? null;
+    if (day === null || day.generation !== splitFromOf(newer).generation) return 'open';
+    if (day.sortedHash !== splitFromOf(newer).sortedHash) return 'dependent';
   }
   return 'restated';
 }
 
 function independentOf(disputes: readonly Dispute[]) {
-  const cuts = disputes.flatMap(({ older, newer }) => [cutOf(older), cutOf(newer)]);
+  const cuts = disputes.flatMap(({ older, newer }) => [splitFromOf(older), splitFromOf(newer)]);
   const numbers = (dates: readonly string[]) => dates.map((date) => dayNumber(date) as number);
   return witnessRange(
     numbers(disputes.map(({ date }) => date)),
@@ -58,7 +58,7 @@ function independentOf(disputes: readonly Dispute[]) {
 function olderPeriods(disputes: readonly Dispute[]): [period: string, about: readonly Dispute[]][] {
   const periods = new Map<string, Dispute[]>();
   for (const dispute of disputes) {
-    const [older, newer] = [cutOf(dispute.older), cutOf(dispute.newer)];
+    const [older, newer] = [splitFromOf(dispute.older), splitFromOf(dispute.newer)];
     if (older.from === newer.from && older.to === newer.to) continue;
     const period = `${older.from}/${older.to}`;
     periods.set(period, [...(periods.get(period) ?? []), dispute]);

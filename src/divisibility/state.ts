@@ -1,5 +1,5 @@
 /**
- * Whether answers of a kind may be cut by day: learned from answers that overlap, tried in probation, never assumed. Pure.
+ * Whether answers of a kind may be split by day: learned from answers that overlap, tried in probation, never assumed. Pure.
  *
  * A platform whose numbers for a day depend on the range asked for (attribution windows, sampling, caps, campaigns
  * listed only when they delivered) would be falsified by cutting. A few agreements may be chance; so a kind is on
@@ -28,7 +28,7 @@ export const Divisibility = recordForm(
   Type.Object({
     /** As it was last written; {@link currentState} tells what it comes to now. A state of another release proves nothing. */
     state: Type.Unsafe<DivisibilityState>(Type.String()),
-    /** Segments cut under another generation are void. */
+    /** Segments split under another generation are void. */
     generation: Type.String(),
     /** While learning: what was agreed on so far, as far as the proof needs it. */
     agreements: Type.Array(AgreementRecord),
@@ -39,7 +39,7 @@ export const Divisibility = recordForm(
     /** Milliseconds since the epoch: when it was proven, or until when it stays refuted. */
     provenAt: timeOrNull,
     refutedUntil: timeOrNull,
-    /** Until when its reports are asked for as a whole, because an answer could not be cut. */
+    /** Until when its reports are asked for as a whole, because an answer could not be split. */
     wholeUntil: Type.Optional(Type.Number()),
     /** Final days that changed after all, and the greatest age in days at which one did. */
     restatements: Type.Number(),
@@ -51,7 +51,7 @@ export type Divisibility = RecordOf<typeof Divisibility>;
 export const NEEDED_DAYS = 3;
 export const NEEDED_PAIRS = 2;
 export const REFUTED_MS = 86_400_000;
-/** How long a kind is asked for as a whole after an answer that could not be cut. */
+/** How long a kind is asked for as a whole after an answer that could not be split. */
 const WHOLE_MS = 86_400_000;
 
 export function startLearning(generation: string): Divisibility {
@@ -109,7 +109,7 @@ export function passTrial(known: Divisibility, trial: Trial, nowMs: number): Div
   };
 }
 
-/** An answer of the kind could not be cut: for a day its reports are asked for as a whole. */
+/** An answer of the kind could not be split: for a day its reports are asked for as a whole. */
 export function askAsWhole(known: Divisibility, nowMs: number): Divisibility {
   return { ...known, wholeUntil: nowMs + WHOLE_MS };
 }

@@ -19,7 +19,7 @@ export interface TryKindOptions {
   readonly policy: Pick<ReportPolicy, 'freshness' | 'plan'>;
 }
 
-/** To be told of every answer that was cut; `known` is what was known of its days before. */
+/** To be told of every answer that was split; `known` is what was known of its days before. */
 export type LearnFrom = (news: Comparison) => Promise<void>;
 
 export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions): LearnFrom {

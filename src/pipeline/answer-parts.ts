@@ -14,7 +14,7 @@ export function doubtful(context: Context, digest: Digest, doubt: string): Fetch
     ...answer,
     rows: rows === null ? null : { ...rows, header: { ...rows.header, doubt } },
     days: null,
-    cuttable: { ok: false, reason: doubt },
+    splittable: { ok: false, reason: doubt },
     doubt,
   };
 }
@@ -33,7 +33,7 @@ export function unreadable(
     rowsFault,
     bytes: bytesOf(context, accounts, { emptyTail: 'no' }, opaque),
     days: null,
-    cuttable: { ok: false, reason: 'the answer has no rows that can be told' },
+    splittable: { ok: false, reason: 'the answer has no rows that can be told' },
     rowCount: 0,
     doubt: null,
     storable: context.storable,
@@ -53,7 +53,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
             lastDay: asked.range.to,
             ...emptyEnd,
             paging: digest.paging,
-            cut: null,
+            splitFrom: null,
           },
           body: digest.whole.body,
         };
@@ -64,7 +64,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
     rowsFault: null,
     bytes: asked.whole ? bytesOf(context, accounts, emptyEnd, false) : null,
     days: digest.days?.map((block) => dayEntry(block, digest, context)) ?? null,
-    cuttable: digest.cuttable,
+    splittable: digest.splittable,
     rowCount: digest.rowCount,
     doubt: null,
     storable,
@@ -95,7 +95,12 @@ function dayEntry(block: DayBlock, { lastDate, accounts }: Digest, context: Cont
       lastDay: block.date,
       ...judgeEmptyDays(empty ? [block.date] : [], facts.fetchedAt, asked.earlier),
       paging: null,
-      cut: { from: range.from as string, to: range.to as string, sortedHash: block.sortedHash, generation },
+      splitFrom: {
+        from: range.from as string,
+        to: range.to as string,
+        sortedHash: block.sortedHash,
+        generation,
+      },
     },
     body: block.body,
   };

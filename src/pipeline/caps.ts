@@ -26,10 +26,10 @@ export interface Caps {
   clear(what: Counted, range: string, rowCount: number): void;
   /**
    * The halves hold more: the number is a cap, from now on wherever it comes up.
-   * @returns other ranges that came with this number before; what was cut from them is wrong
+   * @returns other ranges that came with this number before; what was split from them is wrong
    */
   confirm(what: Counted, range: string, rowCount: number): Promise<readonly string[]>;
-  /** What was cut from this range is gone, or was not kept. */
+  /** What was split from this range is gone, or was not kept. */
   forget(series: string, range: string): void;
 }
 

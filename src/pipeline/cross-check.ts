@@ -120,8 +120,8 @@ export function auditFrom(parts: readonly Entry<RowsHeader>[], { from, to }: Can
   const [first] = parts;
   const isJoin = parts.some(
     ({ header }) =>
-      header.cut?.from !== from.iso ||
-      header.cut.to !== to.iso ||
+      header.splitFrom?.from !== from.iso ||
+      header.splitFrom.to !== to.iso ||
       header.fetchStartedAt !== first?.header.fetchStartedAt,
   );
   return isJoin ? 0 : (Math.floor((first?.header.fetchedAt ?? 0) / DAY_MS) + 1) * DAY_MS;

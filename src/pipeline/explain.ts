@@ -45,7 +45,7 @@ export interface Explanation {
   };
   /** Every day of a report split by date, also while it is kept as one entry; null for other reports. */
   readonly days: readonly (ExplainedEntry & { readonly date: string })[] | null;
-  /** The one entry of a report that is not cut by day. */
+  /** The one entry of a report that is not split by day. */
   readonly whole: ExplainedEntry | null;
   /** The platform's refusal of the report, while it is remembered: the answer for so long. */
   readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;

@@ -35,7 +35,7 @@ export interface FetchDaysOptions {
   readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
   readonly fetchReport: FetchReport;
   readonly fetchUncapped: FetchUncapped;
-  readonly learner: Pick<Learner, 'standing' | 'couldNotCut'>;
+  readonly learner: Pick<Learner, 'standing' | 'couldNotSplit'>;
   readonly partRefusals: Pick<PartRefusals, 'isPart' | 'wholeOf' | 'learn'>;
   readonly keep: Keep;
   readonly purges: Pick<Purges, 'seq'>;
@@ -115,10 +115,10 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
   /** For a day the kind is not asked for by days again. That a single day is capped says nothing of other series. */
   function noteUnsplittable({ report, mode }: FetchDaysInput, fetched: Fetched): void {
     if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
-    const reason = fetched.cuttable.ok ? CAPPED : fetched.cuttable.reason;
+    const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;
     const { state } = learner.standing(report);
     if (state === 'proven' && reason !== CAPPED && fetched.doubt === null)
-      background(learner.couldNotCut(report, reason));
+      background(learner.couldNotSplit(report, reason));
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Stage: an answer whose row count may be a cap is asked for again in halves, until the halves are not capped. If they
  * do not hold more the count was a coincidence; if they do, and each day of the answer is found again in them, they are
- * the answer. If they hold other rows, or a single day is capped, the answer is served as it came, and never cut.
+ * the answer. If they hold other rows, or a single day is capped, the answer is served as it came, and never split.
  */
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
@@ -15,7 +15,7 @@ import type { Caps } from './caps.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 import type { Counted } from './known-caps.js';
 
-/** Why a capped answer is not cut. */
+/** Why a capped answer is not split. */
 export const CAPPED = 'its row count may be a cap';
 
 export interface FetchUncappedOptions {
@@ -35,7 +35,7 @@ export type FetchUncapped = (
 export function createFetchUncapped(options: FetchUncappedOptions): FetchUncapped {
   const { caps, purges, policy, now, logger } = options;
 
-  /** Days were cut from answers that are now known to have been capped: they have to go. */
+  /** Days were split from answers that are now known to have been capped: they have to go. */
   async function purgeCapped(what: Counted, range: string, rowCount: number): Promise<Restamp> {
     const { series, report } = what;
     const others = await caps.confirm(what, range, rowCount);
@@ -56,7 +56,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
         purged += 1;
       } catch (error) {
         // This answer is right all the same; the next one that shows the cap tries again.
-        logger.error({ err: error, ...scope }, 'days cut from a capped answer could not be purged');
+        logger.error({ err: error, ...scope }, 'days split from a capped answer could not be purged');
       }
     }
     // What was fetched for it is newer than these purges; than any other it is not.
@@ -101,7 +101,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
 type Restamp = (entry: Entry<RowsHeader>) => Entry<RowsHeader>;
 
 function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
-  return { ...fetched, days: null, cuttable: { ok: false, reason } };
+  return { ...fetched, days: null, splittable: { ok: false, reason } };
 }
 
 /** The halves hold more than the answer they were halved from: they are the answer. */

@@ -4,7 +4,7 @@ import type { EmptyEnd } from '../report/empty-days.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import type { Facts, FreshnessRules } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
-import type { Cuttable } from '../report/rows.js';
+import type { Splittable } from '../report/rows.js';
 
 export interface FetchedAnswer {
   readonly kind: 'answer';
@@ -14,9 +14,9 @@ export interface FetchedAnswer {
   readonly rowsFault: GatewayError | null;
   /** Null when only days were wanted. */
   readonly bytes: Entry<BytesHeader> | null;
-  /** One part a day, empty days too; null when the answer may not be cut. */
+  /** One part a day, empty days too; null when the answer may not be split. */
   readonly days: readonly Entry<RowsHeader>[] | null;
-  readonly cuttable: Cuttable;
+  readonly splittable: Splittable;
   readonly rowCount: number;
   /** Why it may be no report; null when nothing speaks against it. */
   readonly doubt: string | null;
@@ -44,7 +44,7 @@ export interface AskedReport {
   readonly report: CanonicalReport;
   /** Rows all together, and the platform's bytes, beside the days. */
   readonly whole: boolean;
-  /** Generation of the kind's divisibility; cut days carry it. */
+  /** Generation of the kind's divisibility; split days carry it. */
   readonly generation: string;
   /** What is known already of a day, from a part that holds it, to tell an empty day that stays empty. */
   readonly earlier: (lastDay: string | null) => Earlier | null;

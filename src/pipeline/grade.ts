@@ -46,7 +46,7 @@ export function isPurged(
 function isVoid({ header }: Entry, ref: EntryRef, { generation }: GradeInput): boolean {
   if (header.form !== 'rows') return false;
   if ((header.joinedUnder ?? generation) !== generation) return true;
-  return ref.isDay && header.cut?.generation !== generation;
+  return ref.isDay && header.splitFrom?.generation !== generation;
 }
 
 function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Grade {

@@ -36,7 +36,7 @@ export function modeOf(
   if (form === 'bytes') return whole("the platform's own bytes are asked for");
   if (state === 'proven' && wholeUntil !== null)
     return whole(
-      `an answer could not be cut: asked for as a whole until ${new Date(wholeUntil).toISOString()}`,
+      `an answer could not be split: asked for as a whole until ${new Date(wholeUntil).toISOString()}`,
     );
   if (state === 'proven')
     return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven to be divisible' };

@@ -54,7 +54,7 @@ export function shapeOf(format: Format, options: GatewayOptions): Shape {
 export interface FinishAsk {
   readonly report: CanonicalReport;
   readonly shape: Shape;
-  /** In date order; one when the report is not cut, or when it is bytes or a refusal. */
+  /** In date order; one when the report is not split, or when it is bytes or a refusal. */
   readonly parts: readonly Entry[];
   readonly totals: Entry | null;
   readonly rules: FreshnessRules;

@@ -1,5 +1,5 @@
 /**
- * The heavy part of reading an answer: parse, normalise, cut by day, hash. One function, so that it can run on a
+ * The heavy part of reading an answer: parse, normalise, split by day, hash. One function, so that it can run on a
  * worker thread for large answers and in place for small ones.
  */
 import { hash } from 'node:crypto';
@@ -12,13 +12,13 @@ import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
 import { type NormalizeAsk, type Normalized, type NormalizedRow, normalizeAnswer } from './normalize.js';
 import type { Paging } from './paging.js';
-import { type Cuttable, RowsError } from './rows.js';
+import { RowsError, type Splittable } from './rows.js';
 import { agreeOn, typesOf, writeRows } from './typed-rows.js';
 
 export interface DigestAsk extends NormalizeAsk {
   /** What the bytes are said to be, in lower case. Null or absent: UTF-8. */
   readonly charset?: string | null;
-  /** Rows in their own order, all together, also when days can be cut; needed for whole entries. */
+  /** Rows in their own order, all together, also when days can be split; needed for whole entries. */
   readonly whole: boolean;
 }
 
@@ -41,9 +41,9 @@ export interface DayBlock extends RowBlock {
 
 export interface Digest {
   readonly whole: RowBlock | null;
-  /** Every day of the period, those without rows too; null when the answer may not be cut. */
+  /** Every day of the period, those without rows too; null when the answer may not be split. */
   readonly days: readonly DayBlock[] | null;
-  readonly cuttable: Cuttable;
+  readonly splittable: Splittable;
   readonly rowCount: number;
   /** Date of the last row of an answer split by date; null when it has none. */
   readonly lastDate: string | null;
@@ -58,15 +58,15 @@ export interface Digest {
 /** @throws JsonError, RowsError */
 export function digestAnswer(text: string, ask: DigestAsk): Digest {
   const answer = normalizeAnswer(text, ask);
-  const { rows, accounts, cuttable, paging, place, doubt } = answer;
-  const cut = ask.byDate && ask.period !== null && cuttable.ok;
+  const { rows, accounts, splittable, paging, place, doubt } = answer;
+  const cut = ask.byDate && ask.period !== null && splittable.ok;
   const days =
-    cut && ask.period !== null ? cutByDay(answer, daysBetween(ask.period.from, ask.period.to)) : null;
+    cut && ask.period !== null ? splitByDay(answer, daysBetween(ask.period.from, ask.period.to)) : null;
   return {
     days,
-    // What cannot be cut is of use as a whole, though nobody asked for that.
+    // What cannot be split is of use as a whole, though nobody asked for that.
     whole: ask.whole || days === null || doubt !== null ? wholeOf(answer) : null,
-    cuttable,
+    splittable,
     rowCount: rows.length,
     lastDate: ask.byDate ? (rows.findLast(({ date }) => date !== null)?.date ?? null) : null,
     accounts,
@@ -88,7 +88,7 @@ function wholeOf({ rows, columns, types }: Normalized): RowBlock {
 }
 
 /** Rows come in date order; a day without rows is a block too, for its emptiness is an answer. */
-function cutByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
+function splitByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
   const { rows } = answer;
   let at = 0;
   return dates.map((date) => {

@@ -27,16 +27,16 @@ export interface RowsHeader extends Common {
   readonly types?: readonly string[];
   readonly rowCount: number;
   readonly paging: Paging | null;
-  /** Set for one day cut out of an answer; null for an answer as a whole. */
-  readonly cut: Cut | null;
-  /** An answer as a whole that was joined from days: the generation they were cut under; another one makes it void. */
+  /** Set for one day split from an answer; null for an answer as a whole. */
+  readonly splitFrom: SplitFrom | null;
+  /** An answer as a whole that was joined from days: the generation they were split under; another one makes it void. */
   readonly joinedUnder?: string;
   /** Why it may be no report. Such a part is given when there is nothing better, and never kept. */
   readonly doubt?: string;
 }
 
-export interface Cut {
-  /** Period of the answer it was cut from. */
+export interface SplitFrom {
+  /** Period of the answer it was split from. */
   readonly from: string;
   readonly to: string;
   /** Digest of the rows without regard to their order. */
@@ -118,20 +118,26 @@ function isEmptyRun(run: unknown): boolean {
   return Array.isArray(run) && typeof run[0] === 'string' && typeof run[1] === 'number';
 }
 
-function hasRows({ columns, types, rowCount, paging, cut }: Readonly<Record<string, unknown>>): boolean {
+function hasRows({
+  columns,
+  types,
+  rowCount,
+  paging,
+  splitFrom,
+}: Readonly<Record<string, unknown>>): boolean {
   return (
     areTexts(columns) &&
     (types === undefined || areTexts(types)) &&
     typeof rowCount === 'number' &&
     typeof paging === 'object' &&
-    isCut(cut)
+    isSplitFrom(splitFrom)
   );
 }
 
-function isCut(cut: unknown): boolean {
-  if (typeof cut !== 'object') return false;
-  if (cut === null) return true;
-  const { from, to, sortedHash, generation } = cut as Readonly<Record<string, unknown>>;
+function isSplitFrom(splitFrom: unknown): boolean {
+  if (typeof splitFrom !== 'object') return false;
+  if (splitFrom === null) return true;
+  const { from, to, sortedHash, generation } = splitFrom as Readonly<Record<string, unknown>>;
   return [from, to, sortedHash, generation].every((one) => typeof one === 'string');
 }
 
@@ -167,8 +173,8 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
       types: encodeTypes(columns, joinTypes(filled.map((entry) => entry.header))),
       rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
       hash: bodyHash(body),
-      cut: null,
-      ...(oldest.header.cut === null ? {} : { joinedUnder: oldest.header.cut.generation }),
+      splitFrom: null,
+      ...(oldest.header.splitFrom === null ? {} : { joinedUnder: oldest.header.splitFrom.generation }),
     },
   };
 }

@@ -10,7 +10,7 @@ import { type Json, type JsonObject, parseJson } from './json.js';
 import { judgeShape } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
-import { type Cuttable, findRows, judgeCuttable, type RowsAsk } from './rows.js';
+import { findRows, judgeSplittable, type RowsAsk, type Splittable } from './rows.js';
 import { type DraftRow, type RowPlan, typesOf, writeRows } from './typed-rows.js';
 
 export interface NormalizeAsk extends RowsAsk {
@@ -40,7 +40,7 @@ export interface Normalized {
   readonly columns: readonly string[];
   /** What the document names as accounts, distinct, in the order of their UTF-16 units. */
   readonly accounts: readonly string[];
-  readonly cuttable: Cuttable;
+  readonly splittable: Splittable;
   readonly paging: Paging | null;
   /** Member names joined by dots, from the root to the rows. */
   readonly place: string;
@@ -69,7 +69,7 @@ export function normalizeAnswer(text: string, ask: NormalizeAsk): Normalized {
     rows: drafts.map(({ date, plan }, at) => ({ json: texts[at] as string, date, columns: plan.columns })),
     columns: [...columns],
     accounts: [...collectAccounts(document, ask.accountPattern)].map(ownText).sort(),
-    cuttable: judgeCuttable(
+    splittable: judgeSplittable(
       found,
       given.map((row) => row.date),
       ask.period,

@@ -25,7 +25,8 @@ export function rowsOf(days: readonly Day[]): number {
 
 /** Whether a day may be what a cap left of another. */
 function isLeftOf(day: Day, full: Day, rules: FreshnessRules): boolean {
-  if (day.header.rowCount === 0 || day.header.cut?.sortedHash === full.header.cut?.sortedHash) return true;
+  if (day.header.rowCount === 0 || day.header.splitFrom?.sortedHash === full.header.splitFrom?.sortedHash)
+    return true;
   if (day.header.rowCount > full.header.rowCount) return false;
   // A day that may still change may have changed between the calls.
   if (![day, full].every(({ header }) => isFinal(header, rules))) return true;

@@ -43,11 +43,11 @@ export interface FoundRows {
   /** Whether a list with a more usual name stood beside, without rows. */
   readonly beside: boolean;
   readonly paging: Paging | null;
-  /** Why the answer may not be cut by day whatever its rows are; null when nothing speaks against it. */
+  /** Why the answer may not be split by day whatever its rows are; null when nothing speaks against it. */
   readonly obstacle: string | null;
 }
 
-export type Cuttable = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export type Splittable = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /** An array of rows, and the way from the root to it. */
 interface Place {
@@ -89,13 +89,13 @@ export function findRows(document: Json, { rule, byDate, splits }: RowsAsk): Fou
 }
 
 /**
- * Whether the rows may be cut by day, given the ISO date of each (null: none that can be read).
+ * Whether the rows may be split by day, given the ISO date of each (null: none that can be read).
  */
-export function judgeCuttable(
+export function judgeSplittable(
   found: FoundRows,
   dates: readonly (string | null)[],
   period: Period | null,
-): Cuttable {
+): Splittable {
   const reason = found.obstacle ?? dateFault(dates, period);
   return reason === null ? { ok: true } : { ok: false, reason };
 }

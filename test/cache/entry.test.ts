@@ -25,7 +25,7 @@ const DAY = {
   rowCount: 2,
   paging: null,
   hash: HASH,
-  cut: { from: '2026-11-01', to: '2026-11-14', sortedHash: HASH, generation: 'first' },
+  splitFrom: { from: '2026-11-01', to: '2026-11-14', sortedHash: HASH, generation: 'first' },
 };
 const BODY = Buffer.from(' {"a":1},\n{"a":2}');
 
@@ -70,7 +70,7 @@ const anyHeader = fc.record(
     lastDay: anyDay,
     emptySince: fc.array(fc.tuple(anyDay, jsonNumber), { maxLength: 2 }),
     hash: anyDigest,
-    cut: fc.option(
+    splitFrom: fc.option(
       fc.record(
         { from: anyDay, to: anyDay, sortedHash: anyDigest, generation: fc.string(), later: fc.json() },
         { requiredKeys: [] },
@@ -123,7 +123,7 @@ describe('encodeEntry and decodeEntry', () => {
       emptyTail: 'confirmed',
       emptySince: [['2026-11-11', VERSION]],
       hash: `${HASH.slice(0, -1)}w`,
-      cut: { ...DAY.cut, to: '2026-11-12' },
+      splitFrom: { ...DAY.splitFrom, to: '2026-11-12' },
     };
     const { facts } = entryOf(other, BODY, VERSION + 8000);
     expect(facts.equals(entryOf(DAY).facts)).toBe(true);
@@ -133,7 +133,7 @@ describe('encodeEntry and decodeEntry', () => {
       columns: DAY.columns,
       types: DAY.types,
       paging: null,
-      cut: { generation: 'first' },
+      splitFrom: { generation: 'first' },
     });
   });
 
@@ -152,7 +152,7 @@ describe('encodeEntry and decodeEntry', () => {
     }
   });
 
-  it('take parts that are cut off, or of another entry, for damaged', () => {
+  it('take parts that are splitFrom off, or of another entry, for damaged', () => {
     const [entry, other] = [entryOf(DAY), entryOf({ ...DAY, accounts: ['2'] }, Buffer.from('{"a":3}'))];
     for (let length = 0; length < entry.header.length; length++)
       expect(decodeEntry({ ...entry, header: entry.header.subarray(0, length) })).toBe('damaged');

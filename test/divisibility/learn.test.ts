@@ -45,9 +45,9 @@ async function alone(divisible: 'auto' | 'always' | 'never' = 'auto') {
   return { ...learnerOn(registry, divisible), registry };
 }
 
-interface Cut {
+interface SplitFrom {
   readonly date: string;
-  /** Period of the answer it is cut from. */
+  /** Period of the answer it is split from. */
   readonly of: readonly [from: string, to: string];
   readonly clicks?: number;
   /** No rows. */
@@ -57,7 +57,7 @@ interface Cut {
   readonly on?: string;
 }
 
-function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 'first', on }: Cut) {
+function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 'first', on }: SplitFrom) {
   const entry: Entry<RowsHeader> = rowsEntry(empty ? [] : [{ date, clicks }]);
   const facts = factsOf({
     lastDay: date,
@@ -74,8 +74,8 @@ const nobody: FetchRange = () => Promise.reject(new Error('the platform must not
 /** Compares days of an earlier answer with days of a later one. */
 const compare = (
   { learner }: { learner: ReturnType<typeof createLearner> },
-  known: readonly Cut[],
-  fresh: readonly Cut[],
+  known: readonly SplitFrom[],
+  fresh: readonly SplitFrom[],
   fetch: FetchRange = nobody,
 ) =>
   learner.compare({ report, series: 's', known: byDate(known.map(cutDay)), fresh: fresh.map(cutDay) }, fetch);
@@ -166,7 +166,7 @@ describe('learning', () => {
     expect(rig.learner.standing(report).state).toBe('proven');
   });
 
-  it.each<[string, Cut, Cut]>([
+  it.each<[string, SplitFrom, SplitFrom]>([
     ['periods that begin alike', { date: THIRD, of: OLD }, { date: THIRD, of: ['2026-11-01', '2026-11-08'] }],
     ['periods that end alike', { date: THIRD, of: OLD }, { date: THIRD, of: ['2026-11-02', '2026-11-07'] }],
     ['a day without rows', { date: THIRD, of: OLD, empty: true }, { date: THIRD, of: NEW, empty: true }],
@@ -372,13 +372,13 @@ describe('several replicas', () => {
   });
 });
 
-describe('an answer that could not be cut', () => {
+describe('an answer that could not be split', () => {
   it('makes its kind be asked for as a whole for a day, on every replica, and is said once', async () => {
     const store = await openEmbedded();
     const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
     const [here, there] = [learnerOn(one.registry), learnerOn(two.registry)];
     await prove(here);
-    for (let times = 0; times < 3; times++) await here.learner.couldNotCut(report, 'it has totals');
+    for (let times = 0; times < 3; times++) await here.learner.couldNotSplit(report, 'it has totals');
     await two.registry.refresh();
     expect(there.learner.standing(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
     there.advance(DAY);
@@ -388,13 +388,13 @@ describe('an answer that could not be cut', () => {
 
   it('counts for a pinned kind too', async () => {
     const rig = await alone('always');
-    await rig.learner.couldNotCut(report, 'it has totals');
+    await rig.learner.couldNotSplit(report, 'it has totals');
     expect(rig.learner.standing(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
   });
 
   it('is not believed of a clock that ran ahead', async () => {
     const rig = await alone();
-    await rig.learner.couldNotCut(report, 'it has totals');
+    await rig.learner.couldNotSplit(report, 'it has totals');
     rig.advance(-2 * DAY);
     expect(rig.learner.standing(report).wholeUntil).toBeNull();
   });
@@ -423,7 +423,7 @@ describe('an application that invents parameters', () => {
     expect(rig.learner.standing(report).state).toBe('proven');
   });
 
-  it('does not fill it with kinds that are refuted either, and what they were cut under stays void', async () => {
+  it('does not fill it with kinds that are refuted either, and what they were split under stays void', async () => {
     const rig = await alone();
     const cutUnder = new Map<number, Set<string>>();
     for (let value = 0; value < 560; value++) {

@@ -98,7 +98,7 @@ it('an admin token that is half written opens nothing, and the one before goes o
   expect(gateway.stdout + gateway.stderr).not.toContain(token);
 });
 
-it('a master key that is cut or exchanged seals nothing, and one put in front of the old one does', async () => {
+it('a master key that is split or exchanged seals nothing, and one put in front of the old one does', async () => {
   const [first, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
   const path = join(await tempFolder(), 'key');
   await writeFile(path, first);

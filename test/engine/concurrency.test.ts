@@ -65,7 +65,7 @@ function revisionsIn(reply: Reply): unknown[] {
 
 describe('identical questions at once, on all replicas', () => {
   it.each<['auto' | 'always', string]>([
-    ['always', 'cut by day'],
+    ['always', 'split by day'],
     ['auto', 'as a whole'],
   ])('divisible: %s, %s: one platform call', async (divisible) => {
     const { platform, gateways, key } = await three({}, divisible);

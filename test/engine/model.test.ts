@@ -303,8 +303,8 @@ async function play(
       return { model: {}, real: world };
     }, plays);
     await replicas.settled();
-    // A platform whose answers may be cut was never taken for another.
-    for (const { logText } of replicas.all) expect(logText).not.toContain('may not be cut by day');
+    // A platform whose answers may be split was never taken for another.
+    for (const { logText } of replicas.all) expect(logText).not.toContain('may not be split by day');
   } finally {
     await replicas.close();
     await simulator.close();

@@ -31,7 +31,7 @@ const reportRules = (rules: Readonly<Record<string, unknown>>, divisible = 'alwa
   },
 });
 
-/** Cut by day from the first answer on, for that is not what these tests are about. */
+/** SplitFrom by day from the first answer on, for that is not what these tests are about. */
 async function cutting(rules: Readonly<Record<string, unknown>> = {}, options: GatewayOptions = {}) {
   const gateway = await withGateway({ ...options, ...reportRules(rules) });
   return { gateway, key: await gateway.addTeam() };
@@ -158,7 +158,7 @@ describe('pinned in the configuration', () => {
     expect(callsOf(gateway)).toEqual([`${day(20)}/${day(10)}`, `${day(9)}/${day(9)}`]);
   });
 
-  it('never: not cut, whatever was seen', async () => {
+  it('never: not split, whatever was seen', async () => {
     const gateway = await withGateway(reportRules({}, 'never'));
     const key = await gateway.addTeam();
     await overlap(gateway, key);
@@ -168,7 +168,7 @@ describe('pinned in the configuration', () => {
   });
 });
 
-describe('answers that may not be cut never are', () => {
+describe('answers that may not be split never are', () => {
   it.each<[string, object]>([
     ['totals', { shape: 'totals' }],
     ['paging', { shape: 'paged' }],
@@ -234,7 +234,7 @@ describe('a platform that comes to disagree with itself', () => {
       truth({ ...gateway, simulator: divisible(gateway) }, day(30), day(10)),
     );
     await gateway.services.settled();
-    expect(gateway.logText).toContain('may not be cut by day');
+    expect(gateway.logText).toContain('may not be split by day');
     callsOf(gateway);
     // The very range that was joined from days, and another.
     for (const [from, to] of [
@@ -245,7 +245,7 @@ describe('a platform that comes to disagree with itself', () => {
       expect([cacheOf(whole), callsOf(gateway)]).toEqual(['fwd=miss; stored', [`${day(from)}/${day(to)}`]]);
       expect(reportIn(whole).data).toEqual(truth(gateway, day(from), day(to)));
     }
-    // The platform mends its ways; what was cut before stays void.
+    // The platform mends its ways; what was split before stays void.
     gateway.simulator.set({ divisible: true });
     gateway.clock.advance(DAY + MINUTE);
     await teach(gateway, key, 48);
@@ -466,7 +466,7 @@ describe('a clock that is set back by days', () => {
 });
 
 describe('a report by POST, where that is a read', () => {
-  it('is cut and shifted like one by GET, and is not mixed with it', async () => {
+  it('is split and shifted like one by GET, and is not mixed with it', async () => {
     const platform = await startDayPlatform();
     const gateway = await gatewayAt(platform, reportRules({}));
     const key = await gateway.addTeam();

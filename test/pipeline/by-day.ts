@@ -1,9 +1,9 @@
-/** Settings and a platform's answers for reports that are cut by day. */
+/** Settings and a platform's answers for reports that are split by day. */
 import type { IncomingMessage } from 'node:http';
 import { daysBetween } from '../../src/report/days.js';
 import { type Handler, sends } from '../support/raw-platform.js';
 
-/** The campaign report, cut by day from the first answer on. */
+/** The campaign report, split by day from the first answer on. */
 export const ALWAYS = { report: { endpoints: { 'campaigns/get': { divisible: 'always' } } } };
 
 export const byDay = (from: string, to: string) => `advertiserId=1&byDate=1&dateFrom=${from}&dateTo=${to}`;

@@ -228,7 +228,7 @@ describe('an answer that stops at a cap', () => {
     ]);
   });
 
-  it('is given as it came when a single day is capped, and never cut', async () => {
+  it('is given as it came when a single day is capped, and never split', async () => {
     const platform = await capped((date) => (date === '2026-11-02' ? 25 : 3));
     const gateway = await gatewayAt(platform, { config: config({ divisible: 'always' }) });
     const key = await gateway.addTeam();

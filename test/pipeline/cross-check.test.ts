@@ -6,7 +6,7 @@ import { ALWAYS, byDay } from './by-day.js';
 
 const QUERY = byDay('2026-11-03', '2026-11-05');
 
-/** A gateway that has learned that the campaign report by date may be cut. */
+/** A gateway that has learned that the campaign report by date may be split. */
 async function proven(auditEvery: number): Promise<SimulatedGateway & { readonly key: string }> {
   const gateway = await withGateway({ config: { report: { auditEvery } } });
   const key = await gateway.addTeam();
@@ -177,7 +177,7 @@ describe('the audit', () => {
     gateway.simulator.set({ divisible: false });
     await assemble(gateway);
     expect(await stateOf(gateway)).toMatchObject({ state: 'refuted' });
-    expect(gateway.log.some(({ msg }) => msg.includes('may not be cut by day'))).toBe(true);
+    expect(gateway.log.some(({ msg }) => msg.includes('may not be split by day'))).toBe(true);
     // What is given now is the platform's own answer for the whole period.
     gateway.simulator.clearCalls();
     const answer = await assemble(gateway, '&_days=1');

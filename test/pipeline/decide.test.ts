@@ -26,7 +26,7 @@ function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Entry {
     lastDay: from as string,
     fetchedAt: at,
     fetchStartedAt: at,
-    cut: { from: '2026-11-17', to: '2026-11-19', sortedHash: 'h', generation },
+    splitFrom: { from: '2026-11-17', to: '2026-11-19', sortedHash: 'h', generation },
   });
 }
 const whole = (ageMs: number): Entry =>

@@ -150,7 +150,7 @@ describe('the calls that explain promises', () => {
     expect([later.refusal, ranges(later.calls)]).toEqual([null, [['2026-11-10', '2026-11-12']]]);
   });
 
-  it('are one for the whole period of a report that is not cut', async () => {
+  it('are one for the whole period of a report that is not split', async () => {
     const { gateway, report, askedBy } = await watched({});
     const query = 'advertiserId=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-07';
     expect(ranges((await explain(gateway, query)).calls)).toEqual([['2026-11-01', '2026-11-07']]);

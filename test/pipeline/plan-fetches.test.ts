@@ -55,7 +55,7 @@ describe('planFetches', () => {
     );
   });
 
-  it('asks for a report that is not cut as it is', () => {
+  it('asks for a report that is not split as it is', () => {
     const [ref] = REFS as [PlanInput['refs'][number]];
     const list = planFetches({
       mode: 'whole',

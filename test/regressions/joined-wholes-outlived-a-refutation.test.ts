@@ -21,7 +21,7 @@ it('nothing that was joined is given any more, not even when the platform fails'
     await gateway.services.settled();
     return { reply, calls: platform.requests.length - before };
   };
-  // Cut off at 20 rows, and joined from its halves.
+  // SplitFrom off at 20 rows, and joined from its halves.
   expect((await ask('2026-11-01', '2026-11-04')).calls).toBe(3);
   expect((await ask('2026-11-01', '2026-11-04', '&_format=csv')).calls).toBe(0);
   // Other numbers for each period.

@@ -55,7 +55,7 @@ it('an answer whose end is empty is final only when each of those days was seen 
   expect(await look()).toBe(THIRTY_DAYS_S);
 });
 
-it('days that are cut from a whole answer are each confirmed by looks at themselves', async () => {
+it('days that are split from a whole answer are each confirmed by looks at themselves', async () => {
   const { state, gateway, look, tailOf } = await startTail('auto');
   await look();
   gateway.clock.advance(2 * HOUR);

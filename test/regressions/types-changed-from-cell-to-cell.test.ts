@@ -123,6 +123,6 @@ describe('days that were fetched one by one', () => {
       await gateway.report(key, query(from, to));
       await gateway.services.settled();
     }
-    expect(gateway.logText).not.toMatch(/refuted|may not be cut by day/);
+    expect(gateway.logText).not.toMatch(/refuted|may not be split by day/);
   });
 });

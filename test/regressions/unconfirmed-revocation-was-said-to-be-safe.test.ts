@@ -1,5 +1,5 @@
 /**
- * A revocation that was acknowledged while replication was cut is lost with the primary; the answer said nothing of it.
+ * A revocation that was acknowledged while replication was split is lost with the primary; the answer said nothing of it.
  */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createClock } from '../../src/clock.js';

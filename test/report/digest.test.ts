@@ -41,7 +41,7 @@ const textOf = (blocks: readonly { readonly body: Buffer }[]) =>
     .join(ROW_SEPARATOR);
 const parsed = (text: string): { date: string }[] => JSON.parse(`[${text}]`);
 
-describe('cutting by day', () => {
+describe('splitting by day', () => {
   it('loses, adds and moves nothing: the days joined are the whole, byte for byte', () => {
     fc.assert(
       fc.property(answer, (rows) => {
@@ -50,7 +50,7 @@ describe('cutting by day', () => {
         const rewrites = rewritesFor(filled);
         const unified = filled.map((day, at) => ({ body: rewriteBody(day.body, rewrites[at] ?? null) }));
         expect(textOf(unified)).toBe(whole?.body.toString());
-        // The same rows in the same order as an answer that is not cut.
+        // The same rows in the same order as an answer that is not split.
         const uncut = digest(rows, { period: null });
         expect(uncut.days).toBeNull();
         expect(whole).toEqual(uncut.whole);
@@ -129,7 +129,7 @@ describe('cutting by day', () => {
   });
 });
 
-describe('an answer that may not be cut', () => {
+describe('an answer that may not be split', () => {
   const ROW = { date: '2026-11-02', clicks: 1 };
   it.each<[string, object, Partial<DigestAsk>]>([
     ['has totals beside its rows', { data: [ROW], totals: { clicks: 1 } }, {}],
@@ -145,9 +145,9 @@ describe('an answer that may not be cut', () => {
     ['is not split by date', [ROW], { byDate: false }],
     ['answers no period', [ROW], { period: null }],
   ])('%s', (_what, document, ask) => {
-    const { days, cuttable, whole, rowCount } = digestAnswer(JSON.stringify(document), { ...ASK, ...ask });
+    const { days, splittable, whole, rowCount } = digestAnswer(JSON.stringify(document), { ...ASK, ...ask });
     expect(days).toBeNull();
-    if (ask.byDate !== false && ask.period !== null) expect(cuttable).toMatchObject({ ok: false });
+    if (ask.byDate !== false && ask.period !== null) expect(splittable).toMatchObject({ ok: false });
     expect(parsed(whole?.body.toString() ?? '')).toHaveLength(rowCount);
   });
 
@@ -177,7 +177,7 @@ describe('days joined again (joinEntries)', () => {
       rowCount: block.rowCount,
       hash: block.hash,
       paging: null,
-      cut: { ...PERIOD, sortedHash: block.sortedHash, generation: 'first' },
+      splitFrom: { ...PERIOD, sortedHash: block.sortedHash, generation: 'first' },
     },
   });
 
@@ -194,7 +194,7 @@ describe('days joined again (joinEntries)', () => {
         expect([...header.columns].sort()).toEqual([...(whole?.columns ?? [])].sort());
         expect([header.fetchedAt, header.seq]).toEqual([Math.min(...times), Math.min(...seqs)]);
         expect(header.lastDay).toBe(PERIOD.to);
-        expect(header.cut).toBeNull();
+        expect(header.splitFrom).toBeNull();
         expect(header.accounts).toEqual([...new Set(seqs.map(String))].sort());
       }),
     );

@@ -65,7 +65,7 @@ export function rowsEntry(
       types: encodeTypes(normalized.columns, normalized.types),
       rowCount: rows.length,
       paging: null,
-      cut: null,
+      splitFrom: null,
       hash: bodyHash(body),
       ...header,
     },

@@ -52,18 +52,18 @@ describe('isEntryHeader', () => {
     },
   );
 
-  it('takes a day for absent when what it was cut from is missing or of another type', () => {
+  it('takes a day for absent when what it was split from is missing or of another type', () => {
     const cut = { from: '2026-11-01', to: '2026-11-07', sortedHash: 'h', generation: 'first' };
-    const { header } = rowsEntry([{ date: '2026-11-01' }], { cut });
+    const { header } = rowsEntry([{ date: '2026-11-01' }], { splitFrom: cut });
     expect(isEntryHeader(JSON.parse(JSON.stringify(header)))).toBe(true);
     for (const name of Object.keys(cut)) {
       const { [name as keyof typeof cut]: _, ...rest } = cut;
-      expect(isEntryHeader({ ...header, cut: rest }), `without ${name}`).toBe(false);
-      expect(isEntryHeader({ ...header, cut: { ...cut, [name]: 1 } }), `${name} 1`).toBe(false);
+      expect(isEntryHeader({ ...header, splitFrom: rest }), `without ${name}`).toBe(false);
+      expect(isEntryHeader({ ...header, splitFrom: { ...cut, [name]: 1 } }), `${name} 1`).toBe(false);
     }
-    const { cut: _, ...uncut } = header;
-    expect(isEntryHeader(uncut)).toBe(false);
-    expect(isEntryHeader({ ...header, cut: 'first' })).toBe(false);
+    const { splitFrom: _, ...unsplit } = header;
+    expect(isEntryHeader(unsplit)).toBe(false);
+    expect(isEntryHeader({ ...header, splitFrom: 'first' })).toBe(false);
   });
 
   it.each([null, 1, 'rows', [], {}, { form: 'rows' }, { ...HEADERS[0], form: 'segment' }])(

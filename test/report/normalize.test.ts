@@ -136,7 +136,7 @@ describe('an answer', () => {
       rows: [],
       columns: [],
       accounts: [],
-      cuttable: { ok: true },
+      splittable: { ok: true },
       paging: null,
       place: '',
       doubt: null,
@@ -152,18 +152,18 @@ describe('an answer', () => {
     expect(order(BY_CAMPAIGN)).toEqual([1, 2, 3, 4]);
   });
 
-  it('is cuttable when every row is dated inside the period and nothing beside them varies', () => {
-    const cuttable = (text: string): unknown => normalizeAnswer(text, BY_DATE).cuttable;
+  it('is splittable when every row is dated inside the period and nothing beside them varies', () => {
+    const splittable = (text: string): unknown => normalizeAnswer(text, BY_DATE).splittable;
     expect(
-      cuttable('{"status":"ok","data":[{"date":"2026-11-01"},{"date":"2026-11-30T00:00:00Z"}]}'),
+      splittable('{"status":"ok","data":[{"date":"2026-11-01"},{"date":"2026-11-30T00:00:00Z"}]}'),
     ).toEqual({ ok: true });
-    expect(cuttable('[{"date":"2026-11-01"},{"day":"2026-11-01"}]')).toEqual({
+    expect(splittable('[{"date":"2026-11-01"},{"day":"2026-11-01"}]')).toEqual({
       ok: false,
       reason: 'row 1 has no date that is a whole day',
     });
-    expect(cuttable('[{"date":"2026-12-01"}]')).toMatchObject({ ok: false });
-    expect(cuttable('[{"date":"2026-11-01 05:00:00"}]')).toMatchObject({ ok: false });
-    expect(cuttable('{"data":[{"date":"2026-11-01"}],"total":1}')).toMatchObject({ ok: false });
+    expect(splittable('[{"date":"2026-12-01"}]')).toMatchObject({ ok: false });
+    expect(splittable('[{"date":"2026-11-01 05:00:00"}]')).toMatchObject({ ok: false });
+    expect(splittable('{"data":[{"date":"2026-11-01"}],"total":1}')).toMatchObject({ ok: false });
   });
 
   it('names the accounts of the whole document, each once, sorted', () => {
@@ -179,7 +179,7 @@ describe('an answer', () => {
   it('may be one object when nothing was split', () => {
     const answer = normalizeAnswer('{"data":{"total_reach":"5"}}', { ...BY_CAMPAIGN, splits: false });
     expect(jsonOf(answer)).toEqual(['{"totalReach":5}']);
-    expect(answer.cuttable).toMatchObject({ ok: false });
+    expect(answer.splittable).toMatchObject({ ok: false });
   });
 
   it('may begin with a byte order mark', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Json, parseJson, writeJson } from '../../src/report/json.js';
-import { findRows, judgeCuttable, type RowsAsk, RowsError } from '../../src/report/rows.js';
+import { findRows, judgeSplittable, type RowsAsk, RowsError } from '../../src/report/rows.js';
 
 const NOVEMBER = { from: '2026-11-01', to: '2026-11-30' };
 const SPLIT: RowsAsk = { rule: {}, period: NOVEMBER, byDate: true, splits: true };
@@ -169,10 +169,10 @@ describe('findRows on anything', () => {
   });
 });
 
-describe('cutting by day', () => {
+describe('splitting by day', () => {
   const judge = (text: string, dates: (string | null)[], ask: Partial<RowsAsk> = {}) => {
     const whole = { ...SPLIT, ...ask };
-    return judgeCuttable(findRows(parseJson(text), whole), dates, whole.period);
+    return judgeSplittable(findRows(parseJson(text), whole), dates, whole.period);
   };
   const D = ['2026-11-01', '2026-11-30'];
 

@@ -1,4 +1,4 @@
-/** Of a kind that is cut by day, an answer that could not be cut was kept as a whole, and asked for again all the same. */
+/** Of a kind that is split by day, an answer that could not be split was kept as a whole, and asked for again all the same. */
 import { expect, it } from 'vitest';
 import { reportIn, withGateway } from '../support/start-gateway.js';
 

@@ -1,4 +1,4 @@
-/** Days cut from an answer that turned out to be capped stayed in use, and the audit cut capped answers itself. */
+/** Days split from an answer that turned out to be capped stayed in use, and the audit cut capped answers itself. */
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { reportIn, withGateway } from '../support/start-gateway.js';
@@ -86,5 +86,5 @@ it('an audit whose answer is capped changes nothing', async () => {
   });
   expect(rowsOf(truth)).toBeGreaterThan(60);
   expect(rowsOf(data)).toBe(rowsOf(truth));
-  expect(gateway.log.filter(({ msg }) => msg.includes('may not be cut'))).toEqual([]);
+  expect(gateway.log.filter(({ msg }) => msg.includes('may not be split'))).toEqual([]);
 });

@@ -30,7 +30,7 @@ it('the answer in hand is the whole, and later ranges are asked for as a whole a
   const expected = (range: string) => ({ calls: [range], cache: 'dsp-gateway; fwd=miss; stored' });
   expect(await ask('2026-09-01', '2026-09-10')).toEqual(expected('2026-09-01/2026-09-10'));
   const { because } = await stateOf(gateway);
-  expect(because).toMatch(/^an answer could not be cut: asked for as a whole until 2026-11-22T/);
+  expect(because).toMatch(/^an answer could not be split: asked for as a whole until 2026-11-22T/);
   for (const [from, to] of [
     ['2026-09-02', '2026-09-11'],
     ['2026-11-02', '2026-11-13'],
