@@ -339,7 +339,7 @@ const report = group(
       default: 92,
       description: 'Longest range of one platform call for by-date reports; more go in parallel.',
     }),
-    auditEvery: Type.Integer({
+    crossCheckEvery: Type.Integer({
       minimum: 0,
       maximum: 1_000_000,
       default: 200,

@@ -89,7 +89,7 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
     note({ series, report }, state) {
       const isNew = isNewLength(state, report);
       const isFirst = state.first < FIRST_JOINS;
-      const prefix = `audit:{${series}}:${state.generation}:`;
+      const prefix = `cross-check:{${series}}:${state.generation}:`;
       state.day = today();
       if (isFirst) state.first += 1;
       if (!isNew) return prefix + (isFirst ? `first-${state.first}` : state.day);

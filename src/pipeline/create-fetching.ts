@@ -18,7 +18,7 @@ import type { Leases } from '../store/port.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Background } from './background.js';
 import { createCaps } from './caps.js';
-import { type Auditor, createAuditor } from './cross-check.js';
+import { type CrossChecks, createCrossChecks } from './cross-check.js';
 import { createFetchDays, type FetchDays } from './fetch-days.js';
 import { createFetchForComparison } from './fetch-for-comparison.js';
 import { createFetchReport } from './fetch-report.js';
@@ -52,7 +52,7 @@ export interface Fetching {
   readonly fetchDays: FetchDays;
   readonly learner: Learner;
   readonly partRefusals: PartRefusals;
-  readonly crossChecks: Auditor;
+  readonly crossChecks: CrossChecks;
 }
 
 export function createFetching(options: FetchingOptions): Fetching {
@@ -75,15 +75,15 @@ export function createFetching(options: FetchingOptions): Fetching {
   });
   const fetchForComparison = createFetchForComparison({ platform, fetchDays, callMs });
   const learnFrom = createLearnFrom({ learner, fetchDays: fetchForComparison, policy });
-  const crossChecks = createAuditor({
+  const crossChecks = createCrossChecks({
     ...{ learner, policy, now, leases: options.leases, owner: randomUUID() },
-    every: config.report.auditEvery,
+    every: config.report.crossCheckEvery,
     fetchDays: fetchForComparison,
     readDays: async (what) => {
       const refs = dayRefs(what);
       return daysFound(refs, (await lookUp.read(what.report, refs)).found);
     },
-    onAudit: options.onCrossCheck,
+    onCrossCheck: options.onCrossCheck,
   });
   return { fetchDays, learner, partRefusals, crossChecks };
 }

@@ -50,7 +50,7 @@ export interface PipelineOptions {
   readonly metrics: {
     storeFault(fault: TierFault): void;
     divisibility(event: DivisibilityEvent): void;
-    audit(): void;
+    crossCheck(): void;
   };
   /** Told of reports that a token can be proven with. */
   readonly onReport: (report: SeenReport) => void;
@@ -91,7 +91,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...options,
     ...{ leases: store.leases, tier, lookUp, workerPool, background },
     onDivisibility: metrics.divisibility,
-    onCrossCheck: metrics.audit,
+    onCrossCheck: metrics.crossCheck,
   });
   const fetchPlanned = createFetchPlanned({
     ...{ platform, locks, lookUp, purges, fetchDays, policy, callMs: timeoutMs },

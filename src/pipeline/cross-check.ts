@@ -6,7 +6,7 @@
  * checked too. Not where the configuration has decided, nor a range without a final day, of which nothing can be told.
  *
  * A check costs a call, unless one is made anyway: where days are missing and a check is due, the whole range is asked
- * for instead of the missing days alone ({@link Auditor.isDue}).
+ * for instead of the missing days alone ({@link CrossChecks.isDue}).
  */
 import type { Days, FetchDays } from '../divisibility/compare-days.js';
 import type { Learner } from '../divisibility/learn.js';
@@ -22,7 +22,7 @@ import {
   WEEK_DAYS,
 } from './check-schedule.js';
 
-export interface AuditorOptions extends CheckScheduleOptions {
+export interface CrossCheckOptions extends CheckScheduleOptions {
   readonly fetchDays: FetchDays;
   readonly learner: Learner;
   /** Replicas agree by leases on who checks; never given back. */
@@ -31,15 +31,15 @@ export interface AuditorOptions extends CheckScheduleOptions {
   readonly owner: string;
   /** What is kept of the report's days now. */
   readonly readDays: (what: Joined) => Promise<Days>;
-  readonly onAudit: () => void;
+  readonly onCrossCheck: () => void;
 }
 
-export interface Auditor {
+export interface CrossChecks {
   /** Whether the next call for days of a series should bring its whole range, for comparison. */
   isDue(what: Joined): boolean;
   /** Such a call was made, and what it brought was compared. */
   wasCompared(what: Joined): void;
-  /** To be called for every answer from days that is worth a check ({@link auditFrom}). */
+  /** To be called for every answer from days that is worth a check ({@link checkFrom}). */
   joined(what: Joined, parts: readonly Entry<RowsHeader>[]): Promise<void>;
   /** The same, of an answer that was given from memory. Costs a look into a map, but for the first one a day. */
   hit(what: Joined): Promise<void> | null;
@@ -51,8 +51,8 @@ const RETRY_MS = 300_000;
 /** A lease is in real time; its name holds the day or the week, so it may last longer. */
 const LEASE_MS = (WEEK_DAYS + 1) * DAY_MS;
 
-export function createAuditor(options: AuditorOptions): Auditor {
-  const { every, learner, fetchDays, leases, owner, now, onAudit } = options;
+export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
+  const { every, learner, fetchDays, leases, owner, now, onCrossCheck } = options;
   const schedule = createCheckSchedule(options);
 
   /** @returns whether no other replica has made, or is making, this check. Without the store there is nobody to ask. */
@@ -63,7 +63,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
 
   async function check(what: Joined, known: () => Promise<Days>): Promise<void> {
     const { from, to } = what.report;
-    onAudit();
+    onCrossCheck();
     const days = await known();
     const fresh = await fetchDays({ ...what, known: days }, from.iso as string, to.iso as string);
     if (fresh === null) return;
@@ -91,7 +91,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     wasCompared(what) {
       const state = schedule.stateOf(what);
       if (state === null) return;
-      onAudit();
+      onCrossCheck();
       // That other replicas need not is only thrift.
       isMine(schedule.note(what, state)).catch(() => {});
     },
@@ -116,7 +116,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
  * very range; else from the day after it was fetched.
  * @returns epoch milliseconds
  */
-export function auditFrom(parts: readonly Entry<RowsHeader>[], { from, to }: CanonicalReport): number {
+export function checkFrom(parts: readonly Entry<RowsHeader>[], { from, to }: CanonicalReport): number {
   const [first] = parts;
   const isJoin = parts.some(
     ({ header }) =>

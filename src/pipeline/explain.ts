@@ -10,7 +10,7 @@ import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Auditor } from './cross-check.js';
+import type { CrossChecks } from './cross-check.js';
 import { type Decision, decide } from './decide.js';
 import { createEntries, type Entries } from './entries.js';
 import { gradeOf } from './grade.js';
@@ -61,7 +61,7 @@ export interface ExplainOptions {
   readonly lookUp: LookUp;
   readonly learner: Pick<Learner, 'standing' | 'show'>;
   readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
-  readonly crossChecks: Pick<Auditor, 'isDue'>;
+  readonly crossChecks: Pick<CrossChecks, 'isDue'>;
   readonly purges: Purges;
   readonly policy: ReportPolicy;
   readonly now: () => number;

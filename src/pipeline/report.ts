@@ -12,7 +12,7 @@ import type { Outcome } from '../outcome.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { createTrace } from '../telemetry/trace.js';
 import { type BringDeps, bring } from './bring.js';
-import { type Auditor, auditFrom } from './cross-check.js';
+import { type CrossChecks, checkFrom } from './cross-check.js';
 import { type Decision, isAnswered } from './decide.js';
 import type { FetchResult } from './fetch-result.js';
 import { GATEWAY_TEAM, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
@@ -38,7 +38,7 @@ export interface ReportAnswer {
 export interface ReportOptions extends BringDeps {
   readonly logger: Logger;
   /** Told of every answer that was joined from days, and asked whether a call should bring all of them. */
-  readonly crossChecks: Pick<Auditor, 'isDue' | 'wasCompared' | 'joined'>;
+  readonly crossChecks: Pick<CrossChecks, 'isDue' | 'wasCompared' | 'joined'>;
   readonly background: (work: Promise<unknown>) => void;
 }
 
@@ -101,7 +101,7 @@ function answerWith(
   const { refusal, refs } = decision;
   const parts = refusal === null ? decision.parts : [refusal];
   const days = decision.mode === 'days' && refusal === null ? (parts as readonly Entry<RowsHeader>[]) : null;
-  const checkFromMs = days === null ? null : auditFrom(days, question.report);
+  const checkFromMs = days === null ? null : checkFrom(days, question.report);
   if (days !== null && checkFromMs !== null) {
     if (options.now() >= checkFromMs) options.background(options.crossChecks.joined(question, days));
     else if (compares) options.crossChecks.wasCompared(question);

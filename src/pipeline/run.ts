@@ -4,7 +4,7 @@ import type { Learner } from '../divisibility/learn.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
 import type { Entry } from '../report/entry.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Auditor } from './cross-check.js';
+import type { CrossChecks } from './cross-check.js';
 import { type DecideInput, type Decision, decide } from './decide.js';
 import { createEntries, type EntryStore } from './entries.js';
 import type { FetchResult } from './fetch-result.js';
@@ -21,7 +21,7 @@ export interface RunDeps {
   readonly policy: ReportPolicy;
   readonly now: () => number;
   /** Asked whether a call should bring all days of a report. */
-  readonly crossChecks: Pick<Auditor, 'isDue'>;
+  readonly crossChecks: Pick<CrossChecks, 'isDue'>;
 }
 
 /** One report under way. */

@@ -9,7 +9,7 @@ export interface Metrics {
   platformCall(call: CallReport): void;
   storeFault(kind: string): void;
   divisibility(event: string): void;
-  audit(): void;
+  crossCheck(): void;
   registryLoss(outcome: string): void;
 }
 
@@ -34,7 +34,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     },
     storeFault: (kind) => counters.storeFaults.inc({ kind }),
     divisibility: (event) => counters.divisibility.inc({ event }),
-    audit: () => counters.audits.inc(),
+    crossCheck: () => counters.audits.inc(),
     registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
   };
 }

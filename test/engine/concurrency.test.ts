@@ -40,7 +40,7 @@ async function three(
     count: 3,
     config: {
       platform: { retry: { attempts: 0 }, ...settings },
-      report: { auditEvery: 0, endpoints: { 'campaigns/get': { divisible, readByPost: true } } },
+      report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible, readByPost: true } } },
     },
   });
   const [one, two, other] = replicas.all as [TestGateway, TestGateway, TestGateway];
@@ -52,7 +52,7 @@ async function alone(settings: Readonly<Record<string, unknown>>) {
   const platform = await startDayPlatform();
   const config = {
     platform: { retry: { attempts: 0 }, ...settings },
-    report: { auditEvery: 0, endpoints: { 'campaigns/get': { divisible: 'always' } } },
+    report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible: 'always' } } },
   };
   const gateway = await gatewayAt(platform, { config });
   return { platform, gateway, key: await gateway.addTeam() };

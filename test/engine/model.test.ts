@@ -293,7 +293,7 @@ async function play(
     config: {
       // It is left alone in real time, which does not pass here.
       platform: { timezone, retry: { attempts: 0 }, circuit: { failures: 1_000 } },
-      report: { ...plan, auditEvery: 3, endpoints: { 'campaigns/get': { divisible } } },
+      report: { ...plan, crossCheckEvery: 3, endpoints: { 'campaigns/get': { divisible } } },
     },
     ...(redis === undefined ? {} : { redis, count: 3 }),
   });

@@ -27,7 +27,7 @@ const query = (from: string, to: string) => `advertiserId=1&byDate=1&dateFrom=${
 const reportRules = (rules: Readonly<Record<string, unknown>>, divisible = 'always') => ({
   config: {
     platform: { retry: { attempts: 0 } },
-    report: { auditEvery: 0, endpoints: { 'campaigns/get': { divisible, readByPost: true } }, ...rules },
+    report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible, readByPost: true } }, ...rules },
   },
 });
 
@@ -224,7 +224,7 @@ describe('answers that may not be split never are', () => {
 
 describe('a platform that comes to disagree with itself', () => {
   it('is found out by the audit: whole entries for a day, then learning anew', async () => {
-    const gateway = await withGateway(reportRules({ auditEvery: 1 }, 'auto'));
+    const gateway = await withGateway(reportRules({ crossCheckEvery: 1 }, 'auto'));
     const key = await gateway.addTeam();
     await teach(gateway, key);
     gateway.simulator.set({ divisible: false });
@@ -408,7 +408,7 @@ describe('the day of the platform', () => {
     switches: { timezone: 'America/New_York' },
     config: {
       platform: { timezone: 'America/New_York' },
-      report: { auditEvery: 0, endpoints: { 'campaigns/get': { divisible: 'always' } } },
+      report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible: 'always' } } },
     },
   };
 

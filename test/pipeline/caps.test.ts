@@ -251,7 +251,7 @@ describe('an answer that stops at a cap', () => {
   it('is found out without a setting by two ranges with one count', async () => {
     const limit = 600;
     const platform = await startRawPlatform(rowsPerDay(() => 250, limit));
-    const gateway = await gatewayAt(platform, { config: { report: { auditEvery: 0 } } });
+    const gateway = await gatewayAt(platform, { config: { report: { crossCheckEvery: 0 } } });
     const key = await gateway.addTeam();
     const count = async (from: string, to: string) =>
       reportIn(await gateway.report(key, byDay(from, to))).meta.rowCount;

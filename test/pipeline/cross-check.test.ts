@@ -7,8 +7,8 @@ import { ALWAYS, byDay } from './by-day.js';
 const QUERY = byDay('2026-11-03', '2026-11-05');
 
 /** A gateway that has learned that the campaign report by date may be split. */
-async function proven(auditEvery: number): Promise<SimulatedGateway & { readonly key: string }> {
-  const gateway = await withGateway({ config: { report: { auditEvery } } });
+async function proven(crossCheckEvery: number): Promise<SimulatedGateway & { readonly key: string }> {
+  const gateway = await withGateway({ config: { report: { crossCheckEvery } } });
   const key = await gateway.addTeam();
   await prove(gateway, key);
   gateway.simulator.clearCalls();
@@ -162,7 +162,7 @@ describe('the audit', () => {
 
   it('spends no call where the configuration has decided', async () => {
     const gateway = await withGateway({
-      config: { report: { auditEvery: 1, endpoints: ALWAYS.report.endpoints } },
+      config: { report: { crossCheckEvery: 1, endpoints: ALWAYS.report.endpoints } },
     });
     const key = await gateway.addTeam();
     await gateway.report(key, QUERY);

@@ -8,7 +8,7 @@ const query = (dateFrom: string, dateTo: string) =>
   `advertiserId=1&byDate=1&dateFrom=${dateFrom}&dateTo=${dateTo}`;
 
 async function withTotals() {
-  const gateway = await withGateway({ config: { report: { auditEvery: 0 } } });
+  const gateway = await withGateway({ config: { report: { crossCheckEvery: 0 } } });
   const key = await gateway.addTeam();
   await prove(gateway, key);
   gateway.simulator.set({ shape: 'totals' });

@@ -9,7 +9,7 @@ import { gatewayAt, reportIn } from '../support/start-gateway.js';
 it('a call stops before the days that another call has under way', async () => {
   const platform = await startDayPlatform();
   const gateway = await gatewayAt(platform, {
-    config: { report: { auditEvery: 0, endpoints: { 'campaigns/get': { divisible: 'always' } } } },
+    config: { report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible: 'always' } } } },
   });
   const key = await gateway.addTeam();
   const report = (from: string, to: string) =>

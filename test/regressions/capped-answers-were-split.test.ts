@@ -59,7 +59,7 @@ it('a store that is away while the cap shows fails nobody, and the days go when 
 it('an audit whose answer is capped changes nothing', async () => {
   const gateway = await withGateway({
     switches: { rowCap: 60 },
-    config: { report: { auditEvery: 2, endpoints: { 'campaigns/get': { rowCap: 60 } } } },
+    config: { report: { crossCheckEvery: 2, endpoints: { 'campaigns/get': { rowCap: 60 } } } },
   });
   const key = await gateway.addTeam();
   for (const [from, to] of [

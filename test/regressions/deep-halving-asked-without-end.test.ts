@@ -11,7 +11,7 @@ const PER_DAY = 60;
 
 async function gatewayBeforeCap() {
   const platform = await startRawPlatform(rowsPerDay(() => PER_DAY, 600));
-  const gateway = await gatewayAt(platform, { config: { report: { auditEvery: 0 } } });
+  const gateway = await gatewayAt(platform, { config: { report: { crossCheckEvery: 0 } } });
   const key = await gateway.addTeam();
   return async (from: string, to: string) => {
     const before = platform.requests.length;

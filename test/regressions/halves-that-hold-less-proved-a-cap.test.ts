@@ -23,7 +23,7 @@ const listing: Answering = (period) => {
 
 it('the whole answer is given and kept, and the count is no cap', async () => {
   const platform = await startRawPlatform(answering(listing));
-  const gateway = await gatewayAt(platform, { config: { report: { auditEvery: 0 } } });
+  const gateway = await gatewayAt(platform, { config: { report: { crossCheckEvery: 0 } } });
   const key = await gateway.addTeam();
   const { seq } = gateway.services.purges;
   const ask = async (from: string, to: string) => {

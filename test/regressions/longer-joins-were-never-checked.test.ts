@@ -13,7 +13,7 @@ const sampledWhenLong: Answering = (period) =>
 
 async function dashboardsAt(rowsIn: Answering) {
   const platform = await startRawPlatform(answering(rowsIn));
-  const gateway = await gatewayAt(platform, { config: { report: { auditEvery: 1_000_000 } } });
+  const gateway = await gatewayAt(platform, { config: { report: { crossCheckEvery: 1_000_000 } } });
   const key = await gateway.addTeam();
   return {
     gateway,

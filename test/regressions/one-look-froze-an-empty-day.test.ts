@@ -20,7 +20,7 @@ async function startTail(divisible: 'never' | 'auto') {
   const state = { lastDay: '2026-11-02' };
   const platform = await startRawPlatform(rowsPerDay((date) => (date <= state.lastDay ? 1 : 0)));
   const gateway = await gatewayAt(platform, {
-    config: { report: { auditEvery: 0, endpoints: { 'campaigns/get': { divisible } } } },
+    config: { report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible } } } },
   });
   const key = await gateway.addTeam();
   return {

@@ -33,7 +33,7 @@ const Head = Type.Object({
   floor: Type.Integer(),
   deletions: Type.Integer(),
   /** The numbers of the oldest audit line kept, and of the next one. */
-  auditFrom: Type.Integer(),
+  checkFrom: Type.Integer(),
   auditNext: Type.Integer(),
 });
 type Head = Static<typeof Head>;
@@ -74,7 +74,7 @@ export function createLmdbRegistry(environment: Environment, limits: RegistryLim
 }
 
 function newHead(): Head {
-  return { epoch: randomUUID(), version: 0, floor: 0, deletions: 0, auditFrom: 1, auditNext: 1 };
+  return { epoch: randomUUID(), version: 0, floor: 0, deletions: 0, checkFrom: 1, auditNext: 1 };
 }
 
 const parseHead = (bytes: Buffer | null | undefined) => (bytes == null ? null : fromBytes(Head, bytes));
@@ -128,7 +128,7 @@ function applyWrite(draft: Draft, revision: number, id: string, value: string | 
 /** Forgets the oldest deletions and audit lines where there are too many. */
 function trim(draft: Draft, { auditMax, tombstonesMax }: RegistryLimits): void {
   const head = headOf(draft);
-  let { deletions, floor, auditFrom } = head;
+  let { deletions, floor, checkFrom } = head;
   for (const { key, value } of draft.range(wholeTable(DELETIONS), deletions - tombstonesMax)) {
     const id = fromBytes(Type.String(), value);
     const entry = entryOf(draft, id);
@@ -138,9 +138,9 @@ function trim(draft: Draft, { auditMax, tombstonesMax }: RegistryLimits): void {
     draft.set(nameKey(RECORDS, id), null);
     draft.set(changeKey(entry?.revision ?? 0, id), null);
   }
-  const until = Math.min(head.auditNext - auditMax, auditFrom + AUDIT_REMOVED_MAX);
-  for (; auditFrom < until; auditFrom += 1) draft.set(numberKey(AUDIT, auditFrom), null);
-  draft.set(HEAD, toBytes({ ...head, deletions, floor, auditFrom }));
+  const until = Math.min(head.auditNext - auditMax, checkFrom + AUDIT_REMOVED_MAX);
+  for (; checkFrom < until; checkFrom += 1) draft.set(numberKey(AUDIT, checkFrom), null);
+  draft.set(HEAD, toBytes({ ...head, deletions, floor, checkFrom }));
 }
 
 function snapshot(view: View): RegistrySnapshot | null {
@@ -180,7 +180,7 @@ function readAudit(
   if (head === null || limit < 1 || (before !== undefined && !/^\d{1,15}$/.test(before))) return [];
   const { auditNext } = head;
   const end = before === undefined ? auditNext : Math.min(auditNext, Number(before));
-  const oldest = Math.max(auditNext - auditMax, head.auditFrom);
+  const oldest = Math.max(auditNext - auditMax, head.checkFrom);
   if (end <= oldest) return [];
   const bounds = { from: numberKey(AUDIT, oldest), to: numberKey(AUDIT, end) };
   return view.range({ ...bounds, limit, reverse: true }).map(({ value }, at) => ({
