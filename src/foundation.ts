@@ -53,7 +53,7 @@ export async function openFoundation(options: FoundationOptions) {
     logger,
     pepper: auth.tokenPepper,
     rules: platformRules,
-    countRows: (body, witness) => countRowsOf(body, witness, policy),
+    countRows: (body, reference) => countRowsOf(body, reference, policy),
   });
   return { config, policy, store, clock, log, ...opened, ...auth, sealer, agent, platformRules, credential };
 }

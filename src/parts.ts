@@ -69,7 +69,7 @@ export async function createParts(options: PartsOptions) {
     metrics,
     maxConcurrent: traffic.turns,
     limits: limits.teams,
-    onReport: credential.witnesses.note,
+    onReport: credential.referenceReports.note,
   });
   watchHealth(health, { ...watched, ...traffic });
   return {

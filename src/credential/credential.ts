@@ -13,6 +13,7 @@ import { createVaultKeeper, type VaultKeeper } from './keeper.js';
 import { type Minted, mintToken } from './mint.js';
 import { type Outlook, outlookOf } from './outlook.js';
 import { probeToken } from './probe.js';
+import { createReferenceReports, type ReferenceReports } from './reference-reports.js';
 import { createRenewal } from './renewal.js';
 import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
@@ -20,7 +21,6 @@ import { plantSeed } from './seed.js';
 import { createSight, type SightOptions } from './sight.js';
 import { createTokenFile, type TokenFileOptions } from './token-file.js';
 import { startUpkeep, type Upkeep } from './upkeep.js';
-import { createWitnesses, type Witnesses } from './witnesses.js';
 
 const DAY_MS = 86_400_000;
 const TOKEN = 'PLATFORM_TOKEN';
@@ -42,7 +42,7 @@ export interface Credential {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
   readonly healer: Healer;
-  readonly witnesses: Witnesses;
+  readonly referenceReports: ReferenceReports;
   outlook(): Outlook;
   /** What {@link start} does once: plants the seed, and makes sure there is an active token. */
   establish(): Promise<void>;
@@ -56,11 +56,11 @@ export interface Credential {
 export function createCredential(options: CredentialOptions): Credential {
   const { config, store, registry, sealer, clock, logger } = options;
   const { leases } = store;
-  const witnesses = createWitnesses(store.notes, clock);
+  const referenceReports = createReferenceReports(store.notes, clock);
   const keeper = createVaultKeeper({ registry, sealer, clock, logger });
   const mint = minterOf(options);
   const canMint = mint !== null;
-  const rotation = rotationOf(options, { keeper, witnesses, mint });
+  const rotation = rotationOf(options, { keeper, referenceReports, mint });
   const evidence = createEvidence({ keeper, clock, logger });
   const healer = createHealer({ keeper, rotation, evidence, canMint, leases, clock, logger });
   const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
@@ -82,7 +82,7 @@ export function createCredential(options: CredentialOptions): Credential {
     keeper,
     rotation,
     healer,
-    witnesses,
+    referenceReports,
     outlook,
     async establish() {
       await establish();
@@ -94,7 +94,7 @@ export function createCredential(options: CredentialOptions): Credential {
         jobs: {
           ...(renewBeforeMs === null ? {} : { renewal: createRenewal({ ...parts, renewBeforeMs }) }),
           ...fileJob(planted, options, parts),
-          witnesses: witnesses.flush,
+          referenceReports: referenceReports.flush,
           evidence: evidence.flush,
           warning: createExpiryWarning({ registry, keeper, outlook, logger }),
         },
@@ -106,12 +106,12 @@ export function createCredential(options: CredentialOptions): Credential {
 
 interface RotationParts {
   readonly keeper: VaultKeeper;
-  readonly witnesses: Witnesses;
+  readonly referenceReports: ReferenceReports;
   /** Null when there is no token request. */
   readonly mint: (() => Promise<Minted>) | null;
 }
 
-function rotationOf(options: CredentialOptions, { keeper, witnesses, mint }: RotationParts): Rotation {
+function rotationOf(options: CredentialOptions, { keeper, referenceReports, mint }: RotationParts): Rotation {
   const { pepper, agent, rules, countRows, clock } = options;
   const { probe, timeoutMs, maxAnswerBytes } = options.config.platform;
   return createRotation({
@@ -121,10 +121,10 @@ function rotationOf(options: CredentialOptions, { keeper, witnesses, mint }: Rot
     mintToken: mint,
     async probeTargets() {
       if (probe !== undefined) return { targets: [probe], configured: true };
-      return { targets: (await witnesses.list()).map(({ target }) => target), configured: false };
+      return { targets: (await referenceReports.list()).map(({ target }) => target), configured: false };
     },
     probe: (target, secret) => probeToken(target, secret, { agent, rules, timeoutMs, nowMs: clock.now() }),
-    seesLess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, witnesses, countRows }),
+    seesLess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
   });
 }
 

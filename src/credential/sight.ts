@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
 import type { ProbeOptions } from './probe.js';
-import type { Witness, Witnesses } from './witnesses.js';
+import type { ReferenceReports, StoredReferenceReport } from './reference-reports.js';
 
 export interface SightOptions extends Omit<ProbeOptions, 'nowMs'> {
-  readonly witnesses: Pick<Witnesses, 'list'>;
-  /** The rows in an answer to a witness's report; null when they cannot be told. */
-  readonly countRows: (body: Buffer, witness: Witness) => number | null;
+  readonly referenceReports: Pick<ReferenceReports, 'list'>;
+  /** The rows in an answer to a reference's report; null when they cannot be told. */
+  readonly countRows: (body: Buffer, reference: StoredReferenceReport) => number | null;
   readonly maxAnswerBytes: number;
 }
 
@@ -21,14 +21,14 @@ export type SeesLess = (secret: string, activeSecret: string) => Promise<string 
 
 export function createSight(options: SightOptions): SeesLess {
   return async function seesLess(secret, activeSecret) {
-    const witnesses = await options.witnesses.list();
+    const referenceReports = await options.referenceReports.list();
     const found = await Promise.all(
-      witnesses.map(async (witness) => {
-        const rows = await rowsSeen(witness, secret, options);
-        if (rows === null || rows >= witness.rows) return null;
-        const before = await rowsSeen(witness, activeSecret, options);
+      referenceReports.map(async (reference) => {
+        const rows = await rowsSeen(reference, secret, options);
+        if (rows === null || rows >= reference.rows) return null;
+        const before = await rowsSeen(reference, activeSecret, options);
         if (before === null || before <= rows) return null;
-        return `${rows} of ${before} rows of ${witness.target}`;
+        return `${rows} of ${before} rows of ${reference.target}`;
       }),
     );
     const less = found.filter((one) => one !== null);
@@ -37,12 +37,16 @@ export function createSight(options: SightOptions): SeesLess {
 }
 
 /** @returns 0 for a refusal; null when it could not be asked, or its rows could not be told */
-async function rowsSeen(witness: Witness, secret: string, options: SightOptions): Promise<number | null> {
+async function rowsSeen(
+  reference: StoredReferenceReport,
+  secret: string,
+  options: SightOptions,
+): Promise<number | null> {
   const { agent, rules, timeoutMs, maxAnswerBytes, countRows } = options;
   try {
     const { statusCode, headers, body } = await agent.request({
       origin: rules.baseUrl.origin,
-      path: rules.baseUrl.pathname.replace(/\/$/, '') + witness.target,
+      path: rules.baseUrl.pathname.replace(/\/$/, '') + reference.target,
       method: 'GET',
       headers: {
         accept: 'application/json',
@@ -53,7 +57,7 @@ async function rowsSeen(witness: Witness, secret: string, options: SightOptions)
     });
     const chunks = await readBody(body, single(headers['content-encoding']), maxAnswerBytes);
     if ([401, 403, 404].includes(statusCode)) return 0;
-    return statusCode === 200 ? countRows(Buffer.concat(chunks), witness) : null;
+    return statusCode === 200 ? countRows(Buffer.concat(chunks), reference) : null;
   } catch {
     // A call that fails says nothing of the token.
     return null;

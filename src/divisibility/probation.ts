@@ -77,13 +77,13 @@ export function piecesToTry({ from, to }: Stretch, missing: readonly number[]): 
 }
 
 /**
- * The range a witness is asked for when two answers disagree on days: it holds them all, and begins and ends where
+ * The range that is asked for when two answers disagree on days: it holds them all, and begins and ends where
  * none of the answers does, nor on a day in dispute.
  * @param ends of the answers that disagree
  * @param today the platform may refuse days to come
  * @returns null when there is no such range
  */
-export function witnessRange(
+export function independentRange(
   disputed: readonly number[],
   ends: { readonly from: ReadonlySet<number>; readonly to: ReadonlySet<number> },
   today: number,

@@ -2,14 +2,14 @@
  * Stage behind the answer: two answers disagree on final days. Has the platform restated them, or do its numbers depend
  * on the range asked for?
  *
- * The day alone is no witness: where one of the answers began or ended at it, it only repeats that question. So the
- * witness begins and ends elsewhere than both. It must say what the newer answer says; and the older question, asked
+ * The day alone proves nothing: where one of the answers began or ended at it, it only repeats that question. So the
+ * question put between them begins and ends elsewhere than both. It must say what the newer answer says; and the older question, asked
  * again, must have come to say the same, for a difference that lies in the range would still be there.
  */
 
 import { dayNumber, isoDay } from '../report/days.js';
 import { type Days, type Dispute, splitFromOf } from './compare-days.js';
-import { witnessRange } from './probation.js';
+import { independentRange } from './probation.js';
 
 /** @returns the days of a range as the platform gives them now; null when that cannot be told */
 export type FetchRange = (from: string, to: string) => Promise<Days | null>;
@@ -23,8 +23,8 @@ const ASKED_AGAIN = 3;
 export async function settleDisputes(disputes: readonly Dispute[], fetch: FetchRange): Promise<Verdict> {
   const range = independentOf(disputes);
   if (range === null) return 'open';
-  const witnessed = confirms(await fetch(isoDay(range.from), isoDay(range.to)), disputes);
-  if (witnessed !== 'restated') return witnessed;
+  const independent = confirms(await fetch(isoDay(range.from), isoDay(range.to)), disputes);
+  if (independent !== 'restated') return independent;
   for (const [period, about] of olderPeriods(disputes)) {
     const [from, to] = period.split('/') as [string, string];
     const again = confirms(await fetch(from, to), about);
@@ -47,7 +47,7 @@ function confirms(days: Days | null, disputes: readonly Dispute[]): Verdict {
 function independentOf(disputes: readonly Dispute[]) {
   const cuts = disputes.flatMap(({ older, newer }) => [splitFromOf(older), splitFromOf(newer)]);
   const numbers = (dates: readonly string[]) => dates.map((date) => dayNumber(date) as number);
-  return witnessRange(
+  return independentRange(
     numbers(disputes.map(({ date }) => date)),
     { from: new Set(numbers(cuts.map(({ from }) => from))), to: new Set(numbers(cuts.map(({ to }) => to))) },
     Math.max(...disputes.map(({ newer }) => newer.header.fetchedOn)),

@@ -27,7 +27,7 @@ import { createKeep } from './keep.js';
 import { createKnownCaps } from './known-caps.js';
 import { daysFound, type LookUp } from './look-up.js';
 import { dayRefs } from './question.js';
-import { noteReferenceReports, type SeenReport } from './reference-reports.js';
+import { noteReferenceReports, type ReferenceReport } from './reference-reports.js';
 
 export interface FetchingOptions {
   readonly config: Config;
@@ -45,7 +45,7 @@ export interface FetchingOptions {
   readonly onDivisibility: (event: DivisibilityEvent) => void;
   readonly onCrossCheck: () => void;
   /** Told of reports that a token can be proven with. */
-  readonly onReport: (report: SeenReport) => void;
+  readonly onReport: (report: ReferenceReport) => void;
 }
 
 export interface Fetching {

@@ -26,7 +26,7 @@ import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
 import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
 import { createLookUp } from './look-up.js';
-import type { SeenReport } from './reference-reports.js';
+import type { ReferenceReport } from './reference-reports.js';
 import type { Finished } from './render.js';
 import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
 import { createReply, type Reply } from './reply.js';
@@ -53,7 +53,7 @@ export interface PipelineOptions {
     crossCheck(): void;
   };
   /** Told of reports that a token can be proven with. */
-  readonly onReport: (report: SeenReport) => void;
+  readonly onReport: (report: ReferenceReport) => void;
 }
 
 export interface Pipeline {

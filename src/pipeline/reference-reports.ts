@@ -8,7 +8,7 @@ import type { FetchedAnswer } from './fetched.js';
 import { rowsRuleOf } from './read-answer.js';
 
 /** A report of one final day, and what it held. */
-export interface SeenReport {
+export interface ReferenceReport {
   readonly account: string;
   readonly target: string;
   readonly endpoint: string;
@@ -23,7 +23,7 @@ const MOST_ROWS = 1000;
 export function noteReferenceReports(
   fetchReport: FetchReport,
   { freshness }: ReportPolicy,
-  note: (report: SeenReport) => void,
+  note: (report: ReferenceReport) => void,
 ): FetchReport {
   return async (slot, ask) => {
     const fetched = await fetchReport(slot, ask);
@@ -54,7 +54,7 @@ function cheapestFinalDay(
 /** @returns the rows in an answer to such a report; null when they cannot be told */
 export function countRowsOf(
   body: Buffer,
-  { endpoint, split, day }: SeenReport,
+  { endpoint, split, day }: ReferenceReport,
   { endpoints, accountPattern }: ReportPolicy,
 ): number | null {
   const outcome = digestBytes(body, {

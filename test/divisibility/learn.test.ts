@@ -218,7 +218,7 @@ describe('a disagreement on a final day', () => {
     const asked: string[] = [];
     await disagree(rig, saying({}, 2, asked));
     expect(told(rig)).toEqual(['proven', 'restated']);
-    // The witness begins where neither answer does, and ends where neither does; then the older question again.
+    // The reference begins where neither answer does, and ends where neither does; then the older question again.
     expect(asked).toEqual(['2026-10-31/2026-11-04', OLD.join('/')]);
     expect(rig.learner.show(report)).toMatchObject({
       state: 'proven',
@@ -260,7 +260,7 @@ describe('a disagreement on a final day', () => {
     expect(other.events).toEqual(['refuted']);
   });
 
-  it.each([1, 3])('refutes when the witness is not like the newer answer (%i)', async (clicks) => {
+  it.each([1, 3])('refutes when the reference is not like the newer answer (%i)', async (clicks) => {
     const rig = await alone();
     await prove(rig);
     const { generation } = rig.learner.standing(report);
@@ -272,7 +272,7 @@ describe('a disagreement on a final day', () => {
     expect(rig.log.messages('error')).toHaveLength(1);
   });
 
-  it('refutes when the older question still has its old answer, whatever the witness says', async () => {
+  it('refutes when the older question still has its old answer, whatever the reference says', async () => {
     const rig = await alone();
     await disagree(rig, saying({ [OLD.join('/')]: 1 }, 2));
     expect(rig.events).toEqual(['refuted']);

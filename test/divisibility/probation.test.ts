@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  independentRange,
   isNewTrial,
   isProbationOver,
   LONG_TRIAL_DAYS,
@@ -9,7 +10,6 @@ import {
   rangeToTry,
   type Stretch,
   type Trial,
-  witnessRange,
 } from '../../src/divisibility/probation.js';
 import { isoDay } from '../../src/report/days.js';
 
@@ -87,13 +87,13 @@ describe('the entries of a tried range', () => {
   });
 });
 
-describe('the range of a witness', () => {
+describe('the range of a reference', () => {
   it('holds the disputed days, and begins and ends where no answer does nor a disputed day lies', () => {
     const days = fc.uniqueArray(fc.integer({ min: BASE, max: BASE + 30 }), { minLength: 1, maxLength: 5 });
     const ends = fc.array(fc.integer({ min: BASE - 5, max: BASE + 40 }), { maxLength: 12 });
     fc.assert(
       fc.property(days, ends, ends, (disputed, from, to) => {
-        const range = witnessRange(disputed, { from: new Set(from), to: new Set(to) }, BASE + 100);
+        const range = independentRange(disputed, { from: new Set(from), to: new Set(to) }, BASE + 100);
         expect(range).not.toBeNull();
         if (range === null) return;
         expect(range.from).toBeLessThan(Math.min(...disputed));
@@ -105,7 +105,10 @@ describe('the range of a witness', () => {
 
   it('does not reach into days to come', () => {
     const to = new Set([BASE + 1, BASE + 2]);
-    expect(witnessRange([BASE], { from: new Set(), to }, BASE + 2)).toBeNull();
-    expect(witnessRange([BASE], { from: new Set(), to }, BASE + 3)).toEqual({ from: BASE - 1, to: BASE + 3 });
+    expect(independentRange([BASE], { from: new Set(), to }, BASE + 2)).toBeNull();
+    expect(independentRange([BASE], { from: new Set(), to }, BASE + 3)).toEqual({
+      from: BASE - 1,
+      to: BASE + 3,
+    });
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { SeenReport } from '../../src/pipeline/reference-reports.js';
+import type { ReferenceReport } from '../../src/pipeline/reference-reports.js';
 import { REPORT, withGateway } from '../support/start-gateway.js';
 
 /** What a gateway noted after some reports. */
-async function noted(...queries: string[]): Promise<Omit<SeenReport, 'rows'>[]> {
+async function noted(...queries: string[]): Promise<Omit<ReferenceReport, 'rows'>[]> {
   const gateway = await withGateway();
   const key = await gateway.addTeam();
   for (const query of queries) await gateway.call(`${REPORT}?${query}`, { key });
   await gateway.services.settled();
-  const list = await gateway.services.witnesses.list();
+  const list = await gateway.services.referenceReports.list();
   return list.map(({ at: _at, rows, ...report }) => {
     expect(rows).toBeGreaterThan(0);
     return report;
@@ -17,10 +17,12 @@ async function noted(...queries: string[]): Promise<Omit<SeenReport, 'rows'>[]> 
 
 describe('a report that a token can be proven with', () => {
   it('is a final day of one that is split by date', async () => {
-    const [witness, ...others] = await noted('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-20');
+    const [reference, ...others] = await noted(
+      'advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-20',
+    );
     expect(others).toEqual([]);
-    expect(witness).toMatchObject({ account: '1', endpoint: 'campaigns/get', split: ['date'] });
-    const { day = '', target } = witness ?? {};
+    expect(reference).toMatchObject({ account: '1', endpoint: 'campaigns/get', split: ['date'] });
+    const { day = '', target } = reference ?? {};
     expect(day >= '2026-11-10' && day <= '2026-11-15').toBe(true);
     expect(target).toBe(`${REPORT}?advertiserId=1&byDate=1&dateFrom=${day}&dateTo=${day}`);
   });

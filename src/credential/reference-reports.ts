@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js';
 import { type RecordOf, recordForm } from '../record.js';
 import { type Notes, StoreUnavailable } from '../store/port.js';
 
-const WitnessList = recordForm(
+const ReferenceReportList = recordForm(
   Type.Array(
     Type.Object({
       /** Whose report it is; `*` when it names nobody. */
@@ -25,40 +25,40 @@ const WitnessList = recordForm(
     }),
   ),
 );
-export type Witness = RecordOf<typeof WitnessList>[number];
+export type StoredReferenceReport = RecordOf<typeof ReferenceReportList>[number];
 
-export interface Witnesses {
+export interface ReferenceReports {
   /** Cheap enough to be called for every report. */
-  note(witness: Omit<Witness, 'at'>): void;
+  note(reference: Omit<StoredReferenceReport, 'at'>): void;
   /** The cheapest first. */
-  list(): Promise<readonly Witness[]>;
+  list(): Promise<readonly StoredReferenceReport[]>;
   /** Shares what is new with the other replicas. @throws StoreUnavailable */
   flush(): Promise<void>;
 }
 
-const KEY = 'credential/witnesses';
+const KEY = 'credential/referenceReports';
 const MOST = 5;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 30 * DAY_MS;
 
-export function createWitnesses(notes: Notes, clock: Clock): Witnesses {
-  let known: ReadonlyMap<string, Witness> = new Map();
+export function createReferenceReports(notes: Notes, clock: Clock): ReferenceReports {
+  let known: ReadonlyMap<string, StoredReferenceReport> = new Map();
   let shared = true;
 
   async function read(): Promise<string | null> {
     const text = await notes.get(KEY);
     // What is damaged is written over by the next.
-    const others = text === null ? [] : (WitnessList.parse(text) ?? []);
+    const others = text === null ? [] : (ReferenceReportList.parse(text) ?? []);
     known = merge(known, others, clock.now());
     return text;
   }
 
   return {
-    note(witness) {
-      const before = known.get(witness.account);
+    note(reference) {
+      const before = known.get(reference.account);
       const isFull = before === undefined && known.size >= MOST;
       if (isFull || (before !== undefined && clock.now() - before.at < DAY_MS)) return;
-      known = new Map(known).set(witness.account, { ...witness, at: clock.now() });
+      known = new Map(known).set(reference.account, { ...reference, at: clock.now() });
       shared = false;
     },
     async list() {
@@ -75,7 +75,7 @@ export function createWitnesses(notes: Notes, clock: Clock): Witnesses {
         before === null
           ? (await notes.create(KEY, text, KEPT_MS)) === null
           : await notes.replace(KEY, before, text, KEPT_MS);
-      // Another replica was faster: its witnesses are taken in the next time.
+      // Another replica was faster: its referenceReports are taken in the next time.
       shared = done;
     },
   };
@@ -83,16 +83,16 @@ export function createWitnesses(notes: Notes, clock: Clock): Witnesses {
 
 /** The newest of each account, of the accounts with the newest ones. */
 function merge(
-  known: ReadonlyMap<string, Witness>,
-  others: readonly Witness[],
+  known: ReadonlyMap<string, StoredReferenceReport>,
+  others: readonly StoredReferenceReport[],
   nowMs: number,
-): ReadonlyMap<string, Witness> {
+): ReadonlyMap<string, StoredReferenceReport> {
   const newestFirst = [...known.values(), ...others]
     .filter(({ at }) => nowMs - at < KEPT_MS)
     .sort((a, b) => b.at - a.at);
-  const merged = new Map<string, Witness>();
-  for (const witness of newestFirst) {
-    if (!merged.has(witness.account) && merged.size < MOST) merged.set(witness.account, witness);
+  const merged = new Map<string, StoredReferenceReport>();
+  for (const reference of newestFirst) {
+    if (!merged.has(reference.account) && merged.size < MOST) merged.set(reference.account, reference);
   }
   return merged;
 }
