@@ -18,9 +18,9 @@ import { createRenewal } from './renewal.js';
 import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
 import { plantSeed } from './seed.js';
-import { createSight, type SightOptions } from './sight.js';
 import { createTokenFile, type TokenFileOptions } from './token-file.js';
 import { startUpkeep, type Upkeep } from './upkeep.js';
+import { createSight, type SightOptions } from './visibility-check.js';
 
 const DAY_MS = 86_400_000;
 const TOKEN = 'PLATFORM_TOKEN';
@@ -124,7 +124,7 @@ function rotationOf(options: CredentialOptions, { keeper, referenceReports, mint
       return { targets: (await referenceReports.list()).map(({ target }) => target), configured: false };
     },
     probe: (target, secret) => probeToken(target, secret, { agent, rules, timeoutMs, nowMs: clock.now() }),
-    seesLess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
+    hasReducedAccess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
   });
 }
 

@@ -1,8 +1,8 @@
 /** Proof of a token before it is put to use: a call that the platform answers, and that shows as much as before. */
 import { GatewayError } from '../errors.js';
 import type { ProbeResult } from './probe.js';
-import type { SeesLess } from './sight.js';
 import type { Token } from './vault.js';
+import type { SeesLess } from './visibility-check.js';
 
 /** `internal` of a verification that failed because the platform refused the token, not for lack of proof. */
 export const REFUSED = 'refused by the platform';
@@ -17,7 +17,7 @@ export interface ProbeTargets {
 export interface VerifyOptions {
   readonly probeTargets: () => Promise<ProbeTargets>;
   readonly probe: (target: string, secret: string) => Promise<ProbeResult>;
-  readonly seesLess: SeesLess;
+  readonly hasReducedAccess: SeesLess;
 }
 
 /**
@@ -48,10 +48,10 @@ export async function proveToken(token: Token, { probeTargets, probe }: VerifyOp
 export async function compareWithActive(
   token: Token,
   active: Token | null,
-  { seesLess }: VerifyOptions,
+  { hasReducedAccess }: VerifyOptions,
 ): Promise<void> {
   if (active === null || active.id === token.id) return;
-  const less = await seesLess(token.secret, active.secret);
+  const less = await hasReducedAccess(token.secret, active.secret);
   if (less === null) return;
   throw unverified(
     `The token sees less than the active one: ${less}. The active one stays; repeat with "force": true if that is meant.`,

@@ -11,7 +11,7 @@ import { type Minted, mintToken } from '../../src/credential/mint.js';
 import { probeToken } from '../../src/credential/probe.js';
 import { createRotation, type Rotation } from '../../src/credential/rotation.js';
 import { createSealer } from '../../src/credential/seal.js';
-import type { SeesLess } from '../../src/credential/sight.js';
+import type { SeesLess } from '../../src/credential/visibility-check.js';
 import type { Registry } from '../../src/registry/mirror.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
@@ -64,7 +64,7 @@ export interface CredentialOptions {
   readonly account?: Simulator['account'];
   readonly leases?: Leases;
   /** Nothing is seen less unless told otherwise. */
-  readonly seesLess?: SeesLess;
+  readonly hasReducedAccess?: SeesLess;
 }
 
 /** One replica on a store. */
@@ -95,7 +95,7 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
     mintToken: mint === 'request' ? request : mint,
     probeTargets: async () =>
       probe === null ? { targets: [], configured: false } : { targets: [probe], configured: true },
-    seesLess: options.seesLess ?? (async () => null),
+    hasReducedAccess: options.hasReducedAccess ?? (async () => null),
     probe: (target, secret) =>
       probeToken(target, secret, { agent, rules, timeoutMs: 10_000, nowMs: clock.now() }),
   });

@@ -20,7 +20,7 @@ export interface SightOptions extends Omit<ProbeOptions, 'nowMs'> {
 export type SeesLess = (secret: string, activeSecret: string) => Promise<string | null>;
 
 export function createSight(options: SightOptions): SeesLess {
-  return async function seesLess(secret, activeSecret) {
+  return async function hasReducedAccess(secret, activeSecret) {
     const referenceReports = await options.referenceReports.list();
     const found = await Promise.all(
       referenceReports.map(async (reference) => {
