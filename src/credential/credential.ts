@@ -65,7 +65,7 @@ export function createCredential(options: CredentialOptions): Credential {
   const healer = createHealer({ keeper, rotation, evidence, canMint, leases, clock, logger });
   const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
   const outlook = () =>
-    outlookOf(keeper.vault(), { nowMs: clock.now(), standing: evidence.standing(), renewBeforeMs });
+    outlookOf(keeper.vault(), { nowMs: clock.now(), proof: evidence.proof(), renewBeforeMs });
 
   /** @returns the token that was planted, or null when none is set */
   async function establish(): Promise<string | null> {

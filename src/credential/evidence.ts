@@ -11,11 +11,11 @@ import { markAccepted, markRefused, type Token } from './vault.js';
 
 type Said = 'accepted' | 'refused';
 /** unproven: it was neither verified, nor has the platform answered to it yet. */
-export type Standing = Said | 'unproven';
+export type ProofStatus = Said | 'unproven';
 
 export interface Evidence {
   /** Of the active token; `unproven` without one. @throws SealError */
-  standing(): Standing;
+  proof(): ProofStatus;
   /** The platform answered to this token, or refused it. Cheap enough to be called for every platform call. */
   note(tokenId: string, said: Said): void;
   /** Writes what is new into the vault, for the other processes. @throws StoreUnavailable, SealError */
@@ -32,7 +32,7 @@ export function createEvidence({ keeper, clock, logger }: EvidenceOptions): Evid
   /** What this process knows and the vault does not. */
   let news: { readonly tokenId: string; readonly said: Said } | null = null;
 
-  function standingOf(active: Token | null): Standing {
+  function proofStatusOf(active: Token | null): ProofStatus {
     if (active === null) return 'unproven';
     if (news?.tokenId === active.id) return news.said;
     if (active.refusedAt !== null) return 'refused';
@@ -40,11 +40,11 @@ export function createEvidence({ keeper, clock, logger }: EvidenceOptions): Evid
   }
 
   return {
-    standing: () => standingOf(keeper.vault().active),
+    proof: () => proofStatusOf(keeper.vault().active),
     note(tokenId, said) {
       const active = activeIn(keeper);
       // What is said of a token that was replaced meanwhile says nothing of the one in its place.
-      if (active?.id === tokenId && standingOf(active) !== said) news = { tokenId, said };
+      if (active?.id === tokenId && proofStatusOf(active) !== said) news = { tokenId, said };
     },
     async flush() {
       if (news === null) return;

@@ -1,5 +1,5 @@
 /** What is to be said of the credential: its state, when it ends, and whether somebody should act. Pure. */
-import type { Standing } from './evidence.js';
+import type { ProofStatus } from './evidence.js';
 import { isExpired, type Token, type Vault } from './vault.js';
 
 const DAY_MS = 86_400_000;
@@ -28,13 +28,13 @@ export interface Outlook {
 export interface OutlookOptions {
   readonly nowMs: number;
   /** What the platform last said of the active token. */
-  readonly standing: Standing;
+  readonly proof: ProofStatus;
   /** How long before its expiry the gateway renews a token by itself; null when there is no token request. */
   readonly renewBeforeMs: number | null;
 }
 
 export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
-  const { nowMs, standing, renewBeforeMs } = options;
+  const { nowMs, proof, renewBeforeMs } = options;
   if (active === null) {
     const nothing = { expiresAt: null, expiryKnown: null, daysLeft: null, warningDays: null, renewsAt: null };
     return { state: 'missing', ...nothing };
@@ -43,7 +43,7 @@ export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
   const renewsAtMs = renewalTime(active, renewBeforeMs);
   const warning = warningDays(active, nowMs, renewBeforeMs);
   return {
-    state: isExpired(active, nowMs) ? 'expired' : stateOf(standing, warning),
+    state: isExpired(active, nowMs) ? 'expired' : stateOf(proof, warning),
     expiresAt: active.expiresAt,
     expiryKnown: active.expiryKnown,
     daysLeft: Math.floor(leftMs / DAY_MS),
@@ -52,10 +52,10 @@ export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
   };
 }
 
-function stateOf(standing: Standing, warning: number | null): Outlook['state'] {
-  if (standing === 'refused') return 'refused';
+function stateOf(proof: ProofStatus, warning: number | null): Outlook['state'] {
+  if (proof === 'refused') return 'refused';
   if (warning !== null) return 'expiring';
-  return standing === 'unproven' ? 'unproven' : 'ok';
+  return proof === 'unproven' ? 'unproven' : 'ok';
 }
 
 /**

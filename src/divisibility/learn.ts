@@ -27,7 +27,7 @@ import {
 export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
 
 /** How reports of one kind are answered now. */
-export interface Standing {
+export interface DivisibilityStatus {
   readonly id: string;
   readonly state: DivisibilityState;
   readonly pinned: boolean;
@@ -37,7 +37,7 @@ export interface Standing {
 }
 
 export interface Learner {
-  standing(report: CanonicalReport): Standing;
+  status(report: CanonicalReport): DivisibilityStatus;
   /** For people: what is known of a kind. */
   show(report: CanonicalReport): Divisibility | null;
   /** Compares freshly split days with what was known of them before. */
@@ -75,12 +75,12 @@ const NOTHING: Comparing = { verdict: 'same', same: new Set() };
 
 export function createLearner(options: LearnerOptions): Learner {
   return {
-    standing: (report) => standing(options, report),
+    status: (report) => statusOf(options, report),
     compare: (news, fetch) => compare(options, news, fetch),
     couldNotSplit: (report, reason) => couldNotSplit(options, report, reason),
     show: (report) => options.kinds.get(idOf(options, report)),
     async passed(report, trial) {
-      const { id, pinned } = standing(options, report);
+      const { id, pinned } = statusOf(options, report);
       if (pinned) return;
       options.onEvent('tried');
       await change(options, id, (value) => passTrial(value, trial, options.now()));
@@ -88,7 +88,7 @@ export function createLearner(options: LearnerOptions): Learner {
   };
 }
 
-function standing(options: LearnerOptions, report: CanonicalReport): Standing {
+function statusOf(options: LearnerOptions, report: CanonicalReport): DivisibilityStatus {
   const id = idOf(options, report);
   const { endpoint } = report;
   const divisible = options.policy.endpoints.get(endpoint)?.divisible;
@@ -107,7 +107,7 @@ async function compare(
   { report, series, fresh, known }: Comparison,
   fetch: FetchRange,
 ): Promise<Comparing> {
-  const { id, pinned, generation } = standing(options, report);
+  const { id, pinned, generation } = statusOf(options, report);
   if (pinned) return NOTHING;
   const { agreements, disputes, same } = compareDays({
     series,
@@ -180,7 +180,7 @@ async function couldNotSplit(
   report: CanonicalReport,
   reason: string,
 ): Promise<void> {
-  const { id, wholeUntil: known } = standing(options, report);
+  const { id, wholeUntil: known } = statusOf(options, report);
   if (known !== null) return;
   await change(options, id, (value) =>
     wholeUntil(value, options.now()) === null ? askAsWhole(value, options.now()) : value,

@@ -30,7 +30,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
   return async function learnFrom(news) {
     const fetch: FetchRange = (from, to) => fetchDays(news, from, to);
     const { verdict } = await learner.compare(news, fetch);
-    const { id, pinned, state, generation } = learner.standing(news.report);
+    const { id, pinned, state, generation } = learner.status(news.report);
     if (pinned || state !== 'probation' || verdict !== 'same' || underWay.has(id)) return;
     const finals = news.fresh.filter((entry) => isComparable(entry, generation, rules)).map(dayOf);
     const [from, to] = [finals[0], finals.at(-1)];
@@ -50,7 +50,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     if (trial.days > plan.maxDaysPerCall || !isNewTrial(before, trial)) return;
     const whole = await wholeOf(news, answered, range, fetch);
     if (whole === null) return;
-    const { generation } = learner.standing(news.report);
+    const { generation } = learner.status(news.report);
     const same = new Set(compareDays({ ...news, ...whole, generation, rules }).same);
     const dates = datesOf(range);
     const missing = dates.filter((date) => !same.has(date)).map((date) => dayNumber(date) as number);

@@ -11,16 +11,16 @@ function rateLimitHeaders({ limit, left, resetS }: RateStanding): Record<string,
 
 /**
  * Puts them on every answer to a team that is known, whatever the answer is.
- * @param standingOf null when there is no such team any more
+ * @param quotaOf null when there is no such team any more
  */
 export function registerRateLimitHeaders(
   app: FastifyInstance,
-  standingOf: (teamId: string) => RateStanding | null,
+  quotaOf: (teamId: string) => RateStanding | null,
 ): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { team } = request.trace;
-    const standing = team === null ? null : standingOf(team);
-    if (standing !== null) reply.headers(rateLimitHeaders(standing));
+    const status = team === null ? null : quotaOf(team);
+    if (status !== null) reply.headers(rateLimitHeaders(status));
     done(null, payload);
   });
 }

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { QuotaGrant, Quotas } from '../store/port.js';
 import { type AskForPermits, createAskForPermits } from './ask-for-permits.js';
-import { type Bucket, bucketLeft, lookAt, nextIn, type Standing } from './bucket.js';
+import { type Bucket, bucketLeft, lookAt, nextIn, type QuotaStatus } from './bucket.js';
 import { createLocalLeases, type LocalLease } from './local-leases.js';
 import type { Replicas } from './replicas.js';
 import { createPermitReturns } from './return-permits.js';
@@ -24,9 +24,9 @@ export interface Allowances {
   isEmpty(bucket: Bucket): Promise<boolean>;
   /** Sees to it that at least so many permits count as used. */
   charge(bucket: Bucket, used: number): Promise<void>;
-  look(bucket: Bucket): Standing;
+  look(bucket: Bucket): QuotaStatus;
   /** Asks the store how things stand; without it, what is known is all there is. */
-  refresh(bucket: Bucket): Promise<Standing>;
+  refresh(bucket: Bucket): Promise<QuotaStatus>;
   /** Gives the store back what is held. */
   close(): Promise<void>;
 }

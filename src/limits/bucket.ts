@@ -14,7 +14,7 @@ export interface Bucket {
 }
 
 /** What is known of a bucket without asking. Others' permits drawn and not used count as used. */
-export interface Standing {
+export interface QuotaStatus {
   readonly left: number;
   /** Milliseconds until there is one more; Infinity when there never will be. */
   readonly nextInMs: number;
@@ -41,7 +41,7 @@ export function lookAt(
   lease: (Known & { readonly held: number }) | undefined,
   bucket: Bucket,
   nowMs: number,
-): Standing {
+): QuotaStatus {
   if (lease === undefined || lease.said === null)
     return { left: bucket.capacity, nextInMs: Number.POSITIVE_INFINITY };
   const left = Math.min(bucket.capacity, Math.floor(bucketLeft(lease, bucket, nowMs)) + lease.held);

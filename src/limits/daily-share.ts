@@ -6,7 +6,7 @@ import type { Charge, Shares } from '../platform/shares.js';
 import type { Allowances } from './allowance.js';
 import type { Bucket } from './bucket.js';
 
-export interface DailyStanding {
+export interface DailyQuotaStatus {
   readonly left: number;
   /** ISO time at which the whole share is there again. */
   readonly resetsAt: string;
@@ -19,7 +19,7 @@ export interface DailyShares extends Shares {
    */
   recall(team: string, calls: number): Promise<void>;
   /** What is left of a team's share, as far as the store can be asked. */
-  standing(team: Team): Promise<DailyStanding>;
+  status(team: Team): Promise<DailyQuotaStatus>;
 }
 
 const DAY_MS = 86_400_000;
@@ -64,7 +64,7 @@ export function createDailyShares(
       const team = teamOf(id);
       if (team !== undefined) await allowances.charge(bucketOf(team), calls);
     },
-    async standing(team) {
+    async status(team) {
       const { left } = await allowances.refresh(bucketOf(team));
       return { left, resetsAt: new Date(resetMs()).toISOString() };
     },

@@ -54,7 +54,7 @@ export interface CheckSchedule {
 export interface CheckScheduleOptions {
   /** One join of a series in so many, beside the first and the daily ones; 0: none at all. */
   readonly every: number;
-  readonly learner: Pick<Learner, 'standing'>;
+  readonly learner: Pick<Learner, 'status'>;
   readonly policy: Pick<ReportPolicy, 'freshness'>;
   readonly now: () => number;
 }
@@ -70,7 +70,7 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
   }
 
   function stateOf({ report, series }: Joined): Checked | null {
-    const { pinned, state, generation } = learner.standing(report);
+    const { pinned, state, generation } = learner.status(report);
     if (every === 0 || pinned || state !== 'proven' || !isComparable(report)) return null;
     const before = seen.get(series);
     if (before?.generation === generation) return before;

@@ -114,7 +114,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     admit: createAdmit(options),
     understand: createUnderstand({
       ...{ canonical, policy, compressMinBytes, now },
-      generationOf: (one) => learner.standing(one).generation,
+      generationOf: (one) => learner.status(one).generation,
     }),
     finished,
     renderAnswer: createRenderAnswer({ report, workerPool, finished, policy, now }),

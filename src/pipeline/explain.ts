@@ -59,7 +59,7 @@ export interface Explanation {
 export interface ExplainOptions {
   readonly canonical: CanonicalRules;
   readonly lookUp: LookUp;
-  readonly learner: Pick<Learner, 'standing' | 'show'>;
+  readonly learner: Pick<Learner, 'status' | 'show'>;
   readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
   readonly crossChecks: Pick<CrossChecks, 'isDue'>;
   readonly purges: Purges;
@@ -110,8 +110,8 @@ export function createExplain(options: ExplainOptions): Explain {
 /** What a request would find, and what it would ask for: before its answer, and behind it. */
 async function look(options: ExplainOptions, question: ReportQuestion): Promise<Look> {
   const { report } = question;
-  const standing = options.learner.standing(report);
-  const mode = modeOf(question, options.policy, standing);
+  const status = options.learner.status(report);
+  const mode = modeOf(question, options.policy, status);
   const whole = wholeRef(question);
   const refs = mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
   const { found, degraded } = await options.lookUp.read(report, refs);
@@ -120,7 +120,7 @@ async function look(options: ExplainOptions, question: ReportQuestion): Promise<
   const judging = {
     directives: NO_DIRECTIVES,
     arrivedAtMs: options.now(),
-    generation: standing.generation,
+    generation: status.generation,
     policy: options.policy,
     purges: options.purges,
   };

@@ -35,7 +35,7 @@ export interface FetchDaysOptions {
   readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
   readonly fetchReport: FetchReport;
   readonly fetchUncapped: FetchUncapped;
-  readonly learner: Pick<Learner, 'standing' | 'couldNotSplit'>;
+  readonly learner: Pick<Learner, 'status' | 'couldNotSplit'>;
   readonly partRefusals: Pick<PartRefusals, 'isPart' | 'wholeOf' | 'learn'>;
   readonly keep: Keep;
   readonly purges: Pick<Purges, 'seq'>;
@@ -102,7 +102,7 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
       range,
       whole: mode === 'whole',
       seq: purges.seq,
-      generation: learner.standing(report).generation,
+      generation: learner.status(report).generation,
       earlier: (lastDay) => {
         const day = lastDay === null ? undefined : known.get(dayKey(series, lastDay).id);
         const whole = known.get(rowsKey(series, report.from.iso, report.to.iso).id);
@@ -116,7 +116,7 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
   function noteUnsplittable({ report, mode }: FetchDaysInput, fetched: Fetched): void {
     if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
     const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;
-    const { state } = learner.standing(report);
+    const { state } = learner.status(report);
     if (state === 'proven' && reason !== CAPPED && fetched.doubt === null)
       background(learner.couldNotSplit(report, reason));
   }

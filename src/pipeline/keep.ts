@@ -27,7 +27,7 @@ export type Keep = (input: FetchDaysInput, fetched: Fetched) => Promise<Kept>;
 export interface KeepOptions {
   readonly tier: CacheTier;
   readonly lookUp: LookUp;
-  readonly learner: Pick<Learner, 'standing'>;
+  readonly learner: Pick<Learner, 'status'>;
   readonly policy: ReportPolicy;
   readonly background: (work: Promise<unknown>) => void;
 }
@@ -56,7 +56,7 @@ async function splitOf(
 ): Promise<Comparison | null> {
   const { report, series } = input;
   if (fetched.kind !== 'answer' || fetched.days === null) return null;
-  if (options.learner.standing(report).state === 'refuted') return null;
+  if (options.learner.status(report).state === 'refuted') return null;
   return { report, series, fresh: fetched.days, known: await knownDays(options, input, fetched.days) };
 }
 

@@ -1,5 +1,5 @@
 /** Whether a report is looked up and fetched by its days or as a whole. Pure. */
-import type { Standing } from '../divisibility/learn.js';
+import type { DivisibilityStatus } from '../divisibility/learn.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { ReportQuestion } from './question.js';
 
@@ -25,7 +25,7 @@ const NOT_DAYS = {
 export function modeOf(
   { report, form }: Pick<ReportQuestion, 'report' | 'form'>,
   { endpoints }: Pick<ReportPolicy, 'endpoints'>,
-  { state, pinned, wholeUntil }: Standing,
+  { state, pinned, wholeUntil }: DivisibilityStatus,
 ): Mode {
   const { from, to, split, endpoint } = report;
   const rule = endpoints.get(endpoint);

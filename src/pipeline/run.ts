@@ -15,7 +15,7 @@ import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, whole
 
 export interface RunDeps {
   readonly lookUp: LookUp;
-  readonly learner: Pick<Learner, 'standing'>;
+  readonly learner: Pick<Learner, 'status'>;
   readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
   readonly purges: Purges;
   readonly policy: ReportPolicy;
@@ -47,9 +47,9 @@ export async function beginRun(
   context: RequestContext,
   accept: Run['accept'],
 ): Promise<Run> {
-  const standing = deps.learner.standing(question.report);
-  const mode = modeOf(question, deps.policy, standing);
-  const { generation } = standing;
+  const status = deps.learner.status(question.report);
+  const mode = modeOf(question, deps.policy, status);
+  const { generation } = status;
   const entries = createEntries();
   const run: Run = {
     ...{ question, context, generation, entries, mode, accept },

@@ -31,7 +31,7 @@ export function registerMe(app: FastifyInstance, { identify, limits, usage, cred
 
 /** What is left of each limit, by the limit's own name. */
 async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']): Promise<object> {
-  const { left: upstreamCallsPerDay, resetsAt } = await shares.standing(team);
+  const { left: upstreamCallsPerDay, resetsAt } = await shares.status(team);
   return {
     requestsPerMinute: teams.rate(team).left,
     maxConcurrent: teams.concurrencyLeft(team),

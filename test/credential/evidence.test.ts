@@ -12,13 +12,13 @@ async function openUnproven(): Promise<Scene & { readonly id: string }> {
 describe('what the platform said of the active token', () => {
   it('is nothing at first, then what it said last, whatever time passes', async () => {
     const { evidence, id, clock } = await openUnproven();
-    expect(evidence.standing()).toBe('unproven');
+    expect(evidence.proof()).toBe('unproven');
     for (const said of ['accepted', 'refused', 'accepted', 'refused'] as const) {
       evidence.note(id, said);
       clock.advance(24 * 3_600_000);
-      expect(evidence.standing()).toBe(said);
+      expect(evidence.proof()).toBe(said);
       await evidence.flush();
-      expect(evidence.standing()).toBe(said);
+      expect(evidence.proof()).toBe(said);
     }
   });
 
@@ -26,16 +26,16 @@ describe('what the platform said of the active token', () => {
     const scene = await openUnproven();
     const other = await scene.another();
     scene.evidence.note(scene.id, 'refused');
-    expect(other.evidence.standing()).toBe('unproven');
+    expect(other.evidence.proof()).toBe('unproven');
     await scene.evidence.flush();
     await other.keeper.refresh();
-    expect(other.evidence.standing()).toBe('refused');
-    expect((await scene.another()).evidence.standing()).toBe('refused');
+    expect(other.evidence.proof()).toBe('refused');
+    expect((await scene.another()).evidence.proof()).toBe('refused');
     // Evidence of another replica counts as much as one's own.
     other.evidence.note(scene.id, 'accepted');
     await other.evidence.flush();
     await scene.keeper.refresh();
-    expect(scene.evidence.standing()).toBe('accepted');
+    expect(scene.evidence.proof()).toBe('accepted');
   });
 
   it('is written once for each change, with a line in the audit and an error in the log for a refusal', async () => {
@@ -56,9 +56,9 @@ describe('what the platform said of the active token', () => {
     scene.evidence.note(scene.id, 'refused');
     await scene.rotation.rotate(staged(scene.simulator.issueToken()), true, ALICE);
     await scene.evidence.flush();
-    expect(scene.evidence.standing()).toBe('unproven');
+    expect(scene.evidence.proof()).toBe('unproven');
     scene.evidence.note(scene.id, 'accepted');
-    expect(scene.evidence.standing()).toBe('unproven');
+    expect(scene.evidence.proof()).toBe('unproven');
     const { active, previous } = scene.keeper.vault();
     expect([active?.refusedAt, previous?.id]).toEqual([null, scene.id]);
   });
@@ -71,7 +71,7 @@ describe('what the platform said of the active token', () => {
       away ? Promise.reject(new StoreUnavailable('away')) : commit.call(scene.store.registry, change);
     scene.evidence.note(scene.id, 'refused');
     await expect(scene.evidence.flush()).rejects.toBeInstanceOf(StoreUnavailable);
-    expect(scene.evidence.standing()).toBe('refused');
+    expect(scene.evidence.proof()).toBe('refused');
     away = false;
     await scene.evidence.flush();
     expect(scene.keeper.vault().active?.refusedAt).toEqual(expect.any(String));

@@ -6,8 +6,7 @@ import { ALICE, type Credential, openScene, staged } from './credential-harness.
 const DAY = 86_400_000;
 
 function warningOf({ registry, keeper, clock, log }: Credential, renewBeforeMs: number | null = null) {
-  const outlook = () =>
-    outlookOf(keeper.vault(), { nowMs: clock.now(), standing: 'accepted', renewBeforeMs });
+  const outlook = () => outlookOf(keeper.vault(), { nowMs: clock.now(), proof: 'accepted', renewBeforeMs });
   return createExpiryWarning({ registry, keeper, outlook, logger: log.logger });
 }
 

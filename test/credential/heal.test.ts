@@ -165,7 +165,7 @@ describe('many who are refused at once', () => {
     expect(healed).toEqual([false, false, false]);
     expect(scene.mints()).toBe(1);
     for (const { healer, evidence } of replicas) {
-      expect(evidence.standing()).toBe('refused');
+      expect(evidence.proof()).toBe('refused');
       await expect(healer.current()).rejects.toMatchObject({
         code: 'credential_unavailable',
         status: 503,
@@ -245,10 +245,10 @@ describe('a platform that cannot be healed', () => {
     const scene = await openActive();
     scene.simulator.fault(mintFault);
     await refuse(scene);
-    expect(scene.evidence.standing()).toBe('refused');
+    expect(scene.evidence.proof()).toBe('refused');
     const next = scene.simulator.issueToken();
     await scene.rotation.rotate(staged(next), false, ALICE);
-    expect(scene.evidence.standing()).toBe('accepted');
+    expect(scene.evidence.proof()).toBe('accepted');
     expect(await scene.healer.current()).toMatchObject({ token: next });
   });
 });

@@ -28,7 +28,7 @@ function vaultOf(lifeMs: number | null): Vault {
 function outlook(vault: Vault, afterMs: number, options: Partial<OutlookOptions> = {}): Outlook {
   return outlookOf(vault, {
     nowMs: CREATED + afterMs,
-    standing: 'accepted',
+    proof: 'accepted',
     renewBeforeMs: null,
     ...options,
   });
@@ -36,7 +36,7 @@ function outlook(vault: Vault, afterMs: number, options: Partial<OutlookOptions>
 
 describe('the outlook', () => {
   it('without a token says that it is missing, and nothing else', () => {
-    expect(outlook(EMPTY_VAULT, 0, { standing: 'refused', renewBeforeMs: 30 * DAY })).toEqual({
+    expect(outlook(EMPTY_VAULT, 0, { proof: 'refused', renewBeforeMs: 30 * DAY })).toEqual({
       state: 'missing',
       expiresAt: null,
       expiryKnown: null,
@@ -52,15 +52,15 @@ describe('the outlook', () => {
   });
 
   it('of a token that was refused, or whose time is over, says so', () => {
-    const standing = 'refused';
-    expect(outlook(vaultOf(DAY), 0, { standing }).state).toBe('refused');
-    expect(outlook(vaultOf(DAY), DAY, { standing })).toMatchObject({ state: 'expired', daysLeft: 0 });
+    const proof = 'refused';
+    expect(outlook(vaultOf(DAY), 0, { proof }).state).toBe('refused');
+    expect(outlook(vaultOf(DAY), DAY, { proof })).toMatchObject({ state: 'expired', daysLeft: 0 });
   });
 
   it('of a token that the platform has not answered to yet says that it is unproven, unless it expires', () => {
-    const standing = 'unproven';
-    expect(outlook(vaultOf(365 * DAY), 0, { standing }).state).toBe('unproven');
-    expect(outlook(vaultOf(365 * DAY), 350 * DAY, { standing }).state).toBe('expiring');
+    const proof = 'unproven';
+    expect(outlook(vaultOf(365 * DAY), 0, { proof }).state).toBe('unproven');
+    expect(outlook(vaultOf(365 * DAY), 350 * DAY, { proof }).state).toBe('expiring');
   });
 
   it.each([

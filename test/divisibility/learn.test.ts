@@ -105,10 +105,10 @@ async function overlap(rig: { learner: ReturnType<typeof createLearner> }, gener
   await compare(rig, [on(FIFTH, OLD)], [on(FIFTH, ['2026-11-03', '2026-11-09'])]);
 }
 
-describe('the standing of a kind', () => {
+describe('the status of a kind', () => {
   it('begins with learning, under a generation that all replicas share', async () => {
     const { learner } = await alone();
-    expect(learner.standing(report)).toMatchObject({ state: 'learning', pinned: false, generation: 'first' });
+    expect(learner.status(report)).toMatchObject({ state: 'learning', pinned: false, generation: 'first' });
     expect(learner.show(report)).toBeNull();
   });
 
@@ -119,14 +119,14 @@ describe('the standing of a kind', () => {
     const rig = await alone(divisible);
     await prove(rig);
     await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW, clicks: 2 }]);
-    expect(rig.learner.standing(report)).toMatchObject({ state, pinned: true });
+    expect(rig.learner.status(report)).toMatchObject({ state, pinned: true });
     expect([rig.events, rig.learner.show(report)]).toEqual([[], null]);
   });
 
   it('of an endpoint that is not declared is refuted', async () => {
     const { learner } = await alone();
-    expect(learner.standing({ ...report, endpoint: 'other/get' }).state).toBe('refuted');
-    expect(learner.standing({ ...report, endpoint: 'constructor' }).state).toBe('refuted');
+    expect(learner.status({ ...report, endpoint: 'other/get' }).state).toBe('refuted');
+    expect(learner.status({ ...report, endpoint: 'constructor' }).state).toBe('refuted');
   });
 });
 
@@ -134,9 +134,9 @@ describe('learning', () => {
   it('leads to probation after three days of two pairs', async () => {
     const rig = await alone();
     await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW }]);
-    expect(rig.learner.standing(report).state).toBe('learning');
+    expect(rig.learner.status(report).state).toBe('learning');
     await overlap(rig);
-    expect(rig.learner.standing(report).state).toBe('probation');
+    expect(rig.learner.status(report).state).toBe('probation');
     expect(rig.events).toEqual(['probation']);
   });
 
@@ -144,10 +144,10 @@ describe('learning', () => {
     const rig = await alone();
     await overlap(rig);
     for (const trial of TRIALS) {
-      expect(rig.learner.standing(report).state).toBe('probation');
+      expect(rig.learner.status(report).state).toBe('probation');
       await rig.learner.passed(report, trial);
     }
-    expect(rig.learner.standing(report).state).toBe('proven');
+    expect(rig.learner.status(report).state).toBe('proven');
     await prove(rig);
     expect(rig.events.filter((event) => event !== 'tried')).toEqual(['probation', 'proven']);
   });
@@ -161,9 +161,9 @@ describe('learning', () => {
     const { trials: _, ...older } = JSON.parse(value) as Divisibility;
     const record = JSON.stringify({ ...older, state: 'proven', provenAt: NOW });
     await rig.registry.commit({ writes: new Map([[id, record]]), expect: new Map([[id, revision]]) });
-    expect(rig.learner.standing(report).state).toBe('probation');
+    expect(rig.learner.status(report).state).toBe('probation');
     for (const trial of TRIALS) await rig.learner.passed(report, trial);
-    expect(rig.learner.standing(report).state).toBe('proven');
+    expect(rig.learner.status(report).state).toBe('proven');
   });
 
   it.each<[string, SplitFrom, SplitFrom]>([
@@ -263,10 +263,10 @@ describe('a disagreement on a final day', () => {
   it.each([1, 3])('refutes when the reference is not like the newer answer (%i)', async (clicks) => {
     const rig = await alone();
     await prove(rig);
-    const { generation } = rig.learner.standing(report);
+    const { generation } = rig.learner.status(report);
     await disagree(rig, saying({}, clicks));
     expect(told(rig)).toEqual(['proven', 'refuted']);
-    const refuted = rig.learner.standing(report);
+    const refuted = rig.learner.status(report);
     expect(refuted.state).toBe('refuted');
     expect(refuted.generation).not.toBe(generation);
     expect(rig.log.messages('error')).toHaveLength(1);
@@ -282,7 +282,7 @@ describe('a disagreement on a final day', () => {
     const rig = await alone();
     await prove(rig);
     await disagree(rig, async () => null);
-    expect([told(rig), rig.learner.standing(report).state]).toEqual([['proven'], 'proven']);
+    expect([told(rig), rig.learner.status(report).state]).toEqual([['proven'], 'proven']);
   });
 
   it('of many days at once is settled with a few calls', async () => {
@@ -321,13 +321,13 @@ describe('a disagreement on a final day', () => {
     const rig = await alone();
     await disagree(rig, saying({}, 3));
     rig.advance(REFUTED_MS - 1);
-    await prove(rig, rig.learner.standing(report).generation);
-    expect(rig.learner.standing(report).state).toBe('refuted');
+    await prove(rig, rig.learner.status(report).generation);
+    expect(rig.learner.status(report).state).toBe('refuted');
     rig.advance(1);
     await prove(rig);
-    expect(rig.learner.standing(report).state).toBe('learning');
-    await prove(rig, rig.learner.standing(report).generation);
-    expect(rig.learner.standing(report).state).toBe('proven');
+    expect(rig.learner.status(report).state).toBe('learning');
+    await prove(rig, rig.learner.status(report).generation);
+    expect(rig.learner.status(report).state).toBe('proven');
   });
 });
 
@@ -346,19 +346,19 @@ describe('several replicas', () => {
     expect(dates(there.learner.show(report))).toEqual([THIRD, FOURTH]);
     await compare(here, [{ date: FIFTH, of: OLD }], [{ date: FIFTH, of: NEW }]);
     await two.registry.refresh();
-    expect(there.learner.standing(report)).toMatchObject({ state: 'probation' });
+    expect(there.learner.status(report)).toMatchObject({ state: 'probation' });
     for (const [index, trial] of TRIALS.entries()) {
       await (index % 2 === 0 ? here : there).learner.passed(report, trial);
     }
     await one.registry.refresh();
-    expect(here.learner.standing(report)).toMatchObject({ state: 'proven' });
+    expect(here.learner.status(report)).toMatchObject({ state: 'proven' });
   });
 
   it('know it after a restart', async () => {
     const store = await openEmbedded();
     await prove(learnerOn((await openReplica(store)).registry));
     const again = learnerOn((await openReplica(store)).registry);
-    expect(again.learner.standing(report).state).toBe('proven');
+    expect(again.learner.status(report).state).toBe('proven');
   });
 
   it('hear of a refutation with its generation', async () => {
@@ -367,8 +367,8 @@ describe('several replicas', () => {
     const [here, there] = [learnerOn(one.registry), learnerOn(two.registry)];
     await prove(here);
     await compare(here, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW, clicks: 2 }], saying({}, 3));
-    await expect.poll(() => there.learner.standing(report).state).toBe('refuted');
-    expect(there.learner.standing(report).generation).toBe(here.learner.standing(report).generation);
+    await expect.poll(() => there.learner.status(report).state).toBe('refuted');
+    expect(there.learner.status(report).generation).toBe(here.learner.status(report).generation);
   });
 });
 
@@ -380,23 +380,23 @@ describe('an answer that could not be split', () => {
     await prove(here);
     for (let times = 0; times < 3; times++) await here.learner.couldNotSplit(report, 'it has totals');
     await two.registry.refresh();
-    expect(there.learner.standing(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
+    expect(there.learner.status(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
     there.advance(DAY);
-    expect(there.learner.standing(report)).toMatchObject({ state: 'proven', wholeUntil: null });
+    expect(there.learner.status(report)).toMatchObject({ state: 'proven', wholeUntil: null });
     expect(here.events.filter((event) => event === 'whole')).toHaveLength(1);
   });
 
   it('counts for a pinned kind too', async () => {
     const rig = await alone('always');
     await rig.learner.couldNotSplit(report, 'it has totals');
-    expect(rig.learner.standing(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
+    expect(rig.learner.status(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
   });
 
   it('is not believed of a clock that ran ahead', async () => {
     const rig = await alone();
     await rig.learner.couldNotSplit(report, 'it has totals');
     rig.advance(-2 * DAY);
-    expect(rig.learner.standing(report).wholeUntil).toBeNull();
+    expect(rig.learner.status(report).wholeUntil).toBeNull();
   });
 });
 
@@ -420,14 +420,14 @@ describe('an application that invents parameters', () => {
     for (let value = 1; value <= 560; value++) await learn(rig, value, 1);
     expect(rig.registry.list('divisible/').length).toBeLessThanOrEqual(MAX_KINDS);
     expect([1, 560].map((value) => rig.learner.show(kind(value)) === null)).toEqual([true, false]);
-    expect(rig.learner.standing(report).state).toBe('proven');
+    expect(rig.learner.status(report).state).toBe('proven');
   });
 
   it('does not fill it with kinds that are refuted either, and what they were split under stays void', async () => {
     const rig = await alone();
     const cutUnder = new Map<number, Set<string>>();
     for (let value = 0; value < 560; value++) {
-      const { generation } = rig.learner.standing(kind(value));
+      const { generation } = rig.learner.status(kind(value));
       await rig.learner.compare(
         {
           report: kind(value),
@@ -437,12 +437,12 @@ describe('an application that invents parameters', () => {
         },
         async (from, to) => byDate([cutDay({ date: THIRD, of: [from, to], clicks: 3, generation })]),
       );
-      expect(rig.learner.standing(kind(value)).state).toBe('refuted');
-      cutUnder.set(value, new Set([generation, rig.learner.standing(kind(value)).generation]));
+      expect(rig.learner.status(kind(value)).state).toBe('refuted');
+      cutUnder.set(value, new Set([generation, rig.learner.status(kind(value)).generation]));
     }
     expect(rig.registry.list('divisible/').length).toBeLessThanOrEqual(MAX_KINDS);
     for (const value of [0, 1, 30]) {
-      const { state, generation } = rig.learner.standing(kind(value));
+      const { state, generation } = rig.learner.status(kind(value));
       expect(state).toBe('learning');
       // What was ever cut of it is void.
       expect(cutUnder.get(value)?.has(generation)).toBe(false);

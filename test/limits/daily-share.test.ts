@@ -36,7 +36,7 @@ describe("a team's daily share of platform calls", () => {
   it('is not charged with what was put back', async () => {
     const { team, one } = open(3);
     for (let call = 0; call < 10; call++) (await one.take('growth')).putBack();
-    expect(await one.standing(team)).toEqual({ left: 3, resetsAt: '2026-11-22T00:00:00.000Z' });
+    expect(await one.status(team)).toEqual({ left: 3, resetsAt: '2026-11-22T00:00:00.000Z' });
   });
 
   it('is all there for whoever calls: nothing of it lies with a replica that does not', async () => {
@@ -44,7 +44,7 @@ describe("a team's daily share of platform calls", () => {
     await Promise.all([1, 2, 3, 4, 5].map(() => one.take('growth')));
     (await one.take('growth')).putBack();
     // The first is killed here.
-    expect(await other.standing(team)).toMatchObject({ left: 15 });
+    expect(await other.status(team)).toMatchObject({ left: 15 });
     for (let call = 0; call < 15; call++) await other.take('growth');
     await expect(other.take('growth')).rejects.toMatchObject({ code: 'upstream_budget_exhausted' });
   });
@@ -54,11 +54,11 @@ describe("a team's daily share of platform calls", () => {
     const charges = await Promise.all([1, 2, 3, 4, 5].map(() => one.take('growth')));
     rig.clock.set('2026-11-22T00:00:00.000Z');
     for (const charge of charges) charge.putBack();
-    expect(await one.standing(team)).toMatchObject({ left: 6 });
+    expect(await one.status(team)).toMatchObject({ left: 6 });
     for (let call = 0; call < 6; call++) await one.take('growth');
     await expect(one.take('growth')).rejects.toMatchObject({ code: 'upstream_budget_exhausted' });
     rig.clock.set('2026-11-21T23:59:59.000Z');
-    expect(await one.standing(team)).toMatchObject({ left: 6 });
+    expect(await one.status(team)).toMatchObject({ left: 6 });
   });
 
   it('is taken back also while the store is away, and is given to it when it is there', async () => {
@@ -68,9 +68,9 @@ describe("a team's daily share of platform calls", () => {
     charge.putBack();
     await new Promise((resolve) => setImmediate(resolve));
     rig.storeIsThere = true;
-    expect(await one.standing(team)).toMatchObject({ left: 4 });
+    expect(await one.status(team)).toMatchObject({ left: 4 });
     await one.take('growth');
-    expect(await other.standing(team)).toMatchObject({ left: 3 });
+    expect(await other.status(team)).toMatchObject({ left: 3 });
   });
 
   it('is said to be used up before a call waits, and again not so within a second of its being raised', async () => {
@@ -90,19 +90,19 @@ describe("a team's daily share of platform calls", () => {
   it('is told as it stands on all replicas', async () => {
     const { rig, team, one, other } = open(40);
     for (let call = 0; call < 5; call++) await one.take('growth');
-    expect(await other.standing(team)).toMatchObject({ left: 35 });
+    expect(await other.status(team)).toMatchObject({ left: 35 });
     rig.clock.advance(13 * HOUR);
-    expect(await other.standing(team)).toEqual({ left: 40, resetsAt: '2026-11-23T00:00:00.000Z' });
+    expect(await other.status(team)).toEqual({ left: 40, resetsAt: '2026-11-23T00:00:00.000Z' });
   });
 
   it('is charged once with what was used before, however often that is told', async () => {
     const { team, one, other } = open(10);
     await one.take('growth');
     for (const shares of [one, other]) await shares.recall('growth', 4);
-    expect(await one.standing(team)).toMatchObject({ left: 6 });
+    expect(await one.status(team)).toMatchObject({ left: 6 });
     await other.recall('growth', 2);
     await other.recall('nobody', 2);
-    expect(await other.standing(team)).toMatchObject({ left: 6 });
+    expect(await other.status(team)).toMatchObject({ left: 6 });
     await one.recall('growth', 99);
     await expect(one.take('growth')).rejects.toMatchObject({ code: 'upstream_budget_exhausted' });
   });
