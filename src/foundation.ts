@@ -35,9 +35,9 @@ export async function openFoundation(options: FoundationOptions) {
   const rules = successionRules(sealer);
   const opened = await openPresentRegistry({ store, clock, logger, graceMs, rules, testClock });
   const { registry } = opened;
-  const { tallies } = store;
+  const { counters } = store;
   const maxStaleMs = config.auth.maxStaleSeconds * 1000;
-  const auth = await createAuth({ registry, sealer, tallies, maxStaleMs, clock, logger });
+  const auth = await createAuth({ registry, sealer, counters, maxStaleMs, clock, logger });
   for (const file of config.fileSecrets)
     if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
   const agent = createAgent({ proxy, connections: config.platform.maxConcurrent + WRITE_SOCKETS });

@@ -31,7 +31,7 @@ export async function createParts(options: PartsOptions) {
   const { logger } = log;
   const foundation = await openFoundation(options);
   const { policy, registry, directory, identify, agent, credential } = foundation;
-  const usage = createUsage({ tallies: store.tallies, clock, logger });
+  const usage = createUsage({ counters: store.counters, clock, logger });
   const purges = createPurges(registry);
   const l1 = createL1<Finished>(config.cache.l1MaxBytes);
   const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));

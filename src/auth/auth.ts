@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Sealer } from '../credential/seal.js';
 import type { Registry } from '../registry/mirror.js';
-import type { Tallies } from '../store/port.js';
+import type { Counters } from '../store/port.js';
 import { createDirectory, type Directory } from './directory.js';
 import { createIdentify, type Identify } from './identify.js';
 import { createLastUse, type LastUse } from './last-use.js';
@@ -22,7 +22,7 @@ export interface Auth {
 export interface AuthOptions {
   readonly registry: Registry;
   readonly sealer: Sealer;
-  readonly tallies: Tallies;
+  readonly counters: Counters;
   /** A registry that has been out of step for longer lets nobody in, milliseconds. */
   readonly maxStaleMs: number;
   readonly clock: Clock;
@@ -31,10 +31,10 @@ export interface AuthOptions {
 
 /** @throws SealError when the pepper was sealed with another master key; StoreUnavailable */
 export async function createAuth(options: AuthOptions): Promise<Auth> {
-  const { registry, sealer, tallies, maxStaleMs, clock, logger } = options;
+  const { registry, sealer, counters, maxStaleMs, clock, logger } = options;
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
-  const lastUse = createLastUse({ tallies, clock, logger });
+  const lastUse = createLastUse({ counters, clock, logger });
   return {
     directory,
     identify: createIdentify({ directory, registry, clock, maxStaleMs, onUse: lastUse.note }),

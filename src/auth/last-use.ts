@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import { StoreUnavailable, type Tallies, type TallyRaise } from '../store/port.js';
+import { type CounterRaise, type Counters, StoreUnavailable } from '../store/port.js';
 
 const BOOK = 'keys/last-used';
 const KEPT_MS = 800 * 86_400_000;
@@ -21,25 +21,25 @@ export interface LastUse {
 }
 
 export interface LastUseOptions {
-  readonly tallies: Tallies;
+  readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly everyMs?: number;
 }
 
-export function createLastUse({ tallies, clock, logger, everyMs = EVERY_MS }: LastUseOptions): LastUse {
+export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: LastUseOptions): LastUse {
   const used = new Map<string, number>();
   const written = new Map<string, number>();
   let failing = false;
 
   async function write(stepMs: number): Promise<boolean> {
-    const raises: TallyRaise[] = [...used]
+    const raises: CounterRaise[] = [...used]
       .filter(([id, at]) => at - (written.get(id) ?? Number.NEGATIVE_INFINITY) >= stepMs)
-      .map(([field, to]) => ({ book: BOOK, field, to }));
+      .map(([field, to]) => ({ group: BOOK, field, to }));
     if (raises.length === 0) return true;
     try {
       // A new batch for a repeated raise does no harm: a time is never raised twice.
-      await tallies.add(randomUUID(), [], raises, KEPT_MS);
+      await counters.add(randomUUID(), [], raises, KEPT_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       if (!failing) logger.warn({ err: error }, 'the last use of keys could not be written; trying again');
@@ -61,7 +61,7 @@ export function createLastUse({ tallies, clock, logger, everyMs = EVERY_MS }: La
   return {
     note: (keyId) => void used.set(keyId, Math.floor(clock.now())),
     async read() {
-      const [stored = new Map<string, number>()] = await tallies.read([BOOK]);
+      const [stored = new Map<string, number>()] = await counters.read([BOOK]);
       const newest = new Map(stored);
       for (const [id, at] of used) newest.set(id, Math.max(at, newest.get(id) ?? 0));
       return newest;

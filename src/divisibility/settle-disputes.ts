@@ -2,9 +2,10 @@
  * Stage behind the answer: two answers disagree on final days. Has the platform restated them, or do its numbers depend
  * on the range asked for?
  *
- * The day alone proves nothing: where one of the answers began or ended at it, it only repeats that question. So the
- * question put between them begins and ends elsewhere than both. It must say what the newer answer says; and the older question, asked
- * again, must have come to say the same, for a difference that lies in the range would still be there.
+ * The day alone proves nothing: where one of the answers began or ended at it, it only repeats that question. So a
+ * third range is asked for, which begins and ends elsewhere than both. It must say what the newer answer says; and the
+ * older question, asked again, must have come to say the same, for a difference that lies in the range would still be
+ * there.
  */
 
 import { dayNumber, isoDay } from '../report/days.js';

@@ -171,25 +171,25 @@ export interface RegistryStore {
   readAudit(limit: number, before?: string): Promise<AuditLine[]>;
 }
 
-export interface TallyAdd {
-  readonly book: string;
+export interface CounterAdd {
+  readonly group: string;
   readonly field: string;
   /** A safe integer, else a RangeError. */
   readonly by: number;
 }
 
-export interface TallyRaise {
-  readonly book: string;
+export interface CounterRaise {
+  readonly group: string;
   readonly field: string;
   /** A safe integer, else a RangeError. */
   readonly to: number;
 }
 
 /**
- * Durable counters, in books of fields. A resolved `add` survives what a resolved {@link RegistryStore.commit}
+ * Durable counters, in groups of fields. A resolved `add` survives what a resolved {@link RegistryStore.commit}
  * survives.
  */
-export interface Tallies {
+export interface Counters {
   /**
    * All or nothing: first adds to fields, of which an absent one is 0, then raises fields to the greater of what they
    * are and `to`; an absent one becomes `to`. A field stops at ±(2^53 - 1).
@@ -197,17 +197,17 @@ export interface Tallies {
    * A `batchId` is applied at most once: who got {@link StoreUnavailable} may repeat the call, with the same batch,
    * within 10 minutes of real time.
    *
-   * @param ttlMs A book is gone so long, in real time, after the last batch that touched it; of at least 1 ms, else a
+   * @param ttlMs A group is gone so long, in real time, after the last batch that touched it; of at least 1 ms, else a
    * RangeError. It only collects garbage.
    */
   add(
     batchId: string,
-    adds: readonly TallyAdd[],
-    raises: readonly TallyRaise[],
+    adds: readonly CounterAdd[],
+    raises: readonly CounterRaise[],
     ttlMs: number,
   ): Promise<void>;
-  /** @returns the fields of each book in the order of `books`; none for one that is absent. */
-  read(books: readonly string[]): Promise<ReadonlyMap<string, number>[]>;
+  /** @returns the fields of each group in the order of `groups`; none for one that is absent. */
+  read(groups: readonly string[]): Promise<ReadonlyMap<string, number>[]>;
 }
 
 /** The longest text of a note, in bytes of UTF-8. */
@@ -319,7 +319,7 @@ export interface Store {
   readonly cache: CacheStore;
   readonly leases: Leases;
   readonly registry: RegistryStore;
-  readonly tallies: Tallies;
+  readonly counters: Counters;
   readonly notes: Notes;
   readonly quotas: Quotas;
   readonly presence: Presence;

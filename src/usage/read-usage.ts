@@ -1,6 +1,6 @@
 /** Reads from the store what teams asked for. */
 import { daysBetween } from '../report/days.js';
-import type { Tallies } from '../store/port.js';
+import type { Counters } from '../store/port.js';
 import { dayBook, readDay, teamBook, type UsageDay } from './usage-day.js';
 
 /** A store answers one command within its time; a year of many teams is read in several. */
@@ -12,28 +12,31 @@ const BOOKS_AT_ONCE = 500;
  * @throws StoreUnavailable
  */
 export async function readUsage(
-  tallies: Tallies,
+  counters: Counters,
   from: string,
   to: string,
   team?: string,
 ): Promise<UsageDay[]> {
   const days = daysBetween(from, to);
-  const places = team === undefined ? await placesOf(tallies, days) : days.map((day) => ({ day, team }));
+  const places = team === undefined ? await placesOf(counters, days) : days.map((day) => ({ day, team }));
   const found: UsageDay[] = [];
   for (let at = 0; at < places.length; at += BOOKS_AT_ONCE) {
     const some = places.slice(at, at + BOOKS_AT_ONCE);
-    const books = await tallies.read(some.map((place) => teamBook(place.day, place.team)));
+    const groups = await counters.read(some.map((place) => teamBook(place.day, place.team)));
     for (const [index, place] of some.entries()) {
-      const day = readDay(place.day, place.team, books[index] ?? new Map());
+      const day = readDay(place.day, place.team, groups[index] ?? new Map());
       if (day !== null) found.push(day);
     }
   }
   return found;
 }
 
-async function placesOf(tallies: Tallies, days: readonly string[]): Promise<{ day: string; team: string }[]> {
-  const books = await tallies.read(days.map(dayBook));
+async function placesOf(
+  counters: Counters,
+  days: readonly string[],
+): Promise<{ day: string; team: string }[]> {
+  const groups = await counters.read(days.map(dayBook));
   return days.flatMap((day, index) =>
-    [...(books[index]?.keys() ?? [])].sort().map((team) => ({ day, team })),
+    [...(groups[index]?.keys() ?? [])].sort().map((team) => ({ day, team })),
   );
 }

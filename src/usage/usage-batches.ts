@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import type { Tallies, TallyAdd, TallyRaise } from '../store/port.js';
+import type { CounterAdd, CounterRaise, Counters } from '../store/port.js';
 import { type Pending, toBatch } from './usage-day.js';
 
 /** Days are kept so long, for a year to be compared with the one before. */
@@ -19,13 +19,13 @@ export interface UsageBatches {
 
 interface Batch {
   readonly id: string;
-  readonly adds: readonly TallyAdd[];
-  readonly raises: readonly TallyRaise[];
+  readonly adds: readonly CounterAdd[];
+  readonly raises: readonly CounterRaise[];
   /** Monotonic time of its first try. */
   readonly sinceMs: number;
 }
 
-export function createUsageBatches(tallies: Tallies, clock: Clock, logger: Logger): UsageBatches {
+export function createUsageBatches(counters: Counters, clock: Clock, logger: Logger): UsageBatches {
   /** Sent, and not known to have arrived. */
   let sent: Batch | null = null;
 
@@ -39,7 +39,7 @@ export function createUsageBatches(tallies: Tallies, clock: Clock, logger: Logge
       return;
     }
     sent = batch;
-    await tallies.add(batch.id, batch.adds, batch.raises, KEPT_MS);
+    await counters.add(batch.id, batch.adds, batch.raises, KEPT_MS);
     sent = null;
   }
 

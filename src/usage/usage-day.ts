@@ -1,5 +1,5 @@
 /** What is counted of a team on a day, and where it is kept. Pure. */
-import type { TallyAdd, TallyRaise } from '../store/port.js';
+import type { CounterAdd, CounterRaise } from '../store/port.js';
 
 /** In the order in which they are shown; docs/operations.md says what each one is. */
 export const USAGE_FIELDS = [
@@ -24,34 +24,34 @@ export interface UsageDay extends UsageCounts {
   readonly team: string;
 }
 
-/** The book of one team's day. */
+/** The group of one team's day. */
 export function teamBook(day: string, team: string): string {
   return `usage:${day}:${team}`;
 }
 
-/** The book that names the teams of a day: one field each. */
+/** The group that names the teams of a day: one field each. */
 export function dayBook(day: string): string {
   return `usage:${day}`;
 }
 
 /** @returns null when nothing was counted; fields of other releases are left out */
-export function readDay(day: string, team: string, book: ReadonlyMap<string, number>): UsageDay | null {
-  if (book.size === 0) return null;
-  const counts = USAGE_FIELDS.map((field): [UsageField, number] => [field, book.get(field) ?? 0]);
+export function readDay(day: string, team: string, group: ReadonlyMap<string, number>): UsageDay | null {
+  if (group.size === 0) return null;
+  const counts = USAGE_FIELDS.map((field): [UsageField, number] => [field, group.get(field) ?? 0]);
   return { day, team, ...(Object.fromEntries(counts) as Record<UsageField, number>) };
 }
 
 /** Counts that are not yet in the store: day to team to field. */
 export type Pending = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<UsageField, number>>>;
 
-/** As one batch: the counts, and the teams' names in the days' books. */
-export function toBatch(pending: Pending): { adds: TallyAdd[]; raises: TallyRaise[] } {
-  const adds: TallyAdd[] = [];
-  const raises: TallyRaise[] = [];
+/** As one batch: the counts, and the teams' names in the days' groups. */
+export function toBatch(pending: Pending): { adds: CounterAdd[]; raises: CounterRaise[] } {
+  const adds: CounterAdd[] = [];
+  const raises: CounterRaise[] = [];
   for (const [day, teams] of pending) {
     for (const [team, counts] of teams) {
-      raises.push({ book: dayBook(day), field: team, to: 1 });
-      for (const [field, by] of counts) adds.push({ book: teamBook(day, team), field, by });
+      raises.push({ group: dayBook(day), field: team, to: 1 });
+      for (const [field, by] of counts) adds.push({ group: teamBook(day, team), field, by });
     }
   }
   return { adds, raises };

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { isoDay } from '../report/days.js';
-import { StoreUnavailable, type Tallies } from '../store/port.js';
+import { type Counters, StoreUnavailable } from '../store/port.js';
 import { readUsage } from './read-usage.js';
 import { createUsageBatches } from './usage-batches.js';
 import { dayBook, type UsageDay, type UsageField } from './usage-day.js';
@@ -30,7 +30,7 @@ export interface Usage {
 }
 
 export interface UsageOptions {
-  readonly tallies: Tallies;
+  readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Time between two batches. */
@@ -47,8 +47,8 @@ const CLOSE_WAIT_MS = 500;
 type Counts = Map<string, Map<string, Map<UsageField, number>>>;
 
 export function createUsage(options: UsageOptions): Usage {
-  const { tallies, clock, logger } = options;
-  const batches = createUsageBatches(tallies, clock, logger);
+  const { counters, clock, logger } = options;
+  const batches = createUsageBatches(counters, clock, logger);
   let counted: Counts = new Map();
   let flushing: Promise<boolean> | null = null;
   /** After a failure, a batch is begun only when the store answers: what was sent can no longer be put together. */
@@ -71,7 +71,7 @@ export function createUsage(options: UsageOptions): Usage {
     try {
       await batches.resend();
       if (counted.size === 0) return true;
-      if (doubtful) await tallies.read([dayBook(isoDay(today()))]);
+      if (doubtful) await counters.read([dayBook(isoDay(today()))]);
       doubtful = false;
       const counts = counted;
       counted = new Map();
@@ -87,8 +87,8 @@ export function createUsage(options: UsageOptions): Usage {
   return {
     add: (team, counts) => addTo(counted, isoDay(today()), team, counts),
     flush,
-    read: (from, to, team) => readUsage(tallies, from, to, team),
-    recent: (team) => recentOf(team, tallies, daysBack(RECENT_DAYS - 1)),
+    read: (from, to, team) => readUsage(counters, from, to, team),
+    recent: (team) => recentOf(team, counters, daysBack(RECENT_DAYS - 1)),
     daysBack,
     async close() {
       clearInterval(timer);
@@ -110,11 +110,11 @@ function addTo(counted: Counts, day: string, team: string, counts: ReadonlyMap<U
 
 async function recentOf(
   team: string,
-  tallies: Tallies,
+  counters: Counters,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<Omit<UsageDay, 'team'>[] | null> {
   try {
-    return (await readUsage(tallies, from, to, team)).map(({ team: _, ...day }) => day);
+    return (await readUsage(counters, from, to, team)).map(({ team: _, ...day }) => day);
   } catch (error) {
     if (error instanceof StoreUnavailable) return null;
     throw error;

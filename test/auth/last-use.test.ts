@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLastUse } from '../../src/auth/last-use.js';
-import { StoreUnavailable, type Tallies, type TallyRaise } from '../../src/store/port.js';
+import { type CounterRaise, type Counters, StoreUnavailable } from '../../src/store/port.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded } from '../support/shared-registry.js';
 import { createTestClock, MINUTE } from '../support/test-clock.js';
@@ -8,20 +8,20 @@ import { createTestClock, MINUTE } from '../support/test-clock.js';
 /** Never flushed by itself, so that a test says when. */
 const NEVER_MS = 3_600_000;
 
-async function open(clock = createTestClock(), given?: Tallies) {
-  const real = given ?? (await openEmbedded(clock)).tallies;
-  const batches: (readonly TallyRaise[])[] = [];
+async function open(clock = createTestClock(), given?: Counters) {
+  const real = given ?? (await openEmbedded(clock)).counters;
+  const batches: (readonly CounterRaise[])[] = [];
   let away = false;
-  const tallies: Tallies = {
+  const counters: Counters = {
     async add(id, adds, raises, ttlMs) {
       if (away) throw new StoreUnavailable('away');
       batches.push(raises);
       await real.add(id, adds, raises, ttlMs);
     },
-    read: (books) => (away ? Promise.reject(new StoreUnavailable('away')) : real.read(books)),
+    read: (groups) => (away ? Promise.reject(new StoreUnavailable('away')) : real.read(groups)),
   };
   const log = createRecordedLog();
-  const uses = createLastUse({ tallies, clock, logger: log.logger, everyMs: NEVER_MS });
+  const uses = createLastUse({ counters, clock, logger: log.logger, everyMs: NEVER_MS });
   onTestFinished(() => uses.close());
   return {
     uses,
@@ -99,6 +99,6 @@ describe('the last use of keys', () => {
     expect(log.messages('warn')).toHaveLength(1);
     setAway(false);
     expect(await uses.flush()).toBe(true);
-    expect(batches).toEqual([[{ book: 'keys/last-used', field: 'key_a', to: NOON_MS }]]);
+    expect(batches).toEqual([[{ group: 'keys/last-used', field: 'key_a', to: NOON_MS }]]);
   });
 });

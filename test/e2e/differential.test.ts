@@ -135,7 +135,7 @@ function compare(a: unknown, b: unknown): number {
   return String(a ?? '').localeCompare(String(b ?? ''));
 }
 
-/** RFC 4180, read by the book. */
+/** RFC 4180, read by the group. */
 function readCsv(text: string): string[][] {
   const records: string[][] = [];
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;

@@ -126,13 +126,13 @@ function breakable(store: Store, outages: readonly Outage[], written: Map<string
         };
       },
     });
-  const { cache, leases, registry, tallies, notes, quotas, presence, bus } = store;
+  const { cache, leases, registry, counters, notes, quotas, presence, bus } = store;
   return {
     ...store,
     cache: through(cache),
     leases: through(leases),
     registry: through(registry),
-    tallies: through(tallies),
+    counters: through(counters),
     notes: through(notes),
     quotas: through(quotas),
     presence: through(presence),

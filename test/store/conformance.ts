@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeAudit } from './conformance-audit.js';
 import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
+import { describeTallies } from './conformance-counters.js';
 import { describeEntries } from './conformance-entries.js';
 import { describeLeases } from './conformance-leases.js';
 import { describeNotes } from './conformance-notes.js';
@@ -9,7 +10,6 @@ import { describePresence } from './conformance-presence.js';
 import { describeQuotas } from './conformance-quotas.js';
 import { describeRegistry } from './conformance-registry.js';
 import { describeRegistryModel } from './conformance-registry-model.js';
-import { describeTallies } from './conformance-tallies.js';
 import { describeVersions } from './conformance-versions.js';
 import { type OpenHarness, withStore } from './harness.js';
 

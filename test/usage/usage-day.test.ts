@@ -22,40 +22,40 @@ const pending = fc
   });
 
 describe('a batch', () => {
-  it('holds every count once, and names every team in the book of its day', () => {
+  it('holds every count once, and names every team in the group of its day', () => {
     fc.assert(
       fc.property(pending, ({ entries, days }) => {
         const { adds, raises } = toBatch(days);
         const expected = entries.flatMap(({ day, team, counts }) =>
-          counts.map(([name, by]) => ({ book: teamBook(day, team), field: name, by })),
+          counts.map(([name, by]) => ({ group: teamBook(day, team), field: name, by })),
         );
         const sorted = (list: object[]) => list.map((one) => JSON.stringify(one)).sort();
         expect(sorted(adds)).toEqual(sorted(expected));
         expect(sorted(raises)).toEqual(
-          sorted(entries.map(({ day, team }) => ({ book: dayBook(day), field: team, to: 1 }))),
+          sorted(entries.map(({ day, team }) => ({ group: dayBook(day), field: team, to: 1 }))),
         );
       }),
     );
   });
 
-  it('uses a book for each day and team, and none that another could be taken for', () => {
-    const books = [
+  it('uses a group for each day and team, and none that another could be taken for', () => {
+    const groups = [
       dayBook('2026-11-21'),
       teamBook('2026-11-21', 'a'),
       teamBook('2026-11-21', 'b'),
       teamBook('2026-11-20', 'a'),
     ];
-    expect(new Set(books).size).toBe(books.length);
+    expect(new Set(groups).size).toBe(groups.length);
   });
 });
 
 describe('a day', () => {
   it('shows every field, those nobody counted as 0, and no others', () => {
-    const book = new Map([
+    const group = new Map([
       ['requests', 3],
       ['from-another-release', 9],
     ]);
-    expect(readDay('2026-11-21', 'a', book)).toEqual({
+    expect(readDay('2026-11-21', 'a', group)).toEqual({
       day: '2026-11-21',
       team: 'a',
       requests: 3,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
-import { StoreUnavailable, type Tallies } from '../../src/store/port.js';
+import { type Counters, StoreUnavailable } from '../../src/store/port.js';
 import { createUsage, type UsageOptions } from '../../src/usage/usage.js';
 import type { UsageField } from '../../src/usage/usage-day.js';
 import { createTestClock, DAY, MINUTE } from '../support/test-clock.js';
@@ -13,7 +13,7 @@ const logger = pino({ level: 'silent' });
 const counts = (changes: Partial<Record<UsageField, number>>) =>
   new Map(Object.entries(changes) as [UsageField, number][]);
 
-/** Real tallies in a folder, which can be made to fail: before the change, or after it was made. */
+/** Real counters in a folder, which can be made to fail: before the change, or after it was made. */
 async function open(options: Partial<UsageOptions> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'dgw-usage-'));
   const clock = createTestClock();
@@ -23,31 +23,31 @@ async function open(options: Partial<UsageOptions> = {}) {
     await rm(folder, { recursive: true, force: true });
   });
   const state: { fails: 'no' | 'before' | 'after'; batches: string[] } = { fails: 'no', batches: [] };
-  const tallies: Tallies = {
+  const counters: Counters = {
     async add(id, ...rest) {
       state.batches.push(id);
-      if (state.fails !== 'before') await store.tallies.add(id, ...rest);
+      if (state.fails !== 'before') await store.counters.add(id, ...rest);
       if (state.fails !== 'no') throw new StoreUnavailable('away');
     },
-    async read(books) {
+    async read(groups) {
       if (state.fails !== 'no') throw new StoreUnavailable('away');
-      return store.tallies.read(books);
+      return store.counters.read(groups);
     },
   };
-  const usage = createUsage({ tallies, clock, logger, everyMs: 3_600_000, ...options });
+  const usage = createUsage({ counters, clock, logger, everyMs: 3_600_000, ...options });
   onTestFinished(() => {
     state.fails = 'no';
     return usage.close();
   });
   const requests = async (day = '2026-11-21') =>
     (await usage.read(day, day)).map(({ team, requests: count }) => [team, count]);
-  return { usage, clock, state, tallies: store.tallies, requests };
+  return { usage, clock, state, counters: store.counters, requests };
 }
 
 describe('usage', () => {
   it('adds up by team and day, over batches and over processes', async () => {
-    const { usage, clock, tallies } = await open();
-    const other = createUsage({ tallies, clock, logger });
+    const { usage, clock, counters } = await open();
+    const other = createUsage({ counters, clock, logger });
     onTestFinished(() => other.close());
     usage.add('a', counts({ requests: 1, bytesOut: 10 }));
     usage.add('a', counts({ requests: 1, hits: 1 }));

@@ -12,12 +12,12 @@ import { isDiskLow } from './file-system.js';
 import { type FolderLock, lockFolder, watchLock } from './folder-lock.js';
 import { createLapsingRecords, type LapsingRecords } from './lapsing.js';
 import { createLmdbBus } from './lmdb-bus.js';
+import { createLmdbCounters } from './lmdb-counters.js';
 import { createLmdbLeases } from './lmdb-leases.js';
 import { createLmdbNotes } from './lmdb-notes.js';
 import { createLmdbPresence } from './lmdb-presence.js';
 import { createLmdbQuotas } from './lmdb-quotas.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
-import { createLmdbTallies } from './lmdb-tallies.js';
 import { createLocalBus } from './local-bus.js';
 import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 import { fromBytes, toBytes } from './stored-json.js';
@@ -144,7 +144,7 @@ function durableParts(state: Environment, lapsing: LapsingRecords, folder: strin
   }
   return {
     registry: createLmdbRegistry(state, limits),
-    tallies: createLmdbTallies(state, lapsing),
+    counters: createLmdbCounters(state, lapsing),
     notes: createLmdbNotes(lapsing, makeRoom),
   };
 }

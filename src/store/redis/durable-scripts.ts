@@ -6,14 +6,14 @@ import { SERVER } from './server-lua.js';
 export type Replicas = readonly [connected: number, attentive: number];
 
 /**
- * Scripts of what is durable beside the registry: tallies and notes. None of their keys expires by itself; see
+ * Scripts of what is durable beside the registry: counters and notes. None of their keys expires by itself; see
  * lifetimes-lua.ts.
  */
 const LIFETIMES = `${SERVER}${ENDS}`;
 
 /**
- * KEYS: ends, batches (a sorted set of ids by when they are forgotten), books. ARGV: batch, milliseconds it is
- * remembered, milliseconds the books live, count of adds; then for each add and each raise: its book's place in KEYS,
+ * KEYS: ends, batches (a sorted set of ids by when they are forgotten), groups. ARGV: batch, milliseconds it is
+ * remembered, milliseconds the groups live, count of adds; then for each add and each raise: its group's place in KEYS,
  * field, number.
  *
  * Everything is read before anything is written: so whatever may fail (a key of another type, no memory left) fails
@@ -28,13 +28,13 @@ if not known then
     old[at], totals[at] = lives(KEYS[at]), {}
   end
   for at = 5, #ARGV, 3 do
-    local book, field, number = tonumber(ARGV[at]), ARGV[at + 1], tonumber(ARGV[at + 2])
-    local have = totals[book][field]
-    if not have and old[book] then have = tonumber(redis.call('HGET', KEYS[book], field) or '') end
+    local group, field, number = tonumber(ARGV[at]), ARGV[at + 1], tonumber(ARGV[at + 2])
+    local have = totals[group][field]
+    if not have and old[group] then have = tonumber(redis.call('HGET', KEYS[group], field) or '') end
     if at < 5 + 3 * tonumber(ARGV[4]) then
-      totals[book][field] = math.max(-MOST, math.min(MOST, (have or 0) + number))
+      totals[group][field] = math.max(-MOST, math.min(MOST, (have or 0) + number))
     else
-      totals[book][field] = math.max(have or number, number)
+      totals[group][field] = math.max(have or number, number)
     end
   end
 end
@@ -51,13 +51,13 @@ end
 collect(100)
 return {replicas()}`;
 
-/** KEYS: ends, books. For each a flat list of field and number. */
+/** KEYS: ends, groups. For each a flat list of field and number. */
 const READ_TALLIES = `${LIFETIMES}
-local books = {}
+local groups = {}
 for at = 2, #KEYS do
-  books[at - 1] = lives(KEYS[at]) and redis.call('HGETALL', KEYS[at]) or {}
+  groups[at - 1] = lives(KEYS[at]) and redis.call('HGETALL', KEYS[at]) or {}
 end
-return books`;
+return groups`;
 
 /** Notes up to this long are small: those that say that a call was begun. */
 const SMALL_NOTE_BYTES = 1024;

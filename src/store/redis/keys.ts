@@ -17,7 +17,7 @@ export interface Keys {
   /** All in one slot, with the index of their ends. */
   readonly quotas: { readonly ends: string; bucket(key: string): string };
   /** All in one slot, so that one script may touch many. */
-  readonly tallies: { readonly ends: string; readonly batches: string; book(name: string): string };
+  readonly counters: { readonly ends: string; readonly batches: string; group(name: string): string };
   /** All in one slot, with the index of their ends, and how many bytes they have together. */
   readonly notes: { readonly ends: string; readonly bytes: string; note(key: string): string };
   /** All in one slot: the index of ends, and the set of ids; what is known of each is at its key, a colon and the id. */
@@ -48,10 +48,10 @@ export function createKeys(prefix: string): Keys {
     cachePattern: `${prefix}:[${CACHE_LAYOUT - 1}${CACHE_LAYOUT}]:cache*`,
     lease: (key) => `${base}:lease:${key}`,
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key) => `${base}:{quotas}:bucket:${key}` },
-    tallies: {
-      ends: `${base}:{tallies}:ends`,
-      batches: `${base}:{tallies}:batches`,
-      book: (name) => `${base}:{tallies}:book:${name}`,
+    counters: {
+      ends: `${base}:{counters}:ends`,
+      batches: `${base}:{counters}:batches`,
+      group: (name) => `${base}:{counters}:group:${name}`,
     },
     notes: {
       ends: `${base}:{notes}:ends`,

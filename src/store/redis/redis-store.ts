@@ -11,18 +11,18 @@ import { createKeys } from './keys.js';
 import type { MemoryWatch } from './memory-watch.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
+import { createRedisCounters } from './redis-counters.js';
 import { createRedisLeases } from './redis-leases.js';
 import { createRedisNotes } from './redis-notes.js';
 import { createRedisPresence } from './redis-presence.js';
 import { createRedisQuotas } from './redis-quotas.js';
 import { createRedisRegistry } from './redis-registry.js';
-import { createRedisTallies } from './redis-tallies.js';
 import type { ServerMemory } from './server-memory.js';
 import { createWatchedLink } from './watched-link.js';
 
 export interface RedisStoreOptions {
   readonly connection: RedisConnection;
-  /** Where registry, tallies and notes live, when not on the same Redis; needed where that one may evict any key. */
+  /** Where registry, counters and notes live, when not on the same Redis; needed where that one may evict any key. */
   readonly registryConnection?: RedisConnection;
   /** First part of every key and channel. */
   readonly prefix?: string;
@@ -32,7 +32,7 @@ export interface RedisStoreOptions {
   readonly notesMaxBytes?: number;
   /** Longest time a call of cache, leases, quotas, presence or bus takes. */
   readonly timeoutMs?: number;
-  /** Longest time a call of registry, tallies or notes takes: loads may be large. */
+  /** Longest time a call of registry, counters or notes takes: loads may be large. */
   readonly registryTimeoutMs?: number;
   /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
   readonly connectTimeoutMs?: number;
@@ -103,7 +103,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     cache: createRedisCache({ link: data, keys, bound, clock }),
     leases: createRedisLeases(data, keys),
     registry: createRedisRegistry({ ...durable, limits }),
-    tallies: createRedisTallies(durable),
+    counters: createRedisCounters(durable),
     notes: createRedisNotes({ ...durable, maxBytes: options.notesMaxBytes ?? NOTES_MAX_BYTES }),
     quotas: createRedisQuotas(data, keys),
     presence: createRedisPresence(data, keys),

@@ -61,11 +61,11 @@ async function checkNotes({ notes }: Store, { name, said }: Life): Promise<void>
 }
 
 /** Each batch is there as a whole or not at all, and whoever repeats those in doubt counts every one once. */
-async function checkTallies({ tallies }: Store, lives: readonly Life[]): Promise<void> {
-  const books = Array.from({ length: 7 }, (_, at) => `book ${at}`);
+async function checkTallies({ counters }: Store, lives: readonly Life[]): Promise<void> {
+  const groups = Array.from({ length: 7 }, (_, at) => `group ${at}`);
   const calls = async () => {
-    const [all, ...others] = await tallies.read(['all', ...books]);
-    const sum = others.reduce((total, book) => total + (book.get('calls') ?? 0), 0);
+    const [all, ...others] = await counters.read(['all', ...groups]);
+    const sum = others.reduce((total, group) => total + (group.get('calls') ?? 0), 0);
     expect(all?.get('calls') ?? 0).toBe(sum);
     return sum;
   };
@@ -74,8 +74,8 @@ async function checkTallies({ tallies }: Store, lives: readonly Life[]): Promise
   expect(await calls()).toBeLessThanOrEqual(entries.length);
   const repeats = lives.flatMap(({ name, said }) =>
     [...said.keys()].map(async (number) => {
-      const adds = ['all', `book ${number % 7}`].map((book) => ({ book, field: 'calls', by: 1 }));
-      await tallies.add(`${name} ${number}`, adds, [], DAY_MS);
+      const adds = ['all', `group ${number % 7}`].map((group) => ({ group, field: 'calls', by: 1 }));
+      await counters.add(`${name} ${number}`, adds, [], DAY_MS);
     }),
   );
   await Promise.all(repeats);

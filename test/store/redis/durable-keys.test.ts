@@ -6,7 +6,7 @@ import { openStore, withControl } from './open-store.js';
 
 const MINUTE = 60_000;
 const PRESENT_ENDS = 'dgw:1:present:{presence}:ends';
-const ENDS = { tallies: 'dgw:1:{tallies}:ends', notes: 'dgw:1:{notes}:ends' };
+const ENDS = { counters: 'dgw:1:{counters}:ends', notes: 'dgw:1:{notes}:ends' };
 
 let server: RedisServer;
 let store: RedisStore;
@@ -21,8 +21,8 @@ afterEach(async () => {
   await server.close();
 });
 
-const count = (id: string, book: string) =>
-  store.tallies.add(id, [{ book, field: 'calls', by: 1 }], [], MINUTE);
+const count = (id: string, group: string) =>
+  store.counters.add(id, [{ group, field: 'calls', by: 1 }], [], MINUTE);
 
 /** As if the time of everything there were over. */
 const endAll = (ends: string) =>
@@ -32,7 +32,7 @@ const endAll = (ends: string) =>
 
 const keysLike = (pattern: string) => withControl(server.url, (control) => control.keys(pattern));
 
-describe('notes and tallies in Redis', () => {
+describe('notes and counters in Redis', () => {
   it('do not expire by themselves, for what expires is evicted when a cache beside them fills the server', async () => {
     await count('1', 'a');
     await store.notes.create('n', 'text', MINUTE);
@@ -49,28 +49,28 @@ describe('notes and tallies in Redis', () => {
     }
     expect((await keysLike('dgw:2:cache:*')).length).toBeLessThan(100);
     expect(await store.notes.get('n')).toBe('changed');
-    expect(await store.tallies.read(['a'])).toEqual([new Map([['calls', 1]])]);
+    expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 1]])]);
   });
 
   it('are deleted by later writes once they have ended, and nothing of them stays', async () => {
     for (let at = 0; at < 5; at += 1) {
-      await count(`${at}`, `book ${at}`);
+      await count(`${at}`, `group ${at}`);
       await store.notes.create(`note ${at}`, 'text', MINUTE);
     }
-    await Promise.all([...Object.values(ENDS), 'dgw:1:{tallies}:batches'].map(endAll));
-    await count('later', 'book');
+    await Promise.all([...Object.values(ENDS), 'dgw:1:{counters}:batches'].map(endAll));
+    await count('later', 'group');
     await store.notes.create('note', 'text', MINUTE);
     expect((await keysLike('*')).sort()).toEqual([
       'dgw:1:{notes}:bytes',
       ENDS.notes,
       'dgw:1:{notes}:note:note',
-      'dgw:1:{tallies}:batches',
-      'dgw:1:{tallies}:book:book',
-      ENDS.tallies,
+      'dgw:1:{counters}:batches',
+      'dgw:1:{counters}:group:group',
+      ENDS.counters,
     ]);
     await withControl(server.url, async (control) => {
-      expect(await control.zrange('dgw:1:{tallies}:batches', '0', '-1')).toEqual(['later']);
-      expect(await control.zcard(ENDS.tallies)).toBe(1);
+      expect(await control.zrange('dgw:1:{counters}:batches', '0', '-1')).toEqual(['later']);
+      expect(await control.zcard(ENDS.counters)).toBe(1);
       expect(await control.zcard(ENDS.notes)).toBe(1);
     });
   });
@@ -118,21 +118,21 @@ describe('notes and tallies in Redis', () => {
     await count('1', 'a');
     await withControl(server.url, async (control) => {
       const [seconds] = await control.time();
-      const leftMs = Number(await control.zscore('dgw:1:{tallies}:batches', '1')) - Number(seconds) * 1_000;
+      const leftMs = Number(await control.zscore('dgw:1:{counters}:batches', '1')) - Number(seconds) * 1_000;
       expect(leftMs).toBeGreaterThan(9 * MINUTE);
       expect(leftMs).toBeLessThanOrEqual(10 * MINUTE + 1_000);
     });
   });
 
   it('take nothing of a batch of which a part cannot be taken, and all of it when it can', async () => {
-    const both = ['good', 'foreign'].map((book) => ({ book, field: 'calls', by: 1 }));
-    await store.tallies.add('1', both, [], MINUTE);
-    await withControl(server.url, (control) => control.set('dgw:1:{tallies}:book:foreign', 'not a book'));
-    await expect(store.tallies.add('2', both, [], MINUTE)).rejects.toThrow(StoreUnavailable);
-    expect(await store.tallies.read(['good'])).toEqual([new Map([['calls', 1]])]);
-    await withControl(server.url, (control) => control.del('dgw:1:{tallies}:book:foreign'));
-    await store.tallies.add('2', both, [], MINUTE);
-    expect(await store.tallies.read(['good', 'foreign'])).toEqual([
+    const both = ['good', 'foreign'].map((group) => ({ group, field: 'calls', by: 1 }));
+    await store.counters.add('1', both, [], MINUTE);
+    await withControl(server.url, (control) => control.set('dgw:1:{counters}:group:foreign', 'not a group'));
+    await expect(store.counters.add('2', both, [], MINUTE)).rejects.toThrow(StoreUnavailable);
+    expect(await store.counters.read(['good'])).toEqual([new Map([['calls', 1]])]);
+    await withControl(server.url, (control) => control.del('dgw:1:{counters}:group:foreign'));
+    await store.counters.add('2', both, [], MINUTE);
+    expect(await store.counters.read(['good', 'foreign'])).toEqual([
       new Map([['calls', 2]]),
       new Map([['calls', 1]]),
     ]);
@@ -146,16 +146,16 @@ describe('notes and tallies in Redis', () => {
     await withControl(server.url, (control) => control.config('SET', 'maxmemory', '0'));
     expect(await store.notes.get('n')).toBeNull();
     await count('2', 'a');
-    expect(await store.tallies.read(['a'])).toEqual([new Map([['calls', 2]])]);
+    expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 2]])]);
   });
 
   it('begin anew where something ended lies, of whatever type', async () => {
     await withControl(server.url, async (control) => {
-      await control.set('dgw:1:{tallies}:book:a', 'left over');
+      await control.set('dgw:1:{counters}:group:a', 'left over');
       await control.lpush('dgw:1:{notes}:note:n', 'left over');
     });
     await count('1', 'a');
-    expect(await store.tallies.read(['a'])).toEqual([new Map([['calls', 1]])]);
+    expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 1]])]);
     expect(await store.notes.create('n', 'text', MINUTE)).toBeNull();
     expect(await store.notes.get('n')).toBe('text');
   });

@@ -57,7 +57,7 @@ describe.each(POLICIES)('a Redis for all with %s, filled by the cache', (policy)
     await other.registry.commit({ writes: new Map([['key', 'revoked']]), audit: ['revoked'] });
     expect((await one.registry.load()).records.get('key')?.value).toBe('revoked');
     expect(await one.notes.create('note', 'x'.repeat(MB), HOUR)).toBeNull();
-    await one.tallies.add('batch', [{ book: 'b', field: 'f', by: 1 }], [], HOUR);
+    await one.counters.add('batch', [{ group: 'b', field: 'f', by: 1 }], [], HOUR);
     expect(await one.leases.claim(['{k}lease'], 'one', HOUR)).toEqual([true]);
     expect(await usedOf(server)).toBeLessThan(12 * MB);
     expect([one.health(), other.health()]).toEqual([

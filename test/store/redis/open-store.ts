@@ -44,7 +44,7 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, leases, registry, tallies, notes, quotas, presence, bus } = store;
+  const { cache, leases, registry, counters, notes, quotas, presence, bus } = store;
   return [
     bodiesOf(cache, ['{k}1']),
     keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
@@ -56,8 +56,8 @@ export function everyCall(store: RedisStore): Promise<unknown>[] {
     registry.changes('epoch', 0),
     registry.commit({ writes: new Map([['a', '1']]) }),
     registry.readAudit(1),
-    tallies.add('batch', [{ book: 'a', field: 'b', by: 1 }], [], 60_000),
-    tallies.read(['a']),
+    counters.add('batch', [{ group: 'a', field: 'b', by: 1 }], [], 60_000),
+    counters.read(['a']),
     notes.create('a', 'one', 60_000),
     notes.get('a'),
     notes.replace('a', 'one', 'two', 60_000),

@@ -67,7 +67,7 @@ describe('a registry with a replica', () => {
     expect(unconfirmed(log).map(({ fields }) => JSON.stringify(fields))).toEqual([]);
   });
 
-  it('has every note and batch of tallies there too when it is acknowledged', async () => {
+  it('has every note and batch of counters there too when it is acknowledged', async () => {
     await withControl(replica.url, async (there) => {
       for (let at = 1; at <= 10; at += 1) {
         await store.notes.create(`${at}`, 'made', 60_000);
@@ -76,8 +76,8 @@ describe('a registry with a replica', () => {
         expect(await there.get(`dgw:1:{notes}:note:${at}`)).toBe('changed');
         await store.notes.replace(`${at}`, 'changed', null, 60_000);
         expect(await there.exists(`dgw:1:{notes}:note:${at}`)).toBe(0);
-        await store.tallies.add(`${at}`, [{ book: 'a', field: 'calls', by: 1 }], [], 60_000);
-        expect(await there.hget('dgw:1:{tallies}:book:a', 'calls')).toBe(`${at}`);
+        await store.counters.add(`${at}`, [{ group: 'a', field: 'calls', by: 1 }], [], 60_000);
+        expect(await there.hget('dgw:1:{counters}:group:a', 'calls')).toBe(`${at}`);
       }
     });
     expect(unconfirmed(log)).toEqual([]);
@@ -97,18 +97,18 @@ describe('a registry with a replica', () => {
   });
 
   it('is waited for again when a batch is repeated whose answer was lost', async () => {
-    const batch = ['1', [{ book: 'a', field: 'calls', by: 1 }], [], 60_000] as const;
-    await store.tallies.add(...batch);
-    const waits = await watchWaits(() => store.tallies.add(...batch));
+    const batch = ['1', [{ group: 'a', field: 'calls', by: 1 }], [], 60_000] as const;
+    await store.counters.add(...batch);
+    const waits = await watchWaits(() => store.counters.add(...batch));
     expect(waits).toEqual([['wait', '1', '10000']]);
   });
 
   it('is told of when it does not confirm a note or a batch, which are made all the same', async () => {
     const impatient = await openStore(primary.url, { timeoutMs: 100, registryTimeoutMs: 20_000 });
-    const { notes, tallies } = impatient.store;
+    const { notes, counters } = impatient.store;
     replica.pause();
     expect(await notes.create('n', 'made', 60_000)).toBeNull();
-    await tallies.add('batch', [{ book: 'a', field: 'calls', by: 1 }], [], 60_000);
+    await counters.add('batch', [{ group: 'a', field: 'calls', by: 1 }], [], 60_000);
     expect(unconfirmed(impatient.log)).toMatchObject([
       { level: 'warn', fields: { note: 'n', replicas: 1, confirmed: 0 } },
       { level: 'warn', fields: { batchId: 'batch', replicas: 1, confirmed: 0 } },

@@ -65,7 +65,7 @@ describe('the eviction policy at the start', () => {
     await store.quotas.take('q', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 60_000 });
     await store.presence.beat('me', '', 60_000);
     await store.notes.create('n', '', 60_000);
-    await store.tallies.add('batch', [{ book: 'b', field: 'f', by: 1 }], [], 60_000);
+    await store.counters.add('batch', [{ group: 'b', field: 'f', by: 1 }], [], 60_000);
     const keysOf = (url: string) => withControl(url, async (control) => (await control.keys('*')).sort());
     expect(await keysOf(cache.url)).toEqual([
       'dgw:1:present:{presence}:ends',
@@ -82,9 +82,9 @@ describe('the eviction policy at the start', () => {
       'dgw:1:{registry}:meta',
       'dgw:1:{registry}:records',
       'dgw:1:{registry}:revisions',
-      'dgw:1:{tallies}:batches',
-      'dgw:1:{tallies}:book:b',
-      'dgw:1:{tallies}:ends',
+      'dgw:1:{counters}:batches',
+      'dgw:1:{counters}:group:b',
+      'dgw:1:{counters}:ends',
     ]);
     // Each fails alone.
     await cache.kill();

@@ -82,9 +82,9 @@ describe('a Redis cluster', () => {
     await store.registry.commit(change({ a: null }, { a: 1 }));
     expect((await other.registry.changes(epoch, version))?.changed).toEqual(new Map([['a', null]]));
     await Promise.all(tags.map(() => Promise.all(everyCall(store))));
-    const adds = tags.map((book) => ({ book, field: 'calls', by: 1 }));
-    await store.tallies.add('all', adds, [], 600_000);
-    expect(await other.tallies.read(tags)).toEqual(tags.map(() => new Map([['calls', 1]])));
+    const adds = tags.map((group) => ({ group, field: 'calls', by: 1 }));
+    await store.counters.add('all', adds, [], 600_000);
+    expect(await other.counters.read(tags)).toEqual(tags.map(() => new Map([['calls', 1]])));
     for (const tag of tags) {
       await store.notes.create(tag, tag, 600_000);
       expect(await other.notes.get(tag)).toBe(tag);

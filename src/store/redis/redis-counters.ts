@@ -1,5 +1,5 @@
-import type { Tallies, TallyAdd, TallyRaise } from '../port.js';
-import { BATCH_MEMORY_MS, checkBatch } from '../tally-batch.js';
+import { BATCH_MEMORY_MS, checkBatch } from '../counter-batch.js';
+import type { CounterAdd, CounterRaise, Counters } from '../port.js';
 import { wholeMs } from '../whole-ms.js';
 import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
 import type { Keys } from './keys.js';
@@ -9,33 +9,33 @@ export interface RedisTalliesOptions extends ReplicaWait {
 }
 
 /** Books as hashes; see durable-scripts.ts. */
-export function createRedisTallies(options: RedisTalliesOptions): Tallies {
+export function createRedisCounters(options: RedisTalliesOptions): Counters {
   const { link } = options;
-  const { ends, batches, book } = options.keys.tallies;
+  const { ends, batches, group } = options.keys.counters;
   return {
     async add(batchId, adds, raises, ttlMs) {
       checkBatch(adds, raises);
       const ms = wholeMs(ttlMs, 1);
       if (adds.length + raises.length === 0) return;
-      const { books, changes } = tallyArguments(adds, raises);
-      const keys = [ends, batches, ...books.map(book)];
+      const { groups, changes } = counterArguments(adds, raises);
+      const keys = [ends, batches, ...groups.map(group)];
       const replicas = await link.call((client) =>
         client.dgwTally(keys.length, [...keys, batchId, BATCH_MEMORY_MS, ms, adds.length, ...changes]),
       );
       await awaitReplicas(ends, replicas, { batchId }, options);
     },
-    async read(books) {
-      if (books.length === 0) return [];
+    async read(groups) {
+      if (groups.length === 0) return [];
       const rows = await link.call((client) =>
-        client.dgwReadTallies(1 + books.length, ends, ...books.map(book)),
+        client.dgwReadTallies(1 + groups.length, ends, ...groups.map(group)),
       );
       return rows.map(toFields);
     },
   };
 }
 
-function tallyArguments(adds: readonly TallyAdd[], raises: readonly TallyRaise[]) {
-  // Places in KEYS are counted from 1, and the first two are no books.
+function counterArguments(adds: readonly CounterAdd[], raises: readonly CounterRaise[]) {
+  // Places in KEYS are counted from 1, and the first two are no groups.
   const places = new Map<string, number>();
   const placeOf = (name: string) => {
     const place = places.get(name) ?? places.size + 3;
@@ -43,10 +43,10 @@ function tallyArguments(adds: readonly TallyAdd[], raises: readonly TallyRaise[]
     return place;
   };
   const changes = [
-    ...adds.flatMap(({ book, field, by }) => [placeOf(book), field, by]),
-    ...raises.flatMap(({ book, field, to }) => [placeOf(book), field, to]),
+    ...adds.flatMap(({ group, field, by }) => [placeOf(group), field, by]),
+    ...raises.flatMap(({ group, field, to }) => [placeOf(group), field, to]),
   ];
-  return { books: [...places.keys()], changes };
+  return { groups: [...places.keys()], changes };
 }
 
 function toFields(row: readonly string[]): Map<string, number> {

@@ -1,7 +1,7 @@
 /** Books as records that end. Every batch writes the head, whose stamp is the condition of all. */
 import Type from 'typebox';
-import type { Tallies, TallyAdd, TallyRaise } from '../port.js';
-import { BATCH_MEMORY_MS, checkBatch } from '../tally-batch.js';
+import { BATCH_MEMORY_MS, checkBatch } from '../counter-batch.js';
+import type { CounterAdd, CounterRaise, Counters } from '../port.js';
 import { wholeMs } from '../whole-ms.js';
 import type { Environment } from './environment.js';
 import { createGroupCommit, type Draft } from './group-commit.js';
@@ -19,12 +19,12 @@ const Fields = Type.Array(Type.Tuple([Type.String(), Type.Number()]));
 
 interface Batch {
   readonly id: string;
-  readonly adds: readonly TallyAdd[];
-  readonly raises: readonly TallyRaise[];
+  readonly adds: readonly CounterAdd[];
+  readonly raises: readonly CounterRaise[];
   readonly ttlMs: number;
 }
 
-export function createLmdbTallies(environment: Environment, lapsing: LapsingRecords): Tallies {
+export function createLmdbCounters(environment: Environment, lapsing: LapsingRecords): Counters {
   const commit = createGroupCommit<Batch, void>({
     environment,
     head: HEAD,
@@ -37,15 +37,15 @@ export function createLmdbTallies(environment: Environment, lapsing: LapsingReco
       const ms = wholeMs(ttlMs, 1);
       if (adds.length + raises.length > 0) await commit({ id, adds, raises, ttlMs: ms });
     },
-    async read(books) {
+    async read(groups) {
       return environment.read((view) =>
-        books.map((book) => fieldsOf(lapsing.alive(view.get(nameKey(BOOKS, book))?.value))),
+        groups.map((group) => fieldsOf(lapsing.alive(view.get(nameKey(BOOKS, group))?.value))),
       );
     },
   };
 }
 
-const fieldsOf = (book: Lapsing | null) => new Map(book === null ? [] : fromBytes(Fields, book.value));
+const fieldsOf = (group: Lapsing | null) => new Map(group === null ? [] : fromBytes(Fields, group.value));
 
 function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: LapsingRecords): void {
   const now = lapsing.now();
@@ -56,22 +56,22 @@ function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: L
   const known = lapsing.alive(draft.get(batchKey));
   // One from a future, as the machine's clock was put back since, is forgotten too.
   if (known !== null && known.endsAtMs - now <= BATCH_MEMORY_MS) return;
-  const books = new Map<string, Map<string, number>>();
+  const groups = new Map<string, Map<string, number>>();
   const openBook = (name: string): Map<string, number> => {
-    const fields = books.get(name) ?? fieldsOf(lapsing.alive(draft.get(nameKey(BOOKS, name))));
-    books.set(name, fields);
+    const fields = groups.get(name) ?? fieldsOf(lapsing.alive(draft.get(nameKey(BOOKS, name))));
+    groups.set(name, fields);
     return fields;
   };
-  for (const { book, field, by } of adds) {
-    const fields = openBook(book);
+  for (const { group, field, by } of adds) {
+    const fields = openBook(group);
     fields.set(field, within((fields.get(field) ?? 0) + by));
   }
-  for (const { book, field, to } of raises) {
-    const fields = openBook(book);
+  for (const { group, field, to } of raises) {
+    const fields = openBook(group);
     // Zero has no sign here, nor in JSON.
     fields.set(field, Math.max(fields.get(field) ?? to, to) + 0);
   }
-  for (const [name, fields] of books)
+  for (const [name, fields] of groups)
     stage(nameKey(BOOKS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
   stage(batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
 }
