@@ -9,7 +9,7 @@ const MOST = Number.MAX_SAFE_INTEGER;
 const add = (group: string, field: string, by: number): CounterAdd => ({ group, field, by });
 const raise = (group: string, field: string, to: number): CounterRaise => ({ group, field, to });
 
-export function describeTallies(open: OpenHarness): void {
+export function describeCounters(open: OpenHarness): void {
   describe('counters', () => {
     it('add to fields and raise them, in any groups, absent or not', () =>
       withStore(open, async ({ store, another }) => {

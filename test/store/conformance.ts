@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeAudit } from './conformance-audit.js';
 import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
-import { describeTallies } from './conformance-counters.js';
+import { describeCounters } from './conformance-counters.js';
 import { describeEntries } from './conformance-entries.js';
 import { describeLeases } from './conformance-leases.js';
 import { describeNotes } from './conformance-notes.js';
@@ -29,7 +29,7 @@ export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): vo
     describeRegistry(open);
     describeAudit(open);
     describeRegistryModel(open);
-    describeTallies(open);
+    describeCounters(open);
     describeNotes(open);
     describeQuotas(open);
     describePresence(open);

@@ -19,7 +19,7 @@ const LIFETIMES = `${SERVER}${ENDS}`;
  * Everything is read before anything is written: so whatever may fail (a key of another type, no memory left) fails
  * before anything is done.
  */
-const TALLY = `${LIFETIMES}
+const COUNT = `${LIFETIMES}
 local batches, batch, MOST = KEYS[2], ARGV[1], ${Number.MAX_SAFE_INTEGER}
 local known = tonumber(redis.call('ZSCORE', batches, batch) or 0) > now
 local old, totals = {}, {}
@@ -52,7 +52,7 @@ collect(100)
 return {replicas()}`;
 
 /** KEYS: ends, groups. For each a flat list of field and number. */
-const READ_TALLIES = `${LIFETIMES}
+const READ_COUNTERS = `${LIFETIMES}
 local groups = {}
 for at = 2, #KEYS do
   groups[at - 1] = lives(KEYS[at]) and redis.call('HGETALL', KEYS[at]) or {}
@@ -120,8 +120,8 @@ else put(ARGV[2], ARGV[3]) end
 return {1, replicas()}`;
 
 export const DURABLE_SCRIPTS = {
-  dgwTally: { lua: TALLY },
-  dgwReadTallies: { lua: READ_TALLIES },
+  dgwCount: { lua: COUNT },
+  dgwReadCounters: { lua: READ_COUNTERS },
   dgwCreateNote: { lua: CREATE_NOTE, numberOfKeys: 3 },
   dgwReadNote: { lua: READ_NOTE, numberOfKeys: 2 },
   dgwReplaceNote: { lua: REPLACE_NOTE, numberOfKeys: 3 },
@@ -131,8 +131,8 @@ type NoteKeys = [ends: string, note: string, bytes: string];
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    dgwTally(keys: number, keysThenRest: readonly (string | number)[]): Result<Replicas, Context>;
-    dgwReadTallies(keys: number, ...endsThenBooks: string[]): Result<string[][], Context>;
+    dgwCount(keys: number, keysThenRest: readonly (string | number)[]): Result<Replicas, Context>;
+    dgwReadCounters(keys: number, ...endsThenGroups: string[]): Result<string[][], Context>;
     dgwCreateNote(
       ...args: [...keys: NoteKeys, text: string, ttlMs: number, maxBytes: number]
     ): Result<[made: 1, ...Replicas] | [made: 0, text: string] | [noRoom: 2], Context>;

@@ -4,12 +4,12 @@ import { wholeMs } from '../whole-ms.js';
 import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
 import type { Keys } from './keys.js';
 
-export interface RedisTalliesOptions extends ReplicaWait {
+export interface RedisCountersOptions extends ReplicaWait {
   readonly keys: Keys;
 }
 
 /** Books as hashes; see durable-scripts.ts. */
-export function createRedisCounters(options: RedisTalliesOptions): Counters {
+export function createRedisCounters(options: RedisCountersOptions): Counters {
   const { link } = options;
   const { ends, batches, group } = options.keys.counters;
   return {
@@ -20,14 +20,14 @@ export function createRedisCounters(options: RedisTalliesOptions): Counters {
       const { groups, changes } = counterArguments(adds, raises);
       const keys = [ends, batches, ...groups.map(group)];
       const replicas = await link.call((client) =>
-        client.dgwTally(keys.length, [...keys, batchId, BATCH_MEMORY_MS, ms, adds.length, ...changes]),
+        client.dgwCount(keys.length, [...keys, batchId, BATCH_MEMORY_MS, ms, adds.length, ...changes]),
       );
       await awaitReplicas(ends, replicas, { batchId }, options);
     },
     async read(groups) {
       if (groups.length === 0) return [];
       const rows = await link.call((client) =>
-        client.dgwReadTallies(1 + groups.length, ends, ...groups.map(group)),
+        client.dgwReadCounters(1 + groups.length, ends, ...groups.map(group)),
       );
       return rows.map(toFields);
     },

@@ -61,7 +61,7 @@ async function checkNotes({ notes }: Store, { name, said }: Life): Promise<void>
 }
 
 /** Each batch is there as a whole or not at all, and whoever repeats those in doubt counts every one once. */
-async function checkTallies({ counters }: Store, lives: readonly Life[]): Promise<void> {
+async function checkCounters({ counters }: Store, lives: readonly Life[]): Promise<void> {
   const groups = Array.from({ length: 7 }, (_, at) => `group ${at}`);
   const calls = async () => {
     const [all, ...others] = await counters.read(['all', ...groups]);
@@ -103,7 +103,7 @@ describe('kill -9 in the middle of work', () => {
           lives.push(...ended);
         }
         expect(lives).toHaveLength(100);
-        await checkTallies(store, lives);
+        await checkCounters(store, lives);
         const before = await store.registry.load();
         await store.close();
         // Opened again, it is looked through page by page.
@@ -128,7 +128,7 @@ describe('kill -9 in the middle of work', () => {
           await store.close();
         }
         const store = await openIn(folder, { auditMax });
-        await checkTallies(store, lives);
+        await checkCounters(store, lives);
         await store.close();
       }),
     120_000,

@@ -9,7 +9,7 @@ const DAY_MS = 24 * 3_600_000;
 const [dataDir, role, name, first] = process.argv.slice(2);
 const logger = { info() {}, warn() {}, error() {} };
 const options = { dataDir, role, cacheMaxBytes: 1024, clock: createClock(), logger, auditMax: 1_000_000 };
-const { registry, tallies, notes } = await createEmbeddedStore(options);
+const { registry, counters, notes } = await createEmbeddedStore(options);
 let next = Number(first);
 
 async function workForever() {
@@ -22,7 +22,7 @@ async function workForever() {
     const { version } = await registry.commit({ writes, audit: [`${name} ${number}`] });
     say(`version ${version}`);
     const adds = ['all', `book ${number % 7}`].map((book) => ({ book, field: 'calls', by: 1 }));
-    await tallies.add(`${name} ${number}`, adds, [{ book: 'all', field: 'last', to: number }], DAY_MS);
+    await counters.add(`${name} ${number}`, adds, [{ group: 'all', field: 'last', to: number }], DAY_MS);
     say('counted');
     await notes.create(`${name} ${number}`, 'made', DAY_MS);
     say('made');
