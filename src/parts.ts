@@ -54,7 +54,7 @@ export async function createParts(options: PartsOptions) {
     onCall: countCalls(metrics, usage),
   });
   const callMs = config.platform.timeoutMs;
-  const idempotency = createIdempotency({ notes: store.notes, now: clock.now, logger, callMs });
+  const idempotency = createIdempotency({ documents: store.documents, now: clock.now, logger, callMs });
   const pipeline = createPipeline({
     config,
     policy,

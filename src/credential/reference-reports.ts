@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import type { Clock } from '../clock.js';
 import { type RecordOf, recordForm } from '../record.js';
-import { type Notes, StoreUnavailable } from '../store/port.js';
+import { type Documents, StoreUnavailable } from '../store/port.js';
 
 const ReferenceReportList = recordForm(
   Type.Array(
@@ -41,12 +41,12 @@ const MOST = 5;
 const DAY_MS = 86_400_000;
 const KEPT_MS = 30 * DAY_MS;
 
-export function createReferenceReports(notes: Notes, clock: Clock): ReferenceReports {
+export function createReferenceReports(documents: Documents, clock: Clock): ReferenceReports {
   let known: ReadonlyMap<string, StoredReferenceReport> = new Map();
   let shared = true;
 
   async function read(): Promise<string | null> {
-    const text = await notes.get(KEY);
+    const text = await documents.get(KEY);
     // What is damaged is written over by the next.
     const others = text === null ? [] : (ReferenceReportList.parse(text) ?? []);
     known = merge(known, others, clock.now());
@@ -73,8 +73,8 @@ export function createReferenceReports(notes: Notes, clock: Clock): ReferenceRep
       const text = JSON.stringify([...known.values()]);
       const done =
         before === null
-          ? (await notes.create(KEY, text, KEPT_MS)) === null
-          : await notes.replace(KEY, before, text, KEPT_MS);
+          ? (await documents.create(KEY, text, KEPT_MS)) === null
+          : await documents.replace(KEY, before, text, KEPT_MS);
       // Another replica was faster: its referenceReports are taken in the next time.
       shared = done;
     },

@@ -97,7 +97,7 @@ export function stage(vault: Vault, token: Token): Vault {
   return { ...vault, pending: token, seen };
 }
 
-/** Notes that the platform accepted the token in a slot; nothing when no slot holds it. */
+/** Documents that the platform accepted the token in a slot; nothing when no slot holds it. */
 export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vault {
   if (![vault.active, vault.pending, vault.previous].some((token) => token?.id === tokenId)) return vault;
   const verifiedAt = new Date(nowMs).toISOString();
@@ -110,7 +110,7 @@ export function markVerified(vault: Vault, tokenId: string, nowMs: number): Vaul
   };
 }
 
-/** Notes that the platform answered to the active token, if it is this one. */
+/** Documents that the platform answered to the active token, if it is this one. */
 export function markAccepted(vault: Vault, tokenId: string, nowMs: number): Vault {
   const { active } = vault;
   if (active?.id !== tokenId || (active.verifiedAt !== null && active.refusedAt === null)) return vault;
@@ -118,7 +118,7 @@ export function markAccepted(vault: Vault, tokenId: string, nowMs: number): Vaul
   return { ...vault, active: { ...active, verifiedAt, refusedAt: null } };
 }
 
-/** Notes that the platform refuses the active token, if it is this one. */
+/** Documents that the platform refuses the active token, if it is this one. */
 export function markRefused(vault: Vault, tokenId: string, nowMs: number): Vault {
   const { active } = vault;
   if (active?.id !== tokenId || active.refusedAt !== null) return vault;
@@ -161,7 +161,7 @@ export function mayHeal({ healedAt }: Vault, nowMs: number): boolean {
   return lately.length < MAX_HEALINGS;
 }
 
-/** Notes that the active token was refused, and that another is about to take its place. */
+/** Documents that the active token was refused, and that another is about to take its place. */
 export function noteHealing(vault: Vault, nowMs: number): Vault {
   const at = new Date(nowMs).toISOString();
   const active = vault.active === null ? null : { ...vault.active, refusedAt: at };

@@ -1,7 +1,7 @@
 /**
  * What is remembered of a write that carries an idempotency key: which request it was, and what became of it. Pure.
  *
- * The form is the note's text: JSON with the answer's bytes in base64. Neither the key nor the request can be read
+ * The form is the document's text: JSON with the answer's bytes in base64. Neither the key nor the request can be read
  * from it; the answer can, as cached reports can. Members that another release knows are kept as they are.
  */
 import { hash } from 'node:crypto';
@@ -59,8 +59,8 @@ export interface IdempotencyRecord {
   readonly outcome: IdempotencyOutcome;
 }
 
-/** The name of the note; keys are of a team, and any text. */
-export function idempotencyNote(team: string, key: string): string {
+/** The name of the document; keys are of a team, and any text. */
+export function idempotencyDocument(team: string, key: string): string {
   return `idempotency:${hash('sha256', JSON.stringify([team, key]), 'base64url')}`;
 }
 

@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import type { CallReport } from '../platform/slot.js';
-import { type Notes, StoreUnavailable } from '../store/port.js';
+import { type Documents, StoreUnavailable } from '../store/port.js';
 import { certainlyNotExecuted } from './certainly-not-executed.js';
 import type { CleanAnswer } from './clean-answer.js';
 import {
   type IdempotencyOutcome,
   type IdempotencyRecord,
-  idempotencyNote,
+  idempotencyDocument,
   readRecord,
   writeRecord,
 } from './idempotency-record.js';
@@ -47,7 +47,7 @@ export interface Idempotency {
 }
 
 export interface IdempotencyOptions {
-  readonly notes: Notes;
+  readonly documents: Documents;
   readonly now: () => number;
   readonly logger: Logger;
   /** Longest time a call takes; after it nobody is asking any more. */
@@ -64,16 +64,16 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const writer = createOutcomeWriter({ ...options, noteTtlMs: NOTE_TTL_MS });
   return {
     async once(keyed, attempt) {
-      const note = idempotencyNote(keyed.team, keyed.key);
+      const document = idempotencyDocument(keyed.team, keyed.key);
       const record = openRecord(keyed, options.now());
-      const earlier = await begin(note, record, writer, options);
+      const earlier = await begin(document, record, writer, options);
       if (earlier !== null) return { answer: answerAgain(earlier, keyed, options), replayed: true };
       const tries: CallReport[] = [];
       const taken = await attempt((report) => tries.push(report)).catch(async (error: unknown) => {
-        await writer.settle(note, record, certainlyNotExecuted(error, tries) ? null : unknown(error));
+        await writer.settle(document, record, certainlyNotExecuted(error, tries) ? null : unknown(error));
         throw error;
       });
-      await writer.settle(note, record, outcomeOf(taken));
+      await writer.settle(document, record, outcomeOf(taken));
       return { answer: taken.answer, replayed: false };
     },
     settled: writer.settled,
@@ -87,22 +87,22 @@ function openRecord({ request, canonical }: KeyedRequest, atMs: number): Idempot
 
 /** @returns null when `record` is the first, else the text of the one that is there */
 async function begin(
-  note: string,
+  document: string,
   record: IdempotencyRecord,
   writer: OutcomeWriter,
-  { notes, now }: IdempotencyOptions,
+  { documents, now }: IdempotencyOptions,
 ): Promise<string | null> {
   const text = writeRecord(record);
   try {
-    const found = await notes.create(note, text, NOTE_TTL_MS);
+    const found = await documents.create(document, text, NOTE_TTL_MS);
     if (found === null || !hasLapsed(found, now())) return found;
-    if (await notes.replace(note, found, text, NOTE_TTL_MS)) return null;
-    return await notes.create(note, text, NOTE_TTL_MS);
+    if (await documents.replace(document, found, text, NOTE_TTL_MS)) return null;
+    return await documents.create(document, text, NOTE_TTL_MS);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     if (isNoRoom(error)) throw noRoom(error);
     // It may have been made all the same, and nobody will ask for it.
-    writer.settleLater(note, record, null);
+    writer.settleLater(document, record, null);
     throw new GatewayError('not_ready', {
       detail: 'The store that remembers idempotency keys cannot be reached; the platform was not asked.',
       retryAfterS: 5,

@@ -1,7 +1,7 @@
 /** Writes down what became of a write with an idempotency key, and goes on trying while the store does not take it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Notes, StoreUnavailable } from '../store/port.js';
+import { type Documents, StoreUnavailable } from '../store/port.js';
 import { type IdempotencyOutcome, type IdempotencyRecord, writeRecord } from './idempotency-record.js';
 
 export interface OutcomeWriter {
@@ -10,17 +10,17 @@ export interface OutcomeWriter {
    * @param record as it was made, open
    * @param outcome null when nothing was done: then the key is free again
    */
-  settle(note: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): Promise<void>;
+  settle(document: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): Promise<void>;
   /** The same, behind the caller's back, after a while. */
-  settleLater(note: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): void;
+  settleLater(document: string, record: IdempotencyRecord, outcome: IdempotencyOutcome | null): void;
   /** Waits for outcomes that are still to be written down. */
   settled(): Promise<void>;
 }
 
 export interface OutcomeWriterOptions {
-  readonly notes: Notes;
+  readonly documents: Documents;
   readonly logger: Logger;
-  /** How long the store keeps a note, milliseconds. */
+  /** How long the store keeps a document, milliseconds. */
   readonly noteTtlMs: number;
 }
 
@@ -32,22 +32,22 @@ const NO_ROOM: IdempotencyOutcome = {
   why: 'it was answered, and the store had no room left to keep the answer',
 };
 
-export function createOutcomeWriter({ notes, logger, noteTtlMs }: OutcomeWriterOptions): OutcomeWriter {
+export function createOutcomeWriter({ documents, logger, noteTtlMs }: OutcomeWriterOptions): OutcomeWriter {
   const settling = new Set<Promise<void>>();
 
   /** @returns whether the store took it */
   async function write(
-    note: string,
+    document: string,
     record: IdempotencyRecord,
     outcome: IdempotencyOutcome | null,
   ): Promise<boolean> {
     try {
       const after = outcome === null ? null : writeRecord({ ...record, outcome });
-      await notes.replace(note, writeRecord(record), after, noteTtlMs);
+      await documents.replace(document, writeRecord(record), after, noteTtlMs);
       return true;
     } catch (error) {
       // That it was answered is small, and keeps it from being sent again.
-      if (isNoRoom(error) && outcome?.state === 'answered') return await write(note, record, NO_ROOM);
+      if (isNoRoom(error) && outcome?.state === 'answered') return await write(document, record, NO_ROOM);
       logger.warn({ err: error }, 'the outcome of a write with an idempotency key could not be kept yet');
       return false;
     }

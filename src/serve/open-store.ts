@@ -83,7 +83,7 @@ async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<
     ...(cacheMaxBytes === undefined ? {} : { cacheMaxBytes }),
     timeoutMs,
     minReplicas,
-    notesMaxBytes: idempotencyMaxBytes,
+    documentsMaxBytes: idempotencyMaxBytes,
     clock,
     logger,
   });

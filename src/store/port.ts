@@ -210,23 +210,23 @@ export interface Counters {
   read(groups: readonly string[]): Promise<ReadonlyMap<string, number>[]>;
 }
 
-/** The longest text of a note, in bytes of UTF-8. */
-export const NOTE_MAX_BYTES = 2 * 1024 * 1024;
+/** The longest text of a document, in bytes of UTF-8. */
+export const DOCUMENT_MAX_BYTES = 2 * 1024 * 1024;
 
 /**
  * Durable small documents with an end, as durable as the registry but no part of it. A text of more than
- * {@link NOTE_MAX_BYTES} is a RangeError, and so is a lifetime of less than 1 ms. Lifetimes are in real time and only
+ * {@link DOCUMENT_MAX_BYTES} is a RangeError, and so is a lifetime of less than 1 ms. Lifetimes are in real time and only
  * collect garbage; readers decide by their own clock.
  *
  * After {@link StoreUnavailable} the change may have been made all the same: `get` before trying again. After one with
- * `no-room` it was not: all notes together may have so many bytes, and long ones only three quarters of them.
+ * `no-room` it was not: all documents together may have so many bytes, and long ones only three quarters of them.
  */
-export interface Notes {
-  /** Where there is none, makes the note. @returns null when made, else the text that is there. */
+export interface Documents {
+  /** Where there is none, makes the document. @returns null when made, else the text that is there. */
   create(key: string, text: string, ttlMs: number): Promise<string | null>;
   get(key: string): Promise<string | null>;
   /**
-   * Where the text is `before`, makes it `after`, with a lifetime of its own; null deletes the note, and `ttlMs` is
+   * Where the text is `before`, makes it `after`, with a lifetime of its own; null deletes the document, and `ttlMs` is
    * not looked at.
    * @returns whether it was `before`
    */
@@ -320,7 +320,7 @@ export interface Store {
   readonly leases: Leases;
   readonly registry: RegistryStore;
   readonly counters: Counters;
-  readonly notes: Notes;
+  readonly documents: Documents;
   readonly quotas: Quotas;
   readonly presence: Presence;
   readonly bus: Bus;

@@ -1,4 +1,4 @@
-/** Notes how many bytes of a body each answer is, as they are sent: compressed, without its head. */
+/** Documents how many bytes of a body each answer is, as they are sent: compressed, without its head. */
 import { pipeline, type Readable, Transform } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Trace } from '../telemetry/trace.js';

@@ -3,7 +3,7 @@ import {
   createReferenceReports,
   type StoredReferenceReport,
 } from '../../src/credential/reference-reports.js';
-import { type Notes, StoreUnavailable } from '../../src/store/port.js';
+import { type Documents, StoreUnavailable } from '../../src/store/port.js';
 import { openEmbedded } from '../support/shared-registry.js';
 import { createTestClock, DAY } from '../support/test-clock.js';
 
@@ -18,7 +18,7 @@ const seen = async ({ list }: ReturnType<typeof createReferenceReports>) =>
 
 describe('the referenceReports', () => {
   it('are listed cheapest first, at most five, and one of each account', async () => {
-    const referenceReports = createReferenceReports((await openEmbedded()).notes, createTestClock());
+    const referenceReports = createReferenceReports((await openEmbedded()).documents, createTestClock());
     for (const [index, rows] of [7, 3, 9, 5, 4, 1].entries())
       referenceReports.note(report(String(index), rows));
     referenceReports.note(report('0', 1));
@@ -27,7 +27,7 @@ describe('the referenceReports', () => {
 
   it('are written anew after a day, and forgotten after thirty', async () => {
     const clock = createTestClock();
-    const referenceReports = createReferenceReports((await openEmbedded(clock)).notes, clock);
+    const referenceReports = createReferenceReports((await openEmbedded(clock)).documents, clock);
     referenceReports.note(report('1', 3));
     clock.advance(DAY);
     referenceReports.note(report('1', 2));
@@ -38,32 +38,32 @@ describe('the referenceReports', () => {
 
   it('are shared by replicas and outlive them', async () => {
     const clock = createTestClock();
-    const { notes } = await openEmbedded(clock);
-    const [one, two] = [createReferenceReports(notes, clock), createReferenceReports(notes, clock)];
+    const { documents } = await openEmbedded(clock);
+    const [one, two] = [createReferenceReports(documents, clock), createReferenceReports(documents, clock)];
     one.note(report('1', 3));
     two.note(report('2', 4));
     await Promise.all([one.flush(), two.flush()]);
     // Whoever was slower takes the other's in at its next turn.
     await Promise.all([one.flush(), two.flush()]);
-    for (const referenceReports of [one, two, createReferenceReports(notes, clock)]) {
+    for (const referenceReports of [one, two, createReferenceReports(documents, clock)]) {
       expect(await seen(referenceReports)).toEqual(['1:3', '2:4']);
     }
   });
 
   it('write over a note that is damaged', async () => {
     const clock = createTestClock();
-    const { notes } = await openEmbedded(clock);
-    await notes.create('credential/referenceReports', '[{', DAY);
-    const referenceReports = createReferenceReports(notes, clock);
+    const { documents } = await openEmbedded(clock);
+    await documents.create('credential/referenceReports', '[{', DAY);
+    const referenceReports = createReferenceReports(documents, clock);
     expect(await seen(referenceReports)).toEqual([]);
     referenceReports.note(report('1', 3));
     await referenceReports.flush();
-    expect(await seen(createReferenceReports(notes, clock))).toEqual(['1:3']);
+    expect(await seen(createReferenceReports(documents, clock))).toEqual(['1:3']);
   });
 
   it('are those of this process while the store is away', async () => {
     const clock = createTestClock();
-    const away: Notes = {
+    const away: Documents = {
       get: () => Promise.reject(new StoreUnavailable('away')),
       create: () => expect.unreachable(),
       replace: () => expect.unreachable(),

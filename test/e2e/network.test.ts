@@ -10,7 +10,7 @@ import { startGateway, startPlatform, tempFolder } from '../support/processes.js
 
 const QUERY = `${REPORT}?advertiserId=1&_period=yesterday`;
 
-/** A forward proxy that notes whom it was asked for. */
+/** A forward proxy that documents whom it was asked for. */
 async function startProxy(): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((incoming, response) => {

@@ -1,6 +1,6 @@
 /** Contract: `idempotency-key` on a POST that is passed through makes a repeat return the first answer. */
 import { describe, expect, it } from 'vitest';
-import { type Notes, type Store, StoreUnavailable } from '../../src/store/port.js';
+import { type Documents, type Store, StoreUnavailable } from '../../src/store/port.js';
 import { deadUrl } from '../support/broken-platform.js';
 import { type Handler, sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
 import {
@@ -46,24 +46,24 @@ async function open(handler: Handler, options: GatewayOptions = {}) {
   return { platform, gateway, key, post: poster(gateway, key) };
 }
 
-/** A store whose notes can be taken away, call by call. */
+/** A store whose documents can be taken away, call by call. */
 function breakable() {
-  const state: { broken: readonly (keyof Notes)[]; done: boolean } = { broken: [], done: false };
+  const state: { broken: readonly (keyof Documents)[]; done: boolean } = { broken: [], done: false };
   const wrapStore = (store: Store): Store => {
     const through =
-      <A extends unknown[], R>(name: keyof Notes, call: (...args: A) => Promise<R>) =>
+      <A extends unknown[], R>(name: keyof Documents, call: (...args: A) => Promise<R>) =>
       async (...args: A): Promise<R> => {
         if (!state.broken.includes(name)) return call(...args);
         // As with Redis: the change may have been made all the same.
         if (state.done) await call(...args);
         throw new StoreUnavailable('away');
       };
-    const notes: Notes = {
-      create: through('create', store.notes.create),
-      get: through('get', store.notes.get),
-      replace: through('replace', store.notes.replace),
+    const documents: Documents = {
+      create: through('create', store.documents.create),
+      get: through('get', store.documents.get),
+      replace: through('replace', store.documents.replace),
     };
-    return Object.assign(Object.create(store) as Store, { notes });
+    return Object.assign(Object.create(store) as Store, { documents });
   };
   return { state, wrapStore };
 }
@@ -416,8 +416,12 @@ describe('when the store is away', () => {
 
 /** Like a process that dies before it writes the outcome down. */
 function forgetful(store: Store): Store {
-  const notes: Notes = { create: store.notes.create, get: store.notes.get, replace: async () => true };
-  return Object.assign(Object.create(store) as Store, { notes });
+  const documents: Documents = {
+    create: store.documents.create,
+    get: store.documents.get,
+    replace: async () => true,
+  };
+  return Object.assign(Object.create(store) as Store, { documents });
 }
 
 describe('an idempotency key', () => {
@@ -535,17 +539,17 @@ it('a repeat with other white space and another order of members is the same req
 });
 
 describe('where the store has no room', () => {
-  const noRoom = () => new StoreUnavailable('notes are full', 'no-room');
+  const noRoom = () => new StoreUnavailable('documents are full', 'no-room');
 
   it('for an answer, the write is done, and a repeat is told that the answer is not kept', async () => {
     const wrapStore = (store: Store): Store => ({
       ...store,
-      notes: {
-        create: store.notes.create.bind(store.notes),
-        get: store.notes.get.bind(store.notes),
+      documents: {
+        create: store.documents.create.bind(store.documents),
+        get: store.documents.get.bind(store.documents),
         async replace(key, before, after, ttlMs) {
           if (after?.includes('"answered"')) throw noRoom();
-          return store.notes.replace(key, before, after, ttlMs);
+          return store.documents.replace(key, before, after, ttlMs);
         },
       },
     });
@@ -560,7 +564,7 @@ describe('where the store has no room', () => {
   it('for the key itself, the platform is not asked, and the caller is told what to do', async () => {
     const wrapStore = (store: Store): Store => ({
       ...store,
-      notes: { ...store.notes, create: () => Promise.reject(noRoom()) },
+      documents: { ...store.documents, create: () => Promise.reject(noRoom()) },
     });
     const { platform, post } = await open(CREATED, { wrapStore });
     const refused = await post();

@@ -12,7 +12,7 @@ describe('an idempotency key', () => {
 
   it('is absent when there is no such header, even where a value looks like its name', () => {
     expect(readIdempotencyKey(sent('host', 'x'))).toBeNull();
-    expect(readIdempotencyKey(sent('x-note', 'idempotency-key', 'host', 'x'))).toBeNull();
+    expect(readIdempotencyKey(sent('x-document', 'idempotency-key', 'host', 'x'))).toBeNull();
   });
 
   it.each([

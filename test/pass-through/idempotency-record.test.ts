@@ -4,7 +4,7 @@ import {
   fingerprint,
   type IdempotencyOutcome,
   type IdempotencyRecord,
-  idempotencyNote,
+  idempotencyDocument,
   readRecord,
   writeRecord,
 } from '../../src/pass-through/idempotency-record.js';
@@ -112,13 +112,13 @@ describe('a fingerprint', () => {
   });
 });
 
-describe('the name of a note', () => {
+describe('the name of a document', () => {
   it('is of one team and one key, and shows neither', () => {
     const names = [
-      idempotencyNote('a', 'key'),
-      idempotencyNote('ak', 'ey'),
-      idempotencyNote('b', 'key'),
-      idempotencyNote('a', 'Key'),
+      idempotencyDocument('a', 'key'),
+      idempotencyDocument('ak', 'ey'),
+      idempotencyDocument('b', 'key'),
+      idempotencyDocument('a', 'Key'),
     ];
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^idempotency:[A-Za-z0-9_-]{43}$/);

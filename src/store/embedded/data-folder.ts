@@ -6,7 +6,7 @@ import { refuseNetworkFolder } from './file-system.js';
 import { makeFolders } from './folder.js';
 
 /** What the store was made of before it was lmdb. */
-const EARLIER = ['registry.journal', 'counters.journal', 'notes'];
+const EARLIER = ['registry.journal', 'counters.journal', 'documents'];
 
 /**
  * Makes the folder when it is not there.

@@ -13,8 +13,8 @@ import { type FolderLock, lockFolder, watchLock } from './folder-lock.js';
 import { createLapsingRecords, type LapsingRecords } from './lapsing.js';
 import { createLmdbBus } from './lmdb-bus.js';
 import { createLmdbCounters } from './lmdb-counters.js';
+import { createLmdbDocuments } from './lmdb-documents.js';
 import { createLmdbLeases } from './lmdb-leases.js';
-import { createLmdbNotes } from './lmdb-notes.js';
 import { createLmdbPresence } from './lmdb-presence.js';
 import { createLmdbQuotas } from './lmdb-quotas.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
@@ -140,12 +140,12 @@ async function openEntries(
 function durableParts(state: Environment, lapsing: LapsingRecords, folder: string, limits: RegistryLimits) {
   async function makeRoom(): Promise<void> {
     if (await isDiskLow(folder))
-      throw new StoreUnavailable(`the disk of ${folder} is almost full: no notes are taken`, 'no-room');
+      throw new StoreUnavailable(`the disk of ${folder} is almost full: no documents are taken`, 'no-room');
   }
   return {
     registry: createLmdbRegistry(state, limits),
     counters: createLmdbCounters(state, lapsing),
-    notes: createLmdbNotes(lapsing, makeRoom),
+    documents: createLmdbDocuments(lapsing, makeRoom),
   };
 }
 

@@ -6,7 +6,7 @@ import { SERVER } from './server-lua.js';
 export type Replicas = readonly [connected: number, attentive: number];
 
 /**
- * Scripts of what is durable beside the registry: counters and notes. None of their keys expires by itself; see
+ * Scripts of what is durable beside the registry: counters and documents. None of their keys expires by itself; see
  * lifetimes-lua.ts.
  */
 const LIFETIMES = `${SERVER}${ENDS}`;
@@ -59,28 +59,28 @@ for at = 2, #KEYS do
 end
 return groups`;
 
-/** Notes up to this long are small: those that say that a call was begun. */
+/** Documents up to this long are small: those that say that a call was begun. */
 const SMALL_NOTE_BYTES = 1024;
 
 /**
- * KEYS: ends, note, how many bytes all notes have. What is large has room up to three quarters of what is allowed, so
+ * KEYS: ends, document, how many bytes all documents have. What is large has room up to three quarters of what is allowed, so
  * that what is small goes on finding some.
  */
 const NOTES = `${LIFETIMES}
-local note, bytes = KEYS[2], KEYS[3]
+local document, bytes = KEYS[2], KEYS[3]
 -- What ended may be of another type, and of no size then.
 local function size(key)
   return redis.call('TYPE', key).ok == 'string' and redis.call('STRLEN', key) or 0
 end
 local function hasRoom(text, most)
   if #text > ${SMALL_NOTE_BYTES} then most = most * 3 / 4 end
-  local growth = #text - size(note)
+  local growth = #text - size(document)
   return growth <= 0 or tonumber(redis.call('GET', bytes) or 0) + growth <= most
 end
 local function put(text, ms)
-  redis.call('INCRBY', bytes, #text - size(note))
-  redis.call('SET', note, text)
-  redis.call('ZADD', ends, now + ms, note)
+  redis.call('INCRBY', bytes, #text - size(document))
+  redis.call('SET', document, text)
+  redis.call('ZADD', ends, now + ms, document)
 end
 local function drop(key)
   redis.call('DECRBY', bytes, size(key))
@@ -88,33 +88,33 @@ local function drop(key)
   redis.call('ZREM', ends, key)
   if redis.call('EXISTS', ends) == 0 then redis.call('UNLINK', bytes) end
 end
-local function collectNotes(most)
+local function collectDocuments(most)
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, most)) do drop(key) end
 end`;
 
 /**
- * ARGV: text, milliseconds, bytes that all notes may have. 1 and the replicas when made, 0 and the text that is there,
+ * ARGV: text, milliseconds, bytes that all documents may have. 1 and the replicas when made, 0 and the text that is there,
  * or 2 where there is no room.
  */
 const CREATE_NOTE = `${NOTES}
-local text = lives(note) and redis.call('GET', note)
+local text = lives(document) and redis.call('GET', document)
 if text then return {0, text} end
-collectNotes(10)
+collectDocuments(10)
 if not hasRoom(ARGV[1], tonumber(ARGV[3])) then return {2} end
 put(ARGV[1], ARGV[2])
 return {1, replicas()}`;
 
-/** KEYS: ends, note. */
+/** KEYS: ends, document. */
 const READ_NOTE = `${LIFETIMES}
 return lives(KEYS[2]) and redis.call('GET', KEYS[2])`;
 
 /**
- * ARGV: text before, then text after, milliseconds and bytes that all notes may have, if it is to stay. 1 and the
+ * ARGV: text before, then text after, milliseconds and bytes that all documents may have, if it is to stay. 1 and the
  * replicas when done, 0 when the text is another, 2 where there is no room.
  */
 const REPLACE_NOTE = `${NOTES}
-if not lives(note) or redis.call('GET', note) ~= ARGV[1] then return {0} end
-if not ARGV[2] then drop(note)
+if not lives(document) or redis.call('GET', document) ~= ARGV[1] then return {0} end
+if not ARGV[2] then drop(document)
 elseif not hasRoom(ARGV[2], tonumber(ARGV[4])) then return {2}
 else put(ARGV[2], ARGV[3]) end
 return {1, replicas()}`;
@@ -122,23 +122,23 @@ return {1, replicas()}`;
 export const DURABLE_SCRIPTS = {
   dgwCount: { lua: COUNT },
   dgwReadCounters: { lua: READ_COUNTERS },
-  dgwCreateNote: { lua: CREATE_NOTE, numberOfKeys: 3 },
-  dgwReadNote: { lua: READ_NOTE, numberOfKeys: 2 },
-  dgwReplaceNote: { lua: REPLACE_NOTE, numberOfKeys: 3 },
+  dgwCreateDocument: { lua: CREATE_NOTE, numberOfKeys: 3 },
+  dgwReadDocument: { lua: READ_NOTE, numberOfKeys: 2 },
+  dgwReplaceDocument: { lua: REPLACE_NOTE, numberOfKeys: 3 },
 };
 
-type NoteKeys = [ends: string, note: string, bytes: string];
+type DocumentKeys = [ends: string, document: string, bytes: string];
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     dgwCount(keys: number, keysThenRest: readonly (string | number)[]): Result<Replicas, Context>;
     dgwReadCounters(keys: number, ...endsThenGroups: string[]): Result<string[][], Context>;
-    dgwCreateNote(
-      ...args: [...keys: NoteKeys, text: string, ttlMs: number, maxBytes: number]
+    dgwCreateDocument(
+      ...args: [...keys: DocumentKeys, text: string, ttlMs: number, maxBytes: number]
     ): Result<[made: 1, ...Replicas] | [made: 0, text: string] | [noRoom: 2], Context>;
-    dgwReadNote(ends: string, key: string): Result<string | null, Context>;
-    dgwReplaceNote(
-      ...args: [...keys: NoteKeys, before: string, after: readonly (string | number)[]]
+    dgwReadDocument(ends: string, key: string): Result<string | null, Context>;
+    dgwReplaceDocument(
+      ...args: [...keys: DocumentKeys, before: string, after: readonly (string | number)[]]
     ): Result<[done: 1, ...Replicas] | [other: 0] | [noRoom: 2], Context>;
   }
 }

@@ -19,7 +19,7 @@ export interface Keys {
   /** All in one slot, so that one script may touch many. */
   readonly counters: { readonly ends: string; readonly batches: string; group(name: string): string };
   /** All in one slot, with the index of their ends, and how many bytes they have together. */
-  readonly notes: { readonly ends: string; readonly bytes: string; note(key: string): string };
+  readonly documents: { readonly ends: string; readonly bytes: string; document(key: string): string };
   /** All in one slot: the index of ends, and the set of ids; what is known of each is at its key, a colon and the id. */
   readonly presence: { readonly ends: string; readonly ids: string };
   channel(name: string): string;
@@ -53,10 +53,10 @@ export function createKeys(prefix: string): Keys {
       batches: `${base}:{counters}:batches`,
       group: (name) => `${base}:{counters}:group:${name}`,
     },
-    notes: {
-      ends: `${base}:{notes}:ends`,
-      bytes: `${base}:{notes}:bytes`,
-      note: (key) => `${base}:{notes}:note:${key}`,
+    documents: {
+      ends: `${base}:{documents}:ends`,
+      bytes: `${base}:{documents}:bytes`,
+      document: (key) => `${base}:{documents}:document:${key}`,
     },
     // Not below the ids' own key, where an id could be called so.
     presence: { ends: `${base}:present:{presence}:ends`, ids: `${base}:{presence}` },

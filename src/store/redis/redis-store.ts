@@ -12,8 +12,8 @@ import type { MemoryWatch } from './memory-watch.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisCounters } from './redis-counters.js';
+import { createRedisDocuments } from './redis-documents.js';
 import { createRedisLeases } from './redis-leases.js';
-import { createRedisNotes } from './redis-notes.js';
 import { createRedisPresence } from './redis-presence.js';
 import { createRedisQuotas } from './redis-quotas.js';
 import { createRedisRegistry } from './redis-registry.js';
@@ -22,17 +22,17 @@ import { createWatchedLink } from './watched-link.js';
 
 export interface RedisStoreOptions {
   readonly connection: RedisConnection;
-  /** Where registry, counters and notes live, when not on the same Redis; needed where that one may evict any key. */
+  /** Where registry, counters and documents live, when not on the same Redis; needed where that one may evict any key. */
   readonly registryConnection?: RedisConnection;
   /** First part of every key and channel. */
   readonly prefix?: string;
   /** Memory Redis may use before nothing more is cached; half of its `maxmemory` unless set. */
   readonly cacheMaxBytes?: number;
-  /** What all notes may have together; 64 MiB unless set. */
-  readonly notesMaxBytes?: number;
+  /** What all documents may have together; 64 MiB unless set. */
+  readonly documentsMaxBytes?: number;
   /** Longest time a call of cache, leases, quotas, presence or bus takes. */
   readonly timeoutMs?: number;
-  /** Longest time a call of registry, counters or notes takes: loads may be large. */
+  /** Longest time a call of registry, counters or documents takes: loads may be large. */
   readonly registryTimeoutMs?: number;
   /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
   readonly connectTimeoutMs?: number;
@@ -44,7 +44,7 @@ export interface RedisStoreOptions {
   readonly clock: Clock;
 }
 
-const NOTES_MAX_BYTES = 67_108_864;
+const DOCUMENTS_MAX_BYTES = 67_108_864;
 
 export interface RedisStore extends Store {
   readonly kind: 'redis';
@@ -104,7 +104,10 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     leases: createRedisLeases(data, keys),
     registry: createRedisRegistry({ ...durable, limits }),
     counters: createRedisCounters(durable),
-    notes: createRedisNotes({ ...durable, maxBytes: options.notesMaxBytes ?? NOTES_MAX_BYTES }),
+    documents: createRedisDocuments({
+      ...durable,
+      maxBytes: options.documentsMaxBytes ?? DOCUMENTS_MAX_BYTES,
+    }),
     quotas: createRedisQuotas(data, keys),
     presence: createRedisPresence(data, keys),
     bus,

@@ -14,7 +14,7 @@ describe('a copy of the store', () => {
         const env = { GATEWAY_DATA_DIR: data };
         const running = await openIn(data);
         await running.registry.commit(change({ a: 'before' }, undefined, ['line']));
-        await running.notes.create('note', 'text', 3_600_000);
+        await running.documents.create('document', 'text', 3_600_000);
         const before = await running.registry.load();
         expect(await runCli(['store', 'backup', copy], env)).toMatchObject({ code: 0, stderr: '' });
         await running.registry.commit(change({ a: 'after' }));
@@ -29,7 +29,7 @@ describe('a copy of the store', () => {
         expect(ran.stdout).toContain(`What was there before is in ${join(data, 'state.before-')}`);
         const again = await openIn(data);
         expect(await again.registry.load()).toEqual(before);
-        expect(await again.notes.get('note')).toBe('text');
+        expect(await again.documents.get('document')).toBe('text');
         await again.close();
       }),
     60_000,

@@ -49,13 +49,13 @@ async function checkRegistry({ registry }: Store, { name, said }: Life): Promise
   }
 }
 
-/** Each note is as was said of it last, or as the next step makes it. */
-async function checkNotes({ notes }: Store, { name, said }: Life): Promise<void> {
+/** Each document is as was said of it last, or as the next step makes it. */
+async function checkNotes({ documents }: Store, { name, said }: Life): Promise<void> {
   const steps = [null, 'made', 'changed', null];
   for (const [number, all] of said) {
     const done = ['made', 'changed', 'deleted'].filter((what) => all.includes(what)).length;
     const last = number % 2 === 0 ? 3 : 2;
-    const found = await notes.get(`${name} ${number}`);
+    const found = await documents.get(`${name} ${number}`);
     expect(steps.slice(done, Math.min(done + 1, last) + 1)).toContain(found);
   }
 }

@@ -13,21 +13,21 @@ const dataFile = (folder: string) => join(folder, 'state', 'data.mdb');
 
 /** A store with records of several pages, some of them freed. */
 async function fill(folder: string): Promise<void> {
-  const { registry, notes, counters, close } = await openIn(folder);
+  const { registry, documents, counters, close } = await openIn(folder);
   for (let at = 0; at < 40; at += 1)
     await registry.commit(change({ [`r${at % 30}`]: `${at}`.padEnd(at * 40) }, undefined, [`line ${at}`]));
   await registry.commit(change({ r3: null }));
-  await notes.create('long', 'x'.repeat(30_000), 3_600_000);
+  await documents.create('long', 'x'.repeat(30_000), 3_600_000);
   await counters.add('1', [{ group: 'a', field: 'x', by: 1 }], [], 3_600_000);
   await close();
 }
 
 const contents = async (folder: string) => {
-  const { registry, notes, counters, close } = await openIn(folder);
+  const { registry, documents, counters, close } = await openIn(folder);
   const found = [
     await registry.load(),
     await registry.readAudit(100),
-    await notes.get('long'),
+    await documents.get('long'),
     await counters.read(['a']),
   ];
   await close();
@@ -128,7 +128,7 @@ describe('a store whose file is damaged', () => {
 });
 
 describe('a data folder that cannot be used', () => {
-  it.each(['registry.journal', 'counters.journal', 'notes'])(
+  it.each(['registry.journal', 'counters.journal', 'documents'])(
     'is refused for what is of an earlier form: %s',
     (name) =>
       inFolder(async (folder) => {

@@ -14,7 +14,7 @@ describe('the embedded store', () => {
       const dataDir = join(folder, 'some', 'where');
       const store = await open(dataDir);
       await store.registry.commit(change({ a: '1' }));
-      await store.notes.create('key', 'text', 60_000);
+      await store.documents.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
       const environment = ['data.mdb', 'lock.mdb'];
       const paths = ['cache', 'state', 'volatile'].flatMap((name) => [

@@ -70,22 +70,22 @@ describe('a disk that is full', () => {
   );
 
   it(
-    'takes no notes below the floor, so that the registry finds room',
+    'takes no documents below the floor, so that the registry finds room',
     () =>
       onSmallDisk(40, async (folder) => {
         const store = await openIn(folder);
-        expect(await store.notes.create('a', 'text', 60_000)).toBeNull();
+        expect(await store.documents.create('a', 'text', 60_000)).toBeNull();
         const filler = join(folder, '..', 'filler');
         await writeFile(filler, Buffer.alloc(12 * 1024 * 1024));
-        await expect(store.notes.create('b', 'text', 60_000)).rejects.toMatchObject({ why: 'no-room' });
-        await expect(store.notes.replace('a', 'text', 'more', 60_000)).rejects.toMatchObject({
+        await expect(store.documents.create('b', 'text', 60_000)).rejects.toMatchObject({ why: 'no-room' });
+        await expect(store.documents.replace('a', 'text', 'more', 60_000)).rejects.toMatchObject({
           why: 'no-room',
         });
-        expect(await store.notes.get('a')).toBe('text');
+        expect(await store.documents.get('a')).toBe('text');
         await store.registry.commit(change({ a: '1' }));
-        expect(await store.notes.replace('a', 'text', null, 0)).toBe(true);
+        expect(await store.documents.replace('a', 'text', null, 0)).toBe(true);
         await rm(filler);
-        expect(await store.notes.create('b', 'text', 60_000)).toBeNull();
+        expect(await store.documents.create('b', 'text', 60_000)).toBeNull();
         await store.close();
       }),
     60_000,

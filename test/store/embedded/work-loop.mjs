@@ -1,5 +1,5 @@
 /**
- * Commits, counts, makes, changes and deletes notes for as long as it lives, four at a time, and says of each when it
+ * Commits, counts, makes, changes and deletes documents for as long as it lives, four at a time, and says of each when it
  * is begun and when it is acknowledged. Arguments: the folder; the role; a name of its own; its first number.
  */
 import { createClock } from '../../../dist/clock.js';
@@ -9,7 +9,7 @@ const DAY_MS = 24 * 3_600_000;
 const [dataDir, role, name, first] = process.argv.slice(2);
 const logger = { info() {}, warn() {}, error() {} };
 const options = { dataDir, role, cacheMaxBytes: 1024, clock: createClock(), logger, auditMax: 1_000_000 };
-const { registry, counters, notes } = await createEmbeddedStore(options);
+const { registry, counters, documents } = await createEmbeddedStore(options);
 let next = Number(first);
 
 async function workForever() {
@@ -24,11 +24,11 @@ async function workForever() {
     const adds = ['all', `book ${number % 7}`].map((book) => ({ book, field: 'calls', by: 1 }));
     await counters.add(`${name} ${number}`, adds, [{ group: 'all', field: 'last', to: number }], DAY_MS);
     say('counted');
-    await notes.create(`${name} ${number}`, 'made', DAY_MS);
+    await documents.create(`${name} ${number}`, 'made', DAY_MS);
     say('made');
-    await notes.replace(`${name} ${number}`, 'made', 'changed', DAY_MS);
+    await documents.replace(`${name} ${number}`, 'made', 'changed', DAY_MS);
     say('changed');
-    if (number % 2 === 0) await notes.replace(`${name} ${number}`, 'changed', null, 0);
+    if (number % 2 === 0) await documents.replace(`${name} ${number}`, 'changed', null, 0);
     if (number % 2 === 0) say('deleted');
   }
 }

@@ -6,7 +6,7 @@ import { openStore, withControl } from './open-store.js';
 
 const MINUTE = 60_000;
 const PRESENT_ENDS = 'dgw:1:present:{presence}:ends';
-const ENDS = { counters: 'dgw:1:{counters}:ends', notes: 'dgw:1:{notes}:ends' };
+const ENDS = { counters: 'dgw:1:{counters}:ends', documents: 'dgw:1:{documents}:ends' };
 
 let server: RedisServer;
 let store: RedisStore;
@@ -32,11 +32,11 @@ const endAll = (ends: string) =>
 
 const keysLike = (pattern: string) => withControl(server.url, (control) => control.keys(pattern));
 
-describe('notes and counters in Redis', () => {
+describe('documents and counters in Redis', () => {
   it('do not expire by themselves, for what expires is evicted when a cache beside them fills the server', async () => {
     await count('1', 'a');
-    await store.notes.create('n', 'text', MINUTE);
-    await store.notes.replace('n', 'text', 'changed', MINUTE);
+    await store.documents.create('n', 'text', MINUTE);
+    await store.documents.replace('n', 'text', 'changed', MINUTE);
     await withControl(server.url, async (control) => {
       const keys = await control.keys('*');
       expect(await Promise.all(keys.map((key) => control.pttl(key)))).toEqual(keys.map(() => -1));
@@ -48,22 +48,22 @@ describe('notes and counters in Redis', () => {
       await withControl(server.url, (control) => control.set(`dgw:2:cache:{k}${at}`, value, 'PX', MINUTE));
     }
     expect((await keysLike('dgw:2:cache:*')).length).toBeLessThan(100);
-    expect(await store.notes.get('n')).toBe('changed');
+    expect(await store.documents.get('n')).toBe('changed');
     expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 1]])]);
   });
 
   it('are deleted by later writes once they have ended, and nothing of them stays', async () => {
     for (let at = 0; at < 5; at += 1) {
       await count(`${at}`, `group ${at}`);
-      await store.notes.create(`note ${at}`, 'text', MINUTE);
+      await store.documents.create(`document ${at}`, 'text', MINUTE);
     }
     await Promise.all([...Object.values(ENDS), 'dgw:1:{counters}:batches'].map(endAll));
     await count('later', 'group');
-    await store.notes.create('note', 'text', MINUTE);
+    await store.documents.create('document', 'text', MINUTE);
     expect((await keysLike('*')).sort()).toEqual([
-      'dgw:1:{notes}:bytes',
-      ENDS.notes,
-      'dgw:1:{notes}:note:note',
+      'dgw:1:{documents}:bytes',
+      ENDS.documents,
+      'dgw:1:{documents}:document:document',
       'dgw:1:{counters}:batches',
       'dgw:1:{counters}:group:group',
       ENDS.counters,
@@ -71,46 +71,46 @@ describe('notes and counters in Redis', () => {
     await withControl(server.url, async (control) => {
       expect(await control.zrange('dgw:1:{counters}:batches', '0', '-1')).toEqual(['later']);
       expect(await control.zcard(ENDS.counters)).toBe(1);
-      expect(await control.zcard(ENDS.notes)).toBe(1);
+      expect(await control.zcard(ENDS.documents)).toBe(1);
     });
   });
 
-  it('leave no trace of a note that is deleted', async () => {
-    await store.notes.create('n', 'text', MINUTE);
-    await store.notes.replace('n', 'text', null, MINUTE);
+  it('leave no trace of a document that is deleted', async () => {
+    await store.documents.create('n', 'text', MINUTE);
+    await store.documents.replace('n', 'text', null, MINUTE);
     expect(await keysLike('*')).toEqual([]);
   });
 
   it('have room up to a bound, and small ones when large ones find none any more', async () => {
     await store.close();
-    ({ store } = await openStore(server.url, { notesMaxBytes: 40_000 }));
-    const { notes } = store;
+    ({ store } = await openStore(server.url, { documentsMaxBytes: 40_000 }));
+    const { documents } = store;
     const large = (size: number) => 'x'.repeat(size);
     const noRoom = expect.objectContaining({ name: 'StoreUnavailable', why: 'no-room' });
-    await notes.create('one', 'begun', MINUTE);
-    expect(await notes.replace('one', 'begun', large(20_000), MINUTE)).toBe(true);
-    await notes.create('two', 'begun', MINUTE);
-    await expect(notes.replace('two', 'begun', large(20_000), MINUTE)).rejects.toEqual(noRoom);
-    await expect(notes.create('three', large(20_000), MINUTE)).rejects.toEqual(noRoom);
-    expect(await notes.replace('two', 'begun', 'not kept', MINUTE)).toBe(true);
+    await documents.create('one', 'begun', MINUTE);
+    expect(await documents.replace('one', 'begun', large(20_000), MINUTE)).toBe(true);
+    await documents.create('two', 'begun', MINUTE);
+    await expect(documents.replace('two', 'begun', large(20_000), MINUTE)).rejects.toEqual(noRoom);
+    await expect(documents.create('three', large(20_000), MINUTE)).rejects.toEqual(noRoom);
+    expect(await documents.replace('two', 'begun', 'not kept', MINUTE)).toBe(true);
     const small = Array.from({ length: 30 }, (_, at) => `small ${at}`);
-    const made = await Promise.allSettled(small.map((key) => notes.create(key, large(1_000), MINUTE)));
+    const made = await Promise.allSettled(small.map((key) => documents.create(key, large(1_000), MINUTE)));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
-    expect(await notes.get('one')).toBe(large(20_000));
-    expect(await notes.replace('one', large(20_000), null, 0)).toBe(true);
-    expect(await notes.create('three', large(10_000), MINUTE)).toBeNull();
+    expect(await documents.get('one')).toBe(large(20_000));
+    expect(await documents.replace('one', large(20_000), null, 0)).toBe(true);
+    expect(await documents.create('three', large(10_000), MINUTE)).toBeNull();
   });
 
   it('have room again once those before them have ended', async () => {
     await store.close();
-    ({ store } = await openStore(server.url, { notesMaxBytes: 10_000 }));
+    ({ store } = await openStore(server.url, { documentsMaxBytes: 10_000 }));
     for (const key of ['one', 'two', 'three', 'four', 'five', 'six', 'seven'])
-      await store.notes.create(key, 'x'.repeat(1_000), MINUTE);
-    await expect(store.notes.create('long', 'x'.repeat(5_000), MINUTE)).rejects.toThrow(StoreUnavailable);
-    await endAll(ENDS.notes);
-    expect(await store.notes.create('long', 'x'.repeat(5_000), MINUTE)).toBeNull();
+      await store.documents.create(key, 'x'.repeat(1_000), MINUTE);
+    await expect(store.documents.create('long', 'x'.repeat(5_000), MINUTE)).rejects.toThrow(StoreUnavailable);
+    await endAll(ENDS.documents);
+    expect(await store.documents.create('long', 'x'.repeat(5_000), MINUTE)).toBeNull();
     await withControl(server.url, async (control) => {
-      expect(await control.get('dgw:1:{notes}:bytes')).toBe('5000');
+      expect(await control.get('dgw:1:{documents}:bytes')).toBe('5000');
     });
   });
 
@@ -142,9 +142,9 @@ describe('notes and counters in Redis', () => {
     await count('1', 'a');
     await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
     await expect(count('2', 'a')).rejects.toThrow('OOM');
-    await expect(store.notes.create('n', 'text', MINUTE)).rejects.toThrow('OOM');
+    await expect(store.documents.create('n', 'text', MINUTE)).rejects.toThrow('OOM');
     await withControl(server.url, (control) => control.config('SET', 'maxmemory', '0'));
-    expect(await store.notes.get('n')).toBeNull();
+    expect(await store.documents.get('n')).toBeNull();
     await count('2', 'a');
     expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 2]])]);
   });
@@ -152,12 +152,12 @@ describe('notes and counters in Redis', () => {
   it('begin anew where something ended lies, of whatever type', async () => {
     await withControl(server.url, async (control) => {
       await control.set('dgw:1:{counters}:group:a', 'left over');
-      await control.lpush('dgw:1:{notes}:note:n', 'left over');
+      await control.lpush('dgw:1:{documents}:document:n', 'left over');
     });
     await count('1', 'a');
     expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 1]])]);
-    expect(await store.notes.create('n', 'text', MINUTE)).toBeNull();
-    expect(await store.notes.get('n')).toBe('text');
+    expect(await store.documents.create('n', 'text', MINUTE)).toBeNull();
+    expect(await store.documents.get('n')).toBe('text');
   });
 });
 

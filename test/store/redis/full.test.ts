@@ -56,7 +56,7 @@ describe.each(POLICIES)('a Redis for all with %s, filled by the cache', (policy)
     expect((await other.presence.list()).map(({ id }) => id)).toEqual(['one', 'other']);
     await other.registry.commit({ writes: new Map([['key', 'revoked']]), audit: ['revoked'] });
     expect((await one.registry.load()).records.get('key')?.value).toBe('revoked');
-    expect(await one.notes.create('note', 'x'.repeat(MB), HOUR)).toBeNull();
+    expect(await one.documents.create('document', 'x'.repeat(MB), HOUR)).toBeNull();
     await one.counters.add('batch', [{ group: 'b', field: 'f', by: 1 }], [], HOUR);
     expect(await one.leases.claim(['{k}lease'], 'one', HOUR)).toEqual([true]);
     expect(await usedOf(server)).toBeLessThan(12 * MB);

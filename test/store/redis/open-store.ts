@@ -44,7 +44,7 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, leases, registry, counters, notes, quotas, presence, bus } = store;
+  const { cache, leases, registry, counters, documents, quotas, presence, bus } = store;
   return [
     bodiesOf(cache, ['{k}1']),
     keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
@@ -58,9 +58,9 @@ export function everyCall(store: RedisStore): Promise<unknown>[] {
     registry.readAudit(1),
     counters.add('batch', [{ group: 'a', field: 'b', by: 1 }], [], 60_000),
     counters.read(['a']),
-    notes.create('a', 'one', 60_000),
-    notes.get('a'),
-    notes.replace('a', 'one', 'two', 60_000),
+    documents.create('a', 'one', 60_000),
+    documents.get('a'),
+    documents.replace('a', 'one', 'two', 60_000),
     quotas.take('a', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 60_000 }),
     quotas.give('a', 1, 1),
     presence.beat('a', '', 60_000),

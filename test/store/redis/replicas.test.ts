@@ -67,15 +67,15 @@ describe('a registry with a replica', () => {
     expect(unconfirmed(log).map(({ fields }) => JSON.stringify(fields))).toEqual([]);
   });
 
-  it('has every note and batch of counters there too when it is acknowledged', async () => {
+  it('has every document and batch of counters there too when it is acknowledged', async () => {
     await withControl(replica.url, async (there) => {
       for (let at = 1; at <= 10; at += 1) {
-        await store.notes.create(`${at}`, 'made', 60_000);
-        expect(await there.get(`dgw:1:{notes}:note:${at}`)).toBe('made');
-        await store.notes.replace(`${at}`, 'made', 'changed', 60_000);
-        expect(await there.get(`dgw:1:{notes}:note:${at}`)).toBe('changed');
-        await store.notes.replace(`${at}`, 'changed', null, 60_000);
-        expect(await there.exists(`dgw:1:{notes}:note:${at}`)).toBe(0);
+        await store.documents.create(`${at}`, 'made', 60_000);
+        expect(await there.get(`dgw:1:{documents}:document:${at}`)).toBe('made');
+        await store.documents.replace(`${at}`, 'made', 'changed', 60_000);
+        expect(await there.get(`dgw:1:{documents}:document:${at}`)).toBe('changed');
+        await store.documents.replace(`${at}`, 'changed', null, 60_000);
+        expect(await there.exists(`dgw:1:{documents}:document:${at}`)).toBe(0);
         await store.counters.add(`${at}`, [{ group: 'a', field: 'calls', by: 1 }], [], 60_000);
         expect(await there.hget('dgw:1:{counters}:group:a', 'calls')).toBe(`${at}`);
       }
@@ -83,17 +83,17 @@ describe('a registry with a replica', () => {
     expect(unconfirmed(log)).toEqual([]);
   });
 
-  it('is waited for once for every change of a note, and not for what changes nothing', async () => {
-    const { notes } = store;
+  it('is waited for once for every change of a document, and not for what changes nothing', async () => {
+    const { documents } = store;
     const waits = await watchWaits(async () => {
-      await notes.create('n', 'one', 60_000);
-      await notes.create('n', 'two', 60_000);
-      await notes.replace('n', 'two', 'three', 60_000);
-      await notes.get('n');
+      await documents.create('n', 'one', 60_000);
+      await documents.create('n', 'two', 60_000);
+      await documents.replace('n', 'two', 'three', 60_000);
+      await documents.get('n');
     });
     expect(waits).toEqual([['wait', '1', '10000']]);
-    expect(await watchWaits(() => notes.replace('n', 'one', 'two', 60_000))).toEqual(waits);
-    expect(await watchWaits(() => notes.replace('n', 'two', null, 0))).toEqual(waits);
+    expect(await watchWaits(() => documents.replace('n', 'one', 'two', 60_000))).toEqual(waits);
+    expect(await watchWaits(() => documents.replace('n', 'two', null, 0))).toEqual(waits);
   });
 
   it('is waited for again when a batch is repeated whose answer was lost', async () => {
@@ -103,17 +103,17 @@ describe('a registry with a replica', () => {
     expect(waits).toEqual([['wait', '1', '10000']]);
   });
 
-  it('is told of when it does not confirm a note or a batch, which are made all the same', async () => {
+  it('is told of when it does not confirm a document or a batch, which are made all the same', async () => {
     const impatient = await openStore(primary.url, { timeoutMs: 100, registryTimeoutMs: 20_000 });
-    const { notes, counters } = impatient.store;
+    const { documents, counters } = impatient.store;
     replica.pause();
-    expect(await notes.create('n', 'made', 60_000)).toBeNull();
+    expect(await documents.create('n', 'made', 60_000)).toBeNull();
     await counters.add('batch', [{ group: 'a', field: 'calls', by: 1 }], [], 60_000);
     expect(unconfirmed(impatient.log)).toMatchObject([
-      { level: 'warn', fields: { note: 'n', replicas: 1, confirmed: 0 } },
+      { level: 'warn', fields: { document: 'n', replicas: 1, confirmed: 0 } },
       { level: 'warn', fields: { batchId: 'batch', replicas: 1, confirmed: 0 } },
     ]);
-    expect(await notes.get('n')).toBe('made');
+    expect(await documents.get('n')).toBe('made');
     await impatient.store.close();
   });
 

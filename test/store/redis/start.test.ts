@@ -64,7 +64,7 @@ describe('the eviction policy at the start', () => {
     await store.registry.commit(change({ a: '1' }));
     await store.quotas.take('q', { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 60_000 });
     await store.presence.beat('me', '', 60_000);
-    await store.notes.create('n', '', 60_000);
+    await store.documents.create('n', '', 60_000);
     await store.counters.add('batch', [{ group: 'b', field: 'f', by: 1 }], [], 60_000);
     const keysOf = (url: string) => withControl(url, async (control) => (await control.keys('*')).sort());
     expect(await keysOf(cache.url)).toEqual([
@@ -76,9 +76,9 @@ describe('the eviction policy at the start', () => {
       'dgw:3:cache:{k}:g',
     ]);
     expect(await keysOf(registry.url)).toEqual([
-      'dgw:1:{notes}:bytes',
-      'dgw:1:{notes}:ends',
-      'dgw:1:{notes}:note:n',
+      'dgw:1:{documents}:bytes',
+      'dgw:1:{documents}:ends',
+      'dgw:1:{documents}:document:n',
       'dgw:1:{registry}:meta',
       'dgw:1:{registry}:records',
       'dgw:1:{registry}:revisions',

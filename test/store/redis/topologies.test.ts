@@ -86,8 +86,8 @@ describe('a Redis cluster', () => {
     await store.counters.add('all', adds, [], 600_000);
     expect(await other.counters.read(tags)).toEqual(tags.map(() => new Map([['calls', 1]])));
     for (const tag of tags) {
-      await store.notes.create(tag, tag, 600_000);
-      expect(await other.notes.get(tag)).toBe(tag);
+      await store.documents.create(tag, tag, 600_000);
+      expect(await other.documents.get(tag)).toBe(tag);
       const share = { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 600_000 };
       expect(await store.quotas.take(tag, share)).toMatchObject({ granted: 1 });
       expect(await other.quotas.take(tag, share)).toMatchObject({ granted: 0 });

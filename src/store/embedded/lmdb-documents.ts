@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
-import { checkNote } from '../note-text.js';
-import type { Notes } from '../port.js';
+import { checkDocument } from '../document-text.js';
+import type { Documents } from '../port.js';
 import { wholeMs } from '../whole-ms.js';
 import { nameKey } from './keys.js';
 import type { Lapsing, LapsingRecords } from './lapsing.js';
@@ -10,10 +10,10 @@ import { fromBytes, toBytes } from './stored-json.js';
 const NOTES = 'n';
 
 /**
- * Notes as records that end, by the digest of their key.
- * @param makeRoom called before a note is written; throws StoreUnavailable of `no-room` where it must not be
+ * Documents as records that end, by the digest of their key.
+ * @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` where it must not be
  */
-export function createLmdbNotes(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Notes {
+export function createLmdbDocuments(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Documents {
   const keyOf = (name: string) => nameKey(NOTES, createHash('sha256').update(name).digest('hex'));
   const lasting = (text: string, ms: number): Lapsing => ({
     value: toBytes(text),
@@ -21,7 +21,7 @@ export function createLmdbNotes(lapsing: LapsingRecords, makeRoom: () => Promise
   });
   return {
     async create(key, text, ttlMs) {
-      checkNote(text);
+      checkDocument(text);
       const ms = wholeMs(ttlMs, 1);
       await makeRoom();
       return await lapsing.change(keyOf(key), (found) =>
@@ -32,7 +32,7 @@ export function createLmdbNotes(lapsing: LapsingRecords, makeRoom: () => Promise
       return lapsing.read(keyOf(key), (found) => (found === null ? null : textOf(found)));
     },
     async replace(key, before, after, ttlMs) {
-      if (after !== null) checkNote(after);
+      if (after !== null) checkDocument(after);
       const ms = after === null ? 0 : wholeMs(ttlMs, 1);
       if (after !== null) await makeRoom();
       return await lapsing.change(keyOf(key), (found) => {

@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DOCUMENT_MAX_BYTES, type Store } from '../../src/store/port.js';
+import { type OpenHarness, withStore } from './harness.js';
+
+const MINUTE = 60_000;
+const NEVER = Number.POSITIVE_INFINITY;
+
+export function describeDocuments(open: OpenHarness): void {
+  describe('documents', () => {
+    it('are made once, and whoever comes later is shown what is there', () =>
+      withStore(open, async ({ store, another }) => {
+        const other = await another();
+        expect(await store.documents.get('a')).toBeNull();
+        expect(await store.documents.create('a', 'first', MINUTE)).toBeNull();
+        expect(await other.documents.create('a', 'second', MINUTE)).toBe('first');
+        expect(await other.documents.get('a')).toBe('first');
+        expect(await other.documents.create('b', 'second', MINUTE)).toBeNull();
+        expect([await store.documents.get('a'), await store.documents.get('b')]).toEqual(['first', 'second']);
+      }));
+
+    it('are replaced only where they are what the caller takes them for', () =>
+      withStore(open, async ({ store: { documents } }) => {
+        expect(await documents.replace('a', '', 'made of nothing', MINUTE)).toBe(false);
+        expect(await documents.get('a')).toBeNull();
+        await documents.create('a', 'one', MINUTE);
+        expect(await documents.replace('a', 'two', 'three', MINUTE)).toBe(false);
+        expect(await documents.get('a')).toBe('one');
+        expect(await documents.replace('a', 'one', 'two', MINUTE)).toBe(true);
+        expect(await documents.get('a')).toBe('two');
+      }));
+
+    it('are deleted by null, whatever the lifetime, and can then be made again', () =>
+      withStore(open, async ({ store: { documents } }) => {
+        await documents.create('a', 'one', MINUTE);
+        expect(await documents.replace('a', 'two', null, 0)).toBe(false);
+        expect(await documents.get('a')).toBe('one');
+        expect(await documents.replace('a', 'one', null, 0)).toBe(true);
+        expect(await documents.get('a')).toBeNull();
+        expect(await documents.replace('a', 'one', null, 0)).toBe(false);
+        expect(await documents.create('a', 'again', MINUTE)).toBeNull();
+      }));
+
+    it('end with their lifetime, which only a change that is made sets anew', () =>
+      withStore(open, async ({ store: { documents }, elapse }) => {
+        await documents.create('kept', 'one', 2 * MINUTE);
+        await documents.create('longer', 'one', 2 * MINUTE);
+        await documents.create('shorter', 'one', 9 * MINUTE);
+        await documents.create('kept', 'two', 9 * MINUTE);
+        await documents.replace('kept', 'two', 'three', 9 * MINUTE);
+        await documents.replace('longer', 'one', 'two', 9 * MINUTE);
+        await documents.replace('shorter', 'one', 'two', 2 * MINUTE);
+        const all = () => Promise.all(['kept', 'longer', 'shorter'].map((key) => documents.get(key)));
+        await elapse(MINUTE);
+        expect(await all()).toEqual(['one', 'two', 'two']);
+        await elapse(2 * MINUTE);
+        expect(await all()).toEqual([null, 'two', null]);
+        expect(await documents.replace('kept', 'one', 'two', MINUTE)).toBe(false);
+        expect(await documents.create('kept', 'again', MINUTE)).toBeNull();
+      }));
+
+    it('hold any text, under any key', () =>
+      withStore(open, async ({ store: { documents } }) => {
+        const text = fc.string({ unit: 'binary' });
+        const property = fc.asyncProperty(
+          fc.string({ unit: 'binary' }),
+          text,
+          text,
+          async (key, one, two) => {
+            expect(await documents.create(key, one, MINUTE)).toBeNull();
+            expect(await documents.get(key)).toBe(one);
+            expect(await documents.replace(key, one, two, MINUTE)).toBe(true);
+            expect(await documents.create(key, one, MINUTE)).toBe(two);
+            expect(await documents.replace(key, two, null, MINUTE)).toBe(true);
+          },
+        );
+        await fc.assert(property, { numRuns: 40, examples: [['', '', ''], ['../../etc', '\0', '\r\n']] }); // biome-ignore format: one thought
+      }));
+
+    it('hold 2 MiB of UTF-8 and no more', () =>
+      withStore(open, async ({ store: { documents } }) => {
+        const most = `${'€'.repeat(DOCUMENT_MAX_BYTES / 3)}ab`;
+        expect(Buffer.byteLength(most)).toBe(DOCUMENT_MAX_BYTES);
+        await expect(documents.create('a', `${most}c`, MINUTE)).rejects.toThrow(RangeError);
+        expect(await documents.get('a')).toBeNull();
+        await documents.create('a', most, MINUTE);
+        await expect(documents.replace('a', most, `${most}c`, MINUTE)).rejects.toThrow(RangeError);
+        expect((await documents.get('a')) === most).toBe(true);
+        expect(await documents.replace('a', most, 'small', MINUTE)).toBe(true);
+      }));
+
+    it.each([0, 0.5, -1, Number.NaN, NEVER])('refuse a lifetime of %d', (ttlMs) =>
+      withStore(open, async ({ store: { documents } }) => {
+        await expect(documents.create('a', 'one', ttlMs)).rejects.toThrow(RangeError);
+        await documents.create('a', 'one', MINUTE);
+        await expect(documents.replace('a', 'one', 'two', ttlMs)).rejects.toThrow(RangeError);
+        expect(await documents.get('a')).toBe('one');
+      }),
+    );
+
+    it('are no part of the registry', () =>
+      withStore(open, async ({ store: { documents, registry } }) => {
+        const before = await registry.load();
+        await documents.create('a', 'one', MINUTE);
+        expect(await registry.load()).toEqual(before);
+      }));
+
+    it('are made by one of many who make them at once', () =>
+      withStore(open, async ({ store, another }) => {
+        const stores = [store, await another()];
+        const seen = await Promise.all(
+          Array.from({ length: 20 }, (_, at) => stores[at % 2]?.documents.create('a', `by ${at}`, MINUTE)),
+        );
+        expect(seen.filter((text) => text === null)).toHaveLength(1);
+        const text = `by ${seen.indexOf(null)}`;
+        expect(seen.filter((found) => found === text)).toHaveLength(19);
+        expect(await store.documents.get('a')).toBe(text);
+      }));
+
+    it('lose no step of many who count in one of them at once', () =>
+      withStore(open, async ({ store, another }) => {
+        const stores = [store, await another()];
+        await store.documents.create('count', '0', MINUTE);
+        await Promise.all(Array.from({ length: 6 }, (_, at) => countUp(stores[at % 2] as Store, 5)));
+        expect(await store.documents.get('count')).toBe('30');
+      }));
+
+    it('are what the calls make them, through two handles', () =>
+      withStore(open, async ({ store, another }) => {
+        const stores = [store, await another()];
+        let round = 0;
+        const property = fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+          round += 1;
+          await play(stores, `${round} `, steps);
+        });
+        await fc.assert(property, { numRuns: 40 });
+      }));
+  });
+}
+
+async function countUp({ documents }: Store, times: number): Promise<void> {
+  for (let done = 0; done < times; ) {
+    const text = (await documents.get('count')) ?? '';
+    if (await documents.replace('count', text, `${Number(text) + 1}`, MINUTE)) done += 1;
+  }
+}
+
+const text = fc.constantFrom('one', 'two', '');
+const step = fc.record({
+  handle: fc.nat({ max: 1 }),
+  does: fc.constantFrom('create', 'replace'),
+  key: fc.constantFrom('a', 'b'),
+  before: text,
+  after: fc.option(text),
+});
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+async function play(stores: readonly Store[], prefix: string, steps: readonly Step[]): Promise<void> {
+  const model = new Map<string, string>();
+  for (const { handle, does, key, before, after } of steps) {
+    const { documents } = stores[handle] as Store;
+    const there = model.get(key) ?? null;
+    if (does === 'create') {
+      expect(await documents.create(prefix + key, before, MINUTE)).toBe(there);
+      if (there === null) model.set(key, before);
+    } else {
+      expect(await documents.replace(prefix + key, before, after, MINUTE)).toBe(there === before);
+      if (there === before && after === null) model.delete(key);
+      else if (there === before && after !== null) model.set(key, after);
+    }
+    const other = (stores[1 - handle] as Store).documents;
+    for (const name of ['a', 'b']) expect(await other.get(prefix + name)).toBe(model.get(name) ?? null);
+  }
+}
