@@ -45,7 +45,7 @@ export async function createParts(options: PartsOptions) {
     ...traffic,
     agent,
     rules: foundation.platformRules,
-    tokens: credential.healer,
+    tokens: credential.tokenRecovery,
     shares,
     clock,
     logger,

@@ -7,7 +7,7 @@ import { recallShares } from './usage/recall-shares.js';
 
 export interface Services
   extends Omit<Parts, 'agent' | 'credential'>,
-    Pick<Credential, 'keeper' | 'rotation' | 'healer' | 'referenceReports' | 'outlook'> {
+    Pick<Credential, 'keeper' | 'rotation' | 'tokenRecovery' | 'referenceReports' | 'outlook'> {
   /** Waits for work that outlives its request. */
   settled(): Promise<void>;
   /** Breaks off what is still under way to the platform, and lets go of everything but the store. */
@@ -27,12 +27,12 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     await ensurePepper(registry, sealer);
     await credential.establish();
   });
-  const { keeper, rotation, healer, referenceReports, outlook } = credential;
+  const { keeper, rotation, tokenRecovery, referenceReports, outlook } = credential;
   return {
     ...parts,
     keeper,
     rotation,
-    healer,
+    tokenRecovery,
     referenceReports,
     outlook,
     async settled() {

@@ -1,4 +1,4 @@
-/** The platform's credential, wired: vault, rotation, healing, and what it needs without anybody asking. */
+/** The platform's credential, wired: vault, rotation, recovery, and what it needs without anybody asking. */
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
@@ -8,7 +8,6 @@ import type { Registry } from '../registry/mirror.js';
 import type { Store } from '../store/port.js';
 import { createEvidence } from './evidence.js';
 import { createExpiryWarning } from './expiry-warning.js';
-import { createHealer, type Healer } from './heal.js';
 import { createVaultKeeper, type VaultKeeper } from './keeper.js';
 import { type Minted, mintToken } from './mint.js';
 import { type Outlook, outlookOf } from './outlook.js';
@@ -19,6 +18,7 @@ import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
 import { plantSeed } from './seed.js';
 import { createTokenFile, type TokenFileOptions } from './token-file.js';
+import { createTokenRecovery, type TokenRecovery } from './token-recovery.js';
 import { startUpkeep, type Upkeep } from './upkeep.js';
 import { createSight, type SightOptions } from './visibility-check.js';
 
@@ -41,7 +41,7 @@ export interface CredentialOptions {
 export interface Credential {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
-  readonly healer: Healer;
+  readonly tokenRecovery: TokenRecovery;
   readonly referenceReports: ReferenceReports;
   outlook(): Outlook;
   /** What {@link start} does once: plants the seed, and makes sure there is an active token. */
@@ -62,7 +62,7 @@ export function createCredential(options: CredentialOptions): Credential {
   const canMint = mint !== null;
   const rotation = rotationOf(options, { keeper, referenceReports, mint });
   const evidence = createEvidence({ keeper, clock, logger });
-  const healer = createHealer({ keeper, rotation, evidence, canMint, leases, clock, logger });
+  const tokenRecovery = createTokenRecovery({ keeper, rotation, evidence, canMint, leases, clock, logger });
   const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
   const outlook = () =>
     outlookOf(keeper.vault(), { nowMs: clock.now(), proof: evidence.proof(), renewBeforeMs });
@@ -70,7 +70,7 @@ export function createCredential(options: CredentialOptions): Credential {
   /** @returns the token that was planted, or null when none is set */
   async function establish(): Promise<string | null> {
     const planted = await plant(options, keeper, rotation);
-    if (!(await healer.ensure())) {
+    if (!(await tokenRecovery.ensure())) {
       logger.error(
         'there is no platform token; set PLATFORM_TOKEN or the token request, or stage one by POST /admin/v1/token/rotate',
       );
@@ -81,7 +81,7 @@ export function createCredential(options: CredentialOptions): Credential {
   return {
     keeper,
     rotation,
-    healer,
+    tokenRecovery,
     referenceReports,
     outlook,
     async establish() {

@@ -5,8 +5,8 @@ import type { Clock } from '../clock.js';
 import type { Leases } from '../store/port.js';
 import { takeHold, whileHolding } from './hold-lease.js';
 
-const LEASE_KEY = 'lease:{credential}:heal';
-/** How long a replica waits for one that heals, and lives. */
+const LEASE_KEY = 'lease:{credential}:recover';
+/** How long a replica waits for one that recovers, and lives. */
 const WAIT_MS = 30_000;
 const WAIT_STEP_MS = 100;
 
@@ -47,7 +47,7 @@ export function createRecoveryLead({
 
   async function release(): Promise<void> {
     await leases.release([LEASE_KEY], owner).catch((error: unknown) => {
-      logger.warn({ err: error }, 'the lease for healing could not be released; it ends by itself');
+      logger.warn({ err: error }, 'the lease for recovery could not be released; it ends by itself');
     });
   }
 

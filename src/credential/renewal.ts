@@ -33,7 +33,7 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
   const { keeper, rotation, leases, clock, logger, renewBeforeMs, jitter = Math.random() } = options;
   let lookAgainAtMs = Number.NEGATIVE_INFINITY;
 
-  /** An expired token is a matter of healing, and one that nobody has to wait for. */
+  /** An expired token is a matter of recovery, and one that nobody has to wait for. */
   function isDue(token: Token): boolean {
     if (isExpired(token, clock.now())) return false;
     const atMs = renewalTime(token, renewBeforeMs);

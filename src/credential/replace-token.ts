@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
-import { activate, isExpired, isOver, mayHeal, noteHealing, rollback, type Vault } from './vault.js';
+import { activate, isExpired, isOver, mayRecover, noteRecovery, rollback, type Vault } from './vault.js';
 
 export interface ReplaceTokenOptions {
   readonly keeper: VaultKeeper;
@@ -26,23 +26,23 @@ export function isUnusable({ active }: Vault, refusedId: string | null, nowMs: n
 export async function replaceToken(refusedId: string | null, options: ReplaceTokenOptions): Promise<boolean> {
   const { keeper, clock, logger } = options;
   const vault = keeper.vault();
-  if (!mayHeal(vault, clock.now())) {
+  if (!mayRecover(vault, clock.now())) {
     logger.error('the platform goes on refusing tokens; resting before another is tried');
     return false;
   }
   logger.warn({ tokenId: vault.active?.id ?? null }, 'the platform token has to be replaced');
-  const isHealed = () => !isUnusable(keeper.vault(), refusedId, clock.now());
+  const isRecovered = () => !isUnusable(keeper.vault(), refusedId, clock.now());
   const { pending } = vault;
   if (pending !== null && pending.verifiedAt !== null && !isExpired(pending, clock.now()))
     await activatePending(refusedId, pending.id, options);
   else if (options.canMint) await mint(refusedId, options);
-  if (isHealed()) return true;
+  if (isRecovered()) return true;
   const { previous } = keeper.vault();
   if (previous === null || previous.refusedAt !== null) return false;
   await move(refusedId, options, (now) =>
-    now.previous?.id === previous.id ? rollback(noteHealing(now, clock.now()), clock.now()) : now,
+    now.previous?.id === previous.id ? rollback(noteRecovery(now, clock.now()), clock.now()) : now,
   );
-  return isHealed();
+  return isRecovered();
 }
 
 async function mint(refusedId: string | null, options: ReplaceTokenOptions): Promise<void> {
@@ -59,7 +59,7 @@ async function mint(refusedId: string | null, options: ReplaceTokenOptions): Pro
 function activatePending(refusedId: string | null, id: string, options: ReplaceTokenOptions): Promise<Vault> {
   const { clock } = options;
   return move(refusedId, options, (vault) =>
-    vault.pending?.id === id ? activate(noteHealing(vault, clock.now()), false, clock.now()) : vault,
+    vault.pending?.id === id ? activate(noteRecovery(vault, clock.now()), false, clock.now()) : vault,
   );
 }
 
@@ -69,7 +69,7 @@ function move(
   { keeper, clock }: ReplaceTokenOptions,
   step: (vault: Vault) => Vault,
 ): Promise<Vault> {
-  return keeper.move('token.heal', GATEWAY_ACTOR, (vault) =>
+  return keeper.move('token.recover', GATEWAY_ACTOR, (vault) =>
     isUnusable(vault, refusedId, clock.now()) ? step(vault) : vault,
   );
 }

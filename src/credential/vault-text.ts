@@ -25,7 +25,7 @@ const StoredVault = recordForm(
     pending: slot,
     previous: slot,
     seen: Type.Array(Type.String()),
-    healedAt: Type.Array(Type.String()),
+    recoveredAt: Type.Array(Type.String()),
   }),
 );
 type StoredVault = RecordOf<typeof StoredVault>;

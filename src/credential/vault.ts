@@ -35,19 +35,19 @@ export interface Vault {
   readonly previous: Token | null;
   /** Fingerprints of every token that was ever in here, so that a seed is planted only once. */
   readonly seen: readonly string[];
-  /** ISO times of the last healings, newest last: all replicas together heal only so often. */
-  readonly healedAt: readonly string[];
+  /** ISO times of the last recoveries, newest last: all replicas together recover only so often. */
+  readonly recoveredAt: readonly string[];
 }
 
-export const EMPTY_VAULT: Vault = { active: null, pending: null, previous: null, seen: [], healedAt: [] };
+export const EMPTY_VAULT: Vault = { active: null, pending: null, previous: null, seen: [], recoveredAt: [] };
 
 /** The document: "A token expires 1 year after it is generated." */
 export const LIFETIME_MS = 365 * 86_400_000;
 const MAX_SEEN = 1000;
 
-/** At most this many healings within this time: a platform that refuses what it hands out is not asked for ever. */
-const MAX_HEALINGS = 3;
-const HEALINGS_WITHIN_MS = 60_000;
+/** At most this many recoveries within this time: a platform that refuses what it hands out is not asked for ever. */
+const MAX_RECOVERIES = 3;
+const RECOVERIES_WITHIN_MS = 60_000;
 
 /** @param pepper keys the fingerprint, so that it cannot be compared outside of this gateway */
 export function fingerprintOf(secret: string, pepper: Buffer): string {
@@ -155,17 +155,17 @@ export function renew(vault: Vault, expiresAt: string, expiryKnown: boolean): Va
   return { ...vault, active: { ...vault.active, expiresAt, expiryKnown } };
 }
 
-/** Whether a healing is due again, or too many were of late. A clock that was moved back does not block it. */
-export function mayHeal({ healedAt }: Vault, nowMs: number): boolean {
-  const lately = healedAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < HEALINGS_WITHIN_MS);
-  return lately.length < MAX_HEALINGS;
+/** Whether a recovery is due again, or too many were of late. A clock that was moved back does not block it. */
+export function mayRecover({ recoveredAt }: Vault, nowMs: number): boolean {
+  const lately = recoveredAt.filter((at) => Math.abs(nowMs - Date.parse(at)) < RECOVERIES_WITHIN_MS);
+  return lately.length < MAX_RECOVERIES;
 }
 
 /** Documents that the active token was refused, and that another is about to take its place. */
-export function noteHealing(vault: Vault, nowMs: number): Vault {
+export function noteRecovery(vault: Vault, nowMs: number): Vault {
   const at = new Date(nowMs).toISOString();
   const active = vault.active === null ? null : { ...vault.active, refusedAt: at };
-  return { ...vault, active, healedAt: [...vault.healedAt, at].slice(-MAX_HEALINGS) };
+  return { ...vault, active, recoveredAt: [...vault.recoveredAt, at].slice(-MAX_RECOVERIES) };
 }
 
 /** Forgets the pending token. */

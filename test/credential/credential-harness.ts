@@ -1,16 +1,16 @@
-/** The credential as the gateway wires it: keeper, rotation and healer of one replica or several, and a platform. */
+/** The credential as the gateway wires it: keeper, rotation and tokenRecovery of one replica or several, and a platform. */
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { createEvidence, type Evidence } from '../../src/credential/evidence.js';
-import { createHealer, type Healer } from '../../src/credential/heal.js';
 import { createVaultKeeper, type VaultKeeper } from '../../src/credential/keeper.js';
 import { type Minted, mintToken } from '../../src/credential/mint.js';
 import { probeToken } from '../../src/credential/probe.js';
 import { createRotation, type Rotation } from '../../src/credential/rotation.js';
 import { createSealer } from '../../src/credential/seal.js';
+import { createTokenRecovery, type TokenRecovery } from '../../src/credential/token-recovery.js';
 import type { SeesLess } from '../../src/credential/visibility-check.js';
 import type { Registry } from '../../src/registry/mirror.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
@@ -47,7 +47,7 @@ export interface Credential {
   readonly registry: Registry;
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
-  readonly healer: Healer;
+  readonly tokenRecovery: TokenRecovery;
   readonly evidence: Evidence;
   readonly log: RecordedLog;
   readonly clock: StandingClock;
@@ -100,7 +100,7 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
       probeToken(target, secret, { agent, rules, timeoutMs: 10_000, nowMs: clock.now() }),
   });
   const evidence = createEvidence({ keeper, clock, logger });
-  const healer = createHealer({
+  const tokenRecovery = createTokenRecovery({
     keeper,
     rotation,
     evidence,
@@ -109,7 +109,7 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
     clock,
     logger,
   });
-  return { registry, keeper, rotation, healer, evidence, log, clock };
+  return { registry, keeper, rotation, tokenRecovery, evidence, log, clock };
 }
 
 export interface Scene extends Credential {

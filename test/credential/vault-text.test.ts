@@ -26,7 +26,7 @@ const vault: fc.Arbitrary<Vault> = fc.record({
   pending: fc.option(token),
   previous: fc.option(token),
   seen: fc.array(fc.stringMatching(/^[0-9a-f]{16}$/)),
-  healedAt: fc.array(time, { maxLength: 3 }),
+  recoveredAt: fc.array(time, { maxLength: 3 }),
 });
 const SLOTS: readonly Slot[] = ['active', 'pending', 'previous'];
 

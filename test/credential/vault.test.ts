@@ -12,9 +12,9 @@ import {
   isExpired,
   LIFETIME_MS,
   markVerified,
-  mayHeal,
+  mayRecover,
   type NewToken,
-  noteHealing,
+  noteRecovery,
   renew,
   rollback,
   showToken,
@@ -181,7 +181,7 @@ function playStep(vault: Vault, asked: Step, nowMs: number, staged: Token | null
     case 'discard':
       return discard(vault);
     case 'refuse':
-      return noteHealing(vault, nowMs);
+      return noteRecovery(vault, nowMs);
     case 'clean':
       return dropExpired(vault, nowMs);
     case 'renew':
@@ -280,23 +280,23 @@ describe('the vault', () => {
   });
 });
 
-describe('healings', () => {
+describe('recoveries', () => {
   it('are at most three within a minute', () => {
     let vault = activate(stage(EMPTY_VAULT, token('a')), true, NOW);
     for (const after of [0, 1000, 2000]) {
-      expect(mayHeal(vault, NOW + after)).toBe(true);
-      vault = noteHealing(vault, NOW + after);
+      expect(mayRecover(vault, NOW + after)).toBe(true);
+      vault = noteRecovery(vault, NOW + after);
     }
-    expect(mayHeal(vault, NOW + 59_999)).toBe(false);
-    expect(mayHeal(vault, NOW + 60_000)).toBe(true);
-    vault = noteHealing(vault, NOW + 60_000);
-    expect(vault.healedAt).toHaveLength(3);
-    expect(mayHeal(vault, NOW + 60_500)).toBe(false);
+    expect(mayRecover(vault, NOW + 59_999)).toBe(false);
+    expect(mayRecover(vault, NOW + 60_000)).toBe(true);
+    vault = noteRecovery(vault, NOW + 60_000);
+    expect(vault.recoveredAt).toHaveLength(3);
+    expect(mayRecover(vault, NOW + 60_500)).toBe(false);
     // A clock that was moved back does not block them.
-    expect(mayHeal(vault, NOW - DAY)).toBe(true);
+    expect(mayRecover(vault, NOW - DAY)).toBe(true);
   });
 
   it('are noted in an empty vault, too', () => {
-    expect(noteHealing(EMPTY_VAULT, NOW)).toEqual({ ...EMPTY_VAULT, healedAt: [iso(NOW)] });
+    expect(noteRecovery(EMPTY_VAULT, NOW)).toEqual({ ...EMPTY_VAULT, recoveredAt: [iso(NOW)] });
   });
 });

@@ -129,10 +129,10 @@ describe.concurrent('way 2, the token request', () => {
     expect(await tokensUsed(platform.url)).toHaveLength(1);
   });
 
-  it('heals a token that the platform refuses: callers see no error, one token is asked for', async () => {
+  it('recovers a token that the platform refuses: callers see no error, one token is asked for', async () => {
     const platform = await startPlatform();
     const gateway = await startGateway(platform.mintEnv);
-    const { key } = await newTeam(gateway, { id: 'healed' });
+    const { key } = await newTeam(gateway, { id: 'recovered' });
     const sim = simulatorOf(platform.url);
     const before = (await vaultOf(gateway)).active;
     await sim.revoke();

@@ -152,7 +152,7 @@ describe('three gateways under load', { timeout: 90_000 }, () => {
     for (const gateway of gateways) expect(await admin(gateway, 'GET', '/token')).toEqual(before);
   });
 
-  it('heal a token that the platform revokes by one token request, and no caller sees it', async () => {
+  it('recover a token that the platform revokes by one token request, and no caller sees it', async () => {
     const { gateways, team, sim } = await openFleet('mint');
     await sim.forget();
     const load = startLoad(gateways, team);

@@ -346,13 +346,13 @@ describe('a 429', () => {
 });
 
 describe('a refused token', () => {
-  function tokensOf(...healed: boolean[]) {
+  function tokensOf(...recovered: boolean[]) {
     let current = 1;
     return {
       current: () => ({ id: `tok_${current}`, token: `secret-${current}` }),
       refused: async () => {
         current += 1;
-        return healed.shift() ?? false;
+        return recovered.shift() ?? false;
       },
     };
   }
@@ -415,20 +415,20 @@ describe('a refused token', () => {
 
   it('holds no turn while another is sought', async () => {
     const { url } = await startHttpPlatform(script(status(401), OK));
-    let healed: ((is: boolean) => void) | null = null;
+    let recovered: ((is: boolean) => void) | null = null;
     const { ask, budget } = createHarness(url, {
       maxConcurrent: 1,
       tokens: {
         refused: () =>
           new Promise((resolve) => {
-            healed = resolve;
+            recovered = resolve;
           }),
       },
     });
     const asking = ask();
-    const heal = await vi.waitUntil(() => healed);
+    const recover = await vi.waitUntil(() => recovered);
     await settled(budget);
-    heal(true);
+    recover(true);
     expect((await asking).text).toBe('fine');
   });
 

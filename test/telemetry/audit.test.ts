@@ -18,13 +18,13 @@ describe('auditLine', () => {
   });
 
   it('is one line, also of what the gateway does by itself', () => {
-    const line = auditLine({ action: 'token.heal', subject: 'a\nb' }, GATEWAY_ACTOR, NOW);
+    const line = auditLine({ action: 'token.recover', subject: 'a\nb' }, GATEWAY_ACTOR, NOW);
     expect(line).not.toContain('\n');
     expect(JSON.parse(line)).toEqual({
       at: '2026-11-21T12:00:00.000Z',
       actor: 'gateway',
       address: null,
-      action: 'token.heal',
+      action: 'token.recover',
       subject: 'a\nb',
     });
   });

@@ -12,19 +12,19 @@ import { createRecoveryLead } from './lead-recovery.js';
 import { isUnusable, type ReplaceTokenOptions, replaceToken } from './replace-token.js';
 import { SealError } from './seal.js';
 
-export interface HealerOptions extends ReplaceTokenOptions {
+export interface TokenRecoveryOptions extends ReplaceTokenOptions {
   readonly evidence: Evidence;
   readonly leases: Leases;
 }
 
-export interface Healer extends TokenSource {
-  /** The active token; heals first when there is none, or its time is over. */
+export interface TokenRecovery extends TokenSource {
+  /** The active token; recovers first when there is none, or its time is over. */
   current(): Promise<ActiveToken>;
   /** Makes sure there is an active token, minting one if need be. @returns whether there is */
   ensure(): Promise<boolean>;
 }
 
-export function createHealer(options: HealerOptions): Healer {
+export function createTokenRecovery(options: TokenRecoveryOptions): TokenRecovery {
   const { keeper, evidence, leases, clock, logger } = options;
   const owner = randomUUID();
   const cooldown = createCooldown({ leases, owner, clock, logger });
@@ -37,7 +37,7 @@ export function createHealer(options: HealerOptions): Healer {
 
   async function current(): Promise<ActiveToken> {
     try {
-      if (!rests() && isBad(null)) await heal(null);
+      if (!rests() && isBad(null)) await recover(null);
       if (rests()) throw new GatewayError('credential_unavailable', { retryAfterS: cooldown.leftSeconds() });
       const { id, secret } = keeper.active();
       return { id, token: secret };
@@ -47,8 +47,8 @@ export function createHealer(options: HealerOptions): Healer {
     }
   }
 
-  /** One healing at a time in this process; after a failed one there is a rest, longer each time. */
-  async function heal(refusedId: string | null): Promise<boolean> {
+  /** One recovery at a time in this process; after a failed one there is a rest, longer each time. */
+  async function recover(refusedId: string | null): Promise<boolean> {
     if (!isBad(refusedId)) return true;
     if (rests()) return false;
     running ??= lead({
@@ -57,19 +57,19 @@ export function createHealer(options: HealerOptions): Healer {
       failed: () => cooldown.start(activeId()),
     })
       .catch((error: unknown) => {
-        logger.error({ err: error }, 'the platform credential could not be healed');
+        logger.error({ err: error }, 'the platform credential could not be recovered');
         return false;
       })
       .finally(() => {
         running = null;
       });
     await running;
-    // It may have been the healing of another token.
+    // It may have been the recovery of another token.
     return !isBad(refusedId);
   }
 
   async function attempt(refusedId: string | null): Promise<boolean> {
-    // Another replica may have healed just now, and its message not have come yet.
+    // Another replica may have recovered just now, and its message not have come yet.
     await keeper.refresh();
     if (!isBad(refusedId)) return true;
     return !(await cooldown.isOnElsewhere(activeId())) && replaceToken(refusedId, options);
@@ -78,11 +78,11 @@ export function createHealer(options: HealerOptions): Healer {
   return {
     current,
     async refused(id) {
-      const healed = await heal(id);
-      if (!healed) evidence.note(id, 'refused');
-      return healed;
+      const recovered = await recover(id);
+      if (!recovered) evidence.note(id, 'refused');
+      return recovered;
     },
     accepted: (id) => evidence.note(id, 'accepted'),
-    ensure: () => heal(null),
+    ensure: () => recover(null),
   };
 }

@@ -4,7 +4,7 @@ import { waitFor } from '../support/wait-for.js';
 import { ALICE, type Credential, openScene, type Scene, secretsIn, staged } from './credential-harness.js';
 
 const MINUTE = 60_000;
-const HEAL_LEASE = 'lease:{credential}:heal';
+const HEAL_LEASE = 'lease:{credential}:recover';
 const activeId = ({ keeper }: Credential) => keeper.vault().active?.id ?? '';
 
 /** A scene with an active token. */
@@ -15,7 +15,7 @@ async function openActive(options: Parameters<typeof openScene>[0] = {}): Promis
 }
 
 /** The platform refuses the active token; the calls of one replica say so. */
-const refuse = (replica: Credential) => replica.healer.refused(activeId(replica));
+const refuse = (replica: Credential) => replica.tokenRecovery.refused(activeId(replica));
 
 const mintFault = { kind: 'status', status: 500, path: '/oauth/token', times: 0 } as const;
 
@@ -28,7 +28,7 @@ describe('the token that takes the place of a refused one', () => {
     expect(await refuse(scene)).toBe(true);
     expect(secretsIn(scene)).toEqual({ active: next, pending: null, previous: scene.simulator.token });
     expect(scene.mints()).toBe(0);
-    expect((await scene.audit()).at(-1)).toMatchObject({ action: 'token.heal', actor: 'gateway' });
+    expect((await scene.audit()).at(-1)).toMatchObject({ action: 'token.recover', actor: 'gateway' });
   });
 
   it.each([
@@ -50,7 +50,7 @@ describe('the token that takes the place of a refused one', () => {
     const { active, previous } = scene.keeper.vault();
     expect(active).toMatchObject({ source: 'minted', verifiedAt: '2026-11-21T12:00:00.000Z' });
     expect(previous).toMatchObject({ secret: scene.simulator.token, refusedAt: '2026-11-21T12:00:00.000Z' });
-    expect(await scene.healer.current()).toEqual({ id: active?.id, token: active?.secret });
+    expect(await scene.tokenRecovery.current()).toEqual({ id: active?.id, token: active?.secret });
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe('the token that takes the place of a refused one', () => {
     expect(secretsIn(scene)).toMatchObject({ active: 'first', previous: 'second' });
     // An operator who knows better may.
     await scene.rotation.rollback(ALICE);
-    expect(await scene.healer.current()).toMatchObject({ token: 'second' });
+    expect(await scene.tokenRecovery.current()).toMatchObject({ token: 'second' });
   });
 
   it('is not the refused one once more, though the platform hands it out', async () => {
@@ -100,7 +100,7 @@ describe('the token that takes the place of a refused one', () => {
     });
     await scene.rotation.rotate(null, false, ALICE);
     expect(await refuse(scene)).toBe(false);
-    await expect(scene.healer.current()).rejects.toMatchObject({ code: 'credential_unavailable' });
+    await expect(scene.tokenRecovery.current()).rejects.toMatchObject({ code: 'credential_unavailable' });
   });
 
   it('is there already when another was activated meanwhile: nothing is done', async () => {
@@ -108,7 +108,7 @@ describe('the token that takes the place of a refused one', () => {
     const refused = activeId(scene);
     await scene.rotation.rotate(staged(scene.simulator.issueToken()), false, ALICE);
     const before = await scene.actions();
-    expect(await scene.healer.refused(refused)).toBe(true);
+    expect(await scene.tokenRecovery.refused(refused)).toBe(true);
     expect(await scene.actions()).toEqual(before);
   });
 
@@ -140,19 +140,21 @@ describe('many who are refused at once', () => {
   it('cost one token request in a process', async () => {
     const scene = await openActive();
     const refused = activeId(scene);
-    const healed = await Promise.all(Array.from({ length: 200 }, () => scene.healer.refused(refused)));
-    expect(healed.every((is) => is)).toBe(true);
+    const recovered = await Promise.all(
+      Array.from({ length: 200 }, () => scene.tokenRecovery.refused(refused)),
+    );
+    expect(recovered.every((is) => is)).toBe(true);
     expect(scene.mints()).toBe(1);
-    expect((await scene.actions()).filter((action) => action === 'token.heal')).toHaveLength(1);
+    expect((await scene.actions()).filter((action) => action === 'token.recover')).toHaveLength(1);
   });
 
   it('cost one token request in all replicas', async () => {
     const scene = await openActive();
     const replicas = [scene, await scene.another(), await scene.another()];
-    const healed = await Promise.all(
+    const recovered = await Promise.all(
       replicas.flatMap((replica) => Array.from({ length: 20 }, () => refuse(replica))),
     );
-    expect(healed.every((is) => is)).toBe(true);
+    expect(recovered.every((is) => is)).toBe(true);
     expect(scene.mints()).toBe(1);
     expect(new Set(replicas.map(activeId)).size).toBe(1);
   });
@@ -161,12 +163,12 @@ describe('many who are refused at once', () => {
     const scene = await openActive();
     scene.simulator.fault(mintFault);
     const replicas = [scene, await scene.another(), await scene.another()];
-    const healed = await Promise.all(replicas.map(refuse));
-    expect(healed).toEqual([false, false, false]);
+    const recovered = await Promise.all(replicas.map(refuse));
+    expect(recovered).toEqual([false, false, false]);
     expect(scene.mints()).toBe(1);
-    for (const { healer, evidence } of replicas) {
+    for (const { tokenRecovery, evidence } of replicas) {
       expect(evidence.proof()).toBe('refused');
-      await expect(healer.current()).rejects.toMatchObject({
+      await expect(tokenRecovery.current()).rejects.toMatchObject({
         code: 'credential_unavailable',
         status: 503,
         options: { retryAfterS: 2 },
@@ -175,7 +177,7 @@ describe('many who are refused at once', () => {
   });
 });
 
-describe('a platform that cannot be healed', () => {
+describe('a platform that cannot be recovered', () => {
   it('is asked for a token at 0, 2, 6, 14 … seconds, and then once a minute', async () => {
     const scene = await openActive();
     scene.simulator.fault(mintFault);
@@ -232,13 +234,13 @@ describe('a platform that cannot be healed', () => {
     await refuse(scene);
     scene.clock.advance(2000);
     await refuse(scene);
-    await expect(scene.healer.current()).rejects.toMatchObject({ options: { retryAfterS: 4 } });
+    await expect(scene.tokenRecovery.current()).rejects.toMatchObject({ options: { retryAfterS: 4 } });
     scene.clock.advance(4000);
     // The token is worth another try, and is accepted for ten minutes.
-    expect(await scene.healer.current()).toMatchObject({ token: scene.simulator.token });
+    expect(await scene.tokenRecovery.current()).toMatchObject({ token: scene.simulator.token });
     scene.clock.advance(10 * MINUTE);
     await refuse(scene);
-    await expect(scene.healer.current()).rejects.toMatchObject({ options: { retryAfterS: 2 } });
+    await expect(scene.tokenRecovery.current()).rejects.toMatchObject({ options: { retryAfterS: 2 } });
   });
 
   it('is asked with the new token at once when an operator puts one there', async () => {
@@ -249,11 +251,11 @@ describe('a platform that cannot be healed', () => {
     const next = scene.simulator.issueToken();
     await scene.rotation.rotate(staged(next), false, ALICE);
     expect(scene.evidence.proof()).toBe('accepted');
-    expect(await scene.healer.current()).toMatchObject({ token: next });
+    expect(await scene.tokenRecovery.current()).toMatchObject({ token: next });
   });
 });
 
-describe('a replica that heals', () => {
+describe('a replica that recovers', () => {
   it('is waited for by the others', async () => {
     const scene = await openActive();
     await scene.store.leases.claim([HEAL_LEASE], 'another replica', 30_000);
@@ -319,7 +321,7 @@ describe('a replica that heals', () => {
       probe: null,
     });
     const asked = answer;
-    const healing = refuse(scene);
+    const recovery = refuse(scene);
     await waitFor('the token request', () => answer !== asked);
     for (let step = 0; step < 120; step++) {
       scene.clock.advance(1000);
@@ -327,7 +329,7 @@ describe('a replica that heals', () => {
     }
     expect(await scene.store.leases.claim([HEAL_LEASE], 'another', 1)).toEqual([false]);
     answer();
-    expect(await healing).toBe(true);
+    expect(await recovery).toBe(true);
     expect(await scene.store.leases.claim([HEAL_LEASE], 'another', 1)).toEqual([true]);
   });
 });
@@ -337,23 +339,23 @@ describe('a store that is away', () => {
     return { ...real, [fail]: () => Promise.reject(new StoreUnavailable('away')) };
   }
 
-  it('heals nothing, and nothing is broken by it', async () => {
+  it('recovers nothing, and nothing is broken by it', async () => {
     const scene = await openActive();
     const broken = await scene.another({ leases: leasesThat('claim', scene.store.leases) });
     expect(await refuse(broken)).toBe(false);
-    expect(broken.log.messages('error')).toEqual(['the platform credential could not be healed']);
-    await expect(broken.healer.current()).rejects.toMatchObject({ code: 'credential_unavailable' });
+    expect(broken.log.messages('error')).toEqual(['the platform credential could not be recovered']);
+    await expect(broken.tokenRecovery.current()).rejects.toMatchObject({ code: 'credential_unavailable' });
     expect(scene.mints()).toBe(0);
   });
 
-  it('does not spoil a healing that was done before', async () => {
+  it('does not spoil a recovery that was done before', async () => {
     const scene = await openActive();
     const broken = await scene.another({ leases: leasesThat('release', scene.store.leases) });
     expect(await refuse(broken)).toBe(true);
     expect(broken.log.messages('warn')).toContain(
-      'the lease for healing could not be released; it ends by itself',
+      'the lease for recovery could not be released; it ends by itself',
     );
-    expect((await broken.healer.current()).token).toBe(secretsIn(broken).active);
+    expect((await broken.tokenRecovery.current()).token).toBe(secretsIn(broken).active);
   });
 });
 
@@ -361,7 +363,7 @@ describe('making sure that there is a token', () => {
   it('does nothing when there is one', async () => {
     const scene = await openActive();
     const before = await scene.actions();
-    expect(await scene.healer.ensure()).toBe(true);
+    expect(await scene.tokenRecovery.ensure()).toBe(true);
     expect(await scene.actions()).toEqual(before);
     expect(scene.mints()).toBe(0);
   });
@@ -369,7 +371,11 @@ describe('making sure that there is a token', () => {
   it('mints the first one, once for all replicas that start', async () => {
     const scene = await openScene();
     const replicas = [scene, await scene.another(), await scene.another()];
-    expect(await Promise.all(replicas.map(({ healer }) => healer.ensure()))).toEqual([true, true, true]);
+    expect(await Promise.all(replicas.map(({ tokenRecovery }) => tokenRecovery.ensure()))).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(scene.mints()).toBe(1);
     expect(scene.keeper.vault()).toMatchObject({
       active: { source: 'minted' },
@@ -380,8 +386,8 @@ describe('making sure that there is a token', () => {
 
   it('says that there is none when nothing can give one', async () => {
     const scene = await openScene({ mint: null });
-    expect(await scene.healer.ensure()).toBe(false);
-    await expect(scene.healer.current()).rejects.toMatchObject({
+    expect(await scene.tokenRecovery.ensure()).toBe(false);
+    await expect(scene.tokenRecovery.current()).rejects.toMatchObject({
       code: 'credential_unavailable',
       status: 503,
     });
@@ -389,10 +395,10 @@ describe('making sure that there is a token', () => {
 
   it('replaces one whose time is over, before the platform is asked with it', async () => {
     const scene = await openScene({ switches: { tokenTtlSeconds: 60 } });
-    await scene.healer.ensure();
+    await scene.tokenRecovery.ensure();
     const first = secretsIn(scene).active;
     scene.clock.advance(MINUTE);
-    const { token } = await scene.healer.current();
+    const { token } = await scene.tokenRecovery.current();
     expect(token).not.toBe(first);
     expect(token).toBe(secretsIn(scene).active);
     expect(scene.mints()).toBe(2);
@@ -403,16 +409,16 @@ describe('making sure that there is a token', () => {
       mint: async () => ({ secret: 'always the same', expiresInS: 60 }),
       probe: null,
     });
-    await scene.healer.ensure();
+    await scene.tokenRecovery.ensure();
     const first = activeId(scene);
     scene.clock.advance(MINUTE);
-    expect(await scene.healer.current()).toEqual({ id: first, token: 'always the same' });
+    expect(await scene.tokenRecovery.current()).toEqual({ id: first, token: 'always the same' });
     expect(scene.keeper.vault().active?.expiresAt).toBe('2026-11-21T12:02:00.000Z');
   });
 
   it('says that there is none when the vault cannot be opened', async () => {
     const scene = await openActive();
     await scene.registry.commit({ writes: new Map([['vault', '{"active":{"sealed":"x"}}']]) });
-    await expect(scene.healer.current()).rejects.toMatchObject({ code: 'credential_unavailable' });
+    await expect(scene.tokenRecovery.current()).rejects.toMatchObject({ code: 'credential_unavailable' });
   });
 });

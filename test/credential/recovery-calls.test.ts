@@ -30,7 +30,7 @@ async function openReplica(simulator: Simulator): Promise<Replica> {
   const clock = { ...createClock(), advance: () => expect.unreachable() };
   const store = await createRedisStore({
     connection: { url: server.url },
-    prefix: `heal-${scenes}`,
+    prefix: `recover-${scenes}`,
     timeoutMs: 10_000,
     clock,
     logger: createRecordedLog().logger,
@@ -43,7 +43,7 @@ async function openReplica(simulator: Simulator): Promise<Replica> {
   const client = createPlatformClient({
     agent,
     rules: { baseUrl, loginPaths: ['/login'] },
-    tokens: credential.healer,
+    tokens: credential.tokenRecovery,
     budget: createBudget({ maxConcurrent: () => 8, maxQueued: 1000 }),
     ...unlimited(),
     pause: createPause(clock, 900_000),
@@ -75,7 +75,7 @@ const ask = ({ client }: Replica) =>
   );
 
 describe('three replicas whose token is revoked', () => {
-  it('heal it with one token request, and no caller sees anything of it', async () => {
+  it('recover it with one token request, and no caller sees anything of it', async () => {
     const { simulator, replicas } = await openReplicas();
     expect(await Promise.all(replicas.map(ask))).toEqual([200, 200, 200]);
     simulator.revoke(simulator.token);
