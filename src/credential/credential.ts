@@ -6,6 +6,7 @@ import type { Config } from '../config/load.js';
 import type { InterpretRules } from '../platform/interpret.js';
 import type { Registry } from '../registry/mirror.js';
 import type { Store } from '../store/port.js';
+import { bootstrapToken } from './bootstrap-token.js';
 import { createEvidence } from './evidence.js';
 import { createExpiryWarning } from './expiry-warning.js';
 import { createVaultKeeper, type VaultKeeper } from './keeper.js';
@@ -16,7 +17,6 @@ import { createReferenceReports, type ReferenceReports } from './reference-repor
 import { createRenewal } from './renewal.js';
 import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
-import { plantSeed } from './seed.js';
 import { createTokenFile, type TokenFileOptions } from './token-file.js';
 import { createTokenRecovery, type TokenRecovery } from './token-recovery.js';
 import { startUpkeep, type Upkeep } from './upkeep.js';
@@ -150,7 +150,7 @@ async function plant(
   const { tokenExpiresAt } = config.platform;
   const expiresAt = tokenExpiresAt === undefined ? null : new Date(tokenExpiresAt).toISOString();
   const source = config.fileSecrets.some(({ name }) => name === TOKEN) ? 'file' : 'seed';
-  await plantSeed({ secret, source, expiresAt }, { keeper, rotation, pepper: pepper(), logger });
+  await bootstrapToken({ secret, source, expiresAt }, { keeper, rotation, pepper: pepper(), logger });
   return secret;
 }
 

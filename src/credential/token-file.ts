@@ -7,10 +7,10 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Secret } from '../config/secret.js';
 import type { Leases } from '../store/port.js';
+import { bootstrapToken } from './bootstrap-token.js';
 import { takeHold, whileHolding } from './hold-lease.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';
-import { plantSeed } from './seed.js';
 import { fingerprintOf } from './vault.js';
 
 const LEASE_KEY = 'lease:{credential}:file';
@@ -61,7 +61,7 @@ export function createTokenFile(options: TokenFileOptions): () => Promise<void> 
   async function take(secret: string): Promise<boolean> {
     const fingerprint = fingerprintOf(secret, options.pepper());
     const seed = { secret, source: 'file', expiresAt: null } as const;
-    const outcome = await plantSeed(seed, { keeper, rotation, pepper: options.pepper(), logger });
+    const outcome = await bootstrapToken(seed, { keeper, rotation, pepper: options.pepper(), logger });
     const { active } = keeper.vault();
     if (outcome === 'active') {
       logger.info({ tokenId: active?.id }, 'the platform token was rotated, for its file was changed');

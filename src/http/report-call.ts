@@ -25,7 +25,7 @@ export interface ReportCall {
   readonly ifNoneMatch: string | undefined;
   readonly trace: Trace;
   /** Told what to call when the answer is through, or the caller gone; perhaps more than once. */
-  readonly whenOver: (leave: () => void) => void;
+  readonly onResponseClosed: (leave: () => void) => void;
 }
 
 export interface ReportReply {

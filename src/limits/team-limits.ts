@@ -21,10 +21,10 @@ export interface RateStanding {
 export interface TeamLimits {
   /**
    * Charges a request to its team.
-   * @param whenOver told what to call when the request is over; it may be called more than once
+   * @param onResponseClosed told what to call when the request is over; it may be called more than once
    * @throws GatewayError `rate_limited`
    */
-  enter(team: Team, whenOver: (leave: () => void) => void): Promise<void>;
+  enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void>;
   /** Without asking the store. */
   rate(team: Team): RateStanding;
   /** Further requests of the team that this replica would let in now. */
@@ -60,9 +60,9 @@ export function createTeamLimits(
   }
 
   return {
-    async enter(team, whenOver) {
+    async enter(team, onResponseClosed) {
       const leave = begin(team);
-      whenOver(leave);
+      onResponseClosed(leave);
       const waitMs = await allowances.take(bucketOf(team));
       if (waitMs === null) return;
       leave();

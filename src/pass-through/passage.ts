@@ -5,8 +5,8 @@ import type { Caller } from '../auth/authenticate.js';
 import type { Identify } from '../auth/identify.js';
 import type { RouteRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
+import { onResponseClosed } from '../http/on-response-closed.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-import { whenOver } from '../http/when-over.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import { admit } from '../policy/authorize.js';
 import type { JsonObject } from '../report/json.js';
@@ -69,7 +69,7 @@ export async function admitCaller(
   const caller = identify(readKeyHeaders(request.raw), trace);
   const rule = findRule(method, path, rules);
   admit({ caller, address: request.ip, scope: scopeOf(method, rule) });
-  await limits.enter(caller.team, whenOver(reply));
+  await limits.enter(caller.team, onResponseClosed(reply));
   return { caller, method, path, rule, trace, gone: goneSignal(reply) };
 }
 

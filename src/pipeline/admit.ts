@@ -14,10 +14,10 @@ export interface AdmitOptions {
 export type Admit = (call: ReportCall) => Promise<Caller>;
 
 export function createAdmit({ identify, limits }: AdmitOptions): Admit {
-  return async ({ keys, trace, address, whenOver }) => {
+  return async ({ keys, trace, address, onResponseClosed }) => {
     const caller = identify(keys, trace);
     admit({ caller, address, scope: 'report:read' });
-    await limits.enter(caller.team, whenOver);
+    await limits.enter(caller.team, onResponseClosed);
     trace.mark('admit');
     return caller;
   };

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import { onResponseClosed } from '../http/on-response-closed.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
 import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
-import { whenOver } from '../http/when-over.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../report/describe.js';
 import type { ParameterTable } from '../report/parameters.js';
 
@@ -106,6 +106,6 @@ function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: nu
     cacheControl: headers['cache-control'],
     ifNoneMatch: headers['if-none-match'],
     trace: request.trace,
-    whenOver: whenOver(reply),
+    onResponseClosed: onResponseClosed(reply),
   };
 }

@@ -27,7 +27,7 @@ export type SeedOutcome = 'active' | 'refused' | 'unproven' | 'left';
  * Several processes may do this at once, and one may have ended half-way: whoever finds the seed still pending
  * takes it further.
  */
-export async function plantSeed(seed: NewToken, options: SeedOptions): Promise<SeedOutcome> {
+export async function bootstrapToken(seed: NewToken, options: SeedOptions): Promise<SeedOutcome> {
   const { rotation, logger } = options;
   const { pending } = await rotation.plant(seed, GATEWAY_ACTOR);
   const fingerprint = fingerprintOf(seed.secret, options.pepper);

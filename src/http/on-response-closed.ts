@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
  * @returns tells when the last byte of the answer was handed to the system, and when the connection is gone; at once
  * when that was so before anybody asked, for then no event comes any more
  */
-export function whenOver({ raw }: FastifyReply): (leave: () => void) => void {
+export function onResponseClosed({ raw }: FastifyReply): (leave: () => void) => void {
   return (leave) => {
     if (raw.destroyed || raw.writableFinished) {
       leave();

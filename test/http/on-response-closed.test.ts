@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { expect, it } from 'vitest';
-import { whenOver } from '../../src/http/when-over.js';
+import { onResponseClosed } from '../../src/http/on-response-closed.js';
 
 /** A reply whose connection may be gone. */
 function replyOn(raw: { readonly destroyed: boolean; readonly writableFinished: boolean }) {
@@ -12,7 +12,7 @@ function replyOn(raw: { readonly destroyed: boolean; readonly writableFinished: 
 it('tells at the end of the answer, and when the connection closes', () => {
   const { reply, emitter } = replyOn({ destroyed: false, writableFinished: false });
   let told = 0;
-  whenOver(reply)(() => (told += 1));
+  onResponseClosed(reply)(() => (told += 1));
   expect(told).toBe(0);
   emitter.emit('close');
   expect(told).toBe(1);
@@ -23,6 +23,6 @@ it.each([
   { destroyed: false, writableFinished: true },
 ])('tells at once of a request that is over already: no event will come', (raw) => {
   let told = 0;
-  whenOver(replyOn(raw).reply)(() => (told += 1));
+  onResponseClosed(replyOn(raw).reply)(() => (told += 1));
   expect(told).toBe(1);
 });

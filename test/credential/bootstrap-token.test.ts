@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { plantSeed, type SeedOutcome } from '../../src/credential/seed.js';
+import { bootstrapToken, type SeedOutcome } from '../../src/credential/bootstrap-token.js';
 import type { Vault } from '../../src/credential/vault.js';
 import { startHttpPlatform } from '../support/broken-platform.js';
 import {
@@ -25,7 +25,7 @@ async function plant(
   expiresAt: string | null = null,
 ): Promise<Vault & { outcome: SeedOutcome }> {
   const options = { keeper, rotation, pepper: PEPPER, logger: log.logger };
-  const outcome = await plantSeed(seed(secret, expiresAt), options);
+  const outcome = await bootstrapToken(seed(secret, expiresAt), options);
   return { ...keeper.vault(), outcome };
 }
 const verifiedAt = (scene: Credential) => scene.keeper.vault().active?.verifiedAt;
