@@ -2,7 +2,7 @@
 import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { GatewayError } from '../errors.js';
-import type { Format } from '../report/gateway-options.js';
+import type { Format } from '../report/output-options.js';
 
 export type Coding = 'identity' | 'gzip' | 'br' | 'zstd';
 

@@ -8,7 +8,7 @@ import { type Assembled, assemble, assembleBytes, type Body } from '../report/as
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
-import type { Format, GatewayOptions } from '../report/gateway-options.js';
+import type { Format, OutputOptions } from '../report/output-options.js';
 import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
 
 /** What decides about a body, beside the report itself. */
@@ -37,7 +37,7 @@ export function finishedKey(series: string, report: CanonicalReport, shape: Shap
 }
 
 /** `_totals`, `_days` and `_bom` change one format each; elsewhere they would silently do nothing. */
-export function shapeOf(format: Format, options: GatewayOptions): Shape {
+export function shapeOf(format: Format, options: OutputOptions): Shape {
   const faults = [
     ...(options.totals && format !== 'json'
       ? [{ param: '_totals', message: 'goes with _format=json only' }]

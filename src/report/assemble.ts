@@ -7,7 +7,7 @@ import { type Rewrite, rewritesFor } from './column-types.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type BytesHeader, type Entry, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
-import type { Format } from './gateway-options.js';
+import type { Format } from './output-options.js';
 import { digest } from './platform-call.js';
 import { warningsOf } from './warnings.js';
 

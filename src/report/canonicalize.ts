@@ -9,8 +9,8 @@ import { type FieldFault, GatewayError } from '../errors.js';
 import type { LookalikeRules } from './account-lookalikes.js';
 import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './asked-accounts.js';
 import { type PeriodEnd, periodOf } from './asked-period.js';
-import { type GatewayOptions, readGatewayOptions } from './gateway-options.js';
 import { type Given, type GivenRequest, isOwn, type Place, readGiven } from './given-parameters.js';
+import { type OutputOptions, readOutputOptions } from './output-options.js';
 import type { ParameterTable } from './parameters.js';
 import type { QueryPair } from './query-text.js';
 import { type Member, readMember, splitOf } from './read-members.js';
@@ -39,7 +39,7 @@ export interface CanonicalRequest {
   readonly report: CanonicalReport;
   /** Parameters that look like an account, and are not checked as one; looked for when called. */
   readonly lookalikes: () => readonly string[];
-  readonly options: GatewayOptions;
+  readonly options: OutputOptions;
   /** The platform's today by which the question was read, as a day number. */
   readonly today: number;
 }
@@ -66,7 +66,7 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
   const read = given
     .filter((one) => !isOwn(one))
     .flatMap((one) => readMember(one, rules.table, today, faults));
-  const options = readGatewayOptions(given.filter(isOwn).map(asPair), faults);
+  const options = readOutputOptions(given.filter(isOwn).map(asPair), faults);
   const place: Place = request.method === 'POST' ? 'body' : 'query';
   const period = periodOf(read, options.period, today, place, faults);
   if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });

@@ -2,7 +2,7 @@ import * as zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { negotiateCoding, negotiateFormat } from '../../src/http/negotiate.js';
-import type { Format } from '../../src/report/gateway-options.js';
+import type { Format } from '../../src/report/output-options.js';
 import { codeOf } from '../support/problems.js';
 
 const HAS_ZSTD = 'zstdCompress' in zlib;

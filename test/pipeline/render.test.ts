@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Purges } from '../../src/cache/purges.js';
 import { type Finished, finishedKey, isServable, shapeOf } from '../../src/pipeline/render.js';
-import type { Format, GatewayOptions } from '../../src/report/gateway-options.js';
+import type { Format, OutputOptions } from '../../src/report/output-options.js';
 import { get } from '../report/canonical-request.js';
 import { codeOf, thrownBy } from '../support/problems.js';
 
-const OPTIONS: GatewayOptions = { format: null, totals: false, days: false, period: null, bom: false };
+const OPTIONS: OutputOptions = { format: null, totals: false, days: false, period: null, bom: false };
 const FORMATS: readonly Format[] = ['json', 'csv', 'ndjson', 'raw'];
 
 describe('shapeOf', () => {
-  it.each<[keyof GatewayOptions, Format]>([
+  it.each<[keyof OutputOptions, Format]>([
     ['totals', 'json'],
     ['days', 'json'],
     ['bom', 'csv'],

@@ -6,7 +6,7 @@ import type { QueryPair } from './query-text.js';
 
 export type Format = 'json' | 'csv' | 'ndjson' | 'raw';
 
-export interface GatewayOptions {
+export interface OutputOptions {
   /** Null when the query names none: `accept` and the team's default decide. */
   readonly format: Format | null;
   readonly totals: boolean;
@@ -27,7 +27,7 @@ const FLAG: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /** @param pairs each name once; faults are added to `faults` */
-export function readGatewayOptions(pairs: readonly QueryPair[], faults: FieldFault[]): GatewayOptions {
+export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFault[]): OutputOptions {
   const given = new Map<string, string>();
   for (const { name, value } of pairs) {
     if (GATEWAY_PARAMETERS.includes(name as GatewayParameter)) given.set(name, value);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { FieldFault } from '../../src/errors.js';
-import { readGatewayOptions } from '../../src/report/gateway-options.js';
+import { readOutputOptions } from '../../src/report/output-options.js';
 
 function read(given: Readonly<Record<string, string>>) {
   const faults: FieldFault[] = [];
   const pairs = Object.entries(given).map(([name, value]) => ({ name, value }));
-  return { options: readGatewayOptions(pairs, faults), faults: faults.map(({ param }) => param) };
+  return { options: readOutputOptions(pairs, faults), faults: faults.map(({ param }) => param) };
 }
 
 const NOTHING = { format: null, totals: false, days: false, period: null, bom: false };
 
-describe('readGatewayOptions', () => {
+describe('readOutputOptions', () => {
   it('gives the defaults when nothing is asked for', () => {
     expect(read({})).toEqual({ options: NOTHING, faults: [] });
   });
