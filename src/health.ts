@@ -5,7 +5,7 @@ import type { Replicas } from './limits/replicas.js';
 import type { Budget } from './platform/budget.js';
 import type { Circuit } from './platform/circuit.js';
 import type { Pause } from './platform/pause.js';
-import type { Registry } from './registry/mirror.js';
+import type { Registry } from './registry/replica.js';
 import type { Store } from './store/port.js';
 import { createHealth, type Health, readProcessHealth } from './telemetry/health.js';
 

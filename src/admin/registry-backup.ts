@@ -9,7 +9,7 @@ import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
 import type { Sealer } from '../credential/seal.js';
 import { type FieldFault, GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { MIGRATIONS, migrateRecords, type Texts } from '../registry/schema.js';
 import { RegistryConflict } from '../store/port.js';
 import { StoreRefused } from '../store/refused.js';

@@ -5,7 +5,7 @@ import { VAULT_RECORD } from '../credential/keeper.js';
 import { SealError, type Sealer } from '../credential/seal.js';
 import { readVault, writeVault } from '../credential/vault-text.js';
 import { GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { SecretFileFault } from '../config/secret.js';
 import type { Outlook } from '../credential/outlook.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import type { Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
 import { addLoads, type Health } from '../telemetry/health.js';

@@ -3,7 +3,7 @@ import { type Directory, newKeyId, TEAM_PREFIX } from '../auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.js';
 import { addressFaults } from '../declared/address-faults.js';
 import { removalOf } from '../declared/apply-teams.js';
 import { type FieldFault, GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, type AuditEvent, auditLine } from '../telemetry/audit.js';
 

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Sealer } from '../credential/seal.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import type { Counters } from '../store/port.js';
 import { createDirectory, type Directory } from './directory.js';
 import { createIdentify, type Identify } from './identify.js';

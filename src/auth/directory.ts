@@ -4,7 +4,7 @@
  * Everything here comes from the registry's copy in memory; no request waits for the store.
  */
 import { randomBytes } from 'node:crypto';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { generateApiKey, hashApiKey, shownPrefix } from './api-key.js';
 import { KEY_PREFIX, KeyRecord, type KeySecret, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { StoredTeam, type Team } from './team.js';

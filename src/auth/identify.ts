@@ -1,6 +1,6 @@
 /** Whose request is this? Binds the registry's state to `authenticate`. */
 import type { Clock } from '../clock.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { authenticate, type Caller, type KeyHeaders } from './authenticate.js';
 import type { Directory } from './directory.js';
 

@@ -2,7 +2,7 @@
 import { VAULT_RECORD } from '../credential/keeper.js';
 import { createSealer, SealError } from '../credential/seal.js';
 import { readVault } from '../credential/vault-text.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';
 
 export interface MasterKeyFault {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Sealer } from '../credential/seal.js';
 import { GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { RegistryConflict } from '../store/port.js';
 
 export const PEPPER_RECORD = 'meta/pepper';

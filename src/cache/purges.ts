@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 
 export const PURGES_RECORD = 'purges';

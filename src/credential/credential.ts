@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import type { InterpretRules } from '../platform/interpret.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import type { Store } from '../store/port.js';
 import { bootstrapToken } from './bootstrap-token.js';
 import { createEvidence } from './evidence.js';

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';

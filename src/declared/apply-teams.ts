@@ -4,7 +4,7 @@ import { endLife, KEY_PREFIX, LIFE_PREFIX } from '../auth/key-record.js';
 import type { NewTeam } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { type RegistryCommit, RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import { isWritten, planTeams, type Removed, type TeamChange } from './plan-teams.js';

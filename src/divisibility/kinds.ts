@@ -3,7 +3,7 @@
  * times while learning and on probation, once when proven, once when refuted.
  */
 import { randomBytes } from 'node:crypto';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import { Divisibility, startLearning } from './state.js';
 

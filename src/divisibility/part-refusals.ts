@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';

@@ -12,7 +12,7 @@ import { createPartRefusals, type PartRefusals } from '../divisibility/part-refu
 import { divisibilityId } from '../divisibility/state.js';
 import { createLearnFrom } from '../divisibility/try-kind.js';
 import type { PlatformClient } from '../platform/client.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Leases } from '../store/port.js';
 import type { WorkerPool } from '../workers/worker-pool.js';

@@ -10,7 +10,7 @@ import type { Config } from '../config/load.js';
 import type { DivisibilityEvent } from '../divisibility/learn.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { PlatformClient } from '../platform/client.js';
-import type { Registry } from '../registry/mirror.js';
+import type { Registry } from '../registry/replica.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
 import { parameterTable } from '../report/parameters.js';

@@ -2,7 +2,7 @@
  * A replica's copy of the registry, and what may happen to it: a look at the store brings news, an own commit is
  * taken over at once. The two overlap, so news may be older than what the copy knows; it never goes back.
  *
- * Values in, values out; the looking and committing is done by `mirror.ts`.
+ * Values in, values out; the looking and committing is done by `replica.ts`.
  */
 import type { RegistryCommit, RegistryDelta, RegistryRecord, RegistrySnapshot } from '../store/port.js';
 

@@ -1,6 +1,6 @@
 /** The registry as a process starts with it: loaded, in the present form, its clock followed. */
 import type { MovableClock } from '../clock.js';
-import { openRegistry, type Registry, type RegistryOptions } from './mirror.js';
+import { openRegistry, type Registry, type RegistryOptions } from './replica.js';
 import { migrateRegistry } from './schema.js';
 import { followSharedClock, type SharedClock } from './shared-clock.js';
 import { onAnotherRegistry } from './stand-up.js';

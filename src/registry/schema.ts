@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { StoreRefused } from '../store/refused.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
-import type { Registry } from './mirror.js';
+import type { Registry } from './replica.js';
 import { updateRecord } from './update-record.js';
 
 export const SCHEMA_RECORD = 'meta/schema';

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { MovableClock } from '../clock.js';
 import { recordForm } from '../record.js';
-import type { Registry } from './mirror.js';
+import type { Registry } from './replica.js';
 import { updateRecord } from './update-record.js';
 
 const RECORD = 'clock';

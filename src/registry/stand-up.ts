@@ -1,7 +1,7 @@
 /** What a start makes in a registry, made again when another registry has taken its place: without a restart. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Registry } from './mirror.js';
+import type { Registry } from './replica.js';
 
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;

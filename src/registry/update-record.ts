@@ -1,7 +1,7 @@
 /** Read, change, write a record, and start over when another replica changed it in between. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RegistryConflict } from '../store/port.js';
-import type { Registry } from './mirror.js';
+import type { Registry } from './replica.js';
 
 const MAX_TRIES = 10;
 const CONFLICT_WAIT_MS = 10;

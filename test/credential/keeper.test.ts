@@ -14,7 +14,7 @@ import {
   type Vault,
 } from '../../src/credential/vault.js';
 import { GatewayError } from '../../src/errors.js';
-import type { Registry } from '../../src/registry/mirror.js';
+import type { Registry } from '../../src/registry/replica.js';
 import { RegistryConflict, StoreUnavailable } from '../../src/store/port.js';
 import { GATEWAY_ACTOR } from '../../src/telemetry/audit.js';
 import { openReplica } from '../support/shared-registry.js';

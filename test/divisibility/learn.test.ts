@@ -3,7 +3,7 @@ import { createKinds, MAX_KINDS } from '../../src/divisibility/kinds.js';
 import { createLearner } from '../../src/divisibility/learn.js';
 import type { FetchRange } from '../../src/divisibility/settle-disputes.js';
 import { type Divisibility, REFUTED_MS } from '../../src/divisibility/state.js';
-import type { Registry } from '../../src/registry/mirror.js';
+import type { Registry } from '../../src/registry/replica.js';
 import { dayNumber } from '../../src/report/days.js';
 import type { Entry, RowsHeader } from '../../src/report/entry.js';
 import { policyOf } from '../pipeline/policy.js';

@@ -6,7 +6,7 @@ import { successionRules } from '../../src/auth/succession-rules.js';
 import { createClock } from '../../src/clock.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { createSealer } from '../../src/credential/seal.js';
-import { openRegistry } from '../../src/registry/mirror.js';
+import { openRegistry } from '../../src/registry/replica.js';
 import { type Store, StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import type { AuditRecord } from '../../src/telemetry/audit.js';

@@ -23,7 +23,7 @@ async function openTwo(): Promise<[Store, Store]> {
   const open = async () => {
     const store = await createRedisStore({
       connection: { url: server.url },
-      prefix: `mirror-${prefixes}`,
+      prefix: `replica-${prefixes}`,
       timeoutMs: 10_000,
       clock: createClock(),
       logger: createRecordedLog().logger,
@@ -34,7 +34,7 @@ async function openTwo(): Promise<[Store, Store]> {
   return [await open(), await open()];
 }
 
-describe('two mirrors on one Redis', () => {
+describe('two replicas on one Redis', () => {
   it('see what the other commits, by a message alone', async () => {
     const [first, second] = await openTwo();
     const [one, two] = [await openReplica(first), await openReplica(second)];
@@ -91,7 +91,7 @@ describe('two mirrors on one Redis', () => {
     await two.registry.refresh();
     const control = new Redis(server.url);
     onTestFinished(() => control.disconnect());
-    for (const key of await control.keys(`mirror-${prefixes}:*`)) await control.del(key);
+    for (const key of await control.keys(`replica-${prefixes}:*`)) await control.del(key);
     await two.registry.commit(set('team/b', '2'));
     await one.registry.refresh();
     for (const { registry } of [one, two]) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Registry } from '../../src/registry/mirror.js';
+import type { Registry } from '../../src/registry/replica.js';
 import { updateRecord } from '../../src/registry/update-record.js';
 import { RegistryConflict } from '../../src/store/port.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.js';
-import { openRegistry, type Registry } from '../../src/registry/mirror.js';
+import { openRegistry, type Registry } from '../../src/registry/replica.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../src/store/port.js';
 import { createRecordedLog, type RecordedLog } from './recorded-log.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openRegistry } from '../../src/registry/mirror.js';
+import { openRegistry } from '../../src/registry/replica.js';
 import {
   RegistryConflict,
   type RegistryDelta,
@@ -48,7 +48,7 @@ function holding(store: Store, what: 'changes' | 'load'): { store: Store; next()
   };
 }
 
-describe('two mirrors of one store', () => {
+describe('two replicas of one store', () => {
   it('see what the other commits, by a message', async () => {
     const store = await openEmbedded();
     const [one, two] = [await openReplica(store), await openReplica(store)];
@@ -270,7 +270,7 @@ describe('a look', () => {
     await next;
   });
 
-  it('comes no more after the mirror was stopped', async () => {
+  it('comes no more after the replica was stopped', async () => {
     const embedded = await openEmbedded();
     let looks = 0;
     const counting: Store = {
@@ -354,7 +354,7 @@ describe('a failing store', () => {
     expect(registry.staleForMs()).toBe(400);
   });
 
-  it('does not open a mirror', async () => {
+  it('does not open a replica', async () => {
     const { state, store } = breakable(await openEmbedded());
     state.broken = true;
     const { logger } = createRecordedLog();
