@@ -8,7 +8,7 @@ import { type Agreement, pairId } from './state.js';
 /** Days by date. */
 export type Days = ReadonlyMap<string, Entry<RowsHeader>>;
 
-export interface DaysAsk {
+export interface DaysInput {
   readonly series: string;
   readonly fresh: readonly Entry<RowsHeader>[];
   readonly known: Days;
@@ -32,7 +32,7 @@ export interface DaysCompared {
   readonly same: ReadonlySet<string>;
 }
 
-export function compareDays({ series, fresh, known, generation, rules }: DaysAsk): DaysCompared {
+export function compareDays({ series, fresh, known, generation, rules }: DaysInput): DaysCompared {
   const agreements: Agreement[] = [];
   const disputes: Dispute[] = [];
   const same = new Set<string>();

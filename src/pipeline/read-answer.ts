@@ -7,7 +7,7 @@ import { readRefusal } from '../platform/read-refusal.js';
 import type { Response } from '../platform/slot.js';
 import { dayAt } from '../report/days.js';
 import { charsetOf } from '../report/decode-text.js';
-import type { DigestAsk } from '../report/digest.js';
+import type { DigestInput } from '../report/digest.js';
 import { bodyHash, type RefusalHeader } from '../report/entry.js';
 import type { Facts } from '../report/freshness.js';
 import type { RowsRule } from '../report/rows.js';
@@ -64,7 +64,7 @@ export async function readAnswer(
   }
   const { outcome, bytes, hash } = await options.workerPool.digest(
     chunks,
-    { ...digestAsk(asked, rule, options), charset: charsetOf(contentType) },
+    { ...digestInput(asked, rule, options), charset: charsetOf(contentType) },
     response.token,
   );
   const read: Context = { ...context, body: bytes, hash };
@@ -90,11 +90,11 @@ export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
   return { rowsPath: rule?.rowsAt, dateField: rule?.dateField, requiredColumns: rule?.requiredColumns };
 }
 
-function digestAsk(
+function digestInput(
   { report, range, whole }: AskedReport,
   rule: EndpointRule | undefined,
   options: ReadOptions,
-): DigestAsk {
+): DigestInput {
   const { from, to } = range;
   return {
     rule: rowsRuleOf(rule),

@@ -51,7 +51,7 @@ export function shapeOf(format: Format, options: OutputOptions): Shape {
   return { format, totals: options.totals, days: options.days, bom: options.bom };
 }
 
-export interface FinishAsk {
+export interface FinishInput {
   readonly report: CanonicalReport;
   readonly shape: Shape;
   /** In date order; one when the report is not split, or when it is bytes or a refusal. */
@@ -66,7 +66,7 @@ export interface FinishAsk {
  * The answer without its body, which is made only when it is needed.
  * @throws GatewayError `upstream_rejected` with the platform's status, unless the platform's own bytes were asked for
  */
-export function shapeAnswer(ask: FinishAsk): Assembled {
+export function shapeAnswer(ask: FinishInput): Assembled {
   const { shape, parts, totals, rules, nowMs } = ask;
   const main = parts[0] as Entry;
   if (main.header.form === 'refusal') return refusalAnswer(main as Entry<RefusalHeader>, ask);
@@ -86,7 +86,7 @@ export function shapeAnswer(ask: FinishAsk): Assembled {
 
 function refusalAnswer(
   entry: Entry<RefusalHeader>,
-  { shape, negativeMs, nowMs, rules }: FinishAsk,
+  { shape, negativeMs, nowMs, rules }: FinishInput,
 ): Assembled {
   if (shape.format !== 'raw') throw rejected(entry);
   if (entry.header.tainted) throw invalid('the refusal holds the platform token');

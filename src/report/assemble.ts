@@ -11,7 +11,7 @@ import type { Format } from './output-options.js';
 import { digest } from './platform-call.js';
 import { warningsOf } from './warnings.js';
 
-export interface AssembleAsk {
+export interface AssembleInput {
   readonly report: CanonicalReport;
   readonly format: Exclude<Format, 'raw'>;
   /** In date order when the report is split by date. */
@@ -70,7 +70,7 @@ const CONTENT_TYPES = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 };
 
-export function assemble(ask: AssembleAsk): Assembled {
+export function assemble(ask: AssembleInput): Assembled {
   const { parts, totals, nowMs, rules, format } = ask;
   const all = totals === null ? parts : [...parts, totals];
   const asOfMs = Math.min(...all.map(({ header }) => header.fetchedAt));
@@ -132,7 +132,10 @@ interface Pieces {
 
 const NONE = Buffer.alloc(0);
 
-function writeBody({ format, parts, bom }: AssembleAsk, { filled, rewrites, meta, rowCount }: Pieces): Body {
+function writeBody(
+  { format, parts, bom }: AssembleInput,
+  { filled, rewrites, meta, rowCount }: Pieces,
+): Body {
   const isJson = format === 'json';
   const head = isJson ? Buffer.from('{"data":[') : NONE;
   const tail = isJson ? Buffer.from(`],"meta":${meta}}`) : NONE;
@@ -160,7 +163,7 @@ function unionColumns(parts: readonly Entry<RowsHeader>[]): string[] {
   return [...new Set(parts.flatMap(({ header }) => header.columns))];
 }
 
-function writeMeta(ask: AssembleAsk, asOfMs: number, stale: boolean, rowCount: number): string {
+function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, rowCount: number): string {
   const { report, parts, totals, rules } = ask;
   const { from, to } = report;
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
@@ -203,7 +206,7 @@ interface ShownDay {
 }
 
 /** Every day of the period with the part that holds it. */
-function showDays({ report, parts, nowMs, rules }: AssembleAsk): ShownDay[] {
+function showDays({ report, parts, nowMs, rules }: AssembleInput): ShownDay[] {
   const { from, to } = report;
   if (from.iso === null || to.iso === null) return [];
   const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));

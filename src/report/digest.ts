@@ -10,12 +10,12 @@ import { CharsetError, decodeText } from './decode-text.js';
 import { bodyHash, joinRows, ROW_SEPARATOR } from './entry.js';
 import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
-import { type NormalizeAsk, type Normalized, type NormalizedRow, normalizeAnswer } from './normalize.js';
+import { type Normalized, type NormalizedRow, type NormalizeInput, normalizeAnswer } from './normalize.js';
 import type { Paging } from './paging.js';
 import { RowsError, type Splittable } from './rows.js';
 import { agreeOn, typesOf, writeRows } from './typed-rows.js';
 
-export interface DigestAsk extends NormalizeAsk {
+export interface DigestInput extends NormalizeInput {
   /** What the bytes are said to be, in lower case. Null or absent: UTF-8. */
   readonly charset?: string | null;
   /** Rows in their own order, all together, also when days can be split; needed for whole entries. */
@@ -56,7 +56,7 @@ export interface Digest {
 }
 
 /** @throws JsonError, RowsError */
-export function digestAnswer(text: string, ask: DigestAsk): Digest {
+export function digestAnswer(text: string, ask: DigestInput): Digest {
   const answer = normalizeAnswer(text, ask);
   const { rows, accounts, splittable, paging, place, doubt } = answer;
   const cut = ask.byDate && ask.period !== null && splittable.ok;
@@ -144,7 +144,7 @@ export type DigestOutcome =
  */
 export function digestBytes(
   bytes: Uint8Array,
-  ask: DigestAsk,
+  ask: DigestInput,
   isForbidden: (text: Buffer) => boolean = () => false,
 ): DigestOutcome {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -7,7 +7,7 @@ import { bareWord, findErrorSign, findTrouble } from './error-signs.js';
 import { type Json, JsonNumber, type JsonObject } from './json.js';
 import { ABOUT_THE_CALL, PREFERRED } from './member-words.js';
 import { camelCase } from './row-names.js';
-import { type FoundRows, type RowsAsk, RowsError } from './rows.js';
+import { type FoundRows, RowsError, type RowsInput } from './rows.js';
 
 /** Members of errors and of the frames of their traces. An object of nothing else is no row. */
 const WORDS_OF_ERRORS = new Set(
@@ -26,7 +26,7 @@ const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
 export function judgeShape(
   document: Json,
   found: FoundRows,
-  { rule, byDate }: RowsAsk,
+  { rule, byDate }: RowsInput,
   seenAt: readonly string[],
 ): string | null {
   const { rows, single, at } = found;

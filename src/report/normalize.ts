@@ -10,10 +10,10 @@ import { type Json, type JsonObject, parseJson } from './json.js';
 import { judgeShape } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
-import { findRows, judgeSplittable, type RowsAsk, type Splittable } from './rows.js';
+import { findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
 import { type DraftRow, type RowPlan, typesOf, writeRows } from './typed-rows.js';
 
-export interface NormalizeAsk extends RowsAsk {
+export interface NormalizeInput extends RowsInput {
   /** Tells the members that name an account; see accounts.ts. */
   readonly accountPattern: RegExp;
   /** Where rows of this kind of report were before, as {@link Normalized.place} has it. */
@@ -54,7 +54,7 @@ export interface Normalized {
  * @throws {JsonError} when it is not strict JSON
  * @throws {RowsError} when its rows cannot be told, or it says that it is an error
  */
-export function normalizeAnswer(text: string, ask: NormalizeAsk): Normalized {
+export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
   const document = parseJson(text, { allowBom: true });
   const found = findRows(document, ask);
   const doubt = judgeShape(document, found, ask, ask.seenAt ?? []);

@@ -18,7 +18,7 @@ export interface RowsRule {
   readonly requiredColumns?: readonly string[] | undefined;
 }
 
-export interface RowsAsk {
+export interface RowsInput {
   readonly rule: RowsRule;
   /** The period asked for, both days included; null when the request named none. */
   readonly period: Period | null;
@@ -71,7 +71,7 @@ const SEARCH_DEPTH = 3;
  *
  * @throws {RowsError} when there are none, or more than one way to read them
  */
-export function findRows(document: Json, { rule, byDate, splits }: RowsAsk): FoundRows {
+export function findRows(document: Json, { rule, byDate, splits }: RowsInput): FoundRows {
   const place = rule.rowsPath === undefined ? search(document, splits) : follow(document, rule.rowsPath);
   const rows = rowsAt(place, splits);
   const containers = place.steps.map((step) => step.container);

@@ -8,7 +8,7 @@ import type { Rewrite } from '../report/column-types.js';
 import { toCsv } from '../report/csv.js';
 import {
   type DayBlock,
-  type DigestAsk,
+  type DigestInput,
   type DigestOutcome,
   digestBytes,
   type RowBlock,
@@ -20,7 +20,7 @@ export interface DigestTask {
   readonly task: 'digest';
   /** The answer in pieces, in order. */
   readonly chunks: readonly Uint8Array[];
-  readonly ask: DigestAsk;
+  readonly ask: DigestInput;
   readonly token: string;
 }
 
@@ -100,7 +100,7 @@ export function formatRows({
  * Reads an answer's bytes.
  * @param token must be nowhere in it, spelt plainly or by JSON escapes
  */
-export function readAnswer(bytes: Uint8Array, ask: DigestAsk, token: string): DigestOutcome {
+export function readAnswer(bytes: Uint8Array, ask: DigestInput, token: string): DigestOutcome {
   if (holdsToken(asBuffer(bytes), token))
     return { kind: 'invalid', reason: 'the answer holds the platform token' };
   return digestBytes(bytes, ask, (text) => holdsToken(text, token));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { type EncodedEntry, encodeEntry } from '../cache/entry.js';
 import type { RawWrite } from '../cache/tier.js';
-import type { DigestAsk, DigestOutcome } from '../report/digest.js';
+import type { DigestInput, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/entry.js';
 import {
   asBuffer,
@@ -61,7 +61,7 @@ export interface Digested {
 
 export interface WorkerPool {
   /** @param chunks the answer in pieces, in order */
-  digest(chunks: readonly Buffer[], ask: DigestAsk, token: string): Promise<Digested>;
+  digest(chunks: readonly Buffer[], ask: DigestInput, token: string): Promise<Digested>;
   /** @returns cache entries, in the same order */
   encode(entries: readonly RawWrite[]): Promise<EncodedEntry[]>;
   format(task: Omit<FormatTask, 'task'>): Promise<Buffer>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AssembleAsk, type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
+import { type Assembled, type AssembleInput, assemble, assembleBytes } from '../../src/report/assemble.js';
 import { ask, bodyOf, HOUR, QUERY, ROWS } from './assembled.js';
 import { bytesEntry, FETCHED_AT, RULES, refusalEntry, rowsEntry } from './entries.js';
 
@@ -36,7 +36,10 @@ describe('the tag', () => {
     )
     .map(([one, other, member]) => [one, { ...one, [member]: other[member] }] as const);
 
-  function build(format: AssembleAsk['format'], { rows, totals, days, query, ...header }: Drawn): Assembled {
+  function build(
+    format: AssembleInput['format'],
+    { rows, totals, days, query, ...header }: Drawn,
+  ): Assembled {
     const parts = [rowsEntry(rows, { ...header, byDate: true })];
     return assemble(ask({ format, days, parts, totals: totals && rowsEntry([totals]) }, query));
   }

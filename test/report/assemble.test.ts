@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AssembleAsk, type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
+import { type Assembled, type AssembleInput, assemble, assembleBytes } from '../../src/report/assemble.js';
 import { dayNumber } from '../../src/report/days.js';
 import { ask, bodyOf, HOUR, ROWS } from './assembled.js';
 import { bytesEntry, FETCHED_AT, RULES, rowsEntry } from './entries.js';
@@ -96,7 +96,7 @@ describe('assemble: JSON', () => {
   });
 
   it('says so where totals were asked for and there are none', () => {
-    const warnings = (totals: AssembleAsk['totals']) => jsonOf(assemble(ask({ totals }))).meta.warnings;
+    const warnings = (totals: AssembleInput['totals']) => jsonOf(assemble(ask({ totals }))).meta.warnings;
     const missing = (why: string) => [{ code: 'totals_unavailable', message: expect.stringContaining(why) }];
     expect(warnings(rowsEntry([]))).toEqual(missing('has no row'));
     expect(warnings(rowsEntry([{ spent: 1 }, { spent: 2 }]))).toEqual(missing('has 2 rows'));
@@ -106,7 +106,7 @@ describe('assemble: JSON', () => {
 
   it('is not final while its totals may be restated', () => {
     const early = { fetchedOn: dayNumber('2026-11-12') as number };
-    const final = (totals: AssembleAsk['totals']) => jsonOf(assemble(ask({ totals }))).meta.final;
+    const final = (totals: AssembleInput['totals']) => jsonOf(assemble(ask({ totals }))).meta.final;
     expect([final(null), final(rowsEntry([{ spent: 1 }])), final(rowsEntry([{ spent: 1 }], early))]).toEqual([
       true,
       true,

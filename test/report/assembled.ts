@@ -1,6 +1,6 @@
 /** Assembled answers in few words, for tests. */
 
-import type { AssembleAsk, Assembled } from '../../src/report/assemble.js';
+import type { Assembled, AssembleInput } from '../../src/report/assemble.js';
 import { formatRows } from '../../src/workers/tasks.js';
 import { get } from './canonical-request.js';
 import { FETCHED_AT, RULES, rowsEntry } from './entries.js';
@@ -12,7 +12,7 @@ export const ROWS = [
   { date: '2026-11-10', campaign_id: 7, spent: '0.10', note: 'a, b' },
 ];
 
-export function ask(changes: Partial<AssembleAsk> = {}, query = QUERY): AssembleAsk {
+export function ask(changes: Partial<AssembleInput> = {}, query = QUERY): AssembleInput {
   return {
     report: get(query).report,
     format: 'json',

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rewritesFor } from '../../src/report/column-types.js';
 import { daysBetween } from '../../src/report/days.js';
-import { type DayBlock, type DigestAsk, digestAnswer, digestBytes } from '../../src/report/digest.js';
+import { type DayBlock, type DigestInput, digestAnswer, digestBytes } from '../../src/report/digest.js';
 import { bodyHash, joinEntries, ROW_SEPARATOR, rewriteBody } from '../../src/report/entry.js';
 import { factsOf } from './entries.js';
 
 const PERIOD = { from: '2026-11-01', to: '2026-11-10' };
 const DATES = daysBetween(PERIOD.from, PERIOD.to);
-const ASK: DigestAsk = {
+const ASK: DigestInput = {
   rule: {},
   period: PERIOD,
   byDate: true,
@@ -32,7 +32,7 @@ const row = fc.record(
 );
 const answer = fc.array(row, { maxLength: 40 });
 
-const digest = (rows: readonly object[], ask: Partial<DigestAsk> = {}) =>
+const digest = (rows: readonly object[], ask: Partial<DigestInput> = {}) =>
   digestAnswer(JSON.stringify(rows), { ...ASK, ...ask });
 const textOf = (blocks: readonly { readonly body: Buffer }[]) =>
   blocks
@@ -131,7 +131,7 @@ describe('splitting by day', () => {
 
 describe('an answer that may not be split', () => {
   const ROW = { date: '2026-11-02', clicks: 1 };
-  it.each<[string, object, Partial<DigestAsk>]>([
+  it.each<[string, object, Partial<DigestInput>]>([
     ['has totals beside its rows', { data: [ROW], totals: { clicks: 1 } }, {}],
     ['has a count beside its rows', { data: [ROW], count: 1 }, {}],
     ['has a list beside its rows', { data: [ROW], warnings_of: ['x'] }, {}],

@@ -2,22 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonError } from '../../src/report/json-error.js';
 import {
-  type NormalizeAsk,
   type Normalized,
   type NormalizedRow,
+  type NormalizeInput,
   normalizeAnswer,
   orderByDate,
 } from '../../src/report/normalize.js';
 import { RowsError } from '../../src/report/rows.js';
 
-const BY_DATE: NormalizeAsk = {
+const BY_DATE: NormalizeInput = {
   rule: {},
   period: { from: '2026-11-01', to: '2026-11-30' },
   byDate: true,
   splits: true,
   accountPattern: /^(?:user|advertiser)ids?$/,
 };
-const BY_CAMPAIGN: NormalizeAsk = { ...BY_DATE, byDate: false };
+const BY_CAMPAIGN: NormalizeInput = { ...BY_DATE, byDate: false };
 
 const jsonOf = ({ rows }: Normalized): string[] => rows.map((row) => row.json);
 const rowOf = (row: string, ask = BY_CAMPAIGN): string =>
@@ -146,7 +146,7 @@ describe('an answer', () => {
   it('is in date order when split by date, else as it came', () => {
     const text =
       '[{"date":"2026-11-02","n":1},{"date":"2026-11-01 00:00:00","n":2},{"date":"2026-11-02","n":3},{"date":"2026-11-01","n":4}]';
-    const order = (ask: NormalizeAsk): unknown[] =>
+    const order = (ask: NormalizeInput): unknown[] =>
       jsonOf(normalizeAnswer(text, ask)).map((row) => JSON.parse(row).n);
     expect(order(BY_DATE)).toEqual([2, 4, 1, 3]);
     expect(order(BY_CAMPAIGN)).toEqual([1, 2, 3, 4]);

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Json, parseJson, writeJson } from '../../src/report/json.js';
-import { findRows, judgeSplittable, type RowsAsk, RowsError } from '../../src/report/rows.js';
+import { findRows, judgeSplittable, RowsError, type RowsInput } from '../../src/report/rows.js';
 
 const NOVEMBER = { from: '2026-11-01', to: '2026-11-30' };
-const SPLIT: RowsAsk = { rule: {}, period: NOVEMBER, byDate: true, splits: true };
-const UNSPLIT: RowsAsk = { rule: {}, period: NOVEMBER, byDate: false, splits: false };
+const SPLIT: RowsInput = { rule: {}, period: NOVEMBER, byDate: true, splits: true };
+const UNSPLIT: RowsInput = { rule: {}, period: NOVEMBER, byDate: false, splits: false };
 
-const rowsOf = (text: string, ask: Partial<RowsAsk> = {}): string =>
+const rowsOf = (text: string, ask: Partial<RowsInput> = {}): string =>
   writeJson(findRows(parseJson(text), { ...SPLIT, ...ask }).rows as Json);
-const errorOf = (text: string, ask: Partial<RowsAsk> = {}): string => {
+const errorOf = (text: string, ask: Partial<RowsInput> = {}): string => {
   try {
     findRows(parseJson(text), { ...SPLIT, ...ask });
   } catch (error) {
@@ -170,7 +170,7 @@ describe('findRows on anything', () => {
 });
 
 describe('splitting by day', () => {
-  const judge = (text: string, dates: (string | null)[], ask: Partial<RowsAsk> = {}) => {
+  const judge = (text: string, dates: (string | null)[], ask: Partial<RowsInput> = {}) => {
     const whole = { ...SPLIT, ...ask };
     return judgeSplittable(findRows(parseJson(text), whole), dates, whole.period);
   };
@@ -203,7 +203,7 @@ describe('splitting by day', () => {
   });
 
   it('needs every row to have a date inside the asked period', () => {
-    const cut = (dates: (string | null)[], ask: Partial<RowsAsk> = {}) => judge('[{},{}]', dates, ask);
+    const cut = (dates: (string | null)[], ask: Partial<RowsInput> = {}) => judge('[{},{}]', dates, ask);
     expect(cut(['2026-11-01', null])).toEqual({ ok: false, reason: 'row 1 has no date that is a whole day' });
     for (const date of ['2026-10-31', '2026-12-01']) {
       expect(cut([date, '2026-11-01'])).toEqual({

@@ -1,11 +1,11 @@
 /** A platform answer that is handled on another thread, for its size. */
-import type { DigestAsk } from '../../src/report/digest.js';
+import type { DigestInput } from '../../src/report/digest.js';
 
 export const TOKEN = '42|a/token"of_the-tests';
 const PERIOD = { from: '2026-11-01', to: '2026-11-03' };
 const DATES = ['2026-11-01', '2026-11-03'];
 
-export const ASK: DigestAsk = {
+export const ASK: DigestInput = {
   rule: {},
   period: PERIOD,
   byDate: true,
