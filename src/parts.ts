@@ -67,7 +67,7 @@ export async function createParts(options: PartsOptions) {
     identify,
     l1,
     metrics,
-    maxConcurrent: traffic.turns,
+    maxConcurrent: traffic.maxConcurrent,
     limits: limits.teams,
     onReport: credential.referenceReports.note,
   });

@@ -1,5 +1,5 @@
 /**
- * Permits of buckets that all replicas share, drawn from the store in portions, so that most requests are decided
+ * Permits of buckets that all replicas share, drawn from the store in batches, so that most requests are decided
  * without asking it.
  *
  * A permit is taken from the shared bucket before it is used, so the replicas together never use more than there are;
@@ -49,8 +49,8 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
   const leases = createLocalLeases(clock);
   const returns = createPermitReturns(quotas, logger);
   const ask = createAskForPermits({ quotas, replicas, clock, logger });
-  const portionOf = ({ portion, capacity }: Bucket) =>
-    portion ?? Math.floor((capacity * PORTION) / replicas.count);
+  const portionOf = ({ batch, capacity }: Bucket) =>
+    batch ?? Math.floor((capacity * PORTION) / replicas.count);
 
   async function take(bucket: Bucket): Promise<number | null> {
     const lease = leases.of(bucket);
@@ -104,15 +104,15 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
   };
 }
 
-/** Draws a portion from the shared bucket, or as many permits as are waited for. */
+/** Draws a batch from the shared bucket, or as many permits as are waited for. */
 async function draw(
   lease: LocalLease,
   bucket: Bucket,
-  portion: number,
+  batch: number,
   { ask, clock }: { readonly ask: AskForPermits; readonly clock: Clock },
 ): Promise<void> {
   const nowMs = clock.now();
-  const grant = await ask(lease, bucket, Math.max(portion, lease.waiting), nowMs);
+  const grant = await ask(lease, bucket, Math.max(batch, lease.waiting), nowMs);
   lease.held += grant.granted;
   lease.drawnAtMs = clock.monotonicMs();
   hear(lease, grant, nowMs);

@@ -10,7 +10,7 @@ export interface Bucket {
   /** Real time after which the store may forget it: when it is full again, or of no use. */
   readonly ttlMs: number;
   /** Permits drawn at once when fewer are wanted; unless said, a small part of the bucket. */
-  readonly portion?: number;
+  readonly batch?: number;
 }
 
 /** What is known of a bucket without asking. Others' permits drawn and not used count as used. */

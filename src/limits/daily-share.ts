@@ -37,7 +37,7 @@ export function createDailyShares(
     capacity: limits.upstreamCallsPerDay,
     refillPerMs: 0,
     // Drawn one by one, by the calls that are made: what never comes back must not lie with a replica that may be killed.
-    portion: 1,
+    batch: 1,
     // Longer than a day, for its day may be anywhere from here to there on the clocks of others.
     ttlMs: 2 * DAY_MS,
   });

@@ -16,7 +16,7 @@ export interface Traffic {
   readonly pace: Pace;
   readonly circuit: Circuit;
   /** Platform calls that this process may make at once, as of now. */
-  readonly turns: () => number;
+  readonly maxConcurrent: () => number;
 }
 
 export interface TrafficOptions {
@@ -40,7 +40,7 @@ export function createTraffic({ settings, replicas, bus, clock, logger }: Traffi
   // Half of a call's time: whatever rate the platform shows, a call that waits for it is made in time.
   const maxPaceMs = Math.min(maxPauseMs, settings.timeoutMs / 2);
   const pace = createPace(clock, () => replicas.count, maxPaceMs);
-  const turns = () => replicas.share(settings.maxConcurrent);
+  const maxConcurrent = () => replicas.share(settings.maxConcurrent);
   // A team may be called what every object has.
   const weightOf = (team: string) => (Object.hasOwn(weights, team) ? weights[team] : undefined) ?? 1;
   const pause = createPause(clock, maxPauseMs, (message) => {
@@ -51,11 +51,11 @@ export function createTraffic({ settings, replicas, bus, clock, logger }: Traffi
   });
   bus.subscribe('pause', pause.hear);
   return {
-    budget: createBudget({ maxConcurrent: turns, maxQueued, weightOf, paceMs: pace.waitMs }),
-    streamPlaces: createStreamPlaces({ maxConcurrent: turns, maxQueued, weightOf }),
+    budget: createBudget({ maxConcurrent, maxQueued, weightOf, paceMs: pace.waitMs }),
+    streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued, weightOf }),
     pause,
     pace,
     circuit: createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock }),
-    turns,
+    maxConcurrent,
   };
 }

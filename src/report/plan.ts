@@ -35,22 +35,22 @@ export function planCalls(needed: readonly number[], rules: PlanRules): DayRange
 /**
  * Stretches calls over days that ride along: not needed now, but soon, and free when a call passes anyway.
  * @param calls from {@link planCalls}
- * @param riders day numbers within the asked period, ascending
+ * @param prefetched day numbers within the asked period, ascending
  */
 export function stretchCalls(
   calls: readonly DayRange[],
-  riders: readonly number[],
+  prefetched: readonly number[],
   rules: PlanRules,
 ): DayRange[] {
   const taken = new Set(calls.flatMap(({ from, to }) => [from, to]));
   return calls.map((call) => {
     let { from, to } = call;
     const fits = (low: number, high: number) => high - low + 1 <= rules.maxDaysPerCall;
-    for (const day of riders) {
+    for (const day of prefetched) {
       if (day > to && day - to - 1 <= rules.mergeGapDays && fits(from, day) && !between(taken, to + 1, day))
         to = day;
     }
-    for (const day of [...riders].reverse()) {
+    for (const day of [...prefetched].reverse()) {
       if (
         day < from &&
         from - day - 1 <= rules.mergeGapDays &&
@@ -59,7 +59,7 @@ export function stretchCalls(
       )
         from = day;
     }
-    // The call on the other side of a gap must not bring the same riders again.
+    // The call on the other side of a gap must not bring the same prefetched again.
     taken.add(from).add(to);
     return { from, to };
   });

@@ -71,7 +71,7 @@ describe('permits that replicas share', () => {
     );
   });
 
-  it('cost a trip for a portion, not one for each', async () => {
+  it('cost a trip for a batch, not one for each', async () => {
     const rig = createAllowanceRig(3);
     const bucket = perMinute(600);
     for (let request = 0; request < 500; request++)

@@ -84,16 +84,16 @@ describe('planCalls', () => {
 describe('stretchCalls', () => {
   it('only widens calls, to days that ride along, within their length, and never over each other', () => {
     fc.assert(
-      fc.property(someDays, someDays, rules, (needed, riders, plan) => {
+      fc.property(someDays, someDays, rules, (needed, prefetched, plan) => {
         const calls = planCalls(needed, plan);
-        const stretched = stretchCalls(calls, riders, plan);
+        const stretched = stretchCalls(calls, prefetched, plan);
         expect(stretched).toHaveLength(calls.length);
         for (const [index, wide] of stretched.entries()) {
           const call = calls[index] as DayRange;
           expect(wide.from <= call.from && wide.to >= call.to).toBe(true);
           expect(length(wide)).toBeLessThanOrEqual(plan.maxDaysPerCall);
-          if (wide.from < call.from) expect(riders).toContain(wide.from);
-          if (wide.to > call.to) expect(riders).toContain(wide.to);
+          if (wide.from < call.from) expect(prefetched).toContain(wide.from);
+          if (wide.to > call.to) expect(prefetched).toContain(wide.to);
         }
         const covered = stretched.flatMap(daysOf);
         expect(new Set(covered).size).toBe(covered.length);
@@ -102,13 +102,13 @@ describe('stretchCalls', () => {
     );
   });
 
-  it('takes every rider that lies within reach of one call', () => {
+  it('takes every prefetched that lies within reach of one call', () => {
     const plan = { mergeGapDays: 2, maxDaysPerCall: 30 };
     expect(stretchCalls([{ from: 10, to: 10 }], [4, 7, 13, 14, 17], plan)).toEqual([{ from: 4, to: 17 }]);
     expect(stretchCalls([{ from: 10, to: 10 }], [6, 14], plan)).toEqual([{ from: 10, to: 10 }]);
   });
 
-  it('leaves calls as they are without riders', () => {
+  it('leaves calls as they are without prefetched', () => {
     const calls = [
       { from: 20, to: 22 },
       { from: 1, to: 3 },
@@ -116,7 +116,7 @@ describe('stretchCalls', () => {
     expect(stretchCalls(calls, [], { mergeGapDays: 7, maxDaysPerCall: 92 })).toEqual(calls);
   });
 
-  it('gives a rider between two calls to one of them alone', () => {
+  it('gives a prefetched between two calls to one of them alone', () => {
     const calls = [
       { from: 20, to: 20 },
       { from: 5, to: 5 },
