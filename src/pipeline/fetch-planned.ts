@@ -9,6 +9,7 @@
  */
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
+import type { CallFailed } from '../platform/call-failed.js';
 import type { PlatformClient } from '../platform/client.js';
 import { type CallDeadline, startDeadline } from '../platform/deadline.js';
 import type { Slot } from '../platform/slot.js';
@@ -25,6 +26,7 @@ import { leftToFetch } from './left-to-fetch.js';
 import type { LookUp } from './look-up.js';
 import type { PlannedFetch } from './plan-fetches.js';
 import { type ReportQuestion, type RequestContext, type Unit, wholeUnit } from './question.js';
+import type { SharedTries } from './shared-tries.js';
 
 /** What stays the same for all fetches of one request. */
 export interface FetchContext {
@@ -46,6 +48,7 @@ export type FetchPlanned = (ctx: FetchContext, planned: PlannedFetch) => Promise
 export interface FetchPlannedOptions {
   readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
   readonly locks: Claims<FetchResult>;
+  readonly tries: SharedTries<FetchResult>;
   readonly lookUp: LookUp;
   readonly purges: Pick<Purges, 'seq'>;
   readonly fetchDays: FetchDays;
@@ -64,8 +67,8 @@ export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
   return async function fetchPlanned(ctx, planned) {
     const deadline = startDeadline(options.callMs, undefined);
     try {
-      return await platform.retrying(callKind(ctx.question), deadline, () =>
-        attempt(options, ctx, planned, deadline),
+      return await platform.retrying(callKind(ctx.question), deadline, (after) =>
+        tryTogether(options, ctx, planned, deadline, after),
       );
     } finally {
       deadline.stop();
@@ -73,17 +76,37 @@ export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
   };
 }
 
-async function attempt(
+/** One of those who want the same, for one team or after the same failure, makes the try. */
+async function tryTogether(
   options: FetchPlannedOptions,
   ctx: FetchContext,
   planned: PlannedFetch,
   deadline: CallDeadline,
+  after: CallFailed | null,
 ): Promise<FetchResult> {
+  const { context, mode } = ctx;
+  const epoch = options.purges.seq;
   const names = planned.lockAs === null ? planned.units.map(({ lock }) => lock) : [planned.lockAs];
+  const { value, isOwn } = await options.tries.share({
+    name: [context.team, mode, epoch, JSON.stringify(planned.range), ...names].join(' '),
+    after,
+    signal: deadline.signal,
+    attempt: () => attempt(options, { others: names, epoch }, ctx, planned, deadline),
+  });
+  if (!isOwn) context.trace.mark('wait');
+  return isOwn ? value : { ...value, by: 'other' };
+}
+
+async function attempt(
+  options: FetchPlannedOptions,
+  wanted: Pick<Claim<FetchResult>, 'others' | 'epoch'>,
+  ctx: FetchContext,
+  planned: PlannedFetch,
+  deadline: CallDeadline,
+): Promise<FetchResult> {
   // Whoever only waits needs no slot of the platform's, and must not wait for one.
-  if (options.locks.areUnderWay(names, options.purges.seq))
-    return follow(options, { others: names, epoch: options.purges.seq }, ctx);
-  const held = await fetchHolding(options, names, ctx, planned, deadline);
+  if (options.locks.areUnderWay(wanted.others, wanted.epoch)) return follow(options, wanted, ctx);
+  const held = await fetchHolding(options, wanted.others, ctx, planned, deadline);
   if ('unlocked' in held) return settleForOthers(options, held.brought, held.unlocked, ctx);
   return held;
 }
@@ -199,17 +222,15 @@ async function follow(
 }
 
 /** What a call is made with. */
-interface Holding {
+interface Holding extends Pick<Left, 'brought'> {
   readonly slot: Slot;
   readonly lock: Claim<FetchResult>;
   readonly range: Range;
-  readonly brought: ReadonlyMap<string, EntryOrError>;
 }
 
 /** Others have brought it, or have it under way under locks that this one was not granted. */
-interface NothingLeft {
+interface NothingLeft extends Pick<Left, 'brought'> {
   readonly unlocked: Pick<Claim<FetchResult>, 'others' | 'epoch'>;
-  readonly brought: ReadonlyMap<string, EntryOrError>;
 }
 
 /** What is left to be asked for, and what others had brought. */
