@@ -2,7 +2,7 @@ import { access, constants, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreRefused } from '../refused.js';
 
-const { R_OK, W_OK, X_OK } = constants;
+const { R_OK, W_OK } = constants;
 
 /**
  * Looks whether this user can use a folder that is there: lmdb would end the process over a file that it cannot open.
@@ -10,14 +10,14 @@ const { R_OK, W_OK, X_OK } = constants;
  * @throws StoreRefused naming what cannot be read and written
  */
 export async function refuseForeign(folder: string, what: 'alone' | 'all'): Promise<void> {
-  await refuse(folder, R_OK | W_OK | X_OK);
+  await refuse(folder);
   if (what === 'alone') return;
   const names = await readdir(folder).catch(absent);
-  for (const name of names ?? []) await refuse(join(folder, name), R_OK | W_OK);
+  for (const name of names ?? []) await refuse(join(folder, name));
 }
 
-async function refuse(path: string, mode: number): Promise<void> {
-  const error = await access(path, mode).then(
+async function refuse(path: string): Promise<void> {
+  const error = await access(path, R_OK | W_OK).then(
     () => null,
     (reason: NodeJS.ErrnoException) => reason,
   );
