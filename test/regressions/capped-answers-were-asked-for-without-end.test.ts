@@ -1,7 +1,8 @@
 /**
  * When the halves of halves proved a cap, what was cut from capped answers was purged; and the answer in hand, which
  * they had been asked for, counted as older than that. A report that is kept as a whole, or wanted as raw, was asked for
- * again and again: hundreds of calls, until the caller's time or his team's share of calls was over.
+ * again and again: hundreds of calls, until the caller's time or his team's share of calls was over. And what was purged
+ * were halves that had just been found to be complete, so callers at the same time voided each other's answers.
  */
 import { expect, it } from 'vitest';
 import { byDay, rowsPerDay } from '../pipeline/by-day.js';
@@ -40,4 +41,18 @@ it.each([
     await gateway.services.settled();
     expect(platform.requests.length).toBeLessThanOrEqual(CALLS);
   }
+});
+
+it('capped reports that are asked for at the same time do not void each other', async () => {
+  const platform = await startRawPlatform(rowsPerDay(twoOf, CAP));
+  const gateway = await gatewayAt(platform, {
+    config: { report: { endpoints: { 'campaigns/get': { divisible: 'always', rowCap: CAP } } } },
+  });
+  const key = await gateway.addTeam();
+  const query = byDay('2026-11-01', '2026-11-06');
+  const queries = [query, byDay('2026-11-04', '2026-11-09'), `${query}&_totals=1`, `${query}&_format=raw`];
+  const replies = await Promise.all(queries.map((one) => gateway.report(key, one)));
+  expect(replies.map(outcomeOf)).toEqual(['200', '200', '200', '200']);
+  // The halves of two ranges, one of them twice: raw is asked for as a whole. And the unsplit report of the totals.
+  expect(platform.requests.length).toBeLessThan(4 * CALLS);
 });
