@@ -29,8 +29,7 @@ const StoredRecord = recordForm(
     request: Type.String(),
     canonical: Type.Optional(Type.String()),
     atMs: Type.Number(),
-    /** The outcome: releases that share a store know it by this name. */
-    fate: StoredOutcome,
+    outcome: StoredOutcome,
   }),
 );
 
@@ -93,17 +92,17 @@ export function canonicalFingerprint({ method, path, query, body, contentType, i
 }
 
 export function writeRecord({ outcome, ...record }: IdempotencyRecord): string {
-  if (outcome.state !== 'answered') return JSON.stringify({ ...record, fate: outcome });
+  if (outcome.state !== 'answered') return JSON.stringify({ ...record, outcome });
   const answer = { ...outcome.answer, body: outcome.answer.body.toString('base64') };
-  return JSON.stringify({ ...record, fate: { ...outcome, answer } });
+  return JSON.stringify({ ...record, outcome: { ...outcome, answer } });
 }
 
 /** @returns null for a text that is no record */
 export function readRecord(text: string): IdempotencyRecord | null {
   const stored = StoredRecord.parse(text);
   if (stored === null) return null;
-  const { fate, ...record } = stored;
-  if (fate.state !== 'answered') return { ...record, outcome: fate };
-  const answer = { ...fate.answer, body: Buffer.from(fate.answer.body, 'base64') };
-  return { ...record, outcome: { ...fate, answer } };
+  const { outcome, ...record } = stored;
+  if (outcome.state !== 'answered') return { ...record, outcome };
+  const answer = { ...outcome.answer, body: Buffer.from(outcome.answer.body, 'base64') };
+  return { ...record, outcome: { ...outcome, answer } };
 }
