@@ -10,6 +10,7 @@ import { openDataFolder } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
 import { type FolderLock, lockFolder, watchLock } from './folder-lock.js';
+import { refuseForeign } from './foreign.js';
 import { createLapsingRecords, type LapsingRecords } from './lapsing.js';
 import { createLmdbBus } from './lmdb-bus.js';
 import { createLmdbLeases } from './lmdb-leases.js';
@@ -106,6 +107,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
 
 /** What the first process does before anybody opens anything. */
 async function prepare(folder: string, logger: StoreLog): Promise<void> {
+  await refuseForeign(stateFolder(folder), 'all');
+  for (const name of ['cache', 'volatile']) await refuseForeign(join(folder, name), 'alone');
   const isNew = await makeState(folder, logger);
   if (!isNew) await refuseDamage(stateFolder(folder), RESTORE);
   await rm(join(folder, 'volatile'), { recursive: true, force: true });
