@@ -89,7 +89,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     onFault: metrics.storeFault,
   });
   const lookUp = createLookUp({ tier, purges });
-  const locks = createClaims<FetchResult>({ ...store, logger, maxWaiting: MAX_WAITING });
+  const locks = createClaims<FetchResult>({
+    leases: store.leases,
+    bus: store.bus,
+    logger,
+    maxWaiting: MAX_WAITING,
+  });
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
   const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
     ...options,
