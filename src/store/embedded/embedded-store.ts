@@ -49,6 +49,8 @@ export interface EmbeddedStore extends Store {
 }
 
 const VOLATILE_MAP_BYTES = 1024 ** 3;
+/** Shorter than that of what is durable: who asks for permits and leases goes on without them. */
+const VOLATILE_TIMEOUT_MS = 2_000;
 const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup folder>';
 
 interface Environments {
@@ -119,7 +121,8 @@ async function openBoth(folder: string, lock: FolderLock, logger: StoreLog): Pro
   try {
     refuseOtherSchema(stateFolder(folder), state);
     const options = { folder: join(folder, 'volatile'), mapBytes: VOLATILE_MAP_BYTES, durable: false };
-    return { state, volatile: await openEnvironment({ ...options, logger }) };
+    const timeoutMs = VOLATILE_TIMEOUT_MS;
+    return { state, volatile: await openEnvironment({ ...options, timeoutMs, logger }) };
   } catch (error) {
     await state.close();
     throw error;
