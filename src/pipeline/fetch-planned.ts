@@ -149,8 +149,7 @@ async function lookAgain(
   lock: Claim<FetchResult>,
 ): Promise<Left> {
   if (lock.mine.length === 0) return { range: null, brought: NOTHING };
-  const held = new Set(lock.mine);
-  const mine = planned.units.filter((unit) => planned.lockAs !== null || held.has(unit.lock));
+  const mine = planned.units.filter((unit) => planned.lockAs !== null || lock.mine.includes(unit.lock));
   const looked = planned.lockAs === null ? mine : [...mine, wholeUnit(question)];
   const { found } = await options.lookUp.read(question.report, looked, context.patience);
   const brought = new Map(
@@ -163,15 +162,16 @@ async function lookAgain(
     const isDone = mine.every(({ key }) => brought.has(key)) || hasRefusal(brought);
     return { range: isDone ? null : planned.range, brought };
   }
-  const underWay = new Set(lock.others);
   const { range, units } = leftToFetch({
     planned,
     left: mine.filter(({ key }) => !brought.has(key)),
-    underWay: planned.units.filter((unit) => underWay.has(unit.lock)),
+    underWay: planned.units.filter((unit) => lock.others.includes(unit.lock)),
     mode,
     plan: options.policy.plan,
   });
-  await lock.drop(lock.mine.filter((name) => !units.some((unit) => unit.lock === name)));
+  const done = lock.mine.filter((name) => !units.some((unit) => unit.lock === name));
+  // Not waited for: the slot is in hand.
+  options.background(lock.drop(done));
   return { range, brought };
 }
 
