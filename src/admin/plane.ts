@@ -46,7 +46,7 @@ function storeAway(cause: StoreUnavailable): GatewayError {
   if (cause.why === 'no-room') {
     return new GatewayError('not_ready', {
       detail:
-        "Redis has no memory left, so the change was refused and not made. Raise the server's maxmemory, or remove what else fills it, and try again.",
+        "The store has no room left (Redis no memory, the embedded store no disk), so the change was refused and not made. Raise Redis's maxmemory, free the disk, or remove what else fills them, and try again.",
       retryAfterS: 30,
       cause,
     });

@@ -29,7 +29,8 @@ const StoredRecord = recordForm(
     request: Type.String(),
     canonical: Type.Optional(Type.String()),
     atMs: Type.Number(),
-    outcome: StoredOutcome,
+    /** The outcome: releases that share a store know it by this name. */
+    fate: StoredOutcome,
   }),
 );
 
@@ -92,17 +93,17 @@ export function canonicalFingerprint({ method, path, query, body, contentType, i
 }
 
 export function writeRecord({ outcome, ...record }: IdempotencyRecord): string {
-  if (outcome.state !== 'answered') return JSON.stringify({ ...record, outcome });
+  if (outcome.state !== 'answered') return JSON.stringify({ ...record, fate: outcome });
   const answer = { ...outcome.answer, body: outcome.answer.body.toString('base64') };
-  return JSON.stringify({ ...record, outcome: { ...outcome, answer } });
+  return JSON.stringify({ ...record, fate: { ...outcome, answer } });
 }
 
 /** @returns null for a text that is no record */
 export function readRecord(text: string): IdempotencyRecord | null {
   const stored = StoredRecord.parse(text);
   if (stored === null) return null;
-  const { outcome, ...record } = stored;
-  if (outcome.state !== 'answered') return { ...record, outcome };
-  const answer = { ...outcome.answer, body: Buffer.from(outcome.answer.body, 'base64') };
-  return { ...record, outcome: { ...outcome, answer } };
+  const { fate, ...record } = stored;
+  if (fate.state !== 'answered') return { ...record, outcome: fate };
+  const answer = { ...fate.answer, body: Buffer.from(fate.answer.body, 'base64') };
+  return { ...record, outcome: { ...fate, answer } };
 }

@@ -140,7 +140,7 @@ function answerAgain(
 function noRoom(cause: StoreUnavailable): GatewayError {
   return new GatewayError('not_ready', {
     detail:
-      'There is no room left to remember another idempotency key, so the platform was not asked. Try again later, or have redis.idempotencyMaxBytes raised; a key is remembered for 24 hours.',
+      'There is no room left to remember another idempotency key, so the platform was not asked. Try again later, or have redis.idempotencyMaxBytes raised, or the disk of the embedded store freed; a key is remembered for 24 hours.',
     retryAfterS: 60,
     cause,
   });

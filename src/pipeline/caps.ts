@@ -41,6 +41,8 @@ export interface CapsOptions {
 
 interface Counts {
   readonly byRange: Map<string, number>;
+  /** Ranges whose halves hold no more: nothing is missing from them, however often their count is a cap elsewhere. */
+  readonly complete: Set<string>;
   /** Counts that are coincidences: since when that is known, and of ranges of how many days. */
   readonly cleared: Map<number, { readonly at: number; readonly days: number }>;
 }
@@ -49,7 +51,7 @@ export function createCaps({ policy, known, now }: CapsOptions): Caps {
   const series = new LRUCache<string, Counts>({ max: SERIES });
 
   const countsOf = (id: string): Counts => {
-    const counts = series.get(id) ?? { byRange: new Map(), cleared: new Map() };
+    const counts = series.get(id) ?? { byRange: new Map(), complete: new Set(), cleared: new Map() };
     series.set(id, counts);
     return counts;
   };
@@ -69,29 +71,36 @@ export function createCaps({ policy, known, now }: CapsOptions): Caps {
       if (rowCap !== undefined) return rowCount >= rowCap;
       if (rowCount < SMALLEST_CAP) return false;
       const counts = countsOf(what.series);
-      const { byRange } = counts;
+      const { byRange, complete } = counts;
       const seenElsewhere = [...byRange].some(([other, count]) => other !== range && count === rowCount);
       byRange.set(range, rowCount);
-      if (byRange.size > RANGES) byRange.delete(byRange.keys().next().value as string);
+      complete.delete(range);
+      if (byRange.size > RANGES) forget(counts, byRange.keys().next().value as string);
       known.exceeded(what, rowCount);
       return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, range, rowCount);
     },
     clear(what, range, rowCount) {
-      const { byRange, cleared } = countsOf(what.series);
+      const { byRange, complete, cleared } = countsOf(what.series);
       byRange.set(range, rowCount);
+      complete.add(range);
       if (!known.has(what, rowCount)) cleared.set(rowCount, { at: now(), days: lengthOf(range) });
     },
     async confirm(what, range, rowCount) {
-      const { byRange, cleared } = countsOf(what.series);
+      const { byRange, complete, cleared } = countsOf(what.series);
       cleared.delete(rowCount);
       await known.learn(what, rowCount);
       const same = [...byRange].filter(([other, count]) => other !== range && count === rowCount);
-      return same.map(([other]) => other);
+      return same.map(([other]) => other).filter((other) => !complete.has(other));
     },
     forget(id, range) {
-      countsOf(id).byRange.delete(range);
+      forget(countsOf(id), range);
     },
   };
+}
+
+function forget({ byRange, complete }: Counts, range: string): void {
+  byRange.delete(range);
+  complete.delete(range);
 }
 
 /** Days of a range named `from/to`; 0 when it is open, or none. */

@@ -31,6 +31,7 @@ import type { Finished } from './render.js';
 import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
 import { createReply, type Reply } from './reply.js';
 import { createReport } from './report.js';
+import { createSharedTries } from './shared-tries.js';
 import { createUnderstand, type Understand } from './understand.js';
 
 export interface PipelineOptions {
@@ -64,6 +65,8 @@ export interface Pipeline {
   readonly reply: Reply;
   readonly canonical: CanonicalRules;
   readonly explain: Explain;
+  /** Requests that wait for what others have under way. */
+  readonly waiting: () => number;
   /** Waits for work that outlives its request. */
   settled(): Promise<void>;
   /** Lets go of what it holds. */
@@ -86,7 +89,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     onFault: metrics.storeFault,
   });
   const lookUp = createLookUp({ tier, purges });
-  const locks = createFetchLocks<FetchResult>({ ...store, logger, maxWaiting: MAX_WAITING });
+  const locks = createFetchLocks<FetchResult>({
+    leases: store.leases,
+    bus: store.bus,
+    logger,
+    maxWaiting: MAX_WAITING,
+  });
+  const tries = createSharedTries<FetchResult>(MAX_WAITING);
   const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
     ...options,
     ...{ leases: store.leases, tier, lookUp, workerPool, background },
@@ -94,7 +103,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     onCrossCheck: metrics.crossCheck,
   });
   const fetchPlanned = createFetchPlanned({
-    ...{ platform, locks, lookUp, purges, fetchDays, policy, callMs: timeoutMs },
+    ...{ platform, locks, tries, lookUp, purges, fetchDays, policy, callMs: timeoutMs },
     background: background.add,
   });
   const report = createReport({
@@ -121,6 +130,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     reply: createReply(now),
     canonical,
     explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
+    waiting: () => locks.waiting + tries.waiting,
     settled: background.settled,
     async close() {
       locks.stop();

@@ -9,6 +9,7 @@
  */
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
+import type { CallFailed } from '../platform/call-failed.js';
 import type { PlatformClient } from '../platform/client.js';
 import { type CallDeadline, startDeadline } from '../platform/deadline.js';
 import type { Slot } from '../platform/slot.js';
@@ -25,6 +26,7 @@ import { leftToFetch } from './left-to-fetch.js';
 import type { LookUp } from './look-up.js';
 import type { PlannedFetch } from './plan-fetches.js';
 import { type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
+import type { SharedTries } from './shared-tries.js';
 
 /** What stays the same for all fetches of one request. */
 export interface FetchContext {
@@ -37,7 +39,7 @@ export interface FetchContext {
   /** What was known of entries before, by key. */
   readonly known: ReadonlyMap<string, Entry>;
   /** Whether an entry that somebody else brought will do. */
-  readonly satisfies: (entry: Entry, ref: EntryRef) => boolean;
+  readonly satisfies: (part: Entry, ref: EntryRef) => boolean;
 }
 
 /** What it leaves undone is seen by who looks again. @throws GatewayError why there is nothing */
@@ -46,6 +48,7 @@ export type FetchPlanned = (ctx: FetchContext, planned: PlannedFetch) => Promise
 export interface FetchPlannedOptions {
   readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;
   readonly locks: FetchLocks<FetchResult>;
+  readonly tries: SharedTries<FetchResult>;
   readonly lookUp: LookUp;
   readonly purges: Pick<Purges, 'seq'>;
   readonly fetchDays: FetchDays;
@@ -64,8 +67,8 @@ export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
   return async function fetchPlanned(ctx, planned) {
     const deadline = startDeadline(options.callMs, undefined);
     try {
-      return await platform.retrying(callKind(ctx.question), deadline, () =>
-        attempt(options, ctx, planned, deadline),
+      return await platform.retrying(callKind(ctx.question), deadline, (after) =>
+        tryTogether(options, ctx, planned, deadline, after),
       );
     } finally {
       deadline.stop();
@@ -73,17 +76,37 @@ export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
   };
 }
 
-async function attempt(
+/** One of those who want the same, for one team or after the same failure, makes the try. */
+async function tryTogether(
   options: FetchPlannedOptions,
   ctx: FetchContext,
   planned: PlannedFetch,
   deadline: CallDeadline,
+  after: CallFailed | null,
 ): Promise<FetchResult> {
+  const { context, mode } = ctx;
+  const epoch = options.purges.seq;
   const names = planned.lockAs === null ? planned.refs.map(({ lock }) => lock) : [planned.lockAs];
+  const { value, isOwn } = await options.tries.share({
+    name: [context.team, mode, epoch, JSON.stringify(planned.range), ...names].join(' '),
+    after,
+    signal: deadline.signal,
+    attempt: () => attempt(options, { others: names, epoch }, ctx, planned, deadline),
+  });
+  if (!isOwn) context.trace.mark('wait');
+  return isOwn ? value : { ...value, by: 'other' };
+}
+
+async function attempt(
+  options: FetchPlannedOptions,
+  wanted: Pick<FetchLock<FetchResult>, 'others' | 'epoch'>,
+  ctx: FetchContext,
+  planned: PlannedFetch,
+  deadline: CallDeadline,
+): Promise<FetchResult> {
   // Whoever only waits needs no slot of the platform's, and must not wait for one.
-  if (options.locks.areUnderWay(names, options.purges.seq))
-    return follow(options, { others: names, epoch: options.purges.seq }, ctx);
-  const held = await fetchHolding(options, names, ctx, planned, deadline);
+  if (options.locks.areUnderWay(wanted.others, wanted.epoch)) return follow(options, wanted, ctx);
+  const held = await fetchHolding(options, wanted.others, ctx, planned, deadline);
   if ('unlocked' in held) return settleForOthers(options, held.brought, held.unlocked, ctx);
   return held;
 }
@@ -126,29 +149,29 @@ async function lookAgain(
   lock: FetchLock<FetchResult>,
 ): Promise<Left> {
   if (lock.mine.length === 0) return { range: null, brought: NOTHING };
-  const held = new Set(lock.mine);
-  const mine = planned.refs.filter((ref) => planned.lockAs !== null || held.has(ref.lock));
+  const mine = planned.refs.filter((ref) => planned.lockAs !== null || lock.mine.includes(ref.lock));
   const looked = planned.lockAs === null ? mine : [...mine, wholeRef(question)];
   const { found } = await options.lookUp.read(question.report, looked, context.patience);
   const brought = new Map(
     looked.flatMap((ref): [string, Entry][] => {
-      const entry = found.get(ref.id);
-      return entry !== undefined && satisfies(entry, ref) ? [[ref.id, entry]] : [];
+      const part = found.get(ref.id);
+      return part !== undefined && satisfies(part, ref) ? [[ref.id, part]] : [];
     }),
   );
   if (planned.lockAs !== null) {
     const isDone = mine.every(({ id }) => brought.has(id)) || hasRefusal(brought);
     return { range: isDone ? null : planned.range, brought };
   }
-  const underWay = new Set(lock.others);
   const { range, refs } = leftToFetch({
     planned,
-    left: mine.filter(({ id }) => !brought.has(id)),
-    underWay: planned.refs.filter((ref) => underWay.has(ref.lock)),
+    left: mine.filter(({ id }) => brought.has(id)),
+    underWay: planned.refs.filter((ref) => lock.others.includes(ref.lock)),
     mode,
     plan: options.policy.plan,
   });
-  await lock.drop(lock.mine.filter((name) => !refs.some((ref) => ref.lock === name)));
+  const done = lock.mine.filter((name) => !refs.some((ref) => ref.lock === name));
+  // Not waited for: the slot is in hand.
+  options.background(lock.drop(done));
   return { range, brought };
 }
 
@@ -199,17 +222,15 @@ async function follow(
 }
 
 /** What a call is made with. */
-interface Holding {
+interface Holding extends Pick<Left, 'brought'> {
   readonly slot: Slot;
   readonly lock: FetchLock<FetchResult>;
   readonly range: Range;
-  readonly brought: ReadonlyMap<string, EntryOrError>;
 }
 
 /** Others have brought it, or have it under way under locks that this one was not granted. */
-interface NothingLeft {
+interface NothingLeft extends Pick<Left, 'brought'> {
   readonly unlocked: Pick<FetchLock<FetchResult>, 'others' | 'epoch'>;
-  readonly brought: ReadonlyMap<string, EntryOrError>;
 }
 
 /** What is left to be asked for, and what others had brought. */

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
-import { type Entry, joinEntries, type RowsHeader } from '../report/entry.js';
+import { type Entry, type EntryHeader, joinEntries, type RowsHeader } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -35,11 +35,13 @@ export type FetchUncapped = (
 export function createFetchUncapped(options: FetchUncappedOptions): FetchUncapped {
   const { caps, purges, policy, now, logger } = options;
 
-  /** Days were split from answers that are now known to have been capped: they have to go. */
-  async function purgeCapped(what: Counted, range: string, rowCount: number): Promise<Restamp> {
+  /**
+   * Days were split from answers that are now known to have been capped: they have to go.
+   * @returns how many purges that took
+   */
+  async function purgeCapped(what: Counted, range: string, rowCount: number): Promise<number> {
     const { series, report } = what;
     const others = await caps.confirm(what, range, rowCount);
-    const before = purges.seq;
     let purged = 0;
     for (const capped of others) {
       const [from, to] = capped.split('/') as [string, string];
@@ -59,46 +61,75 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
         logger.error({ err: error, ...scope }, 'days split from a capped answer could not be purged');
       }
     }
-    // What was fetched for it is newer than these purges; than any other it is not.
-    const own = purges.seq === before + purged;
-    return (entry) =>
-      own && entry.header.seq === before ? { ...entry, header: { ...entry.header, seq: purges.seq } } : entry;
+    return purged;
   }
 
   return async function fetchUncapped(what, fetched, fetchRange) {
-    if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
+    const began = purges.seq;
+    const { answer, purged } = await uncap(what, fetched, fetchRange);
+    // What is in hand was fetched for these purges, and outlives them; any other it does not.
+    const isOwn = purged > 0 && purges.seq === began + purged;
+    return isOwn && answer.kind === 'answer' ? restamped(answer, began, purges.seq) : answer;
+  };
+
+  async function uncap(what: Counted, fetched: Fetched, fetchRange: FetchRange): Promise<Uncapped> {
+    if (fetched.kind === 'refusal' || fetched.days === null) return { answer: fetched, purged: 0 };
     const { range, rowCount } = fetched;
     const name = `${range.from}/${range.to}`;
-    if (!caps.suspects(what, name, rowCount)) return fetched;
+    if (!caps.suspects(what, name, rowCount)) return { answer: fetched, purged: 0 };
     // It is in hand and not kept: who proves the cap with a half of it has nothing to void for it.
     caps.forget(what.series, name);
     const halves = halvesOf(range);
-    if (halves === null) return uncut(fetched, CAPPED);
+    if (halves === null) return { answer: uncut(fetched, CAPPED), purged: 0 };
+    let purged = 0;
     const answers: FetchedAnswer[] = [];
     for (const half of halves) {
-      const entry = await fetchRange(half);
-      const whole = await fetchUncapped(what, entry, fetchRange);
-      if (whole.kind === 'refusal' || whole.days === null) return uncut(fetched, CAPPED);
-      answers.push(whole);
+      const part = await fetchRange(half);
+      const whole = await uncap(what, part, fetchRange);
+      purged += whole.purged;
+      if (whole.answer.kind === 'refusal' || whole.answer.days === null)
+        return { answer: uncut(fetched, CAPPED), purged };
+      answers.push(whole.answer);
     }
     const days = answers.flatMap((half) => half.days ?? []);
     if (rowsOf(days) <= rowCount) {
       caps.clear(what, name, rowCount);
-      return fetched;
+      return { answer: fetched, purged };
     }
     if (!provesCap(fetched.days, days, policy.freshness)) {
       logger.warn(
         { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
         'an answer that may be cut off has other rows than its halves: it is given as it came',
       );
-      return uncut(fetched, CAPPED);
+      return { answer: uncut(fetched, CAPPED), purged };
     }
-    const restamp = await purgeCapped(what, name, rowCount);
-    return together(fetched, answers, days.map(restamp));
-  };
+    purged += await purgeCapped(what, name, rowCount);
+    return { answer: together(fetched, answers, days), purged };
+  }
 }
 
-type Restamp = (entry: Entry<RowsHeader>) => Entry<RowsHeader>;
+type FetchRange = Parameters<FetchUncapped>[2];
+
+/** What came of an answer, and how many purges its halves took. */
+interface Uncapped {
+  readonly answer: Fetched;
+  readonly purged: number;
+}
+
+/** Everything of it that was fetched from the purge `from` on is as good as fetched after `seq`. */
+function restamped(answer: FetchedAnswer, from: number, seq: number): FetchedAnswer {
+  const restamp = <H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> => ({
+    header: header.seq < from ? header : { ...header, seq },
+    body,
+  });
+  const { rows, bytes, days } = answer;
+  return {
+    ...answer,
+    rows: rows === null ? null : restamp(rows),
+    bytes: bytes === null ? null : restamp(bytes),
+    days: days === null ? null : days.map(restamp),
+  };
+}
 
 function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
   return { ...fetched, days: null, splittable: { ok: false, reason } };

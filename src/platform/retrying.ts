@@ -22,17 +22,22 @@ export interface RetryingOptions {
 }
 
 /**
- * @param attempt acquires and sends; it holds nothing when it is over
+ * @param attempt acquires and sends; it holds nothing when it is over. Told of the failure it follows, null at first
  * @throws GatewayError of the last attempt
  */
-export type Retrying = <T>(kind: CallKind, deadline: CallDeadline, attempt: () => Promise<T>) => Promise<T>;
+export type Retrying = <T>(
+  kind: CallKind,
+  deadline: CallDeadline,
+  attempt: (after: CallFailed | null) => Promise<T>,
+) => Promise<T>;
 
 export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retrying {
   return async function retrying(kind, deadline, attempt) {
     let [retries, newTokens] = [0, 0];
+    let after: CallFailed | null = null;
     for (;;) {
       try {
-        return await attempt();
+        return await attempt(after);
       } catch (failure) {
         if (!(failure instanceof CallFailed)) throw failure;
         const again = await whatNext(failure, deadline);
@@ -46,6 +51,7 @@ export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retr
         await sleep(waitMs, undefined, { signal: deadline.signal }).catch(() => {
           throw failure.error;
         });
+        after = failure;
       }
     }
   };

@@ -47,10 +47,10 @@ describe('a record', () => {
       { state: 'unknown', why: 'w', hint: [1] },
       { state: 'answered', at: 7, answer: { status: 201, headers: {}, body: 'e30=', trailers: { a: 'b' } } },
     ];
-    for (const outcome of outcomes) {
-      const stored = { owner: 'o', request: 'r', atMs: 1, outcome, region: { of: 'v9' } };
+    for (const fate of outcomes) {
+      const stored = { owner: 'o', request: 'r', atMs: 1, fate, region: { of: 'v9' } };
       const record = readRecord(JSON.stringify(stored)) as IdempotencyRecord;
-      expect(record.outcome.state).toBe(outcome.state);
+      expect(record.outcome.state).toBe(fate.state);
       expect(JSON.parse(writeRecord(record))).toEqual(stored);
     }
   });
@@ -65,15 +65,15 @@ describe('a record', () => {
       JSON.stringify({ ...whole, owner: 1 }),
       JSON.stringify({ ...whole, request: undefined }),
       JSON.stringify({ ...whole, atMs: '1' }),
-      JSON.stringify({ ...whole, outcome: null }),
-      JSON.stringify({ ...whole, outcome: { state: 'other' } }),
-      JSON.stringify({ ...whole, outcome: { state: 'unknown' } }),
-      JSON.stringify({ ...whole, outcome: { state: 'answered' } }),
+      JSON.stringify({ ...whole, fate: null }),
+      JSON.stringify({ ...whole, fate: { state: 'other' } }),
+      JSON.stringify({ ...whole, fate: { state: 'unknown' } }),
+      JSON.stringify({ ...whole, fate: { state: 'answered' } }),
       JSON.stringify({
         ...whole,
-        outcome: { state: 'answered', answer: { status: '200', headers: {}, body: '' } },
+        fate: { state: 'answered', answer: { status: '200', headers: {}, body: '' } },
       }),
-      JSON.stringify({ ...whole, outcome: { state: 'answered', answer: { status: 200, headers: {} } } }),
+      JSON.stringify({ ...whole, fate: { state: 'answered', answer: { status: 200, headers: {} } } }),
     ];
     expect(broken.map(readRecord)).toEqual(broken.map(() => null));
   });

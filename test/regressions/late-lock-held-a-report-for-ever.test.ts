@@ -1,6 +1,6 @@
 /**
  * The time of a call was over while the store still granted its fetch lock. Nobody ended the lock, it was renewed for
- * ever, and the report was 504 on every replica until a restart.
+ * ever, and the report was 504 on every replica until a restart. Now the store is not waited for so long.
  */
 import { expect, it } from 'vitest';
 import type { Store } from '../../src/store/port.js';
@@ -32,7 +32,7 @@ function withLateLeases(gate: Promise<void>) {
   return { late, wrapStore };
 }
 
-it('a lock that is granted after the call was given up is let go: the report is there for who asks next', async () => {
+it('a lock that is granted when its report was given long ago is let go: whoever asks next is not held up', async () => {
   const platform = await startRawPlatform(sends('{"data":[{"impressions":7}]}'));
   const clock = createTestClock();
   const sharedStore = await openEmbedded(clock);
@@ -45,11 +45,14 @@ it('a lock that is granted after the call was given up is let go: the report is 
   const other = await gatewayAt(platform, { clock, sharedStore, config: TIGHT });
   const key = await hasty.addTeam();
   await other.services.registry.refresh();
-  const given = await hasty.report(key, QUERY);
-  expect([outcomeOf(given), late.claims, platform.requests.length]).toEqual(['504 upstream_timeout', 1, 0]);
+  // The store is slow, which holds up nobody.
+  expect(reportIn(await hasty.report(key, QUERY)).data).toEqual([{ impressions: 7 }]);
+  expect([late.claims, late.granted, platform.requests.length]).toEqual([1, 0, 1]);
   open();
   await expect.poll(() => late.granted).toBe(1);
-  expect(reportIn(await other.report(key, QUERY)).data).toEqual([{ impressions: 7 }]);
+  await hasty.services.settled();
+  const anew = { headers: { 'cache-control': 'no-cache' } };
+  expect(outcomeOf(await other.report(key, QUERY, anew))).toBe('200');
   expect(reportIn(await hasty.report(key, QUERY)).data).toEqual([{ impressions: 7 }]);
-  expect(platform.requests).toHaveLength(1);
+  expect(platform.requests).toHaveLength(2);
 });

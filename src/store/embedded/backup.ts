@@ -6,7 +6,8 @@ import { StoreRefused } from '../refused.js';
 import { openDataFolder } from './data-folder.js';
 import { syncFolder } from './folder.js';
 import { lockFolder } from './folder-lock.js';
-import { openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
+import { refuseForeign } from './foreign.js';
+import { copyState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 
 const SILENT: StoreLog = { info() {}, warn() {}, error() {} };
 const FILE = 'data.mdb';
@@ -21,17 +22,12 @@ export async function backupState(dataDir: string, target: string): Promise<void
   if (!(await isThere(join(folder, FILE))))
     throw new StoreRefused(`there is no embedded store in ${dataDir}`);
   if (await isThere(target)) throw new StoreRefused(`${target} is there already: name a folder that is not`);
-  await refuseDamage(folder, 'It was not copied');
+  await refuseForeign(folder, 'all');
   const draft = `${target}.part`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { mode: 0o700 });
-  const environment = await openState(folder, { logger: SILENT, readOnly: true });
-  try {
-    await environment.backup(draft);
-  } finally {
-    await environment.close();
-  }
-  await settle(draft);
+  await copyState(folder, draft);
+  await settle(draft, `So is what it was copied from, ${folder}, unless the disk of the copy is at fault`);
   await rename(draft, target);
   await syncFolder(resolve(target, '..'));
 }
@@ -52,7 +48,7 @@ export async function restoreState(dataDir: string, source: string, nowMs: numbe
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft, { mode: 0o700 });
     await copyFile(join(source, FILE), join(draft, FILE));
-    await settle(draft);
+    await settle(draft, 'The copy is of no use; nothing was changed');
     const aside = await setAside(stateFolder(folder), `${stateFolder(folder)}.before-${nowMs}`);
     await rename(draft, stateFolder(folder));
     await syncFolder(folder);
@@ -62,8 +58,11 @@ export async function restoreState(dataDir: string, source: string, nowMs: numbe
   }
 }
 
-/** Sees to it that a copy is whole, readable by us alone, and on the disk. */
-async function settle(folder: string): Promise<void> {
+/**
+ * Sees to it that a copy is whole, readable by us alone, and on the disk.
+ * @param advice what follows when it is damaged
+ */
+async function settle(folder: string, advice: string): Promise<void> {
   const path = join(folder, FILE);
   await chmod(path, 0o600);
   const file = await open(path, 'r');
@@ -72,7 +71,7 @@ async function settle(folder: string): Promise<void> {
   } finally {
     await file.close();
   }
-  await refuseDamage(folder, 'The copy is of no use; nothing was changed');
+  await refuseDamage(folder, advice);
   const environment = await openState(folder, { logger: SILENT, readOnly: true });
   try {
     refuseOtherSchema(folder, environment);

@@ -8,6 +8,7 @@ import { sweepCache } from './cache-sweep.js';
 import { checkDataFile } from './data-file.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
+import { refuseForeign } from './foreign.js';
 import { createLmdbCache } from './lmdb-cache.js';
 
 const EVERY_MS = 30_000;
@@ -87,7 +88,8 @@ export async function openCacheFolder(options: CacheFolderOptions): Promise<Cach
 async function clearDamaged(folder: string, logger: StoreLog): Promise<void> {
   if ((await stat(folder).catch(() => null)) === null) return;
   try {
-    // lmdb would crash the process on a file that is damaged.
+    // lmdb would crash the process on a file that is damaged, or is somebody else's.
+    await refuseForeign(folder, 'all');
     checkDataFile(join(folder, 'data.mdb'));
   } catch (error) {
     logger.warn({ err: error, folder }, 'the cache on the disk is damaged, and begins empty');

@@ -4,6 +4,7 @@ import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
 import { refuseNetworkFolder } from './file-system.js';
 import { makeFolders } from './folder.js';
+import { refuseForeign } from './foreign.js';
 
 /** What the store was made of before it was lmdb. */
 const EARLIER = ['registry.journal', 'counters.journal', 'documents'];
@@ -18,6 +19,7 @@ export async function openDataFolder(folder: string, logger: StoreLog): Promise<
       `GATEWAY_DATA_DIR: was ${JSON.stringify(folder)}; allowed is a folder that is there or can be made (${error.code})`,
     );
   });
+  await refuseForeign(folder, 'alone');
   await refuseNetworkFolder(folder);
   await refuseEarlierForm(folder);
   if (made) return;

@@ -10,6 +10,7 @@ import { openDataFolder } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
 import { type FolderLock, lockFolder, watchLock } from './folder-lock.js';
+import { refuseForeign } from './foreign.js';
 import { createLapsingRecords, type LapsingRecords } from './lapsing.js';
 import { createLmdbBus } from './lmdb-bus.js';
 import { createLmdbCounters } from './lmdb-counters.js';
@@ -48,6 +49,8 @@ export interface EmbeddedStore extends Store {
 }
 
 const VOLATILE_MAP_BYTES = 1024 ** 3;
+/** Shorter than that of what is durable: who asks for permits and leases goes on without them. */
+const VOLATILE_TIMEOUT_MS = 2_000;
 const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup folder>';
 
 interface Environments {
@@ -106,6 +109,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
 
 /** What the first process does before anybody opens anything. */
 async function prepare(folder: string, logger: StoreLog): Promise<void> {
+  await refuseForeign(stateFolder(folder), 'all');
+  for (const name of ['cache', 'volatile']) await refuseForeign(join(folder, name), 'alone');
   const isNew = await makeState(folder, logger);
   if (!isNew) await refuseDamage(stateFolder(folder), RESTORE);
   await rm(join(folder, 'volatile'), { recursive: true, force: true });
@@ -116,7 +121,8 @@ async function openBoth(folder: string, lock: FolderLock, logger: StoreLog): Pro
   try {
     refuseOtherSchema(stateFolder(folder), state);
     const options = { folder: join(folder, 'volatile'), mapBytes: VOLATILE_MAP_BYTES, durable: false };
-    return { state, volatile: await openEnvironment({ ...options, logger }) };
+    const timeoutMs = VOLATILE_TIMEOUT_MS;
+    return { state, volatile: await openEnvironment({ ...options, timeoutMs, logger }) };
   } catch (error) {
     await state.close();
     throw error;

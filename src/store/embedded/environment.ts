@@ -87,8 +87,8 @@ export interface Environment {
    * environment is durable, on the disk.
    * @returns whether the condition held; without one always true
    * @throws RangeError for a key that is empty or too long; nothing is written then
-   * @throws StoreUnavailable when they could not be written, with `no-room` when the disk is full; and when they were
-   *   not within the time limit: they may then be made later all the same
+   * @throws StoreUnavailable when they could not be written, with `no-room` when the disk is full; and, never with
+   *   `no-room`, when they were not within the time limit: they may then be made later all the same
    */
   write(condition: Condition | null, writes: readonly RecordWrite[]): Promise<boolean>;
   /** What came of the latest write; and not ok from the first damaged record on, which only a restore mends. */
@@ -234,7 +234,7 @@ function checkKey(key: Buffer): void {
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () =>
-      reject(new Error(`not done within ${ms} ms; another process of the gateway may stand still`));
+      reject(new WriteLate(`not done within ${ms} ms; another process of the gateway may stand still`));
     const timer = setTimeout(late, ms);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
     // Also of one that fails when nobody waits for it any more.
@@ -242,12 +242,15 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
   });
 }
 
+/** It is still under way, and nothing is known of what becomes of it. */
+class WriteLate extends Error {}
+
 async function unavailable(folder: string, error: unknown): Promise<StoreUnavailable> {
   const cause = await commitError(error);
   const text = cause instanceof Error ? cause.message : String(cause);
   // A disk that takes a part of a write and no more shows as a failure of input and output.
   const full = /no space left|disk quota/i.test(text) || (await isDiskLow(folder).catch(() => false));
-  if (full)
+  if (full && !(error instanceof WriteLate))
     return new StoreUnavailable(`${folder} could not be written: the disk is full (${text})`, 'no-room');
   return new StoreUnavailable(`${folder} could not be written: ${text}`);
 }

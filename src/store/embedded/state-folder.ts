@@ -20,10 +20,8 @@ const SCHEMA = Buffer.from('S');
 const Schema = Type.Object({ version: Type.Integer() });
 
 /** Sources run as they are in tests; a process of its own needs the build, which the test command makes first. */
-const BUILT = import.meta.url.endsWith('.ts')
-  ? '../../../dist/store/embedded/check-state.js'
-  : './check-state.js';
-const SCRIPT = fileURLToPath(new URL(BUILT, import.meta.url));
+const BUILT = import.meta.url.endsWith('.ts') ? '../../../dist/store/embedded/' : './';
+const scriptOf = (name: string) => fileURLToPath(new URL(BUILT + name, import.meta.url));
 
 export const stateFolder = (dataDir: string) => join(dataDir, 'state');
 
@@ -54,7 +52,7 @@ export async function makeState(dataDir: string, logger: StoreLog): Promise<bool
 export async function refuseDamage(
   folder: string,
   advice: string,
-  look: readonly string[] = [SCRIPT, folder],
+  look: readonly string[] = [scriptOf('check-state.js'), folder],
 ): Promise<void> {
   const path = join(folder, 'data.mdb');
   const damaged = (why: string) => new StoreRefused(`${path} is damaged: ${why}. ${advice}`);
@@ -64,6 +62,20 @@ export async function refuseDamage(
   } catch (error) {
     if (error instanceof DataFileDamaged) throw damaged(error.message);
     throw damaged(describeEnd(error));
+  }
+}
+
+/**
+ * Copies the environment as it is at one moment, while others may write it. Whether the copy is whole is to be looked at
+ * afterwards: a file that is being written cannot be.
+ * @param to a folder that is there
+ * @throws StoreRefused
+ */
+export async function copyState(folder: string, to: string): Promise<void> {
+  try {
+    await promisify(execFile)(process.execPath, [scriptOf('copy-state.js'), folder, to]);
+  } catch (error) {
+    throw new StoreRefused(`${join(folder, 'data.mdb')} could not be copied: ${describeEnd(error)}`);
   }
 }
 
