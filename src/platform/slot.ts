@@ -13,6 +13,7 @@ import type { Circuit } from './circuit.js';
 import { type CallDeadline, within } from './deadline.js';
 import { asFailure, type Failure, outcomeOf } from './failure.js';
 import { type Headers, type InterpretRules, interpret, type Verdict } from './interpret.js';
+import { failureOf, NoAnswer } from './no-answer.js';
 import type { Pace } from './pace.js';
 import type { Pause } from './pause.js';
 import type { Charge, Shares } from './shares.js';
@@ -201,32 +202,6 @@ function report(
 
 function elapsedMs({ startedMs }: Attempt, clock: Clock): number {
   return startedMs === null ? 0 : clock.monotonicMs() - startedMs;
-}
-
-/** What a verdict without an answer comes to, and what may be done about it. */
-function failureOf(verdict: NoAnswer['verdict'], { id }: ActiveToken, pause: Pause): CallFailed {
-  switch (verdict.kind) {
-    case 'credential-refused':
-      return new CallFailed(new GatewayError('credential_unavailable', { retryAfterS: 5 }), 'token', {
-        refusedToken: id,
-      });
-    case 'rate-limited':
-      pause.open(verdict.retryAfterMs);
-      return new CallFailed(pause.error(), 'never');
-    case 'failed':
-      return new CallFailed(verdict.error, verdict.retryable ? 'network' : 'never', {
-        waitMs: verdict.retryAfterMs,
-      });
-    case 'invalid':
-      return new CallFailed(verdict.error, 'never');
-  }
-}
-
-/** The platform answered, with nothing to hand over. */
-class NoAnswer extends Error {
-  constructor(readonly verdict: Exclude<Verdict, { kind: 'answer' | 'rejected' }>) {
-    super(verdict.kind);
-  }
 }
 
 /**
