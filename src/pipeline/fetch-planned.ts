@@ -164,7 +164,7 @@ async function lookAgain(
   }
   const { range, refs } = leftToFetch({
     planned,
-    left: mine.filter(({ id }) => brought.has(id)),
+    left: mine.filter(({ id }) => !brought.has(id)),
     underWay: planned.refs.filter((ref) => lock.others.includes(ref.lock)),
     mode,
     plan: options.policy.plan,

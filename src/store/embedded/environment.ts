@@ -142,6 +142,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const faults = createFaults(folder, logger);
   const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key)));
   let closed = false;
+  const underWay = new Set<Promise<boolean>>();
 
   function admit(): void {
     if (closed) throw new StoreUnavailable('the store is closed');
@@ -158,7 +159,10 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       for (const { key } of writes) checkKey(key);
       try {
         if (!(await held())) throw new Error('another process has taken over the folder');
-        const done = await within(timeoutMs, queue(db, condition, writes));
+        admit();
+        const queued = queue(db, condition, writes);
+        underWay.add(queued);
+        const done = await within(timeoutMs, queued).finally(() => underWay.delete(queued));
         faults.written();
         return done;
       } catch (error) {
@@ -170,7 +174,9 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     backup: (path) => db.backup(path, true),
     async close() {
       closed = true;
-      await within(timeoutMs, db.close()).catch(() => {
+      // lmdb-js throws, with nobody to catch it, where a write is under way when it is closed.
+      const closing = Promise.allSettled(underWay).then(() => db.close());
+      await within(timeoutMs, closing).catch(() => {
         // Whoever waits for a write that hangs is told by itself; closing must not hang with it.
       });
     },
