@@ -37,7 +37,7 @@ beforeAll(async () => {
   env = { ...platform.env, ...SECRETS };
 });
 
-describe('two gateways on one Redis', () => {
+describe.concurrent('two gateways on one Redis', () => {
   it('share teams, keys, revocations, the token, the cache and purges', async () => {
     const own = await startPlatform();
     await withRedis(async ({ url }) => {
@@ -123,7 +123,7 @@ async function within(what: string, ms: number, look: () => Promise<boolean>): P
   if (tookMs > 5 * ms) throw new Error(`${what} took ${Math.round(tookMs)} ms, promised are ${ms}`);
 }
 
-describe('a Redis that fails', () => {
+describe.concurrent('a Redis that fails', () => {
   it('is done without while it is gone, and used again when it is back', async () => {
     await withRedis(
       async (redis) => {
