@@ -64,7 +64,7 @@ function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 
     ...(on === undefined ? {} : { fetchedOn: dayNumber(on) as number }),
   });
   const cut = { from, to, sortedHash: empty ? 'none' : `${date} ${clicks}`, generation };
-  return { ...entry, header: { ...entry.header, ...facts, cut } };
+  return { ...entry, header: { ...entry.header, ...facts, splitFrom: cut } };
 }
 
 const byDate = (parts: readonly Entry<RowsHeader>[]) =>

@@ -25,7 +25,7 @@ it.each([1, 2, 3, 4])('of days that are kept, stale and missing at random (seed 
   const gateway = await gatewayAt(platform, {
     config: {
       report: {
-        ...{ maxDaysPerCall: 6, mergeGapDays: 2, auditEvery: 0 },
+        ...{ maxDaysPerCall: 6, mergeGapDays: 2, crossCheckEvery: 0 },
         endpoints: { 'campaigns/get': { divisible: 'always' } },
       },
     },

@@ -14,7 +14,7 @@ function daysWith(rows: readonly (readonly number[])[], fetchedOn?: number): Ent
     const sortedHash = JSON.stringify(clicks.toSorted((a, b) => a - b));
     const facts = factsOf({ lastDay: date, ...(fetchedOn === undefined ? {} : { fetchedOn }) });
     const cut = { from: '2026-11-01', to: '2026-11-03', sortedHash, generation: 'first' };
-    return { ...part, header: { ...part.header, ...facts, cut } };
+    return { ...part, header: { ...part.header, ...facts, splitFrom: cut } };
   });
 }
 
@@ -60,7 +60,9 @@ describe('halves', () => {
       const part = rowsEntry(clicks.map((value) => ({ date: '2026-11-01', clicks: value })));
       const sortedHash = JSON.stringify(clicks);
       const cut = { from: '2026-11-01', to: '2026-11-01', sortedHash, generation: 'first' };
-      return [{ ...part, header: { ...part.header, ...day?.header, rowCount: clicks.length, cut } }];
+      return [
+        { ...part, header: { ...part.header, ...day?.header, rowCount: clicks.length, splitFrom: cut } },
+      ];
     };
     expect(provesCap(of(['7', '8']), of(['7', '8', 'none']), RULES)).toBe(true);
     expect(provesCap(of(['7', '9']), of(['7', '8', 'none']), RULES)).toBe(false);
