@@ -21,7 +21,7 @@ async function workForever() {
     const writes = new Map([[`${name} ${number % 50}`, `${number}`.padEnd(number % 300)]]);
     const { version } = await registry.commit({ writes, audit: [`${name} ${number}`] });
     say(`version ${version}`);
-    const adds = ['all', `book ${number % 7}`].map((book) => ({ book, field: 'calls', by: 1 }));
+    const adds = ['all', `group ${number % 7}`].map((group) => ({ group, field: 'calls', by: 1 }));
     await counters.add(`${name} ${number}`, adds, [{ group: 'all', field: 'last', to: number }], DAY_MS);
     say('counted');
     await documents.create(`${name} ${number}`, 'made', DAY_MS);
