@@ -49,14 +49,14 @@ export function createKeys(prefix: string): Keys {
     lease: (key) => `${base}:lease:${key}`,
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key) => `${base}:{quotas}:bucket:${key}` },
     counters: {
-      ends: `${base}:{counters}:ends`,
-      batches: `${base}:{counters}:batches`,
-      group: (name) => `${base}:{counters}:group:${name}`,
+      ends: `${base}:{tallies}:ends`,
+      batches: `${base}:{tallies}:batches`,
+      group: (name) => `${base}:{tallies}:book:${name}`,
     },
     documents: {
-      ends: `${base}:{documents}:ends`,
-      bytes: `${base}:{documents}:bytes`,
-      document: (key) => `${base}:{documents}:document:${key}`,
+      ends: `${base}:{notes}:ends`,
+      bytes: `${base}:{notes}:bytes`,
+      document: (key) => `${base}:{notes}:note:${key}`,
     },
     // Not below the ids' own key, where an id could be called so.
     presence: { ends: `${base}:present:{presence}:ends`, ids: `${base}:{presence}` },

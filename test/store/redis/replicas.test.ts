@@ -71,13 +71,13 @@ describe('a registry with a replica', () => {
     await withControl(replica.url, async (there) => {
       for (let at = 1; at <= 10; at += 1) {
         await store.documents.create(`${at}`, 'made', 60_000);
-        expect(await there.get(`dgw:1:{documents}:document:${at}`)).toBe('made');
+        expect(await there.get(`dgw:1:{notes}:note:${at}`)).toBe('made');
         await store.documents.replace(`${at}`, 'made', 'changed', 60_000);
-        expect(await there.get(`dgw:1:{documents}:document:${at}`)).toBe('changed');
+        expect(await there.get(`dgw:1:{notes}:note:${at}`)).toBe('changed');
         await store.documents.replace(`${at}`, 'changed', null, 60_000);
-        expect(await there.exists(`dgw:1:{documents}:document:${at}`)).toBe(0);
+        expect(await there.exists(`dgw:1:{notes}:note:${at}`)).toBe(0);
         await store.counters.add(`${at}`, [{ group: 'a', field: 'calls', by: 1 }], [], 60_000);
-        expect(await there.hget('dgw:1:{counters}:group:a', 'calls')).toBe(`${at}`);
+        expect(await there.hget('dgw:1:{tallies}:book:a', 'calls')).toBe(`${at}`);
       }
     });
     expect(unconfirmed(log)).toEqual([]);

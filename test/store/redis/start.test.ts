@@ -76,15 +76,15 @@ describe('the eviction policy at the start', () => {
       'dgw:3:cache:{k}:g',
     ]);
     expect(await keysOf(registry.url)).toEqual([
-      'dgw:1:{documents}:bytes',
-      'dgw:1:{documents}:ends',
-      'dgw:1:{documents}:document:n',
+      'dgw:1:{notes}:bytes',
+      'dgw:1:{notes}:ends',
+      'dgw:1:{notes}:note:n',
       'dgw:1:{registry}:meta',
       'dgw:1:{registry}:records',
       'dgw:1:{registry}:revisions',
-      'dgw:1:{counters}:batches',
-      'dgw:1:{counters}:group:b',
-      'dgw:1:{counters}:ends',
+      'dgw:1:{tallies}:batches',
+      'dgw:1:{tallies}:book:b',
+      'dgw:1:{tallies}:ends',
     ]);
     // Each fails alone.
     await cache.kill();
