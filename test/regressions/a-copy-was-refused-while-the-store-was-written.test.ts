@@ -26,10 +26,12 @@ describe('a store that is written all the time', () => {
         })();
         await expect.poll(async () => (await registry.load()).records.has('one')).toBe(true);
         const copy = join(folder, 'copy');
-        await backupState(join(folder, 'data'), copy).finally(async () => {
+        try {
+          await backupState(join(folder, 'data'), copy);
+        } finally {
           isOver = true;
           await writing;
-        });
+        }
         await running.close();
         await restoreState(join(folder, 'other'), copy, 0);
         const restored = await openIn(join(folder, 'other'));

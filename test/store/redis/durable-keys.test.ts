@@ -6,7 +6,7 @@ import { openStore, withControl } from './open-store.js';
 
 const MINUTE = 60_000;
 const PRESENT_ENDS = 'dgw:1:present:{presence}:ends';
-const ENDS = { counters: 'dgw:1:{counters}:ends', documents: 'dgw:1:{documents}:ends' };
+const ENDS = { counters: 'dgw:1:{tallies}:ends', documents: 'dgw:1:{notes}:ends' };
 
 let server: RedisServer;
 let store: RedisStore;
@@ -57,19 +57,19 @@ describe('documents and counters in Redis', () => {
       await count(`${at}`, `group ${at}`);
       await store.documents.create(`document ${at}`, 'text', MINUTE);
     }
-    await Promise.all([...Object.values(ENDS), 'dgw:1:{counters}:batches'].map(endAll));
+    await Promise.all([...Object.values(ENDS), 'dgw:1:{tallies}:batches'].map(endAll));
     await count('later', 'group');
     await store.documents.create('document', 'text', MINUTE);
     expect((await keysLike('*')).sort()).toEqual([
-      'dgw:1:{documents}:bytes',
+      'dgw:1:{notes}:bytes',
       ENDS.documents,
-      'dgw:1:{documents}:document:document',
-      'dgw:1:{counters}:batches',
-      'dgw:1:{counters}:group:group',
+      'dgw:1:{notes}:note:document',
+      'dgw:1:{tallies}:batches',
+      'dgw:1:{tallies}:book:group',
       ENDS.counters,
     ]);
     await withControl(server.url, async (control) => {
-      expect(await control.zrange('dgw:1:{counters}:batches', '0', '-1')).toEqual(['later']);
+      expect(await control.zrange('dgw:1:{tallies}:batches', '0', '-1')).toEqual(['later']);
       expect(await control.zcard(ENDS.counters)).toBe(1);
       expect(await control.zcard(ENDS.documents)).toBe(1);
     });
@@ -110,7 +110,7 @@ describe('documents and counters in Redis', () => {
     await endAll(ENDS.documents);
     expect(await store.documents.create('long', 'x'.repeat(5_000), MINUTE)).toBeNull();
     await withControl(server.url, async (control) => {
-      expect(await control.get('dgw:1:{documents}:bytes')).toBe('5000');
+      expect(await control.get('dgw:1:{notes}:bytes')).toBe('5000');
     });
   });
 
@@ -118,7 +118,7 @@ describe('documents and counters in Redis', () => {
     await count('1', 'a');
     await withControl(server.url, async (control) => {
       const [seconds] = await control.time();
-      const leftMs = Number(await control.zscore('dgw:1:{counters}:batches', '1')) - Number(seconds) * 1_000;
+      const leftMs = Number(await control.zscore('dgw:1:{tallies}:batches', '1')) - Number(seconds) * 1_000;
       expect(leftMs).toBeGreaterThan(9 * MINUTE);
       expect(leftMs).toBeLessThanOrEqual(10 * MINUTE + 1_000);
     });
@@ -127,10 +127,10 @@ describe('documents and counters in Redis', () => {
   it('take nothing of a batch of which a part cannot be taken, and all of it when it can', async () => {
     const both = ['good', 'foreign'].map((group) => ({ group, field: 'calls', by: 1 }));
     await store.counters.add('1', both, [], MINUTE);
-    await withControl(server.url, (control) => control.set('dgw:1:{counters}:group:foreign', 'not a group'));
+    await withControl(server.url, (control) => control.set('dgw:1:{tallies}:book:foreign', 'not a group'));
     await expect(store.counters.add('2', both, [], MINUTE)).rejects.toThrow(StoreUnavailable);
     expect(await store.counters.read(['good'])).toEqual([new Map([['calls', 1]])]);
-    await withControl(server.url, (control) => control.del('dgw:1:{counters}:group:foreign'));
+    await withControl(server.url, (control) => control.del('dgw:1:{tallies}:book:foreign'));
     await store.counters.add('2', both, [], MINUTE);
     expect(await store.counters.read(['good', 'foreign'])).toEqual([
       new Map([['calls', 2]]),
@@ -151,8 +151,8 @@ describe('documents and counters in Redis', () => {
 
   it('begin anew where something ended lies, of whatever type', async () => {
     await withControl(server.url, async (control) => {
-      await control.set('dgw:1:{counters}:group:a', 'left over');
-      await control.lpush('dgw:1:{documents}:document:n', 'left over');
+      await control.set('dgw:1:{tallies}:book:a', 'left over');
+      await control.lpush('dgw:1:{notes}:note:n', 'left over');
     });
     await count('1', 'a');
     expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 1]])]);
