@@ -6,7 +6,7 @@ import type { BytesHeader, Entry, RowsHeader } from '../report/entry.js';
 import { isFinalDay } from '../report/freshness.js';
 import type { AnswerFacts, AskedReport, Context, FetchedAnswer } from './fetched.js';
 
-/** An answer that may be no report: whole, uncut, and never kept. */
+/** An answer that may be no report: whole, unsplit, and never kept. */
 export function doubtful(context: Context, digest: Digest, doubt: string): FetchedAnswer {
   const answer = answerOf({ ...context, storable: false }, digest);
   const { rows } = answer;

@@ -80,7 +80,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     // It is in hand and not kept: who proves the cap with a half of it has nothing to void for it.
     caps.forget(what.series, name);
     const halves = halvesOf(range);
-    if (halves === null) return { answer: uncut(fetched, CAPPED), purged: 0 };
+    if (halves === null) return { answer: unsplit(fetched, CAPPED), purged: 0 };
     let purged = 0;
     const answers: FetchedAnswer[] = [];
     for (const half of halves) {
@@ -88,7 +88,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
       const whole = await uncap(what, part, fetchRange);
       purged += whole.purged;
       if (whole.answer.kind === 'refusal' || whole.answer.days === null)
-        return { answer: uncut(fetched, CAPPED), purged };
+        return { answer: unsplit(fetched, CAPPED), purged };
       answers.push(whole.answer);
     }
     const days = answers.flatMap((half) => half.days ?? []);
@@ -101,7 +101,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
         { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
         'an answer that may be cut off has other rows than its halves: it is given as it came',
       );
-      return { answer: uncut(fetched, CAPPED), purged };
+      return { answer: unsplit(fetched, CAPPED), purged };
     }
     purged += await purgeCapped(what, name, rowCount);
     return { answer: together(fetched, answers, days), purged };
@@ -131,7 +131,7 @@ function restamped(answer: FetchedAnswer, from: number, seq: number): FetchedAns
   };
 }
 
-function uncut(fetched: FetchedAnswer, reason: string): FetchedAnswer {
+function unsplit(fetched: FetchedAnswer, reason: string): FetchedAnswer {
   return { ...fetched, days: null, splittable: { ok: false, reason } };
 }
 

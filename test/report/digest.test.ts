@@ -51,9 +51,9 @@ describe('splitting by day', () => {
         const unified = filled.map((day, at) => ({ body: rewriteBody(day.body, rewrites[at] ?? null) }));
         expect(textOf(unified)).toBe(whole?.body.toString());
         // The same rows in the same order as an answer that is not split.
-        const uncut = digest(rows, { period: null });
-        expect(uncut.days).toBeNull();
-        expect(whole).toEqual(uncut.whole);
+        const unsplit = digest(rows, { period: null });
+        expect(unsplit.days).toBeNull();
+        expect(whole).toEqual(unsplit.whole);
         expect(rowCount).toBe(rows.length);
         expect(whole?.hash).toBe(bodyHash(whole?.body as Buffer));
       }),
