@@ -3,7 +3,7 @@
  * without asking it.
  *
  * A permit is taken from the shared bucket before it is used, so the replicas together never use more than there are;
- * what lies unused with them is at most {@link PORTION} of a bucket, and for {@link HELD_MS}. While the
+ * what lies unused with them is at most {@link BATCH_PART} of a bucket, and for {@link HELD_MS}. While the
  * store is away every replica keeps to its own part of the bucket.
  */
 import type { Logger } from 'pino';
@@ -39,7 +39,7 @@ export interface AllowancesOptions {
 }
 
 /** Of a bucket, held by all replicas together. */
-const PORTION = 0.05;
+const BATCH_PART = 0.05;
 /** Permits that lie unused for so long are let go of: a bucket that is full again would be more than full with them. */
 const HELD_MS = 15_000;
 /** The store is asked for an empty bucket no more often than this, and no less often when it is wanted. */
@@ -49,8 +49,8 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
   const leases = createLocalLeases(clock);
   const returns = createPermitReturns(quotas, logger);
   const ask = createAskForPermits({ quotas, replicas, clock, logger });
-  const portionOf = ({ batch, capacity }: Bucket) =>
-    batch ?? Math.floor((capacity * PORTION) / replicas.count);
+  const batchOf = ({ batch, capacity }: Bucket) =>
+    batch ?? Math.floor((capacity * BATCH_PART) / replicas.count);
 
   async function take(bucket: Bucket): Promise<number | null> {
     const lease = leases.of(bucket);
@@ -60,7 +60,7 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
       while (lease.held < 1) {
         const nowMs = clock.now();
         if (mustWait(lease, nowMs)) return Math.max(1, nextIn(lease.said, nowMs));
-        lease.drawing ??= draw(lease, bucket, portionOf(bucket), { ask, clock }).finally(() => {
+        lease.drawing ??= draw(lease, bucket, batchOf(bucket), { ask, clock }).finally(() => {
           lease.drawing = null;
         });
         await lease.drawing;
