@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../store/port.js';
 
-const BOOK = 'keys/last-used';
+const GROUP = 'keys/last-used';
 const KEPT_MS = 800 * 86_400_000;
 /** A use this long after the last one that was written is written, too. */
 const STEP_MS = 60_000;
@@ -35,7 +35,7 @@ export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: L
   async function write(stepMs: number): Promise<boolean> {
     const raises: CounterRaise[] = [...used]
       .filter(([id, at]) => at - (written.get(id) ?? Number.NEGATIVE_INFINITY) >= stepMs)
-      .map(([field, to]) => ({ group: BOOK, field, to }));
+      .map(([field, to]) => ({ group: GROUP, field, to }));
     if (raises.length === 0) return true;
     try {
       // A new batch for a repeated raise does no harm: a time is never raised twice.
@@ -61,7 +61,7 @@ export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: L
   return {
     note: (keyId) => void used.set(keyId, Math.floor(clock.now())),
     async read() {
-      const [stored = new Map<string, number>()] = await counters.read([BOOK]);
+      const [stored = new Map<string, number>()] = await counters.read([GROUP]);
       const newest = new Map(stored);
       for (const [id, at] of used) newest.set(id, Math.max(at, newest.get(id) ?? 0));
       return newest;

@@ -1,10 +1,10 @@
 /** Reads from the store what teams asked for. */
 import { daysBetween } from '../report/days.js';
 import type { Counters } from '../store/port.js';
-import { dayBook, readDay, teamBook, type UsageDay } from './usage-day.js';
+import { dayGroup, readDay, teamGroup, type UsageDay } from './usage-day.js';
 
 /** A store answers one command within its time; a year of many teams is read in several. */
-const BOOKS_AT_ONCE = 500;
+const GROUPS_AT_ONCE = 500;
 
 /**
  * By day, then by team; days without anything are left out.
@@ -20,9 +20,9 @@ export async function readUsage(
   const days = daysBetween(from, to);
   const places = team === undefined ? await placesOf(counters, days) : days.map((day) => ({ day, team }));
   const found: UsageDay[] = [];
-  for (let at = 0; at < places.length; at += BOOKS_AT_ONCE) {
-    const some = places.slice(at, at + BOOKS_AT_ONCE);
-    const groups = await counters.read(some.map((place) => teamBook(place.day, place.team)));
+  for (let at = 0; at < places.length; at += GROUPS_AT_ONCE) {
+    const some = places.slice(at, at + GROUPS_AT_ONCE);
+    const groups = await counters.read(some.map((place) => teamGroup(place.day, place.team)));
     for (const [index, place] of some.entries()) {
       const day = readDay(place.day, place.team, groups[index] ?? new Map());
       if (day !== null) found.push(day);
@@ -35,7 +35,7 @@ async function placesOf(
   counters: Counters,
   days: readonly string[],
 ): Promise<{ day: string; team: string }[]> {
-  const groups = await counters.read(days.map(dayBook));
+  const groups = await counters.read(days.map(dayGroup));
   return days.flatMap((day, index) =>
     [...(groups[index]?.keys() ?? [])].sort().map((team) => ({ day, team })),
   );

@@ -25,12 +25,12 @@ export interface UsageDay extends UsageCounts {
 }
 
 /** The group of one team's day. */
-export function teamBook(day: string, team: string): string {
+export function teamGroup(day: string, team: string): string {
   return `usage:${day}:${team}`;
 }
 
 /** The group that names the teams of a day: one field each. */
-export function dayBook(day: string): string {
+export function dayGroup(day: string): string {
   return `usage:${day}`;
 }
 
@@ -50,8 +50,8 @@ export function toBatch(pending: Pending): { adds: CounterAdd[]; raises: Counter
   const raises: CounterRaise[] = [];
   for (const [day, teams] of pending) {
     for (const [team, counts] of teams) {
-      raises.push({ group: dayBook(day), field: team, to: 1 });
-      for (const [field, by] of counts) adds.push({ group: teamBook(day, team), field, by });
+      raises.push({ group: dayGroup(day), field: team, to: 1 });
+      for (const [field, by] of counts) adds.push({ group: teamGroup(day, team), field, by });
     }
   }
   return { adds, raises };

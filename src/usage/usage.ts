@@ -9,7 +9,7 @@ import { isoDay } from '../report/days.js';
 import { type Counters, StoreUnavailable } from '../store/port.js';
 import { readUsage } from './read-usage.js';
 import { createUsageBatches } from './usage-batches.js';
-import { dayBook, type UsageDay, type UsageField } from './usage-day.js';
+import { dayGroup, type UsageDay, type UsageField } from './usage-day.js';
 
 export interface Usage {
   add(team: string, counts: ReadonlyMap<UsageField, number>): void;
@@ -71,7 +71,7 @@ export function createUsage(options: UsageOptions): Usage {
     try {
       await batches.resend();
       if (counted.size === 0) return true;
-      if (doubtful) await counters.read([dayBook(isoDay(today()))]);
+      if (doubtful) await counters.read([dayGroup(isoDay(today()))]);
       doubtful = false;
       const counts = counted;
       counted = new Map();

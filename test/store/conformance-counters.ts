@@ -149,9 +149,9 @@ export function describeCounters(open: OpenHarness): void {
   });
 }
 
-const BOOKS = ['a', 'b', 'c'];
+const GROUPS = ['a', 'b', 'c'];
 const row = fc.record({
-  group: fc.constantFrom(...BOOKS),
+  group: fc.constantFrom(...GROUPS),
   field: fc.constantFrom('x', 'y'),
   number: fc.integer({ min: -50, max: 50 }),
 });
@@ -166,7 +166,7 @@ const batch = fc.record({
 type Batch = typeof batch extends fc.Arbitrary<infer T> ? T : never;
 
 async function play(stores: readonly Store[], prefix: string, batches: readonly Batch[]): Promise<void> {
-  const model = new Map(BOOKS.map((group) => [group, new Map<string, number>()]));
+  const model = new Map(GROUPS.map((group) => [group, new Map<string, number>()]));
   const applied = new Set<number>();
   for (const { handle, id, adds, raises } of batches) {
     await (stores[handle] as Store).counters.add(
@@ -185,7 +185,7 @@ async function play(stores: readonly Store[], prefix: string, batches: readonly 
         model.get(group)?.set(field, Math.max(model.get(group)?.get(field) ?? number, number));
       }
     }
-    const found = await (stores[1 - handle] as Store).counters.read(BOOKS.map((group) => prefix + group));
+    const found = await (stores[1 - handle] as Store).counters.read(GROUPS.map((group) => prefix + group));
     expect(found).toEqual([...model.values()]);
   }
 }

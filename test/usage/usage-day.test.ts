@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayBook, readDay, teamBook, toBatch, USAGE_FIELDS } from '../../src/usage/usage-day.js';
+import { dayGroup, readDay, teamGroup, toBatch, USAGE_FIELDS } from '../../src/usage/usage-day.js';
 
 const field = fc.constantFrom(...USAGE_FIELDS);
 const pending = fc
@@ -27,12 +27,12 @@ describe('a batch', () => {
       fc.property(pending, ({ entries, days }) => {
         const { adds, raises } = toBatch(days);
         const expected = entries.flatMap(({ day, team, counts }) =>
-          counts.map(([name, by]) => ({ group: teamBook(day, team), field: name, by })),
+          counts.map(([name, by]) => ({ group: teamGroup(day, team), field: name, by })),
         );
         const sorted = (list: object[]) => list.map((one) => JSON.stringify(one)).sort();
         expect(sorted(adds)).toEqual(sorted(expected));
         expect(sorted(raises)).toEqual(
-          sorted(entries.map(({ day, team }) => ({ group: dayBook(day), field: team, to: 1 }))),
+          sorted(entries.map(({ day, team }) => ({ group: dayGroup(day), field: team, to: 1 }))),
         );
       }),
     );
@@ -40,10 +40,10 @@ describe('a batch', () => {
 
   it('uses a group for each day and team, and none that another could be taken for', () => {
     const groups = [
-      dayBook('2026-11-21'),
-      teamBook('2026-11-21', 'a'),
-      teamBook('2026-11-21', 'b'),
-      teamBook('2026-11-20', 'a'),
+      dayGroup('2026-11-21'),
+      teamGroup('2026-11-21', 'a'),
+      teamGroup('2026-11-21', 'b'),
+      teamGroup('2026-11-20', 'a'),
     ];
     expect(new Set(groups).size).toBe(groups.length);
   });

@@ -1,4 +1,4 @@
-/** Books as records that end. Every batch writes the head, whose stamp is the condition of all. */
+/** Groups as records that end. Every batch writes the head, whose stamp is the condition of all. */
 import Type from 'typebox';
 import { BATCH_MEMORY_MS, checkBatch } from '../counter-batch.js';
 import type { CounterAdd, CounterRaise, Counters } from '../port.js';
@@ -9,7 +9,7 @@ import { nameKey } from './keys.js';
 import type { Lapsing, LapsingRecords } from './lapsing.js';
 import { fromBytes, toBytes } from './stored-json.js';
 
-const BOOKS = 'b';
+const GROUPS = 'b';
 /** Batches that were applied, for as long as they are remembered. */
 const BATCHES = 'm';
 const HEAD = Buffer.from('T');
@@ -39,7 +39,7 @@ export function createLmdbCounters(environment: Environment, lapsing: LapsingRec
     },
     async read(groups) {
       return environment.read((view) =>
-        groups.map((group) => fieldsOf(lapsing.alive(view.get(nameKey(BOOKS, group))?.value))),
+        groups.map((group) => fieldsOf(lapsing.alive(view.get(nameKey(GROUPS, group))?.value))),
       );
     },
   };
@@ -57,22 +57,22 @@ function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: L
   // One from a future, as the machine's clock was put back since, is forgotten too.
   if (known !== null && known.endsAtMs - now <= BATCH_MEMORY_MS) return;
   const groups = new Map<string, Map<string, number>>();
-  const openBook = (name: string): Map<string, number> => {
-    const fields = groups.get(name) ?? fieldsOf(lapsing.alive(draft.get(nameKey(BOOKS, name))));
+  const openGroup = (name: string): Map<string, number> => {
+    const fields = groups.get(name) ?? fieldsOf(lapsing.alive(draft.get(nameKey(GROUPS, name))));
     groups.set(name, fields);
     return fields;
   };
   for (const { group, field, by } of adds) {
-    const fields = openBook(group);
+    const fields = openGroup(group);
     fields.set(field, within((fields.get(field) ?? 0) + by));
   }
   for (const { group, field, to } of raises) {
-    const fields = openBook(group);
+    const fields = openGroup(group);
     // Zero has no sign here, nor in JSON.
     fields.set(field, Math.max(fields.get(field) ?? to, to) + 0);
   }
   for (const [name, fields] of groups)
-    stage(nameKey(BOOKS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
+    stage(nameKey(GROUPS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
   stage(batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
 }
 

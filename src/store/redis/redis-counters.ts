@@ -8,7 +8,7 @@ export interface RedisCountersOptions extends ReplicaWait {
   readonly keys: Keys;
 }
 
-/** Books as hashes; see durable-scripts.ts. */
+/** Groups as hashes; see durable-scripts.ts. */
 export function createRedisCounters(options: RedisCountersOptions): Counters {
   const { link } = options;
   const { ends, batches, group } = options.keys.counters;
