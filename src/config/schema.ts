@@ -227,7 +227,7 @@ const platform = group(
       minimum: 0,
       maximum: 100_000,
       default: 1000,
-      description: 'Platform calls that may wait for their turn; beyond it 503 overloaded.',
+      description: 'Platform calls that may wait for a slot; beyond it 503 overloaded.',
     }),
     answerBufferBytes: Type.Integer({
       minimum: 0,
@@ -242,7 +242,7 @@ const platform = group(
       {
         default: {},
         description:
-          'Team id to weight, where calls wait for their turn: 2 gets two turns for one; others have 1.',
+          'Team id to weight, where calls wait for a slot: 2 gets two slots for one; others have 1.',
       },
     ),
     circuit,

@@ -1,12 +1,12 @@
 /**
- * The platform's attention is scarce: so many calls at once, at the pace it allows, and those who wait take fair turns
- * by team (fair-lines.ts). So a team's single call waits for no more than the next call to end.
+ * The platform's attention is scarce: so many calls at once, at the pace it allows, and slots are shared out
+ * fairly by team (fair-lines.ts). So a team's single call waits for no more than the next call to end.
  */
 import { createFairLines, type FairLines, type Line, type Waiter } from './fair-lines.js';
 
 export interface Budget {
   /**
-   * Waits for a turn.
+   * Waits for a slot.
    * @param team who the call is charged to
    * @param signal aborts the waiting; rejects with its reason
    * @returns a function to be called exactly once, when the call is over
@@ -22,7 +22,7 @@ export interface BudgetOptions {
   readonly maxConcurrent: () => number;
   /** Calls that may wait, all teams together. */
   readonly maxQueued: number;
-  /** A team of weight 2 gets two turns where one of weight 1 gets one. 1 for all when not given. */
+  /** A team of weight 2 gets two slots where one of weight 1 gets one. 1 for all when not given. */
   readonly weightOf?: (team: string) => number;
   /** Milliseconds until the next call may start. At once when not given. */
   readonly paceMs?: () => number;
@@ -75,14 +75,14 @@ export function createBudget(options: BudgetOptions): Budget {
         return enter(team, line);
       }
       if (lines.queued >= maxQueued) lines.makeRoom(line);
-      const turn = waitIn(lines, line, signal, () => enter(team, line));
+      const slot = waitIn(lines, line, signal, () => enter(team, line));
       startNext();
-      return turn;
+      return slot;
     },
   };
 }
 
-/** @param enter called at once when it is its turn, before another starts */
+/** @param enter called at once when it is served, before another starts */
 function waitIn<T>(
   lines: Pick<FairLines, 'add' | 'remove'>,
   line: Line,

@@ -1,4 +1,4 @@
-/** The whole time of a call: tries, turns and waiting for others included. Real time, never the movable clock. */
+/** The whole time of a call: tries, and waiting for a slot or for others included. Real time, never the movable clock. */
 import { GatewayError } from '../errors.js';
 
 export interface Deadline {

@@ -9,7 +9,7 @@ export interface Waiter {
   readonly refuse: (error: GatewayError) => void;
 }
 
-/** A team that waits, or that has lately had more turns than others. */
+/** A team that waits, or that has lately had more slots than others. */
 export interface Line {
   readonly waiters: Set<Waiter>;
   /** Virtual time at which its next call starts. */

@@ -1,17 +1,17 @@
 /**
- * Calls whose answers are streamed to callers hold a turn for as long as their caller reads. So that slow readers
- * cannot hold them all, such calls take a place first, of which there are two less than turns; and no team takes the
+ * Calls whose answers are streamed to callers hold a slot for as long as their caller reads. So that slow readers
+ * cannot hold them all, such calls take a place first, of which there are two less than slots; and no team takes the
  * last place while it has others.
  */
 import { asGatewayError, GatewayError } from '../errors.js';
 import { type Budget, type BudgetOptions, createBudget } from './budget.js';
 
-/** Turns that are left to calls whose answers are read at once. */
+/** Slots that are left to calls whose answers are read at once. */
 const LEFT_TO_OTHERS = 2;
 
 export interface StreamPlaces {
   /**
-   * Waits for a place, in fair turns by team.
+   * Waits for a place; teams get them fairly.
    * @param timeoutMs longest wait
    * @returns a function to be called when the answer is through; more than once does no harm
    * @throws GatewayError `overloaded` when there is none in time, or too many wait; the signal's reason
@@ -20,7 +20,7 @@ export interface StreamPlaces {
   readonly running: number;
 }
 
-/** @param options as of the platform's budget; `maxConcurrent` are its turns */
+/** @param options as of the platform's budget; `maxConcurrent` are its slots */
 export function createStreamPlaces(
   options: Pick<BudgetOptions, 'maxConcurrent' | 'maxQueued' | 'weightOf'>,
 ): StreamPlaces {

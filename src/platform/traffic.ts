@@ -1,4 +1,4 @@
-/** What decides when the platform is called: turns, places, pace, circuit and pause, wired. Composed once, by services. */
+/** What decides when the platform is called: slots, places, pace, circuit and pause, wired. Composed once, by services. */
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';

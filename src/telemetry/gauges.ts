@@ -100,7 +100,7 @@ const PLATFORM_GAUGES: readonly GaugeRow[] = [
   },
   {
     name: 'dsp_gateway_platform_calls_queued',
-    help: 'Platform calls that wait for their turn.',
+    help: 'Platform calls that wait for a slot.',
     of: 'sum',
     read: ({ budget }) => budget().queued,
   },
