@@ -1,5 +1,5 @@
 /**
- * Who fetches what: within this process by promises, between replicas by leases on single keys. A key is claimed
+ * Who fetches what: within this process by promises, between replicas by leases on single keys. A key is locked
  * only for the time of one platform call; whoever wants it meanwhile waits for that call and no other.
  *
  * A lock ends by itself: one that is granted when its call was given up is let go at once, and none is renewed for
@@ -91,7 +91,7 @@ export function createFetchLocks<T>({
       for (const key of free) underWay.set(nameOf(key), createPending());
       // Of this lock alone: a lease is kept up while what was brought is written, and must not be taken for another's.
       const owner = randomUUID();
-      const { held, settled } = await leases.claim(free.map(nameOf), owner, patience);
+      const { held, settled } = await leases.take(free.map(nameOf), owner, patience);
       const granted = free.filter((_, index) => held[index]);
       const foreign = free.filter((_, index) => !held[index]);
       settle(foreign.map(nameOf), (pending) => pending.resolve(null));

@@ -13,24 +13,24 @@ export const RELEASED = 'released';
 export interface Grant {
   /** For each name, whether it is held now. */
   readonly held: readonly boolean[];
-  /** Resolves when the store has answered the claim; null: it has. */
+  /** Resolves when the store has answered whether they are held; null: it has. */
   readonly settled: Promise<unknown> | null;
 }
 
 /** What a lease is let go of with. */
 export interface Release {
-  /** Who holds it: one owner for each claim. */
+  /** Who holds it: one owner for each lock. */
   readonly owner: string;
   readonly settled: Grant['settled'];
   readonly patience: Patience;
 }
 
 export interface LockLeases {
-  /** A store that is away, or late, claims nothing: every replica then fetches for itself. */
-  claim(names: readonly string[], owner: string, patience: Patience): Promise<Grant>;
+  /** A store that is away, or late, locks nothing: every replica then fetches for itself. */
+  take(names: readonly string[], owner: string, patience: Patience): Promise<Grant>;
   /** Never rejects. */
   renew(names: readonly string[], owner: string): Promise<void>;
-  /** A release must not overtake the store's answer to the claim. Never rejects. */
+  /** A release must not overtake the store's answer to the taking. Never rejects. */
   release(names: readonly string[], how: Release): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export function createLockLeases({ leases, bus, logger }: LockLeasesOptions): Lo
   }
 
   return {
-    async claim(names, owner, patience) {
+    async take(names, owner, patience) {
       const all = names.map(() => true);
       if (names.length === 0) return { held: all, settled: null };
       const asked = leases.claim(names.map(leaseOf), owner, LEASE_MS).catch((error: unknown) => {
