@@ -5,8 +5,9 @@
  * of the platform. Of the header's members those stand in the binary header that have a place there and a value that
  * fits; all others, those of another release among them, are facts too. So nothing is lost on the way.
  *
- * The header's checksum is over the version, the facts and itself. It stands at the same place in every format, so that
- * what a later release has written is told from what is damaged.
+ * The header's checksum is over the name of the entry, the version, the facts and itself: an entry that lies where
+ * another belongs, as after a rename in the store, is damaged, and is never given for another day or account. It stands at
+ * the same place in every format, so that what a later release has written is told from what is damaged.
  */
 import { crc32 } from 'node:zlib';
 import type { CacheEntry } from '../store/port.js';
@@ -31,11 +32,21 @@ export interface RawEntry {
 
 export type EncodedEntry = Pick<CacheEntry, 'header' | 'body' | 'facts'>;
 
-/**
- * @param version of the entry; a `fetchStartedAt` of the same value is not written a second time
- * @param header what JSON can say
- */
-export function encodeEntry(version: number, header: object, body: Buffer): EncodedEntry {
+/** An entry as it is to be kept. */
+export interface RawWrite {
+  /** The name of the entry: under another one it is not read. */
+  readonly id: string;
+  /**
+   * When its content began to be fetched, epoch milliseconds: the newer entry wins. A `fetchStartedAt` of the same value
+   * is not written a second time.
+   */
+  readonly version: number;
+  /** What JSON can say. */
+  readonly header: object;
+  readonly body: Buffer;
+}
+
+export function encodeEntry({ id, version, header, body }: RawWrite): EncodedEntry {
   const { bytes, rest } = pack(version, header);
   const facts = Buffer.from(JSON.stringify(rest));
   const crc = crc32(body);
@@ -44,26 +55,30 @@ export function encodeEntry(version: number, header: object, body: Buffer): Enco
   bytes.writeUInt32BE(body.length, PLAIN_LENGTH_AT);
   bytes.writeUInt32BE(crc, PLAIN_CRC_AT);
   bytes.writeUInt32BE(crc, STORED_CRC_AT);
-  bytes.writeUInt32BE(checksum(version, bytes, crc32(facts)), CHECKSUM_AT);
+  bytes.writeUInt32BE(checksum(id, version, bytes, crc32(facts)), CHECKSUM_AT);
   return { header: bytes, body, facts };
 }
 
 /**
- * @returns `damaged` for what are not the bytes that were written, and for what is nobody's; `unknown` for what another
- * release has written: both count as absent
+ * @param id the name under which it was found
+ * @returns `damaged` for what are not the bytes that were written under this name, and for what is nobody's; `unknown`
+ * for what another release has written: both count as absent
  */
-export function decodeEntry({ version, header, body, facts }: CacheEntry): RawEntry | 'damaged' | 'unknown' {
+export function decodeEntry(
+  id: string,
+  { version, header, body, facts }: CacheEntry,
+): RawEntry | 'damaged' | 'unknown' {
   if (header.length < CHECKED_FROM) return 'damaged';
   const known = readFacts(facts);
-  if (checksum(version, header, known.crc) !== header.readUInt32BE(CHECKSUM_AT)) return 'damaged';
+  if (checksum(id, version, header, known.crc) !== header.readUInt32BE(CHECKSUM_AT)) return 'damaged';
   if (header[0] !== FORMAT || header.length < HEADER_BYTES) return 'unknown';
   if (crc32(body) !== header.readUInt32BE(STORED_CRC_AT)) return 'damaged';
   if (header[CODEC_AT] !== PLAIN || known.value === null) return 'unknown';
   return { header: unpack(version, header, known.value), body };
 }
 
-function checksum(version: number, header: Buffer, crcOfFacts: number): number {
-  const start = crc32(`${version}:${header[0]}:${header.length}`, crcOfFacts);
+function checksum(id: string, version: number, header: Buffer, crcOfFacts: number): number {
+  const start = crc32(`${id} ${version}:${header[0]}:${header.length}`, crcOfFacts);
   return crc32(header.subarray(CHECKED_FROM), start);
 }
 

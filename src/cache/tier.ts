@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EntryKey } from '../report/keys.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
-import { decodeEntry, type EncodedEntry, type RawEntry } from './entry.js';
+import { decodeEntry, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
@@ -14,15 +14,7 @@ export interface TierRead {
   readonly degraded: boolean;
 }
 
-/** What is kept of a part. */
-export interface RawWrite {
-  /** When its content began to be fetched, epoch milliseconds: the newer entry wins. */
-  readonly version: number;
-  readonly header: object;
-  readonly body: Buffer;
-}
-
-export interface TierWrite extends RawWrite {
+export interface TierWrite extends Omit<RawWrite, 'id'> {
   readonly key: EntryKey;
   readonly ttlMs: number;
 }
@@ -61,7 +53,7 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
 
   function decode(entry: CacheEntry | null, { id }: EntryKey): RawEntry | null {
     if (entry === null) return null;
-    const decoded = decodeEntry(entry);
+    const decoded = decodeEntry(id, entry);
     // A release that is newer has written it.
     if (decoded === 'unknown') return null;
     if (decoded !== 'damaged') return decoded;
@@ -88,7 +80,9 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
     },
     async write(entries) {
       try {
-        const encoded = await encode(entries.map(({ version, header, body }) => ({ version, header, body })));
+        const encoded = await encode(
+          entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
+        );
         const writes = entries.map(({ key, version, ttlMs }, at) => ({
           ...{ series: key.series, group: key.group, field: key.field, version, ttlMs },
           ...(encoded[at] as EncodedEntry),

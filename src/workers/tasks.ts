@@ -2,7 +2,7 @@
  * What is done on other threads: plain functions over bytes. Everything large travels in shared memory, so that
  * neither side copies it.
  */
-import { encodeEntry } from '../cache/entry.js';
+import { encodeEntry, type RawWrite } from '../cache/entry.js';
 import { holdsToken } from '../platform/holds-token.js';
 import type { Rewrite } from '../report/column-types.js';
 import { toCsv } from '../report/csv.js';
@@ -26,11 +26,7 @@ export interface DigestTask {
 
 export interface EncodeTask {
   readonly task: 'encode';
-  readonly entries: readonly {
-    readonly version: number;
-    readonly header: object;
-    readonly body: Uint8Array;
-  }[];
+  readonly entries: readonly (Omit<RawWrite, 'body'> & { readonly body: Uint8Array })[];
 }
 
 export interface FormatTask {
@@ -67,8 +63,8 @@ export function runTask(task: Task): DigestedAnswer | Uint8Array | EncodedBytes[
     case 'digest':
       return digest(task);
     case 'encode':
-      return task.entries.map(({ version, header, body }) => {
-        const encoded = encodeEntry(version, header, asBuffer(body));
+      return task.entries.map(({ body, ...entry }) => {
+        const encoded = encodeEntry({ ...entry, body: asBuffer(body) });
         return {
           header: shared([encoded.header]),
           // An answer that was read on another thread lies in shared memory already.

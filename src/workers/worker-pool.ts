@@ -2,8 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { type EncodedEntry, encodeEntry } from '../cache/entry.js';
-import type { RawWrite } from '../cache/tier.js';
+import { type EncodedEntry, encodeEntry, type RawWrite } from '../cache/entry.js';
 import type { DigestInput, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/entry.js';
 import {
@@ -96,7 +95,7 @@ export function createWorkerPool(): WorkerPool {
     },
     async encode(entries) {
       if (entries.reduce((sum, entry) => sum + weightOf(entry), 0) < LARGE_BYTES)
-        return entries.map(({ version, header, body }) => encodeEntry(version, header, body));
+        return entries.map(encodeEntry);
       const encoded = (await run({ task: 'encode', entries })) as EncodedBytes[];
       return encoded.map(({ header, body, facts }) => ({
         header: asBuffer(header),

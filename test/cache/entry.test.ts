@@ -27,10 +27,11 @@ const DAY = {
   hash: HASH,
   splitFrom: { from: '2026-11-01', to: '2026-11-14', sortedHash: HASH, generation: 'first' },
 };
+const ID = 'c4:{series}:d:2026-11-10';
 const BODY = Buffer.from(' {"a":1},\n{"a":2}');
 
 function entryOf(header: object, body = BODY, version = VERSION): CacheEntry {
-  return { version, ...encodeEntry(version, header, body) };
+  return { version, ...encodeEntry({ id: ID, version, header, body }) };
 }
 
 /** As JSON has it: what is undefined is not there. */
@@ -97,7 +98,7 @@ describe('encodeEntry and decodeEntry', () => {
           const body = Buffer.from(bytes);
           for (const version of [at, VERSION]) {
             const entry = entryOf(header, body, version);
-            const decoded = decodeEntry(entry) as RawEntry;
+            const decoded = decodeEntry(ID, entry) as RawEntry;
             expect(decoded.header).toEqual(asJson(header));
             expect(decoded.body.equals(body)).toBe(true);
             expect(entry.header.length).toBe(HEADER_BYTES);
@@ -143,35 +144,42 @@ describe('encodeEntry and decodeEntry', () => {
       for (let bit = 0; bit < entry[part].length * 8; bit += 1) {
         const flipped = Buffer.from(entry[part]);
         flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
-        expect(decodeEntry({ ...entry, [part]: flipped }), `${part}, bit ${bit}`).toBe('damaged');
+        expect(decodeEntry(ID, { ...entry, [part]: flipped }), `${part}, bit ${bit}`).toBe('damaged');
       }
     }
     for (let bit = 0; bit < 48; bit += 1) {
       const version = Number(BigInt(VERSION) ^ (1n << BigInt(bit)));
-      expect(decodeEntry({ ...entry, version }), `version, bit ${bit}`).toBe('damaged');
+      expect(decodeEntry(ID, { ...entry, version }), `version, bit ${bit}`).toBe('damaged');
     }
   });
 
   it('take parts that are splitFrom off, or of another entry, for damaged', () => {
     const [entry, other] = [entryOf(DAY), entryOf({ ...DAY, accounts: ['2'] }, Buffer.from('{"a":3}'))];
     for (let length = 0; length < entry.header.length; length++)
-      expect(decodeEntry({ ...entry, header: entry.header.subarray(0, length) })).toBe('damaged');
-    expect(decodeEntry({ ...entry, body: other.body })).toBe('damaged');
-    expect(decodeEntry({ ...entry, facts: other.facts })).toBe('damaged');
-    expect(decodeEntry({ ...entry, header: Buffer.concat([entry.header, Buffer.from([0])]) })).toBe(
+      expect(decodeEntry(ID, { ...entry, header: entry.header.subarray(0, length) })).toBe('damaged');
+    expect(decodeEntry(ID, { ...entry, body: other.body })).toBe('damaged');
+    expect(decodeEntry(ID, { ...entry, facts: other.facts })).toBe('damaged');
+    expect(decodeEntry(ID, { ...entry, header: Buffer.concat([entry.header, Buffer.from([0])]) })).toBe(
       'damaged',
     );
   });
 
+  it('take an entry that lies under the name of another for damaged', () => {
+    for (const id of ['c4:{series}:d:2026-11-11', 'c4:{serie}:d:2026-11-10', `${ID}1`, ''])
+      expect(decodeEntry(id, entryOf(DAY)), id).toBe('damaged');
+  });
+
   it('tell what a later release has written from what is damaged', () => {
-    expect(decodeEntry(laterFormat(entryOf(DAY)))).toBe('unknown');
+    expect(decodeEntry(ID, laterFormat(ID, entryOf(DAY)))).toBe('unknown');
   });
 
   it("read no bytes that are nobody's", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.uint8Array(), (header, rest) => {
         const body = Buffer.from(rest);
-        expect(decodeEntry({ version: 1, header: Buffer.from(header), body, facts: body })).toBe('damaged');
+        expect(decodeEntry(ID, { version: 1, header: Buffer.from(header), body, facts: body })).toBe(
+          'damaged',
+        );
       }),
     );
   });

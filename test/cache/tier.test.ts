@@ -101,7 +101,7 @@ describe('createCacheTier', () => {
     const { tier, cache, faults } = await openTier();
     await tier.write([{ key: refOf('a'), ...ENTRY }]);
     const [entry] = await cache.read([refOf('a')]);
-    const later = laterFormat(entry as CacheEntry);
+    const later = laterFormat('a', entry as CacheEntry);
     await cache.write([{ ...refOf('a'), ...later, ttlMs: 60_000 }]);
     expect(await tier.read([refOf('a')])).toEqual({ entries: [null], degraded: false });
     expect(faults).toEqual([]);
@@ -109,12 +109,15 @@ describe('createCacheTier', () => {
 
   it('reads days that are large a few at a time, and all of them', async () => {
     const asked: number[] = [];
-    const large = { version: 1, ...encodeEntry(1, ENTRY.header, Buffer.alloc(100_000, 'x')) };
+    const body = Buffer.alloc(100_000, 'x');
     const { tier } = await openTier((store) => ({
       ...store,
       async read(places) {
         asked.push(places.length);
-        return places.map(() => large);
+        return places.map(({ field }) => ({
+          version: 1,
+          ...encodeEntry({ id: field, version: 1, header: ENTRY.header, body }),
+        }));
       },
     }));
     const keys = Array.from({ length: 40 }, (_, at) => refOf(`day${at}`));

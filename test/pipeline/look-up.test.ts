@@ -63,11 +63,19 @@ describe('reading', () => {
     expect([...found.values()].map(({ header }) => header.lastDay)).toEqual(refs.map(({ from }) => from));
   });
 
-  const damaged = encodeEntry(1, day('2026-11-10').header, Buffer.from('x'));
+  const damaged = encodeEntry({
+    id: FIRST.id,
+    version: 1,
+    header: day('2026-11-10').header,
+    body: Buffer.from('x'),
+  });
   damaged.header.fill(0, 54, 55);
   it.each<[string, EncodedEntry]>([
     ['no entry', { header: Buffer.from('garbage'), body: Buffer.alloc(0), facts: Buffer.from('{}') }],
-    ['an entry of something else', encodeEntry(1, { form: 'segment' }, Buffer.alloc(0))],
+    [
+      'an entry of something else',
+      encodeEntry({ id: FIRST.id, version: 1, header: { form: 'segment' }, body: Buffer.alloc(0) }),
+    ],
     ['a damaged entry', damaged],
   ])('takes %s for absent, and the others as they are', async (_what, bytes) => {
     const { lookUp, put, putBytes } = await opened();

@@ -38,8 +38,9 @@ async function startTail(divisible: 'never' | 'auto') {
     async tailOf(date: string): Promise<unknown> {
       await gateway.services.settled();
       const { series } = await gateway.services.pipeline.explain('campaigns/get', QUERY);
-      const [entry] = await gateway.store.cache.read([dayKey(series, date)]);
-      return (decodeEntry(entry as CacheEntry) as RawEntry as Entry).header.emptyTail;
+      const day = dayKey(series, date);
+      const [entry] = await gateway.store.cache.read([day]);
+      return (decodeEntry(day.id, entry as CacheEntry) as RawEntry as Entry).header.emptyTail;
     },
   };
 }

@@ -1,7 +1,6 @@
-import { type EncodedEntry, encodeEntry } from '../../src/cache/entry.js';
-import type { RawWrite } from '../../src/cache/tier.js';
+import { type EncodedEntry, encodeEntry, type RawWrite } from '../../src/cache/entry.js';
 
 /** Encodes cache entries on this thread, however large they are. */
 export async function encodeHere(entries: readonly RawWrite[]): Promise<EncodedEntry[]> {
-  return entries.map(({ version, header, body }) => encodeEntry(version, header, body));
+  return entries.map(encodeEntry);
 }

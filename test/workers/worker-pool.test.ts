@@ -118,24 +118,24 @@ describe('a small answer', () => {
 describe('entries', () => {
   it('are encoded alike on both sides of the limit, each in its place', async () => {
     const entries = [10, LARGE_BYTES, 0, LARGE_BYTES + 1].map((size, at) => ({
+      id: `day ${at}`,
       version: at,
       header: { at, name: '東' },
       body: Buffer.alloc(size, at),
     }));
     const encoded = await workerPool.encode(entries);
-    for (const [at, { version, header, body }] of entries.entries()) {
+    for (const [at, entry] of entries.entries()) {
+      const { id, version, header, body } = entry;
       const bytes = encoded[at] as EncodedEntry;
-      const inPlace = encodeEntry(version, header, body);
+      const inPlace = encodeEntry(entry);
       expect(bytes.header.equals(inPlace.header)).toBe(true);
       expect(bytes.facts.equals(inPlace.facts)).toBe(true);
-      const read = decodeEntry({ version, ...bytes }) as RawEntry;
+      const read = decodeEntry(id, { version, ...bytes }) as RawEntry;
       expect(read.header).toEqual(header);
       expect(read.body.equals(body)).toBe(true);
     }
     const small = entries.slice(0, 1);
-    expect(await workerPool.encode(small)).toEqual(
-      small.map(({ version, header, body }) => encodeEntry(version, header, body)),
-    );
+    expect(await workerPool.encode(small)).toEqual(small.map(encodeEntry));
   });
 });
 
@@ -143,6 +143,7 @@ describe('entries with little in them and much to say of it', () => {
   it('are encoded on another thread too', async () => {
     const accounts = Array.from({ length: 2000 }, (_, at) => String(at));
     const entries = Array.from({ length: 92 }, (_, at) => ({
+      id: `day ${at}`,
       version: at,
       header: { at, accounts },
       body: Buffer.from('{}'),
@@ -151,7 +152,7 @@ describe('entries with little in them and much to say of it', () => {
     expect(
       encoded.every(({ header, body, facts }) => isShared(header) && isShared(body) && isShared(facts)),
     ).toBe(true);
-    const last = decodeEntry({ version: 91, ...(encoded[91] as EncodedEntry) }) as RawEntry;
+    const last = decodeEntry('day 91', { version: 91, ...(encoded[91] as EncodedEntry) }) as RawEntry;
     expect(last.header).toEqual({ at: 91, accounts });
   });
 });
