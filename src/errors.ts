@@ -297,6 +297,8 @@ export interface GatewayErrorOptions {
   readonly retryAfterS?: number;
   /** The platform's own words, already scrubbed. */
   readonly upstream?: unknown;
+  /** Account ids in the platform's answer: not every team may be shown its words. Never shown themselves. */
+  readonly upstreamAccounts?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 

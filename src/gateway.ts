@@ -12,7 +12,7 @@ import type { RenderAnswer } from './pipeline/render-answer.js';
 import type { Reply } from './pipeline/reply.js';
 import type { Understand } from './pipeline/understand.js';
 import { authorize } from './policy/authorize.js';
-import { refuseForeignAccounts } from './policy/check-advertiser.js';
+import { refuseForeignAccounts, withholdForeignAccounts } from './policy/check-advertiser.js';
 
 export interface Gateway {
   /** @throws GatewayError for everything that is not an answer */
@@ -38,7 +38,11 @@ export function createGateway({ admit, understand, finished, renderAnswer, reply
       // Nothing that is kept is touched before a team may see what it asks for: 403.
       authorize(caller, asked.access);
       // A body that is ready to be sent, or the report's own way.
-      const answer = finished.look(asked) ?? (await renderAnswer(asked));
+      const answer =
+        finished.look(asked) ??
+        (await renderAnswer(asked).catch((error: unknown) => {
+          throw withholdForeignAccounts(caller, error);
+        }));
       // Every answer passes here: this is where a limited team is kept from what it did not ask for by name.
       refuseForeignAccounts(caller, answer.shown.accounts);
       return reply(asked, answer);

@@ -48,7 +48,8 @@ export async function readAnswer(
   };
   if (contentType.includes(response.token)) throw invalid('the content type holds the platform token');
   if (response.status >= 400) {
-    const refusal = refusalOf(asked, response, contentType, Buffer.concat(chunks), facts);
+    const accounts = await accountsIn(chunks, { asked, rule, contentType, token: response.token }, options);
+    const refusal = refusalOf(asked, response, contentType, Buffer.concat(chunks), { ...facts, accounts });
     return { ...refusal, storable: refusal.storable && !caching.noStore };
   }
   // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
@@ -107,12 +108,35 @@ function digestInput(
   };
 }
 
+/** An id, and not what is said of a field: `{"advertiserId": ["must be a number"]}`. */
+const ID_LIKE = /^\S*\d\S*$/;
+
+/** Accounts that stand in a body of which nothing else is read. */
+async function accountsIn(
+  chunks: readonly Buffer[],
+  { asked, rule, contentType, token }: Unread,
+  options: ReadOptions,
+): Promise<readonly string[]> {
+  const input = { ...digestInput(asked, rule, options), charset: charsetOf(contentType) };
+  const { outcome } = await options.workerPool.digest(chunks, input, token);
+  if (outcome.kind === 'invalid') return [];
+  const { accounts } = outcome.kind === 'digest' ? outcome.digest : outcome;
+  return accounts.filter((account) => ID_LIKE.test(account));
+}
+
+interface Unread {
+  readonly asked: AskedReport;
+  readonly rule: EndpointRule | undefined;
+  readonly contentType: string;
+  readonly token: string;
+}
+
 function refusalOf(
   { range }: AskedReport,
   { status, token }: Response,
   contentType: string,
   body: Buffer,
-  facts: AnswerFacts,
+  facts: AnswerFacts & Pick<RefusalHeader, 'accounts'>,
 ): FetchedRefusal {
   const tainted = holdsToken(body, token);
   const header: RefusalHeader = {
@@ -122,7 +146,6 @@ function refusalOf(
     status,
     contentType,
     upstream: readRefusal(status, contentType, body, token),
-    accounts: [],
     emptyTail: 'no',
     hash: bodyHash(body),
     tainted,

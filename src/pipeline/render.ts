@@ -95,7 +95,8 @@ function refusalAnswer(
 }
 
 function rejected({ header }: Entry<RefusalHeader>): GatewayError {
-  return new GatewayError('upstream_rejected', { status: header.status, upstream: header.upstream });
+  const { status, upstream, accounts } = header;
+  return new GatewayError('upstream_rejected', { status, upstream, upstreamAccounts: accounts });
 }
 
 /** Makes the body; what is large is made on another thread, and stays in entries. */

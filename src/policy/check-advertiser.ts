@@ -44,11 +44,31 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
  * the platform put into it.
  * @throws GatewayError 502 `upstream_invalid_response`
  */
-export function refuseForeignAccounts({ team }: Caller, accounts: readonly string[]): void {
-  if (team.advertisers === '*' || accounts.length === 0) return;
-  const allowed = new Set(team.advertisers.map(String));
-  if (accounts.every((account) => allowed.has(account))) return;
+export function refuseForeignAccounts(caller: Caller, accounts: readonly string[]): void {
+  if (mayBeShown(caller, accounts)) return;
   throw new GatewayError('upstream_invalid_response', {
     internal: 'the answer holds an account the team may not see',
   });
+}
+
+/**
+ * The same for a refusal: that the platform refused is told, its words are not when they name a foreign account.
+ * @returns the error as the team may be shown it
+ */
+export function withholdForeignAccounts(caller: Caller, error: unknown): unknown {
+  if (!(error instanceof GatewayError) || mayBeShown(caller, error.options.upstreamAccounts ?? []))
+    return error;
+  return new GatewayError(error.code, {
+    status: error.status,
+    detail:
+      'The platform refused the request. Its words name an account the team may not see, so they are withheld: tell your operator the requestId.',
+    internal: 'the refusal holds an account the team may not see',
+    upstream: { status: error.status, message: null },
+  });
+}
+
+function mayBeShown({ team }: Caller, accounts: readonly string[]): boolean {
+  if (team.advertisers === '*' || accounts.length === 0) return true;
+  const allowed = new Set(team.advertisers.map(String));
+  return accounts.every((account) => allowed.has(account));
 }
