@@ -13,6 +13,7 @@ import type { Facts } from '../report/freshness.js';
 import type { RowsRule } from '../report/rows.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
+import { accountsIn } from './accounts-in.js';
 import { answerOf, doubtful, unreadable } from './answer-parts.js';
 import type { AnswerFacts, AskedReport, Context, Fetched, FetchedRefusal } from './fetched.js';
 import type { SeenPlaces } from './seen-places.js';
@@ -28,6 +29,9 @@ export interface ReadOptions {
 
 /** Statuses that are remembered for a short time. */
 export const REMEMBERED: readonly number[] = [400, 404, 422];
+
+/** An id, and not what is said of a field: `{"advertiserId": ["must be a number"]}`. */
+const ID_LIKE = /^\S*\d\S*$/;
 
 export async function readAnswer(
   asked: AskedReport,
@@ -46,10 +50,14 @@ export async function readAnswer(
     originMs: rule?.freshness === 'origin' ? caching.originMs : null,
     seq: asked.seq,
   };
+  const { digest } = options.workerPool;
+  const input = { ...digestInput(asked, rule, options), charset: charsetOf(contentType) };
+  const unread = { digest, input, token: response.token };
   if (contentType.includes(response.token)) throw invalid('the content type holds the platform token');
   if (response.status >= 400) {
-    const accounts = await accountsIn(chunks, { asked, rule, contentType, token: response.token }, options);
-    const refusal = refusalOf(asked, response, contentType, Buffer.concat(chunks), { ...facts, accounts });
+    const body = Buffer.concat(chunks);
+    const accounts = (await accountsIn(body, unread)).filter((account) => ID_LIKE.test(account));
+    const refusal = refusalOf(asked, response, contentType, body, { ...facts, accounts });
     return { ...refusal, storable: refusal.storable && !caching.noStore };
   }
   // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
@@ -61,13 +69,9 @@ export async function readAnswer(
   if (rule === undefined && !isJson(contentType)) {
     const body = Buffer.concat(chunks);
     if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
-    return unreadable({ ...context, body, hash: bodyHash(body) }, null, [], true);
+    return unreadable({ ...context, body, hash: bodyHash(body) }, null, await accountsIn(body, unread), true);
   }
-  const { outcome, bytes, hash } = await options.workerPool.digest(
-    chunks,
-    { ...digestInput(asked, rule, options), charset: charsetOf(contentType) },
-    response.token,
-  );
+  const { outcome, bytes, hash } = await digest(chunks, input, response.token);
   const read: Context = { ...context, body: bytes, hash };
   if (outcome.kind === 'invalid') throw invalid(outcome.reason);
   if (outcome.kind === 'no-rows') {
@@ -81,9 +85,9 @@ export async function readAnswer(
       detail: `The platform's answer has more than ${options.maxRows} rows.`,
     });
   }
-  const { digest } = outcome;
-  if (digest.doubt === null && digest.rowCount > 0) options.places.note(asked.report, digest.place);
-  return digest.doubt === null ? answerOf(read, digest) : doubtful(read, digest, digest.doubt);
+  const found = outcome.digest;
+  if (found.doubt === null && found.rowCount > 0) options.places.note(asked.report, found.place);
+  return found.doubt === null ? answerOf(read, found) : doubtful(read, found, found.doubt);
 }
 
 /** What the configuration says of where an endpoint's rows are. */
@@ -106,29 +110,6 @@ function digestInput(
     accountPattern: options.policy.accountPattern,
     whole,
   };
-}
-
-/** An id, and not what is said of a field: `{"advertiserId": ["must be a number"]}`. */
-const ID_LIKE = /^\S*\d\S*$/;
-
-/** Accounts that stand in a body of which nothing else is read. */
-async function accountsIn(
-  chunks: readonly Buffer[],
-  { asked, rule, contentType, token }: Unread,
-  options: ReadOptions,
-): Promise<readonly string[]> {
-  const input = { ...digestInput(asked, rule, options), charset: charsetOf(contentType) };
-  const { outcome } = await options.workerPool.digest(chunks, input, token);
-  if (outcome.kind === 'invalid') return [];
-  const { accounts } = outcome.kind === 'digest' ? outcome.digest : outcome;
-  return accounts.filter((account) => ID_LIKE.test(account));
-}
-
-interface Unread {
-  readonly asked: AskedReport;
-  readonly rule: EndpointRule | undefined;
-  readonly contentType: string;
-  readonly token: string;
 }
 
 function refusalOf(

@@ -136,6 +136,19 @@ describe('a team limited to advertisers', () => {
     );
   });
 
+  it.each([
+    ['text/plain', '{"data":[{"advertiser_id":2}]}'],
+    ['application/octet-stream', '[{"advertiserId":1},{"advertiserId":"2"}]'],
+    ['application/x-ndjson', '{"advertiser_id":1}\n{"advertiser_id":2}\n'],
+    ['text/plain; charset=utf-16le', Buffer.from('[{"advertiserId":2}]', 'utf16le')],
+  ])('is not shown another advertiser in JSON that calls itself %s', async (type, body) => {
+    const gateway = await gatewayAt(await startRawPlatform(sends(body, { 'content-type': type })));
+    const [limited, all] = [await gateway.addTeam({ advertisers: [1] }), await gateway.addTeam()];
+    const ask = (key: string) => gateway.call('/api/v1/report/x/get?advertiserId=1&_format=raw', { key });
+    expect((await ask(all)).body).toEqual(Buffer.from(body));
+    expect(outcomeOf(await ask(limited))).toBe('502 upstream_invalid_response');
+  });
+
   it('may use undeclared reports of its own', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ advertisers: [1] });
