@@ -107,8 +107,12 @@ export class RecordDamaged extends StoreUnavailable {
   constructor(
     folder: string,
     readonly key: Buffer,
+    durable: boolean,
   ) {
-    super(`a record in ${folder} is damaged (its checksum is wrong); restore the folder from a backup`);
+    const todo = durable
+      ? 'restore the folder from a backup'
+      : 'nothing has to be restored: what it held is made anew, and a restart empties the folder';
+    super(`a record in ${folder} is damaged (its checksum is wrong); ${todo}`);
   }
 }
 
@@ -140,7 +144,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   // The names of its files, too, are to be there after a crash of the machine.
   if (!readOnly) await syncFolder(folder);
   const faults = createFaults(folder, logger);
-  const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key)));
+  const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key, durable)));
   let closed = false;
   const underWay = new Set<Promise<boolean>>();
 

@@ -62,7 +62,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
       await lock.release();
       continue;
     }
-    const found = await readFile(path, 'utf8').catch(absent);
+    const found = await readLock(path);
     if (found === null) continue;
     const holder = parseHolder(found);
     if (holder === null && !gaveTime) {
@@ -73,7 +73,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     }
     if (await lives(path, holder, self, staleAfterMs)) throw refusal(folder, holder, self);
     // Only what was judged may be removed.
-    if ((await readFile(path, 'utf8').catch(absent)) !== found) continue;
+    if ((await readLock(path)) !== found) continue;
     logger.warn({ path, holder: holder?.pid }, 'removed a lock left by a process that is gone');
     await rm(path, { force: true });
     tookOver = true;
@@ -86,6 +86,18 @@ async function createExclusively(path: string): Promise<FileHandle | null> {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return null;
     throw error;
+  }
+}
+
+/** @throws StoreRefused when it is a folder, which nobody removes unasked */
+async function readLock(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8').catch(absent);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error;
+    throw new StoreRefused(
+      `${path} is a folder; the gateway keeps its lock in a file of this name: remove or rename the folder, or give the gateway another folder (GATEWAY_DATA_DIR)`,
+    );
   }
 }
 

@@ -157,4 +157,22 @@ describe('an environment', () => {
       expect(told).toEqual(['b']);
       await again.close();
     }));
+
+  it.each([
+    [true, 'restore the folder from a backup'],
+    [false, 'nothing has to be restored'],
+  ])('says what a damaged record asks for: durable %s, %s', (durable, advice) =>
+    withEnvironments(async (one, other, folder) => {
+      await one.write(null, [put('b', 'what is damaged')]);
+      await one.close();
+      await other.close();
+      const path = join(folder, 'data.mdb');
+      const file = await readFile(path);
+      file[file.lastIndexOf('is damaged')] = 0x49;
+      await writeFile(path, file);
+      const again = await openEnvironment({ ...options, durable, folder });
+      expect(() => get(again, 'b')).toThrow(advice);
+      await again.close();
+    }),
+  );
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -133,6 +133,15 @@ describe('the lock on a data folder', () => {
       await Promise.all(racers.map(kill));
     }));
 });
+
+it('a folder in the place of the lock is named, and left alone', () =>
+  inFolder(async (folder) => {
+    await mkdir(lockFile(folder));
+    const refused = await lock(folder).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(StoreRefused);
+    expect(String(refused)).toContain(`${lockFile(folder)} is a folder`);
+    expect((await stat(lockFile(folder))).isDirectory()).toBe(true);
+  }));
 
 describe('a lock whose holder cannot be looked up', () => {
   it('is respected while somebody writes to it', () =>
