@@ -9,4 +9,10 @@ export interface RegistryLimits {
   readonly tombstonesMax: number;
 }
 
-export const REGISTRY_LIMITS: RegistryLimits = { auditMax: 100_000, tombstonesMax: 10_000 };
+/** With what is kept unless it is said otherwise. */
+export function limitsOf({
+  auditMax = 100_000,
+  tombstonesMax = 10_000,
+}: Partial<RegistryLimits>): RegistryLimits {
+  return { auditMax, tombstonesMax };
+}

@@ -4,7 +4,7 @@ import Type from 'typebox';
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import { type Bus, type Store, type StoreHealth, StoreUnavailable } from '../port.js';
-import { REGISTRY_LIMITS, type RegistryLimits } from '../registry-limits.js';
+import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { type CacheFolder, openCacheFolder } from './cache-folder.js';
 import { openDataFolder } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
@@ -27,7 +27,7 @@ import { startSweep } from './sweep.js';
 /** `only`: there is no other process. `first`: it starts before the `further` ones and outlives them. */
 export type ProcessRole = 'only' | 'first' | 'further';
 
-export interface EmbeddedStoreOptions {
+export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
   /** Made when it is not there. Holds all that is durable, and belongs to the processes of one gateway at a time. */
   readonly dataDir: string;
   readonly cacheMaxBytes: number;
@@ -38,8 +38,6 @@ export interface EmbeddedStoreOptions {
   readonly role?: ProcessRole;
   /** Another gateway has taken over the folder; from then on every durable change is refused. */
   readonly onLost?: () => void;
-  readonly auditMax?: number;
-  readonly tombstonesMax?: number;
 }
 
 export interface EmbeddedStore extends Store {
@@ -152,13 +150,6 @@ function durableParts(state: Environment, lapsing: LapsingRecords, folder: strin
     registry: createLmdbRegistry(state, limits),
     counters: createLmdbCounters(state, lapsing),
     documents: createLmdbDocuments(lapsing, makeRoom),
-  };
-}
-
-function limitsOf({ auditMax, tombstonesMax }: EmbeddedStoreOptions): RegistryLimits {
-  return {
-    auditMax: auditMax ?? REGISTRY_LIMITS.auditMax,
-    tombstonesMax: tombstonesMax ?? REGISTRY_LIMITS.tombstonesMax,
   };
 }
 

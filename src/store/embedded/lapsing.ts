@@ -3,10 +3,10 @@
  * transaction, so that what has ended is found without looking at what has not.
  */
 import type { Environment, RecordWrite, StoredRecord } from './environment.js';
-import { numberKey, type Table, wholeTable } from './keys.js';
+import { numberKey, wholeTable } from './keys.js';
 import { createTurns } from './turns.js';
 
-const ENDS: Table = 'e';
+const ENDS = 'e';
 const TIME_BYTES = 8;
 const EMPTY = Buffer.alloc(0);
 
@@ -29,7 +29,7 @@ export interface LapsingRecords {
   /** Reads one record; `use` is given null where there is none, or it has ended. */
   read<T>(key: Buffer, use: (found: Lapsing | null) => T): T;
   /** @returns those of a table that have not ended */
-  list(table: Table): Lapsing[];
+  list(table: string): Lapsing[];
   /** @returns what is to be written for what is stored to become `next`, in one transaction */
   writes(key: Buffer, stored: Buffer | null, next: Lapsing | null): RecordWrite[];
   /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import type { Store, StoreHealth, StoreMemory } from '../port.js';
-import { REGISTRY_LIMITS } from '../registry-limits.js';
+import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { type CacheBound, createCacheBound } from './cache-bound.js';
 import { connectAll, disconnectAll } from './clients.js';
 import { disconnect } from './connect.js';
@@ -20,7 +20,7 @@ import { createRedisRegistry } from './redis-registry.js';
 import type { ServerMemory } from './server-memory.js';
 import { createWatchedLink } from './watched-link.js';
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly connection: RedisConnection;
   /** Where registry, counters and documents live, when not on the same Redis; needed where that one may evict any key. */
   readonly registryConnection?: RedisConnection;
@@ -38,8 +38,6 @@ export interface RedisStoreOptions {
   readonly connectTimeoutMs?: number;
   /** Replicas that have to confirm a change of the registry, or who made it is told; 0 when absent. */
   readonly minReplicas?: number;
-  readonly auditMax?: number;
-  readonly tombstonesMax?: number;
   readonly logger: StoreLog;
   readonly clock: Clock;
 }
@@ -68,7 +66,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   // Less than the call that waits may take, or it would end as if Redis did not answer.
   const replicaWaitMs = Math.floor(Math.min(timeoutMs, registryTimeoutMs / 2));
   const keys = createKeys(prefix);
-  const limits = { ...REGISTRY_LIMITS, ...pickLimits(options) };
 
   const opened = await openLinks(options, connectTimeoutMs, { data: timeoutMs, registry: registryTimeoutMs });
   const { link: data, memory: dataMemory } = opened.data;
@@ -102,7 +99,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     kind: 'redis',
     cache: createRedisCache({ link: data, keys, bound, clock }),
     leases: createRedisLeases(data, keys),
-    registry: createRedisRegistry({ ...durable, limits }),
+    registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),
     counters: createRedisCounters(durable),
     documents: createRedisDocuments({
       ...durable,
@@ -135,13 +132,6 @@ async function openLinks(
   const [data, registry] = [open('data'), open('registry')];
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
   return { data, registry, subscriber: clients.subscriber };
-}
-
-function pickLimits({ auditMax, tombstonesMax }: RedisStoreOptions) {
-  return {
-    ...(auditMax === undefined ? {} : { auditMax }),
-    ...(tombstonesMax === undefined ? {} : { tombstonesMax }),
-  };
 }
 
 function memoryOf(data: MemoryWatch, registry: MemoryWatch, bound: CacheBound): StoreMemory {
