@@ -2,23 +2,25 @@
  * Records that end. Each stands beside an entry in an index by the time of its end, made and removed in the same
  * transaction, so that what has ended is found without looking at what has not.
  */
+import type { Static, TSchema } from 'typebox';
+import { createTurns } from '../turns.js';
 import type { Environment, RecordWrite, StoredRecord } from './environment.js';
-import { numberKey, wholeTable } from './keys.js';
-import { createTurns } from './turns.js';
+import { nameKey, numberKey, wholeTable } from './keys.js';
+import { fromBytes, toBytes } from './stored-json.js';
 
 const ENDS = 'e';
 const TIME_BYTES = 8;
 const EMPTY = Buffer.alloc(0);
 
-export interface Lapsing {
-  readonly value: Buffer;
+export interface Lapsing<V = Buffer> {
+  readonly value: V;
   readonly endsAtMs: number;
 }
 
 /** What becomes of a record, and what is told of it. `write` absent: nothing changes. Null deletes it. */
-export interface Decision<T> {
+export interface Decision<T, V = Buffer> {
   readonly result: T;
-  readonly write?: Lapsing | null;
+  readonly write?: Lapsing<V> | null;
 }
 
 export interface LapsingRecords {
@@ -26,8 +28,8 @@ export interface LapsingRecords {
   now(): number;
   /** @returns what is stored, unless there is none or it has ended */
   alive(stored: Buffer | null | undefined): Lapsing | null;
-  /** Reads one record; `use` is given null where there is none, or it has ended. */
-  read<T>(key: Buffer, use: (found: Lapsing | null) => T): T;
+  /** @returns the record unless there is none, or it has ended */
+  get(key: Buffer): Lapsing | null;
   /** @returns those of a table that have not ended */
   list(table: string): Lapsing[];
   /** @returns what is to be written for what is stored to become `next`, in one transaction */
@@ -39,6 +41,26 @@ export interface LapsingRecords {
   change<T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T>;
   /** Removes some of what has ended. @returns how many; fewer than `most`: there are no more */
   sweep(most: number): Promise<number>;
+}
+
+/** The records of a table as values of one form, by their names. */
+export function createLapsingTable<F extends TSchema>(records: LapsingRecords, table: string, form: F) {
+  type V = Static<F>;
+  const read = ({ value }: Lapsing): V => fromBytes(form, value);
+  return {
+    get(name: string): V | null {
+      const found = records.get(nameKey(table, name));
+      return found === null ? null : read(found);
+    },
+    list: (): V[] => records.list(table).map(read),
+    change: <T>(name: string, decide: (found: Lapsing<V> | null) => Decision<T, V>): Promise<T> =>
+      records.change(nameKey(table, name), (found) => {
+        const { result, write } = decide(found && { ...found, value: read(found) });
+        if (write === undefined) return { result };
+        return { result, write: write && { ...write, value: toBytes(write.value) } };
+      }),
+    lasting: (value: V, ttlMs: number): Lapsing<V> => ({ value, endsAtMs: records.now() + ttlMs }),
+  };
 }
 
 /** @param now what the ends are compared with: a time that all processes share */
@@ -72,7 +94,7 @@ export function createLapsingRecords(environment: Environment, now: () => number
   return {
     now,
     alive,
-    read: (key, use) => use(alive(environment.read((view) => view.get(key))?.value)),
+    get: (key) => alive(environment.read((view) => view.get(key))?.value),
     list: (table) =>
       environment
         .read((view) => view.range(wholeTable(table)))
@@ -80,7 +102,7 @@ export function createLapsingRecords(environment: Environment, now: () => number
         .filter((lapsing) => lapsing !== null),
     writes: recordWrites,
     // One at a time in this process: they would only be in each other's way.
-    change: (key, decide) => turns.take(key.toString('latin1'), () => attempt(key, decide)),
+    change: (key, decide) => turns(key.toString('latin1'), () => attempt(key, decide)),
     async sweep(most) {
       const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
       const over = environment.read((view) => view.range({ from: numberKey(ENDS, 0), to, limit: most }));

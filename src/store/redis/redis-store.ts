@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import type { Store, StoreHealth, StoreMemory } from '../port.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
+import { createTurns } from '../turns.js';
 import { type CacheBound, createCacheBound } from './cache-bound.js';
 import { connectAll, disconnectAll } from './clients.js';
 import { disconnect } from './connect.js';
@@ -82,6 +83,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 
   const { minReplicas = 0 } = options;
   const durable = { link: registry, keys, replicaWaitMs, minReplicas, logger };
+  const turns = createTurns();
   let closed = false;
 
   async function move(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void> {
@@ -110,7 +112,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     bus,
     health: () => worst(data.health(), registry.health(), dataMemory.full || registryMemory.full),
     memory: () => memoryOf(dataMemory, registryMemory, bound),
-    reconnect: oneAtATime(move),
+    // One at a time; who comes meanwhile waits.
+    reconnect: (...to) => turns('', () => move(...to)),
     async close() {
       closed = true;
       dataMemory.stop();
@@ -153,17 +156,3 @@ function worst(data: StoreHealth, registry: StoreHealth, full: boolean): StoreHe
 
 const OUT_OF_MEMORY =
   'Redis has no memory left and refuses changes: raise its maxmemory, or remove what else fills it';
-
-/** Calls made while one is under way wait for it, and for each other. */
-function oneAtATime<Args extends unknown[]>(
-  run: (...args: Args) => Promise<void>,
-): (...args: Args) => Promise<void> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (...args) => {
-    const turn = last.then(() => run(...args));
-    last = turn.catch(() => {
-      // Whoever called knows; the next in line must only not fail with it.
-    });
-    return turn;
-  };
-}

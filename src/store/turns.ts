@@ -1,0 +1,13 @@
+/** @returns does work on one key in the order it comes, and work on different keys at the same time */
+export function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const turn = (last.get(key) ?? Promise.resolve()).then(work, work);
+    last.set(key, turn);
+    try {
+      return await turn;
+    } finally {
+      if (last.get(key) === turn) last.delete(key);
+    }
+  };
+}
