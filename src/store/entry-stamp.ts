@@ -4,16 +4,14 @@
  * What does not start with the mark is nobody's.
  */
 import { hash } from 'node:crypto';
-import { wholeVersion } from './entry-version.js';
-import type { CacheWrite } from './port.js';
-import { HEADER_MAX_BYTES } from './port.js';
-import { wholeMs } from './whole-ms.js';
+import { wholeMs } from './check-input.js';
+import { type CacheWrite, HEADER_MAX_BYTES, VERSION_LEAD_MAX_MS } from './port.js';
 
 export const MARK = [0xd6, 0x03] as const;
 export const STAMP_BYTES = 34;
 const DIGEST_BYTES = 16;
-/** Times fit into six bytes. */
-const LATEST_MS = 2 ** 48 - 1;
+/** Times and versions fit into six bytes. */
+export const LATEST_MS = 2 ** 48 - 1;
 
 export interface Stamp {
   readonly version: number;
@@ -75,4 +73,19 @@ export function readStamp(head: Buffer | null | undefined): Stamp | null {
     bodyBytes: head.readUInt32BE(14),
     facts: head.toString('hex', 18, STAMP_BYTES),
   };
+}
+
+/**
+ * The version of a cache entry in whole milliseconds, rounded down.
+ * @throws RangeError when it is not from 0 to 2^48 - 1
+ */
+function wholeVersion(version: number): number {
+  if (!(version >= 0 && version < LATEST_MS + 1))
+    throw new RangeError(`not a version of an entry: ${version}`);
+  return Math.floor(version);
+}
+
+/** Whether content of this version takes the place of content of the version `present`. */
+export function replaces(version: number, present: number): boolean {
+  return present <= version || present > version + VERSION_LEAD_MAX_MS;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createLocalBus } from '../../src/store/embedded/local-bus.js';
+import { createLocalBus } from '../../src/store/embedded/bus.js';
 import type { Store } from '../../src/store/port.js';
 import { createMemoryLeases } from '../support/memory/memory-leases.js';
 import { createRecordedLog } from '../support/recorded-log.js';

@@ -3,10 +3,9 @@ import { chmod, copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises
 import { join, resolve } from 'node:path';
 import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
-import { openDataFolder } from './data-folder.js';
+import { openDataFolder, refuseForeign } from './data-folder.js';
 import { syncFolder } from './folder.js';
 import { lockFolder } from './folder-lock.js';
-import { refuseForeign } from './foreign.js';
 import { copyState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 
 const SILENT: StoreLog = { info() {}, warn() {}, error() {} };

@@ -6,9 +6,9 @@ import type { StoreLog } from '../log.js';
 import type { CacheStore } from '../port.js';
 import { sweepCache } from './cache-sweep.js';
 import { checkDataFile } from './data-file.js';
+import { refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
-import { refuseForeign } from './foreign.js';
 import { createLmdbCache } from './lmdb-cache.js';
 
 const EVERY_MS = 30_000;

@@ -1,10 +1,10 @@
 /** The folder that GATEWAY_DATA_DIR names. */
-import { readdir, stat } from 'node:fs/promises';
+import { access, constants, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
 import { refuseNetworkFolder } from './file-system.js';
 import { makeFolders } from './folder.js';
-import { refuseForeign } from './foreign.js';
 
 /** What the store was made of before it was lmdb. */
 const EARLIER = ['registry.journal', 'counters.journal', 'documents'];
@@ -39,4 +39,32 @@ async function refuseEarlierForm(folder: string): Promise<void> {
   throw new StoreRefused(
     `the data folder ${folder} holds a store of an earlier form (${found.join(', ')}), which this release does not read: name another folder (GATEWAY_DATA_DIR), or move these away to begin with an empty store`,
   );
+}
+
+/**
+ * Looks whether this user can use a folder that is there: lmdb would end the process over a file that it cannot open.
+ * @param what the folder alone, or `all` that lies in it too
+ * @throws StoreRefused naming what cannot be read and written
+ */
+export async function refuseForeign(folder: string, what: 'alone' | 'all'): Promise<void> {
+  await refuse(folder);
+  if (what === 'alone') return;
+  const names = await readdir(folder).catch(absent);
+  for (const name of names ?? []) await refuse(join(folder, name));
+}
+
+async function refuse(path: string): Promise<void> {
+  const error = await access(path, constants.R_OK | constants.W_OK).then(
+    () => null,
+    (reason: NodeJS.ErrnoException) => reason,
+  );
+  if (error === null || error.code === 'ENOENT') return;
+  throw new StoreRefused(
+    `${path} cannot be read and written (${error.code}): give it to the user that the gateway runs as, with all that is in it`,
+  );
+}
+
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
 }

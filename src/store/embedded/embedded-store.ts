@@ -3,21 +3,19 @@ import { join, resolve } from 'node:path';
 import Type from 'typebox';
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
-import { type Bus, type Store, type StoreHealth, StoreUnavailable } from '../port.js';
+import { type Store, StoreUnavailable } from '../port.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
-import { type CacheFolder, openCacheFolder } from './cache-folder.js';
-import { openDataFolder } from './data-folder.js';
+import { createLmdbBus, createLocalBus } from './bus.js';
+import { openCacheFolder } from './cache-folder.js';
+import { openDataFolder, refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
-import { type FolderLock, lockFolder, watchLock } from './folder-lock.js';
-import { refuseForeign } from './foreign.js';
-import { createLapsingRecords, type LapsingRecords } from './lapsing.js';
+import { lockFolder, watchLock } from './folder-lock.js';
+import { createLapsingRecords } from './lapsing.js';
 import { createLmdbLeases, createLmdbPresence, createLmdbQuotas } from './lmdb-brief.js';
-import { createLmdbBus } from './lmdb-bus.js';
 import { createLmdbCounters } from './lmdb-counters.js';
 import { createLmdbDocuments } from './lmdb-documents.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
-import { createLocalBus } from './local-bus.js';
 import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 import { fromBytes, toBytes } from './stored-json.js';
 import { startSweep } from './sweep.js';
@@ -44,15 +42,13 @@ export interface EmbeddedStore extends Store {
   clearDeadReaders(): void;
 }
 
-const VOLATILE_MAP_BYTES = 1024 ** 3;
-/** Shorter than that of what is durable: who asks for permits and leases goes on without them. */
-const VOLATILE_TIMEOUT_MS = 2_000;
+const VOLATILE = {
+  mapBytes: 1024 ** 3,
+  durable: false,
+  /** Shorter than that of what is durable: who asks for permits and leases goes on without them. */
+  timeoutMs: 2_000,
+};
 const RESTORE = 'Stop the gateway, and restore it: dsp-gateway store restore <backup folder>';
-
-interface Environments {
-  readonly state: Environment;
-  readonly volatile: Environment;
-}
 
 /**
  * The store of a gateway that runs on one machine: environments of lmdb in one folder, shared by its processes.
@@ -60,45 +56,56 @@ interface Environments {
  * @throws StoreRefused when another gateway uses the folder, or what lies in it is damaged.
  */
 export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
-  const { clock, logger, role = 'only', onLost } = options;
+  const { clock, logger, cacheMaxBytes: maxBytes, role = 'only', onLost } = options;
   const folder = resolve(options.dataDir);
-  if (role !== 'further') await openDataFolder(folder, logger);
-  const lock =
-    role === 'further'
-      ? await watchLock(folder)
-      : await lockFolder(folder, { logger, ...(onLost === undefined ? {} : { onLost }) });
+  const isFirst = role !== 'further';
+  if (isFirst) await openDataFolder(folder, logger);
+  const lock = isFirst
+    ? await lockFolder(folder, { logger, ...(onLost === undefined ? {} : { onLost }) })
+    : await watchLock(folder);
+  const opened: Pick<Environment, 'close' | 'clearDeadReaders'>[] = [];
+  async function closeAll(): Promise<void> {
+    await Promise.all(opened.map((one) => one.close()));
+    await lock.release();
+  }
   try {
-    if (role !== 'further') await prepare(folder, logger);
-    const opened = await openBoth(folder, lock, logger);
-    const entries = await openEntries(folder, opened, options);
-    const realTime = await sharedRealTime(opened.volatile, clock);
-    const durable = createLapsingRecords(opened.state, realTime);
-    const brief = createLapsingRecords(opened.volatile, clock.monotonicMs);
-    const sweep = role === 'further' ? null : startSweep([durable, brief], logger);
-    const { bus, closeBus } = createBus(opened.volatile, logger, role);
+    if (isFirst) await prepare(folder, logger);
+    const state = await openState(stateFolder(folder), { held: lock.held, logger });
+    opened.push(state);
+    refuseOtherSchema(stateFolder(folder), state);
+    const volatile = await openEnvironment({ ...VOLATILE, folder: join(folder, 'volatile'), logger });
+    opened.push(volatile);
+    const entries = await openCacheFolder({ dataDir: folder, isFirst, maxBytes, clock, logger });
+    opened.push(entries);
+    const durable = createLapsingRecords(state, await sharedRealTime(volatile, clock));
+    const brief = createLapsingRecords(volatile, clock.monotonicMs);
+    const sweep = isFirst ? startSweep([durable, brief], logger) : null;
+    const bus = role === 'only' ? createLocalBus(logger) : createLmdbBus(volatile, logger);
     return {
       kind: 'embedded',
       cache: entries.cache,
-      ...durableParts(opened.state, durable, folder, limitsOf(options)),
+      registry: createLmdbRegistry(state, limitsOf(options)),
+      counters: createLmdbCounters(state, durable),
+      documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
       leases: createLmdbLeases(brief),
       quotas: createLmdbQuotas(brief),
       presence: createLmdbPresence(brief),
       bus,
-      health: () => worst(opened),
+      health() {
+        const health = state.health();
+        return health.ok ? volatile.health() : health;
+      },
       clearDeadReaders() {
-        opened.state.clearDeadReaders();
-        opened.volatile.clearDeadReaders();
-        entries.clearDeadReaders();
+        for (const one of opened) one.clearDeadReaders();
       },
       async close() {
-        closeBus();
+        bus.close();
         await sweep?.stop();
-        await Promise.all([opened.state.close(), opened.volatile.close(), entries.close()]);
-        await lock.release();
+        await closeAll();
       },
     };
   } catch (error) {
-    await lock.release();
+    await closeAll();
     throw error;
   }
 }
@@ -112,58 +119,10 @@ async function prepare(folder: string, logger: StoreLog): Promise<void> {
   await rm(join(folder, 'volatile'), { recursive: true, force: true });
 }
 
-async function openBoth(folder: string, lock: FolderLock, logger: StoreLog): Promise<Environments> {
-  const state = await openState(stateFolder(folder), { held: lock.held, logger });
-  try {
-    refuseOtherSchema(stateFolder(folder), state);
-    const options = { folder: join(folder, 'volatile'), mapBytes: VOLATILE_MAP_BYTES, durable: false };
-    const timeoutMs = VOLATILE_TIMEOUT_MS;
-    return { state, volatile: await openEnvironment({ ...options, timeoutMs, logger }) };
-  } catch (error) {
-    await state.close();
-    throw error;
-  }
-}
-
-async function openEntries(
-  dataDir: string,
-  { state, volatile }: Environments,
-  { role = 'only', cacheMaxBytes, clock, logger }: EmbeddedStoreOptions,
-): Promise<CacheFolder> {
-  const isFirst = role !== 'further';
-  try {
-    return await openCacheFolder({ dataDir, isFirst, maxBytes: cacheMaxBytes, clock, logger });
-  } catch (error) {
-    await Promise.all([state.close(), volatile.close()]);
-    throw error;
-  }
-}
-
-function durableParts(state: Environment, lapsing: LapsingRecords, folder: string, limits: RegistryLimits) {
-  async function makeRoom(): Promise<void> {
-    if (await isDiskLow(folder))
-      throw new StoreUnavailable(`the disk of ${folder} is almost full: no documents are taken`, 'no-room');
-  }
-  return {
-    registry: createLmdbRegistry(state, limits),
-    counters: createLmdbCounters(state, lapsing),
-    documents: createLmdbDocuments(lapsing, makeRoom),
-  };
-}
-
-function createBus(
-  volatile: Environment,
-  logger: StoreLog,
-  role: ProcessRole,
-): { bus: Bus; closeBus: () => void } {
-  if (role === 'only') return { bus: createLocalBus(logger), closeBus: () => {} };
-  const bus = createLmdbBus(volatile, logger);
-  return { bus, closeBus: bus.close };
-}
-
-function worst({ state, volatile }: Environments): StoreHealth {
-  const durable = state.health();
-  return durable.ok ? volatile.health() : durable;
+/** @throws StoreUnavailable */
+async function refuseLowDisk(folder: string): Promise<void> {
+  if (await isDiskLow(folder))
+    throw new StoreUnavailable(`the disk of ${folder} is almost full: no documents are taken`, 'no-room');
 }
 
 const WALL = Buffer.from('W');

@@ -9,10 +9,9 @@ import { randomInt } from 'node:crypto';
 import { type Database, open } from 'lmdb';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
-import { createFaults } from './faults.js';
 import { makeFolders, syncFolder } from './folder.js';
-import { unavailable, within } from './late-write.js';
 import { decodeRecord, encodeRecord } from './record-bytes.js';
+import { createFaults, unavailable, within } from './write-faults.js';
 
 /** The longest key, bytes. */
 export const KEY_MAX_BYTES = 511;

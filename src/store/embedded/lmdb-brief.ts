@@ -1,9 +1,9 @@
 /** Leases, token buckets and presence as records that end, in the environment that is emptied at the start. */
 import Type from 'typebox';
+import { wholeMs } from '../check-input.js';
 import type { Leases, Presence, Quotas } from '../port.js';
 import { byId } from '../present.js';
 import { checkGive, checkTake, describeGrant, leftIn, refilled } from '../quota-bucket.js';
-import { wholeMs } from '../whole-ms.js';
 import { createLapsingTable, type LapsingRecords } from './lapsing.js';
 
 export function createLmdbLeases(lapsing: LapsingRecords): Leases {

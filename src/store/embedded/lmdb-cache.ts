@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.js';
-import { type StampedWrite, stampWrite } from '../entry-stamp.js';
-import { replaces } from '../entry-version.js';
+import { LATEST_MS, replaces, type StampedWrite, stampWrite } from '../entry-stamp.js';
 import { createKnownFacts } from '../known-facts.js';
 import { type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import {
@@ -28,7 +27,6 @@ export interface LmdbCacheOptions {
 
 /** Ends of facts are so far behind those of the entries that they are seldom written anew. */
 const FACTS_STEP_MS = 86_400_000;
-const LATEST_MS = 2 ** 48 - 1;
 
 /**
  * Cache entries on the disk, shared by the processes of one gateway. Reading waits for nobody; writing is done by

@@ -1,8 +1,7 @@
 /** Groups as records that end. Every batch writes the head, whose stamp is the condition of all. */
 import Type from 'typebox';
-import { BATCH_MEMORY_MS, checkBatch } from '../counter-batch.js';
+import { BATCH_MEMORY_MS, checkBatch, wholeMs } from '../check-input.js';
 import type { CounterAdd, CounterRaise, Counters } from '../port.js';
-import { wholeMs } from '../whole-ms.js';
 import type { Environment } from './environment.js';
 import { createGroupCommit, type Draft } from './group-commit.js';
 import { nameKey } from './keys.js';

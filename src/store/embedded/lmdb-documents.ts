@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
-import { checkDocument } from '../document-text.js';
+import { checkDocument, wholeMs } from '../check-input.js';
 import type { Documents } from '../port.js';
-import { wholeMs } from '../whole-ms.js';
 import { createLapsingTable, type LapsingRecords } from './lapsing.js';
 
 /**

@@ -3,8 +3,7 @@ import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import { StoreUnavailable } from '../port.js';
 import type { Link } from './link.js';
-import type { MemoryWatch } from './memory-watch.js';
-import type { ServerMemory } from './server-memory.js';
+import type { MemoryWatch, ServerMemory } from './memory-watch.js';
 
 /** Where nothing is set, the cache may fill this part of `maxmemory`; where something is, no more than the other. */
 const [USUAL_PART, LARGEST_PART] = [0.5, 0.875];

@@ -38,6 +38,11 @@ export type RedisConnection = UrlConnection | SentinelConnection | ClusterConnec
 
 export type RedisClient = Redis | Cluster;
 
+/** All servers that hold keys. */
+export function serversOf(client: RedisClient): readonly Redis[] {
+  return client instanceof Cluster ? client.nodes('master') : [client];
+}
+
 interface ServerAddress extends NodeAddress, Credentials {
   readonly db: number;
 }

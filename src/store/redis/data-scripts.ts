@@ -1,9 +1,9 @@
 import type { Result } from 'ioredis';
 import { CLOCK_LEAD_MAX_MS } from '../port.js';
-import { ENDS } from './lifetimes-lua.js';
+import { ENDS } from './lua.js';
 
 /**
- * Scripts of token buckets and presence, which may not be evicted and do not expire by themselves: see lifetimes-lua.ts.
+ * Scripts of token buckets and presence, which may not be evicted and do not expire by themselves: see lua.ts.
  */
 
 /**

@@ -1,13 +1,12 @@
 import type { Result } from 'ioredis';
-import { ENDS } from './lifetimes-lua.js';
-import { SERVER } from './server-lua.js';
+import { ENDS, SERVER } from './lua.js';
 
 /** How many replicas a server has, and how many of them were heard from lately, as `replicas()` in Lua says. */
 export type Replicas = readonly [connected: number, attentive: number];
 
 /**
  * Scripts of what is durable beside the registry: counters and documents. None of their keys expires by itself; see
- * lifetimes-lua.ts.
+ * lua.ts.
  */
 const LIFETIMES = `${SERVER}${ENDS}`;
 

@@ -1,8 +1,7 @@
-import { Cluster } from 'ioredis';
 import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
 import { bounded } from './bounded.js';
-import type { RedisClient } from './connection.js';
+import { type RedisClient, serversOf } from './connection.js';
 import { describeFailure, isAnswer, unavailable } from './failure.js';
 
 /**
@@ -12,10 +11,9 @@ import { describeFailure, isAnswer, unavailable } from './failure.js';
  * @throws StoreUnavailable when the server does not answer within `limitMs`.
  */
 export async function refuseEviction(client: RedisClient, limitMs: number, logger: StoreLog): Promise<void> {
-  const servers = client instanceof Cluster ? client.nodes('master') : [client];
   let policies: (string | null)[];
   try {
-    policies = await bounded(Promise.all(servers.map(readPolicy)), limitMs);
+    policies = await bounded(Promise.all(serversOf(client).map(readPolicy)), limitMs);
   } catch (error) {
     throw unavailable('Redis did not tell its eviction policy', error);
   }

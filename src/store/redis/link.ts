@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
@@ -5,8 +6,7 @@ import { bounded } from './bounded.js';
 import { disconnect } from './connect.js';
 import type { RedisClient } from './connection.js';
 import { describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
-import { createReachability } from './reachability.js';
-import { watchConnection } from './watch.js';
+import { createReachability, type Reachability } from './reachability.js';
 
 export interface LinkOptions {
   /** A client that has connected. */
@@ -49,14 +49,7 @@ export function createLink(options: LinkOptions): Link {
   watch(client);
 
   function watch(watched: RedisClient): void {
-    watchConnection({
-      client: watched,
-      role,
-      logger,
-      inUse: () => watched === current && !closed,
-      onFault: server.failed,
-      onReady: server.heard,
-    });
+    watchConnection(watched, () => watched === current && !closed, server, options);
   }
 
   async function call<T>(run: (client: RedisClient) => Promise<T>): Promise<T> {
@@ -124,5 +117,42 @@ async function attempt<T>(work: Promise<T>, limitMs: number, outcomes: Outcomes)
     }
     unanswered(describeFailure(error));
     throw unavailable('Redis did not answer', error);
+  }
+}
+
+/**
+ * Tells of a client's faults, and logs once, not at every retry, that its connection was lost or is back.
+ * @param inUse whether the client is still the one in use; of others nothing is said
+ */
+function watchConnection(
+  client: RedisClient,
+  inUse: () => boolean,
+  server: Pick<Reachability, 'failed' | 'heard'>,
+  { role, logger }: Pick<LinkOptions, 'role' | 'logger'>,
+): void {
+  let fault = 'closed by the other side';
+  let lost = false;
+
+  function failed(error: unknown): void {
+    fault = describeFailure(error);
+    if (inUse()) server.failed(fault);
+  }
+  client.on('error', failed);
+  client.on('node error', failed);
+  client.on('close', () => {
+    if (!inUse() || lost) return;
+    lost = true;
+    logger.warn({ role, fault }, 'the connection to Redis was lost; reconnecting');
+  });
+  client.on('ready', () => {
+    if (!inUse()) return;
+    if (lost) logger.info({ role }, 'the connection to Redis is back');
+    lost = false;
+    server.heard();
+  });
+  if (client instanceof Cluster) {
+    client.on('-node', () => {
+      if (inUse()) logger.warn({ role, fault }, 'a node of the Redis cluster was lost');
+    });
   }
 }

@@ -1,7 +1,47 @@
+import type { Redis } from 'ioredis';
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
-import type { Link } from './link.js';
-import { isFull, readMemory, type ServerMemory } from './server-memory.js';
+import { type RedisClient, serversOf } from './connection.js';
+import { isAnswer } from './failure.js';
+import { createLink, type Link, type LinkOptions } from './link.js';
+
+/** Memory of one server, as INFO tells it. */
+export interface ServerMemory {
+  readonly server: Redis;
+  /** Bytes that count against the limit. */
+  readonly usedBytes: number;
+  /** `maxmemory`; 0: no limit. */
+  readonly maxBytes: number;
+  readonly policy: string;
+}
+
+/** @returns of each server; null where INFO says nothing of its memory, or is forbidden */
+async function readMemory(client: RedisClient): Promise<readonly ServerMemory[] | null> {
+  try {
+    const read = await Promise.all(
+      serversOf(client).map(async (server) => parseMemory(server, await server.info('memory'))),
+    );
+    return read.includes(null) ? null : (read as ServerMemory[]);
+  } catch (error) {
+    if (isAnswer(error)) return null;
+    throw error;
+  }
+}
+
+function parseMemory(server: Redis, info: string): ServerMemory | null {
+  const read = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  const used = Number(read('used_memory'));
+  if (!Number.isFinite(used)) return null;
+  // Buffers of replicas and of the journal, which the server leaves out when it looks at the limit.
+  const usedBytes = used - Number(read('mem_not_counted_for_evict') ?? 0);
+  const maxBytes = Number(read('maxmemory') ?? 0);
+  return { server, usedBytes, maxBytes, policy: read('maxmemory_policy') ?? '' };
+}
+
+/** Whether the server refuses writes, or is about to: what could be evicted is evicted before that. */
+function isFull({ usedBytes, maxBytes, policy }: ServerMemory): boolean {
+  return policy === 'noeviction' && maxBytes > 0 && usedBytes >= maxBytes;
+}
 
 /** How often a server is asked how full it is. */
 const LOOK_MS = 2000;
@@ -73,4 +113,17 @@ export function createMemoryWatch({ link, role, clock, logger }: MemoryWatchOpti
     },
     stop: () => clearInterval(timer),
   };
+}
+
+interface WatchedLink {
+  readonly link: Link;
+  readonly memory: MemoryWatch;
+}
+
+/** A link to a server, and a watch over the server's memory by way of it; whatever the link is refused, the watch hears. */
+export function createWatchedLink(options: Omit<LinkOptions, 'onOutOfMemory'>): WatchedLink {
+  const { role, clock, logger } = options;
+  const memory = createMemoryWatch({ link: () => link, role, clock, logger });
+  const link = createLink({ ...options, onOutOfMemory: memory.refused });
+  return { link, memory };
 }

@@ -1,6 +1,5 @@
-import { BATCH_MEMORY_MS, checkBatch } from '../counter-batch.js';
+import { BATCH_MEMORY_MS, checkBatch, wholeMs } from '../check-input.js';
 import type { CounterAdd, CounterRaise, Counters } from '../port.js';
-import { wholeMs } from '../whole-ms.js';
 import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
 import type { Keys } from './keys.js';
 

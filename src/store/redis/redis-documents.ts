@@ -1,6 +1,5 @@
-import { checkDocument } from '../document-text.js';
+import { checkDocument, wholeMs } from '../check-input.js';
 import { type Documents, StoreUnavailable } from '../port.js';
-import { wholeMs } from '../whole-ms.js';
 import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
 import type { Keys } from './keys.js';
 

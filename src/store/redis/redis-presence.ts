@@ -1,6 +1,6 @@
+import { wholeMs } from '../check-input.js';
 import type { Presence } from '../port.js';
 import { byId } from '../present.js';
-import { wholeMs } from '../whole-ms.js';
 import { unwrap } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';

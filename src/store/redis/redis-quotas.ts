@@ -1,6 +1,6 @@
+import { wholeMs } from '../check-input.js';
 import type { Quotas } from '../port.js';
 import { checkGive, checkTake, describeGrant, leftIn } from '../quota-bucket.js';
-import { wholeMs } from '../whole-ms.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
 

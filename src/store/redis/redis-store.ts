@@ -4,12 +4,11 @@ import type { Store, StoreHealth, StoreMemory } from '../port.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { createTurns } from '../turns.js';
 import { type CacheBound, createCacheBound } from './cache-bound.js';
-import { connectAll, disconnectAll } from './clients.js';
-import { disconnect } from './connect.js';
+import { connectAll, disconnect, disconnectAll } from './connect.js';
 import { describeConnection, type RedisConnection } from './connection.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
-import type { MemoryWatch } from './memory-watch.js';
+import { createWatchedLink, type MemoryWatch, type ServerMemory } from './memory-watch.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisCounters } from './redis-counters.js';
@@ -18,8 +17,6 @@ import { createRedisLeases } from './redis-leases.js';
 import { createRedisPresence } from './redis-presence.js';
 import { createRedisQuotas } from './redis-quotas.js';
 import { createRedisRegistry } from './redis-registry.js';
-import type { ServerMemory } from './server-memory.js';
-import { createWatchedLink } from './watched-link.js';
 
 export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly connection: RedisConnection;

@@ -2,7 +2,7 @@ import type { Result } from 'ioredis';
 import { ANOTHER_REGISTRY, ANOTHER_VERSION } from '../port.js';
 import { DATA_SCRIPTS } from './data-scripts.js';
 import { DURABLE_SCRIPTS, type Replicas } from './durable-scripts.js';
-import { SERVER } from './server-lua.js';
+import { SERVER } from './lua.js';
 
 /**
  * The scripts that make several steps one. ioredis sends them by their hash, and whole when the server has lost

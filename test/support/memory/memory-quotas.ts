@@ -8,7 +8,7 @@ import {
   type QuotaBucket,
   refilled,
 } from '../../../src/store/quota-bucket.js';
-import { wholeMs } from '../../../src/store/whole-ms.js';
+import { wholeMs } from '../../../src/store/check-input.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** Token buckets within this process. */

@@ -1,4 +1,4 @@
-/** Messages between the processes of one gateway: numbered records that each of them looks for. */
+/** Messages between the processes of one gateway, and within the only one. */
 import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { createListeners } from '../listeners.js';
@@ -20,12 +20,12 @@ const KEPT_MAX = 10_000;
 /** One look is one read of the map: a microsecond. */
 const LOOK_EVERY_MS = 20;
 
-export interface LmdbBus extends Bus {
+export interface ClosableBus extends Bus {
   close(): void;
 }
 
-/** Listeners of this process are told at once, those of others when they look. */
-export function createLmdbBus(environment: Environment, logger: StoreLog): LmdbBus {
+/** Numbered records: listeners of this process are told at once, those of others when they look. */
+export function createLmdbBus(environment: Environment, logger: StoreLog): ClosableBus {
   const self = randomUUID();
   const listeners = createListeners({ logger });
   const nextIn = (bytes: Buffer | null | undefined) => (bytes == null ? 1 : fromBytes(Head, bytes));
@@ -71,5 +71,17 @@ export function createLmdbBus(environment: Environment, logger: StoreLog): LmdbB
     },
     subscribe: listeners.add,
     close: () => clearInterval(timer),
+  };
+}
+
+/** Of a process that is the only one. They arrive after the publisher's turn, as from a network. */
+export function createLocalBus(logger: StoreLog): ClosableBus {
+  const listeners = createListeners({ logger });
+  return {
+    async publish(channel, message) {
+      setImmediate(listeners.deliver, channel, message);
+    },
+    subscribe: listeners.add,
+    close() {},
   };
 }
