@@ -5,7 +5,7 @@
 
 /** From the bottom to the top. `errors`, `clock` and the like are files in `src/`. */
 const LAYERS = [
-  ['errors', 'clock', 'cache-control', 'record', 'outcome', 'version'],
+  ['errors', 'clock', 'cache-control', 'record', 'outcome', 'repeat', 'version'],
   ['report', 'config', 'store', 'simulator'],
   ['report-policy'],
   ['platform'],
@@ -31,14 +31,14 @@ const LAYERS = [
 /** Room to the rooms (or files) it may import, beside itself. One that is not named here may import nothing. */
 const KNOWS = {
   report: ['errors'],
-  store: ['clock'],
+  store: ['repeat', 'clock'],
   simulator: ['clock'],
   config: ['errors'],
   platform: ['config', 'cache-control', 'record', 'errors', 'clock'],
   telemetry: ['platform', 'outcome', 'record', 'errors', 'clock'],
   registry: ['store', 'telemetry', 'record', 'clock'],
   workers: ['cache', 'platform', 'report'],
-  credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'record', 'errors', 'clock'],
+  credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'record', 'repeat', 'errors', 'clock'],
   cache: ['registry', 'report', 'store', 'record', 'errors', 'clock'],
   divisibility: ['registry', 'report', 'report-policy', 'record', 'errors', 'clock'],
   auth: ['credential', 'registry', 'store', 'record', 'errors', 'clock'],

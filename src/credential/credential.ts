@@ -5,6 +5,7 @@ import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import type { InterpretRules } from '../platform/interpret.js';
 import type { Registry } from '../registry/replica.js';
+import type { Repeated } from '../repeat.js';
 import type { Store } from '../store/port.js';
 import { bootstrapToken } from './bootstrap-token.js';
 import { createEvidence } from './evidence.js';
@@ -19,7 +20,7 @@ import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
 import { createTokenFile, type TokenFileOptions } from './token-file.js';
 import { createTokenRecovery, type TokenRecovery } from './token-recovery.js';
-import { startUpkeep, type Upkeep } from './upkeep.js';
+import { startUpkeep } from './upkeep.js';
 import { createSight, type SightOptions } from './visibility-check.js';
 
 const DAY_MS = 86_400_000;
@@ -50,7 +51,7 @@ export interface Credential {
    * Way 1 is planted, way 2 is minted when nothing is active; without either the gateway waits for an operator. From
    * then on it is kept up.
    */
-  start(): Promise<Upkeep>;
+  start(): Promise<Pick<Repeated, 'stop'>>;
 }
 
 export function createCredential(options: CredentialOptions): Credential {

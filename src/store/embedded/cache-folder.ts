@@ -2,6 +2,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.js';
+import { repeat } from '../../repeat.js';
 import type { StoreLog } from '../log.js';
 import type { CacheStore } from '../port.js';
 import { sweepCache } from './cache-sweep.js';
@@ -45,9 +46,8 @@ export async function openCacheFolder(options: CacheFolderOptions): Promise<Cach
   if (isFirst) await clearDamaged(folder, logger);
   const environment = await openForm(folder, options);
   const state = { hasRoom: !(await isDiskLow(dataDir)), writtenBytes: 0 };
-  let sweeping: Promise<void> | null = null;
-
-  async function sweep(): Promise<void> {
+  const sweep = repeat(EVERY_MS, async () => {
+    state.writtenBytes = 0;
     try {
       state.hasRoom = !(await isDiskLow(dataDir));
       // Of several processes one is enough.
@@ -55,17 +55,7 @@ export async function openCacheFolder(options: CacheFolderOptions): Promise<Cach
     } catch (error) {
       logger.warn({ err: error }, 'cache entries that are over could not be removed');
     }
-  }
-
-  function startSweep(): void {
-    state.writtenBytes = 0;
-    sweeping ??= sweep().finally(() => {
-      sweeping = null;
-    });
-  }
-
-  const timer = setInterval(startSweep, EVERY_MS);
-  timer.unref();
+  });
   return {
     cache: createLmdbCache({
       environment,
@@ -73,13 +63,14 @@ export async function openCacheFolder(options: CacheFolderOptions): Promise<Cach
       hasRoom: () => state.hasRoom,
       onWritten(bytes) {
         state.writtenBytes += bytes;
-        if (state.writtenBytes > maxBytes * SWEEP_AFTER_PART) startSweep();
+        if (state.writtenBytes <= maxBytes * SWEEP_AFTER_PART) return;
+        state.writtenBytes = 0;
+        sweep.now();
       },
     }),
     clearDeadReaders: environment.clearDeadReaders,
     async close() {
-      clearInterval(timer);
-      await sweeping;
+      await sweep.stop();
       await environment.close();
     },
   };

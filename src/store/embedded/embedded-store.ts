@@ -11,14 +11,13 @@ import { openDataFolder, refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
 import { lockFolder, watchLock } from './folder-lock.js';
-import { createLapsingRecords } from './lapsing.js';
+import { createLapsingRecords, startSweep } from './lapsing.js';
 import { createLmdbLeases, createLmdbPresence, createLmdbQuotas } from './lmdb-brief.js';
 import { createLmdbCounters } from './lmdb-counters.js';
 import { createLmdbDocuments } from './lmdb-documents.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
 import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 import { fromBytes, toBytes } from './stored-json.js';
-import { startSweep } from './sweep.js';
 
 /** `only`: there is no other process. `first`: it starts before the `further` ones and outlives them. */
 export type ProcessRole = 'only' | 'first' | 'further';

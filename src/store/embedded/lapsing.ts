@@ -3,6 +3,8 @@
  * transaction, so that what has ended is found without looking at what has not.
  */
 import type { Static, TSchema } from 'typebox';
+import { type Repeated, repeat } from '../../repeat.js';
+import type { StoreLog } from '../log.js';
 import { createTurns } from '../turns.js';
 import type { Environment, RecordWrite, StoredRecord } from './environment.js';
 import { nameKey, numberKey, wholeTable } from './keys.js';
@@ -133,4 +135,21 @@ function encode({ value, endsAtMs }: Lapsing): Buffer {
 
 function decode(bytes: Buffer): Lapsing {
   return { endsAtMs: bytes.readDoubleBE(), value: bytes.subarray(TIME_BYTES) };
+}
+
+const SWEEP_EVERY_MS = 5_000;
+/** Small, so that nobody waits long for the lock that a sweep takes; as many as it needs. */
+const SWEPT_AT_ONCE = 200;
+
+/** Removes what has ended, every few seconds. Who is to read is told that it has ended without it. */
+export function startSweep(all: readonly LapsingRecords[], logger: StoreLog): Pick<Repeated, 'stop'> {
+  return repeat(SWEEP_EVERY_MS, async (isStopped) => {
+    try {
+      for (const records of all) {
+        while (!isStopped() && (await records.sweep(SWEPT_AT_ONCE)) === SWEPT_AT_ONCE);
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'records that have ended could not be removed');
+    }
+  });
 }
