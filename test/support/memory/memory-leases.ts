@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/clock.js';
-import type { Leases } from '../../../src/store/port.js';
 import { wholeMs } from '../../../src/store/check-input.js';
+import type { Leases } from '../../../src/store/port.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** Leases within this process, by time that never jumps. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/clock.js';
+import { wholeMs } from '../../../src/store/check-input.js';
 import type { Presence } from '../../../src/store/port.js';
 import { byId } from '../../../src/store/present.js';
-import { wholeMs } from '../../../src/store/check-input.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** This process alone, as a rule. */

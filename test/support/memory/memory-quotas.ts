@@ -1,4 +1,5 @@
 import type { Clock } from '../../../src/clock.js';
+import { wholeMs } from '../../../src/store/check-input.js';
 import type { Quotas } from '../../../src/store/port.js';
 import {
   checkGive,
@@ -8,7 +9,6 @@ import {
   type QuotaBucket,
   refilled,
 } from '../../../src/store/quota-bucket.js';
-import { wholeMs } from '../../../src/store/check-input.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** Token buckets within this process. */
