@@ -68,7 +68,7 @@ export interface MemoryWatchOptions {
 }
 
 /** Knows how full a Redis is, and says so once when it begins to refuse writes, and once when it takes them again. */
-export function createMemoryWatch({ link, role, clock, logger }: MemoryWatchOptions): MemoryWatch {
+function createMemoryWatch({ link, role, clock, logger }: MemoryWatchOptions): MemoryWatch {
   let latest: readonly ServerMemory[] | null = null;
   let full = false;
   let refusedAtMs = Number.NEGATIVE_INFINITY;
