@@ -12,6 +12,7 @@ import { type CleanAnswer, type CleanOptions, cleanAnswer } from './clean-answer
 import type { Idempotency } from './idempotency.js';
 import type { Passage } from './passage.js';
 import { KEPT_MAX_BYTES, takeAnswer } from './take-answer.js';
+import { asWriteFailure } from './unknown-outcome.js';
 
 export interface DispatcherOptions {
   readonly platform: Pick<PlatformClient, 'send'>;
@@ -69,7 +70,8 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
     onCall: (made: CallReport) => void,
     consume: (response: Response) => Promise<T>,
   ): Promise<T> {
-    const isRead = method === 'GET' || method === 'HEAD';
+    const kind = kindOf(method, rule);
+    const tries: CallReport[] = [];
     const startedMs = performance.now();
     const leave = await places.enter(caller.team.id, timeoutMs, gone);
     const sent = {
@@ -78,11 +80,14 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
       body: body === '' ? null : (body ?? null),
       headers: definedOf(headers),
       team: caller.team.id,
-      kind: isRead ? ('read' as const) : rule?.read ? ('post-read' as const) : ('write' as const),
+      kind,
       timeoutMs: Math.max(1, timeoutMs - (performance.now() - startedMs)),
       // A write goes on: breaking it off would leave open what it did.
-      ...(isRead ? { signal: gone } : {}),
-      onCall,
+      ...(kind === 'read' ? { signal: gone } : {}),
+      onCall(made: CallReport) {
+        tries.push(made);
+        onCall(made);
+      },
       onSlot: () => trace.mark('acquire'),
     };
     try {
@@ -94,6 +99,7 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
       return answered;
     } catch (error) {
       leave();
+      if (kind === 'write') throw asWriteFailure(error, tries);
       throw error;
     }
   }
@@ -104,6 +110,11 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
       answer(call).then((value) => done(null, value), done);
     },
   };
+}
+
+function kindOf(method: string, rule: Passage['rule']): 'read' | 'post-read' | 'write' {
+  if (method === 'GET' || method === 'HEAD') return 'read';
+  return rule?.read ? 'post-read' : 'write';
 }
 
 function definedOf(headers: ProxiedCall['headers']): Record<string, string> {
