@@ -1,4 +1,4 @@
-/** Requests that Node's parser refuses: they never become a request, and are answered on the socket. */
+/** Requests that Node's parser refuses, and CONNECT: they never become a request, and are answered on the socket. */
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,6 +8,9 @@ export interface Refused {
   readonly status: number;
   readonly code: ErrorCode;
 }
+
+/** The error's code where nothing is broken, and the gateway is taken for a proxy. */
+export const IS_CONNECT = 'CONNECT';
 
 /** @returns what was answered, or null when there was nobody to answer */
 export function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): Refused | null {
@@ -28,6 +31,10 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
 }
 
 function refusalOf(cause: string | undefined): GatewayError {
+  if (cause === IS_CONNECT)
+    return new GatewayError('method_not_allowed', {
+      detail: 'The gateway opens no tunnels: call it as a server, and not as a proxy.',
+    });
   if (cause === 'HPE_HEADER_OVERFLOW') return new GatewayError('headers_too_large');
   const isLate = cause === 'ERR_HTTP_REQUEST_TIMEOUT' || cause === 'HPE_TIMEOUT';
   const detail = isLate

@@ -1,6 +1,6 @@
 /** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
 import { randomUUID } from 'node:crypto';
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpServer, METHODS, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   type FastifyBaseLogger,
@@ -12,7 +12,7 @@ import {
 import type { Logger } from 'pino';
 import { createTrace, type Trace } from '../telemetry/trace.js';
 import { ambiguityOf } from './ambiguous.js';
-import { refuseBrokenRequest } from './broken-request.js';
+import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
 import { type GateRules, gateFault } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
 import { refusePath } from './refuse-path.js';
@@ -73,6 +73,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
       options.onBroken(refused.status);
     },
   });
+  // What Node reads and no route knows would be told that there is nothing at an address that exists.
+  for (const method of METHODS)
+    if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
   traceRequests(app, account);
   registerProblems(app, options.problems);
   return app;
@@ -102,6 +105,12 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
       if (fault === null) route(request, response);
       else refusePath(fault, request, response, refusal);
     },
+  );
+  // Their bytes are bounded; of more than 2000 Node would leave out the rest, a second host or key among them.
+  server.maxHeadersCount = 0;
+  // Without a listener the connection would be closed without a word.
+  server.on('connect', (_request, socket) =>
+    server.emit('clientError', Object.assign(new Error('CONNECT'), { code: IS_CONNECT }), socket),
   );
   // Node's own answer to them is a bare 417; ambiguityOf refuses them like all the rest.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

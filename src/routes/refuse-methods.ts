@@ -2,14 +2,12 @@
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { GatewayError } from '../errors.js';
 
-const ALL: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
-
 /** Answers every method of `url` that has no route of its own. To be called after the routes are registered. */
 export function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly HTTPMethods[]): void {
   const allow = allowed.join(', ');
   app.route({
     url,
-    method: ALL.filter((method) => !allowed.includes(method)),
+    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
     schema: { hide: true },
     onRequest: async () => {
       throw new GatewayError('method_not_allowed', {

@@ -58,6 +58,12 @@ describe('framing', () => {
     ['chunked twice', ['transfer-encoding: chunked, chunked'], '0\r\n\r\n'],
     ['chunked not last', ['transfer-encoding: chunked, identity'], '0\r\n\r\n'],
     ['another coding', ['transfer-encoding: xchunked'], '0\r\n\r\n'],
+    ['a coding beside chunked', ['transfer-encoding: gzip, chunked'], '0\r\n\r\n'],
+    [
+      'a coding in a line of its own',
+      ['transfer-encoding: gzip', 'transfer-encoding: chunked'],
+      '2\r\n{}\r\n0\r\n\r\n',
+    ],
     ['a tab in the coding', ['transfer-encoding:\x0bchunked'], '0\r\n\r\n'],
     ['a folded line', ['x-note: a', ' transfer-encoding: chunked'], '0\r\n\r\n'],
     ['a bare CR', ['x-note: a\rtransfer-encoding: chunked'], '0\r\n\r\n'],
@@ -92,6 +98,25 @@ describe('framing', () => {
     const text = await send(good(['host: platform']) + good());
     expect(statusOf(text)).toEqual([400]);
     expect(await sim.calls()).toEqual([]);
+  });
+
+  it('what stands behind two thousand headers counts', async () => {
+    const many = Array.from({ length: 2100 }, () => 'a: 1');
+    expect(statusOf(await send(good([...many, 'connection: close', 'host: platform'])))).toEqual([400]);
+    const late = head(`GET ${REPORT}?${QUERY} HTTP/1.1`, [
+      ...['host: gateway', ...many, `x-api-key: ${key}`, 'connection: close'],
+    ]);
+    expect(statusOf(await send(late))).toEqual([200]);
+  });
+
+  it('CONNECT is 405, and says so before the connection is closed', async () => {
+    for (const target of ['platform:443', `${REPORT}?${QUERY}`]) {
+      const [answer, ...others] = readAnswers(
+        await send(head(`CONNECT ${target} HTTP/1.1`, ['host: gateway'])),
+      );
+      expect([answer?.status, others]).toEqual([405, []]);
+      expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    }
   });
 
   it('a GET with a body is 400, the body is not taken for the next request', async () => {

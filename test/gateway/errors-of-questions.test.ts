@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../src/errors.js';
-import { REPORT, withGateway } from '../support/start-gateway.js';
+import { type Call, REPORT, withGateway } from '../support/start-gateway.js';
 import { problemIn, QUERY } from './problem.js';
 
 describe('what is asked', () => {
@@ -91,6 +91,11 @@ describe('what is asked', () => {
     const posted = await gateway.call('/healthz', { method: 'POST' });
     expect(problemIn(posted)).toBe('405 method_not_allowed');
     expect(posted.headers.allow).toBe('GET, HEAD');
+    for (const method of ['PURGE', 'PROPFIND', 'TRACE'] as const)
+      for (const path of ['/healthz', REPORT, '/api/v1/campaign/list']) {
+        const refused = await gateway.call(path, { method: method as Call['method'], key });
+        expect([method, path, problemIn(refused)]).toEqual([method, path, '405 method_not_allowed']);
+      }
     expect(problemIn(await gateway.report(key, QUERY, { headers: { accept: 'text/html' } }))).toBe(
       '406 not_acceptable',
     );
