@@ -9,11 +9,17 @@ export default defineConfig({
   test: {
     // Many of them wait for processes and sockets; one more than there are cores keeps these busy.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    restoreMocks: true,
     // Long, because a loaded machine is slow; nothing waits for it to pass.
-    expect: { poll: { timeout: 20_000, interval: 10 } },
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    restoreMocks: true,
+    unstubEnvs: true,
+    expect: {
+      // A test that asserts nothing has not passed.
+      requireAssertions: true,
+      // Long for the same reason.
+      poll: { timeout: 20_000, interval: 10 },
+    },
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

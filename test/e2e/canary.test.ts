@@ -7,7 +7,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Answer, type Ask, ask, type IssuedKey, REPORT, simulatorOf } from '../support/ask.js';
 import { type Canary, findCanaries, type Place } from '../support/canary.js';
 import {
@@ -277,7 +277,9 @@ async function setStage(env: Env): Promise<Stage> {
 }
 
 describe.concurrent('no secret is found', () => {
-  it('with the embedded store: in logs, answers and files, but for the two files that are theirs', async () => {
+  it('with the embedded store: in logs, answers and files, but for the two files that are theirs', async ({
+    expect,
+  }) => {
     const stage = await setStage({});
     await playAll(stage, {});
     const [{ dataDir }] = stage.processes as [Gateway];
@@ -297,9 +299,9 @@ describe.concurrent('no secret is found', () => {
     }
     expect(stage.places.filter(({ name }) => name.startsWith('the file')).length).toBeGreaterThan(2);
     expect(finds(stage)).toEqual([]);
-  }, 60_000);
+  });
 
-  it('with Redis: in logs, answers, keys and values', async () => {
+  it('with Redis: in logs, answers, keys and values', async ({ expect, onTestFinished }) => {
     const password = odd('redis').replace(/["\\]/g, '_');
     // Uncompressed, or DUMP would hide what it repeats.
     const redis = await startRedis({ args: ['--requirepass', password, '--rdbcompression', 'no'] });
@@ -342,7 +344,7 @@ describe.concurrent('no secret is found', () => {
     });
     await gateway.end('SIGTERM');
     expect(finds(stage)).toEqual([]);
-  }, 60_000);
+  });
 });
 
 it('the search itself finds every spelling', () => {

@@ -36,7 +36,7 @@ function expectUnavailable(answer: Answer): void {
 }
 
 describe.concurrent('way 1, a pasted token', () => {
-  it('is planted, shown without its text, and lasts a year unless told otherwise', async () => {
+  it('is planted, shown without its text, and lasts a year unless told otherwise', async ({ expect }) => {
     const platform = await startPlatform();
     const gateway = await startGateway(platform.env);
     const { active, pending, previous } = await vaultOf(gateway);
@@ -63,7 +63,7 @@ describe.concurrent('way 1, a pasted token', () => {
     });
   });
 
-  it('is not used when the platform refuses it at the start, and the gateway says so', async () => {
+  it('is not used when the platform refuses it at the start, and the gateway says so', async ({ expect }) => {
     const platform = await startPlatform();
     const gateway = await startGateway({
       ...platform.env,
@@ -75,7 +75,9 @@ describe.concurrent('way 1, a pasted token', () => {
     expect([ready.status, ready.json()]).toEqual([503, expect.objectContaining({ credential: 'missing' })]);
   });
 
-  it('that the platform revokes leads to 503, cached reports go on, and a new one is taken at once', async () => {
+  it('that the platform revokes leads to 503, cached reports go on, and a new one is taken at once', async ({
+    expect,
+  }) => {
     const platform = await startPlatform();
     const gateway = await startGateway(platform.env);
     const { key } = await newTeam(gateway, { id: 'revoked' });
@@ -98,7 +100,7 @@ describe.concurrent('way 1, a pasted token', () => {
 });
 
 describe.concurrent('way 2, the token request', () => {
-  it('asks as the document says, below the path prefix, and only once', async () => {
+  it('asks as the document says, below the path prefix, and only once', async ({ expect }) => {
     const platform = await startPlatform([
       ...['--base-path', '/dsp', '--switch', 'tokenPath=/custom/token', '--switch', 'clientId=number'],
     ]);
@@ -129,7 +131,9 @@ describe.concurrent('way 2, the token request', () => {
     expect(await tokensUsed(platform.url)).toHaveLength(1);
   });
 
-  it('recovers a token that the platform refuses: callers see no error, one token is asked for', async () => {
+  it('recovers a token that the platform refuses: callers see no error, one token is asked for', async ({
+    expect,
+  }) => {
     const platform = await startPlatform();
     const gateway = await startGateway(platform.mintEnv);
     const { key } = await newTeam(gateway, { id: 'recovered' });
@@ -160,7 +164,9 @@ describe.concurrent('way 2, the token request', () => {
     expect((await sim.calls()).filter(({ path }) => path.endsWith('/create'))).toHaveLength(1);
   });
 
-  it('that yields nothing usable leaves the gateway alive and unready, and is not hammered', async () => {
+  it('that yields nothing usable leaves the gateway alive and unready, and is not hammered', async ({
+    expect,
+  }) => {
     const platform = await startPlatform(['--switch', 'tokenAnswer=nonsense']);
     const gateway = await startGateway(platform.mintEnv);
     const { key } = await newTeam(gateway, { id: 'nonsense' });
@@ -181,7 +187,7 @@ describe.concurrent('way 2, the token request', () => {
 });
 
 describe.concurrent('no credential at all', () => {
-  it('is 503 until an operator gives one', async () => {
+  it('is 503 until an operator gives one', async ({ expect }) => {
     const platform = await startPlatform();
     const gateway = await startGateway({ PLATFORM_BASE_URL: platform.url });
     const { key } = await newTeam(gateway, { id: 'none' });
@@ -209,7 +215,9 @@ describe.concurrent('no credential at all', () => {
 });
 
 describe.concurrent('a rotation', () => {
-  it('with a token the platform does not take, or a body that is none, is refused and changes nothing', async () => {
+  it('with a token the platform does not take, or a body that is none, is refused and changes nothing', async ({
+    expect,
+  }) => {
     const platform = await startPlatform();
     const gateway = await startGateway({ ...platform.env, PLATFORM_PROBE: PROBE });
     const { key } = await newTeam(gateway, { id: 'wrong' });
@@ -246,7 +254,7 @@ describe.concurrent('a rotation', () => {
     expect(await tokensUsed(platform.url)).toEqual([`Bearer ${platform.token}`]);
   });
 
-  it('can be gone step by step, and back', async () => {
+  it('can be gone step by step, and back', async ({ expect }) => {
     const platform = await startPlatform();
     const gateway = await startGateway({ ...platform.env, PLATFORM_PROBE: PROBE });
     const { key } = await newTeam(gateway, { id: 'steps' });

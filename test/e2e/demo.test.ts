@@ -2,13 +2,13 @@
 import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { ask } from '../support/ask.js';
 import { launch, tempFolder } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 describe.concurrent('npm run demo', () => {
-  it('-- --once asks a few questions, says what was saved, and ends with 0', async () => {
+  it('-- --once asks a few questions, says what was saved, and ends with 0', async ({ expect }) => {
     const folder = await tempFolder();
     const demo = launch('npm', ['run', 'demo', '--', '--once'], {
       PORT: '0',
@@ -35,7 +35,7 @@ describe.concurrent('npm run demo', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('prints lines that work when they are pasted, and stops on Ctrl-C', async () => {
+  it('prints lines that work when they are pasted, and stops on Ctrl-C', async ({ expect }) => {
     const folder = await tempFolder();
     const demo = launch('npm', ['run', 'demo'], { PORT: '0', ADMIN_PORT: '0', TMPDIR: folder });
     await waitFor('the last line', () => demo.stdout.includes('Ctrl-C stops everything.'), demo);

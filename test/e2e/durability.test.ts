@@ -1,7 +1,7 @@
 /** Embedded store: what was acknowledged is there after `kill -9` at that very moment. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, it } from 'vitest';
 import { admin, ask, type IssuedKey, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
 
@@ -25,7 +25,7 @@ const status = async (gateway: Gateway, key: string, query = QUERY) => {
 };
 
 describe.concurrent('after kill -9 right behind an acknowledged change', () => {
-  it('teams, keys, revocations, rolls and the token are as they were acknowledged', async () => {
+  it('teams, keys, revocations, rolls and the token are as they were acknowledged', async ({ expect }) => {
     let gateway = await startGateway(platform.env);
     await admin(gateway, 'POST', '/teams', { id: 'kept', name: 'Kept', advertisers: [1, 2] });
     let first: IssuedKey | undefined;
@@ -79,7 +79,7 @@ describe.concurrent('after kill -9 right behind an acknowledged change', () => {
     );
   });
 
-  it('no file of the folder is open to others, and no draft is left behind', async () => {
+  it('no file of the folder is open to others, and no draft is left behind', async ({ expect }) => {
     const gateway = await startGateway(platform.env);
     await newTeam(gateway, { id: 'files' });
     await gateway.end('SIGKILL');
@@ -94,7 +94,7 @@ describe.concurrent('after kill -9 right behind an acknowledged change', () => {
     expect(names.filter((name) => /\.(tmp|new|[0-9a-f]{12})$/.test(name))).toEqual([]);
   });
 
-  it('a writer killed at any moment loses nothing that was acknowledged', async () => {
+  it('a writer killed at any moment loses nothing that was acknowledged', async ({ expect }) => {
     let gateway = await startGateway(platform.env);
     const acknowledged: string[] = [];
     for (const round of [1, 2, 3]) {

@@ -157,7 +157,7 @@ describe.concurrent('slowness', () => {
   const drip = (count: number) =>
     Array.from({ length: count }, () => ({ afterMs: 700, bytes: 'x-drip: 1\r\n' }));
 
-  it('a head that never ends is cut off, though it keeps coming', async () => {
+  it('a head that never ends is cut off, though it keeps coming', async ({ expect }) => {
     const [silent, dripping, body] = await Promise.all([
       send('GET /healthz HTTP/1.1\r\nhost: x\r\n'),
       send('GET /healthz HTTP/1.1\r\nhost: x\r\n', { later: drip(20) }),
@@ -179,7 +179,7 @@ describe.concurrent('slowness', () => {
     expect(after.status).toBe(200);
   });
 
-  it('many of them do not keep others out', async () => {
+  it('many of them do not keep others out', async ({ expect }) => {
     const slow = Array.from({ length: 200 }, () => send('GET /healthz HTTP/1.1\r\nhost: x\r\n'));
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => ask(`${gateway.data}${REPORT}?${QUERY}`, { key })),

@@ -1,6 +1,6 @@
 /** Contract: idempotency keys hold across `kill -9`, restarts and replicas; the platform is asked once. */
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { type Answer, admin, ask, newTeam, simulatorOf } from '../support/ask.js';
 import { type Gateway, startGateway, startPlatform } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
@@ -29,7 +29,7 @@ const createdOn = async (url: string) =>
   (await simulatorOf(url).calls()).filter(({ path }) => path === CREATE).length;
 
 describe.concurrent('a campaign creation with an idempotency key', () => {
-  it('is made once although the gateway is killed before and after the answer', async () => {
+  it('is made once although the gateway is killed before and after the answer', async ({ expect }) => {
     const platform = await startPlatform();
     const sim = simulatorOf(platform.url);
     const env = { ...platform.env, GATEWAY_TEST_CLOCK: '1' };
@@ -69,7 +69,7 @@ describe.concurrent('a campaign creation with an idempotency key', () => {
     await second.end('SIGTERM');
   });
 
-  it('is made once by two replicas on one Redis', async () => {
+  it('is made once by two replicas on one Redis', async ({ expect }) => {
     const platform = await startPlatform();
     const redis = await startRedis();
     try {

@@ -1,7 +1,7 @@
 /** Contract, section 1: starting, stopping, and who may hold a data folder. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, it } from 'vitest';
 import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import {
   launch,
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 describe.concurrent('a start', () => {
-  it('is ready with a free data port, a free admin port and a port for metrics alone', async () => {
+  it('is ready with a free data port, a free admin port and a port for metrics alone', async ({ expect }) => {
     const gateway = await startGateway({ ...platform.env, METRICS_PORT: '0' });
     const metrics = planeOf(gateway, 'metrics');
     for (const url of [gateway.data, gateway.admin, metrics]) {
@@ -46,7 +46,9 @@ describe.concurrent('a start', () => {
     }
   });
 
-  it('keeps its own secrets in files only their owner reads, and shows no admin token in a log', async () => {
+  it('keeps its own secrets in files only their owner reads, and shows no admin token in a log', async ({
+    expect,
+  }) => {
     const gateway = await startGateway(platform.env);
     for (const name of ['master.key', 'admin.token']) {
       const path = join(gateway.dataDir, name);
@@ -59,7 +61,7 @@ describe.concurrent('a start', () => {
     expect((await stat(gateway.dataDir)).mode & 0o077).toBe(0);
   });
 
-  it('can be made by `npm start`, whose exit code is the gateway’s', async () => {
+  it('can be made by `npm start`, whose exit code is the gateway’s', async ({ expect }) => {
     const refused = launch('npm', ['start'], { PORT: '0' });
     expect((await refused.exited).code).toBe(78);
     expect(refused.stderr).toContain('PLATFORM_BASE_URL: was not set; allowed is ');
@@ -80,9 +82,9 @@ describe.concurrent('a start', () => {
 });
 
 describe.concurrent('a stop', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
+  it.for(['SIGTERM', 'SIGINT'] as const)(
     'by %s turns readiness to 503, finishes what is under way, and ends with 0',
-    async (signal) => {
+    async (signal, { expect }) => {
       const slow = await startPlatform(['--switch', 'latencyMs=1500']);
       const gateway = await startGateway(slow.env);
       const { key } = await newTeam(gateway, { id: 'draining' });
@@ -117,7 +119,7 @@ describe.concurrent('a stop', () => {
 });
 
 describe.concurrent('a data folder', () => {
-  it('belongs to one process, and the second is told who has it', async () => {
+  it('belongs to one process, and the second is told who has it', async ({ expect }) => {
     const first = await startGateway(platform.env);
     const second = await launchGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir });
     expect((await second.exited).code).toBe(78);
@@ -129,7 +131,7 @@ describe.concurrent('a data folder', () => {
     await newTeam(first, { id: 'undisturbed' });
   });
 
-  it('is free again when its process was killed', async () => {
+  it('is free again when its process was killed', async ({ expect }) => {
     const first = await startGateway(platform.env);
     await first.end('SIGKILL');
     const next = await startGateway({ ...platform.env, GATEWAY_DATA_DIR: first.dataDir });
@@ -137,7 +139,9 @@ describe.concurrent('a data folder', () => {
     await newTeam(next, { id: 'after-the-crash' });
   });
 
-  it('is free again for many that start at once after a crash, and one of them has it', async () => {
+  it('is free again for many that start at once after a crash, and one of them has it', async ({
+    expect,
+  }) => {
     const first = await startGateway(platform.env);
     await first.end('SIGKILL');
     const starts = await Promise.all(

@@ -219,7 +219,7 @@ it('the logs of several workers on a socket that nobody reads hold up no stop', 
   await makeLines(scene, 1500);
   await expectServing(scene);
   await expectStopping(scene);
-}, 60_000);
+});
 
 async function teamsFile(): Promise<string> {
   const { writeFile } = await import('node:fs/promises');

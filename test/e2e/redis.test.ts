@@ -1,6 +1,6 @@
 /** Contract on a real Redis: replicas see each other's changes and cache; Redis lost, back, away and wrongly set up. */
 import { randomBytes } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, it } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { type Env, launchGateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
 import { freePort, startRedis } from '../support/redis.js';
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 
 describe.concurrent('two gateways on one Redis', () => {
-  it('share teams, keys, revocations, the token, the cache and purges', async () => {
+  it('share teams, keys, revocations, the token, the cache and purges', async ({ expect }) => {
     const own = await startPlatform();
     await withRedis(async ({ url }) => {
       const settings = { ...own.env, ...SECRETS, REDIS_URL: url };
@@ -92,7 +92,7 @@ describe.concurrent('two gateways on one Redis', () => {
     });
   });
 
-  it('mint one token between them when they start at the same time', async () => {
+  it('mint one token between them when they start at the same time', async ({ expect }) => {
     const own = await startPlatform(['--switch', 'latencyMs=200']);
     await withRedis(async ({ url }) => {
       const settings = { ...own.mintEnv, ...SECRETS, REDIS_URL: url };
@@ -124,7 +124,7 @@ async function within(what: string, ms: number, look: () => Promise<boolean>): P
 }
 
 describe.concurrent('a Redis that fails', () => {
-  it('is done without while it is gone, and used again when it is back', async () => {
+  it('is done without while it is gone, and used again when it is back', async ({ expect }) => {
     await withRedis(
       async (redis) => {
         const gateway = await startGateway({ ...env, REDIS_URL: redis.url });
@@ -172,7 +172,9 @@ describe.concurrent('a Redis that fails', () => {
     );
   });
 
-  it('gets back what it held when it comes back empty: keys go on, also in a process that starts later', async () => {
+  it('gets back what it held when it comes back empty: keys go on, also in a process that starts later', async ({
+    expect,
+  }) => {
     await withRedis(async (redis) => {
       const settings = { ...env, REDIS_URL: redis.url };
       const gateway = await startGateway(settings);
@@ -192,7 +194,7 @@ describe.concurrent('a Redis that fails', () => {
     });
   });
 
-  it('is waited for when it is away at the start: alive, not ready, then ready', async () => {
+  it('is waited for when it is away at the start: alive, not ready, then ready', async ({ expect }) => {
     const [dataPort, redisPort] = [await freePort(), await freePort()];
     const gateway = await launchGateway({
       ...env,
@@ -222,14 +224,14 @@ describe.concurrent('a Redis that fails', () => {
     }
   });
 
-  it('does not hold up a stop while it is waited for', async () => {
+  it('does not hold up a stop while it is waited for', async ({ expect }) => {
     const gateway = await launchGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     await waitFor('the waiting', () => /waiting for it/.test(gateway.stdout), gateway);
     // Nothing was begun, so nothing is to be finished.
     expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  it('may not evict keys, or the start is refused', async () => {
+  it('may not evict keys, or the start is refused', async ({ expect }) => {
     await withRedis(
       async ({ url }) => {
         const gateway = await launchGateway({ ...env, REDIS_URL: url });

@@ -43,27 +43,30 @@ async function untilTold(gateway: Gateway, name: string, words: string): Promise
 }
 
 describe.concurrent('a secret of the data folder', () => {
-  it.each([
+  it.for<[name: string, text: string | null, words: string]>([
     ['master.key', '', 'is empty'],
     ['admin.token', '\n', 'is empty'],
     ['admin.token', 'short\n', '16 printable ASCII characters or more'],
     ['master.key', 'c2hvcnQ=\n', '32 bytes in base64'],
     ['master.key', null, 'EISDIR'],
-  ])('%s that holds %j ends the start with 78 and a line that names it', async (name, text, words) => {
-    const dataDir = join(await tempFolder(), 'data');
-    await mkdir(dataDir, { mode: 0o700 });
-    const path = join(dataDir, name);
-    if (text === null) await mkdir(path);
-    else await writeFile(path, text, { mode: 0o600 });
-    const gateway = await launchGateway({ ...platform.env, GATEWAY_DATA_DIR: dataDir });
-    const { code } = await gateway.exited;
-    const lines = gateway.stderr.trimEnd().split('\n');
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain(path);
-    expect(lines[0]).toContain(words);
-    expect(lines[0]).toMatch(/; allowed is .+/);
-    expect(code).toBe(78);
-  });
+  ])(
+    '%s that holds %j ends the start with 78 and a line that names it',
+    async ([name, text, words], { expect }) => {
+      const dataDir = join(await tempFolder(), 'data');
+      await mkdir(dataDir, { mode: 0o700 });
+      const path = join(dataDir, name);
+      if (text === null) await mkdir(path);
+      else await writeFile(path, text, { mode: 0o600 });
+      const gateway = await launchGateway({ ...platform.env, GATEWAY_DATA_DIR: dataDir });
+      const { code } = await gateway.exited;
+      const lines = gateway.stderr.trimEnd().split('\n');
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain(path);
+      expect(lines[0]).toContain(words);
+      expect(lines[0]).toMatch(/; allowed is .+/);
+      expect(code).toBe(78);
+    },
+  );
 });
 
 it('an admin token that is half written opens nothing, and the one before goes on', async () => {

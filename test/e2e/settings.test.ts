@@ -26,7 +26,7 @@ const SECRET = 'a-secret-that-must-not-be-printed';
 const BASE = { PLATFORM_BASE_URL: 'http://127.0.0.1:9' };
 
 describe.concurrent('a start that is refused', () => {
-  it('tells every fault of kind and range at once, a line each', async () => {
+  it('tells every fault of kind and range at once, a line each', async ({ expect }) => {
     const lines = await faultsOf({
       ...BASE,
       PORT: '70000',
@@ -55,7 +55,7 @@ describe.concurrent('a start that is refused', () => {
     for (const line of lines) expect(line).toMatch(/^[A-Z_]+: was .+; allowed is .+$/);
   });
 
-  it('tells the faults that need a second look, and never prints a secret', async () => {
+  it('tells the faults that need a second look, and never prints a secret', async ({ expect }) => {
     const lines = await faultsOf({
       PLATFORM_BASE_URL: 'ftp://platform.example',
       PLATFORM_USERNAME: SECRET,
@@ -86,13 +86,13 @@ describe.concurrent('a start that is refused', () => {
     expect(lines.join('\n')).not.toContain(SECRET);
   });
 
-  it('asks for master key and admin token where Redis is used', async () => {
+  it('asks for master key and admin token where Redis is used', async ({ expect }) => {
     const lines = await faultsOf({ ...BASE, REDIS_URL: `redis://:${SECRET}@127.0.0.1:9` });
     expect(lines.map((line) => line.split(':', 1)[0])).toEqual(['GATEWAY_MASTER_KEY', 'ADMIN_TOKEN']);
     expect(lines.join('\n')).not.toContain(SECRET);
   });
 
-  it('names an unknown member of the YAML, and a file that is not there', async () => {
+  it('names an unknown member of the YAML, and a file that is not there', async ({ expect }) => {
     const yaml = join(await tempFolder(), 'gateway.yaml');
     await writeFile(yaml, 'server:\n  prot: 8080\n  port: many\nplatfrom: {}\n');
     const lines = await faultsOf({ ...BASE, PORT: '', GATEWAY_CONFIG: yaml });
@@ -102,7 +102,7 @@ describe.concurrent('a start that is refused', () => {
     expect(missing[0]).toMatch(/^GATEWAY_CONFIG: was .*gateway\.yaml\.gone; allowed is /);
   });
 
-  it('is the same for `config check`, which starts nothing', async () => {
+  it('is the same for `config check`, which starts nothing', async ({ expect }) => {
     const wrong = launchCli(['config', 'check']);
     expect((await wrong.exited).code).toBe(78);
     expect(wrong.stderr).toBe(
@@ -112,9 +112,9 @@ describe.concurrent('a start that is refused', () => {
     expect(await right.exited).toEqual({ code: 0, signal: null });
   });
 
-  it.each(['/dev/null/data', '/proc/no-such-folder'])(
+  it.for(['/dev/null/data', '/proc/no-such-folder'])(
     'names a data folder that cannot be: %s',
-    async (folder) => {
+    async (folder, { expect }) => {
       const [line, ...more] = await faultsOf({ ...BASE, GATEWAY_DATA_DIR: folder });
       expect(line).toMatch(
         /^GATEWAY_DATA_DIR: was "\/(dev|proc)\/.*"; allowed is a folder that is there or can be made \(E[A-Z]+\)$/,
@@ -123,13 +123,13 @@ describe.concurrent('a start that is refused', () => {
     },
   );
 
-  it('names an address that is none of this machine', async () => {
+  it('names an address that is none of this machine', async ({ expect }) => {
     const lines = await faultsOf({ ...BASE, HOST: '203.0.113.7', LOG_LEVEL: 'silent' });
     expect(lines.join('\n')).toContain('set HOST and ADMIN_HOST to an address or name of this machine');
     expect(lines).toHaveLength(1);
   });
 
-  it('names the port that is taken', async () => {
+  it('names the port that is taken', async ({ expect }) => {
     const gateway = await startGateway(BASE);
     const port = new URL(gateway.data).port;
     const second = await launchGateway({ ...BASE, PORT: port });
@@ -139,7 +139,7 @@ describe.concurrent('a start that is refused', () => {
 });
 
 describe.concurrent('settings that work', () => {
-  it('come from the YAML, and the environment wins', async () => {
+  it('come from the YAML, and the environment wins', async ({ expect }) => {
     const platform = await startPlatform(['--base-path', '/dsp/one']);
     const port = await freePort();
     const yaml = join(await tempFolder(), 'gateway.yaml');
@@ -159,7 +159,7 @@ describe.concurrent('settings that work', () => {
     expect(long.status).toBe(414);
   });
 
-  it('are read from files, and read again when a file is swapped', async () => {
+  it('are read from files, and read again when a file is swapped', async ({ expect }) => {
     const platform = await startPlatform();
     const folder = await tempFolder();
     const file = async (name: string, content: string): Promise<string> => {
@@ -191,7 +191,9 @@ describe.concurrent('settings that work', () => {
     expect((await status(second)).status).toBe(200);
   });
 
-  it('must not come both from the environment and from a file, nor from an empty file', async () => {
+  it('must not come both from the environment and from a file, nor from an empty file', async ({
+    expect,
+  }) => {
     const folder = await tempFolder();
     await writeFile(join(folder, 'empty'), '\n');
     const lines = await faultsOf({

@@ -27,7 +27,7 @@ async function askTimes(gateway: Gateway, key: string, count: number): Promise<v
 }
 
 describe.concurrent('usage', () => {
-  it('is exact after a clean stop', async () => {
+  it('is exact after a clean stop', async ({ expect }) => {
     const platform = await startPlatform();
     const first = await startGateway(platform.env);
     const { key } = await newTeam(first, { id: 'counted' });
@@ -42,7 +42,7 @@ describe.concurrent('usage', () => {
     await second.end('SIGTERM');
   });
 
-  it('loses nothing older than 5 s to kill -9, and counts nothing twice', async () => {
+  it('loses nothing older than 5 s to kill -9, and counts nothing twice', async ({ expect }) => {
     const platform = await startPlatform();
     const first = await startGateway(platform.env);
     const { key } = await newTeam(first, { id: 'counted' });
@@ -69,7 +69,7 @@ describe.concurrent('usage', () => {
     await second.end('SIGTERM');
   });
 
-  it('adds up over two replicas on one Redis, also when it is away for a while', async () => {
+  it('adds up over two replicas on one Redis, also when it is away for a while', async ({ expect }) => {
     const platform = await startPlatform();
     const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
     try {

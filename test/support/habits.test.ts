@@ -30,3 +30,16 @@ describe('every test', () => {
     expect(filesWith(NUMBERED)).toEqual([]);
   });
 });
+
+describe('a test that asserts nothing', () => {
+  it.fails('fails', () => {});
+  it.concurrent
+    .fails('fails beside others', () => {});
+  it.concurrent
+    .fails('fails beside others, whoever asserts meanwhile', async () => {
+      expect(1).toBe(1);
+    });
+  it.concurrent('passes beside others by what it asserts itself', async ({ expect: own }) => {
+    own(1).toBe(1);
+  });
+});

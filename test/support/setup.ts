@@ -1,7 +1,9 @@
-/** What holds in every test file: a test that asserts nothing has not passed. */
-import { beforeEach, expect } from 'vitest';
+/**
+ * What holds in every test file. That a test asserts something, the configuration asks for (`requireAssertions`).
+ */
+import { beforeEach } from 'vitest';
 
-beforeEach(({ task }) => {
-  // Of tests that run side by side the runner cannot tell whose assertion it was.
-  if (!task.concurrent) expect.hasAssertions();
+beforeEach((context) => {
+  // Of tests that run side by side, none is credited with another's assertion: only its context's `expect` counts.
+  if (context.task.concurrent) void context.expect;
 });
