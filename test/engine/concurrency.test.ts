@@ -115,9 +115,7 @@ describe('identical questions at once, on all replicas', () => {
 });
 
 describe('overlapping ranges in flight', () => {
-  it('never fetch a day twice, whoever asks and whichever answer comes first', {
-    timeout: 120_000,
-  }, async () => {
+  it('never fetch a day twice, whoever asks and whichever answer comes first', async () => {
     const { platform, gateways, key } = await three();
     let advertiserId = 0;
     const range = fc.tuple(fc.nat(24), fc.integer({ min: 1, max: 12 }), fc.nat(2));

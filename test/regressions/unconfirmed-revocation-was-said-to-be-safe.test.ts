@@ -48,9 +48,7 @@ async function openGateway(minReplicas: number) {
   /** Makes teams until the replica confirms: it may have synchronised just now. */
   const ready = () =>
     expect
-      .poll(async () => (await ask('POST', '/teams', { id: `t-${Math.random()}`.replace('.', '') })).body, {
-        timeout: 20_000,
-      })
+      .poll(async () => (await ask('POST', '/teams', { id: `t-${Math.random()}`.replace('.', '') })).body)
       .not.toHaveProperty('unconfirmed');
   return { gateway, ask, ready };
 }

@@ -2,6 +2,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Bus } from '../../src/store/port.js';
 import { type OpenHarness, withStore } from './harness.js';
 
+/** Long, because a loaded machine is slow; nothing waits for it to pass. */
+const PATIENCE_MS = 20_000;
+
 export function describeBus(open: OpenHarness): void {
   describe('bus', () => {
     it('brings messages to every listener of the channel, the publisher included, in order', () =>
@@ -12,7 +15,7 @@ export function describeBus(open: OpenHarness): void {
         await vi.waitFor(() => {
           expect(here).toEqual(['one', 'two', 'drei ✓']);
           expect(there).toEqual(['one', 'two', 'drei ✓']);
-        }, 10_000);
+        }, PATIENCE_MS);
       }));
 
     it('keeps channels apart', () =>
@@ -21,7 +24,7 @@ export function describeBus(open: OpenHarness): void {
         const [weather = []] = await listen('weather', bus);
         await bus.publish('weather', 'rain');
         await bus.publish('news', 'last');
-        await vi.waitFor(() => expect([news, weather]).toEqual([['last'], ['rain']]), 10_000);
+        await vi.waitFor(() => expect([news, weather]).toEqual([['last'], ['rain']]), PATIENCE_MS);
       }));
 
     it('delivers after the call that publishes has returned', () =>
@@ -30,7 +33,7 @@ export function describeBus(open: OpenHarness): void {
         const published = bus.publish('news', 'one');
         expect(heard).toEqual([]);
         await published;
-        await vi.waitFor(() => expect(heard).toEqual(['one']), 10_000);
+        await vi.waitFor(() => expect(heard).toEqual(['one']), PATIENCE_MS);
       }));
 
     it('ends one subscription and no other, also of one function that listens twice', () =>
@@ -44,7 +47,7 @@ export function describeBus(open: OpenHarness): void {
         end();
         end();
         await bus.publish('news', 'one');
-        await vi.waitFor(() => expect(last).toEqual(['one']), 10_000);
+        await vi.waitFor(() => expect(last).toEqual(['one']), PATIENCE_MS);
         expect(heard).toEqual(['one']);
       }));
 
@@ -53,7 +56,7 @@ export function describeBus(open: OpenHarness): void {
         bus.subscribe('news', () => {})();
         const [heard = []] = await listen('news', bus);
         await bus.publish('news', 'again');
-        await vi.waitFor(() => expect(heard).toEqual(['again']), 10_000);
+        await vi.waitFor(() => expect(heard).toEqual(['again']), PATIENCE_MS);
       }));
 
     it('is not stopped by a listener that throws', () =>
@@ -63,7 +66,7 @@ export function describeBus(open: OpenHarness): void {
         });
         const [heard = []] = await listen('news', bus);
         await bus.publish('news', 'one');
-        await vi.waitFor(() => expect(heard).toEqual(['one']), 10_000);
+        await vi.waitFor(() => expect(heard).toEqual(['one']), PATIENCE_MS);
       }));
 
     it('publishes where nobody listens', () =>
@@ -88,10 +91,10 @@ async function listen(channel: string, ...buses: Bus[]): Promise<string[][]> {
   await vi.waitFor(async () => {
     await buses[0]?.publish(channel, 'are you there?');
     allHear('are you there?');
-  }, 10_000);
+  }, PATIENCE_MS);
   // What is still under way of those questions comes before this.
   await buses[0]?.publish(channel, 'that is all');
-  await vi.waitFor(() => allHear('that is all'), 10_000);
+  await vi.waitFor(() => allHear('that is all'), PATIENCE_MS);
   for (const messages of heard) messages.length = 0;
   return heard;
 }

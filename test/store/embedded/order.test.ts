@@ -29,7 +29,7 @@ it('acknowledges a commit after the disk has its pages, and then the page that m
     expect(commits).toHaveLength(TIMES);
     for (const commit of commits) expect(commit).toMatch(/^(data )+sync meta acknowledged\b/);
   });
-}, 120_000);
+});
 
 function stepOf(line: string, synced: ReadonlySet<string | undefined>): string[] {
   const said = /write\(1<.*"(begun|acknowledged)\\n"/.exec(line)?.[1];
