@@ -3,7 +3,7 @@ import { createLastUse } from '../../src/auth/last-use.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../src/store/port.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded } from '../support/shared-registry.js';
-import { createTestClock, MINUTE } from '../support/test-clock.js';
+import { createTestClock, MINUTE, NOON } from '../support/test-clock.js';
 
 /** Never flushed by itself, so that a test says when. */
 const NEVER_MS = 3_600_000;
@@ -35,8 +35,6 @@ async function open(clock = createTestClock(), given?: Counters) {
   };
 }
 
-const NOON_MS = Date.parse('2026-11-21T12:00:00.000Z');
-
 describe('the last use of keys', () => {
   it('is written in one batch, and survives a restart', async () => {
     const { uses, clock, batches, real } = await open();
@@ -49,8 +47,8 @@ describe('the last use of keys', () => {
     const restarted = await open(clock, real);
     expect(await restarted.uses.read()).toEqual(
       new Map([
-        ['key_a', NOON_MS + 1500],
-        ['key_b', NOON_MS],
+        ['key_a', NOON + 1500],
+        ['key_b', NOON],
       ]),
     );
   });
@@ -63,7 +61,7 @@ describe('the last use of keys', () => {
       expect((await uses.read()).get('key_a')).toBe(clock.now());
       clock.advance(5000);
     }
-    expect(batches.map(([raise]) => (raise?.to ?? 0) - NOON_MS)).toEqual([0, MINUTE, 2 * MINUTE, 3 * MINUTE]);
+    expect(batches.map(([raise]) => (raise?.to ?? 0) - NOON)).toEqual([0, MINUTE, 2 * MINUTE, 3 * MINUTE]);
   });
 
   it('is written once more when the process ends, and not when there is nothing new', async () => {
@@ -76,7 +74,7 @@ describe('the last use of keys', () => {
     await uses.close();
     expect(batches).toHaveLength(2);
     const later = await open(clock, real);
-    expect((await later.uses.read()).get('key_a')).toBe(NOON_MS + 1000);
+    expect((await later.uses.read()).get('key_a')).toBe(NOON + 1000);
   });
 
   it('never goes back, whichever replica writes last', async () => {
@@ -87,7 +85,7 @@ describe('the last use of keys', () => {
     await other.uses.flush();
     await uses.flush();
     const third = await open(clock, real);
-    expect((await third.uses.read()).get('key_a')).toBe(NOON_MS + 5000);
+    expect((await third.uses.read()).get('key_a')).toBe(NOON + 5000);
   });
 
   it('waits in memory while the store is away, and says so once', async () => {
@@ -99,6 +97,6 @@ describe('the last use of keys', () => {
     expect(log.messages('warn')).toHaveLength(1);
     setAway(false);
     expect(await uses.flush()).toBe(true);
-    expect(batches).toEqual([[{ group: 'keys/last-used', field: 'key_a', to: NOON_MS }]]);
+    expect(batches).toEqual([[{ group: 'keys/last-used', field: 'key_a', to: NOON }]]);
   });
 });

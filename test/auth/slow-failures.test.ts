@@ -1,17 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSlowFailures } from '../../src/auth/slow-failures.js';
-import type { Clock } from '../../src/clock.js';
+import { createStandingClock } from '../support/test-clock.js';
 
 function open() {
-  let nowMs = 0;
-  const clock: Clock = { now: () => 0, monotonicMs: () => nowMs };
+  const clock = createStandingClock();
   const failures = createSlowFailures(clock);
   return {
     failures,
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance: clock.advanceMonotonic,
     /** The delays of so many refusals in a row. */
     flood: (address: string, count: number) => Array.from({ length: count }, () => failures.delayMs(address)),
   };

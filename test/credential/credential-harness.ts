@@ -20,28 +20,13 @@ import type { Leases, Store } from '../../src/store/port.js';
 import type { AuditRecord } from '../../src/telemetry/audit.js';
 import type { RecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
+import { createStandingClock, type TestClock } from '../support/test-clock.js';
 
 export const ALICE = { name: 'alice', address: '10.0.0.1' };
 export const PEPPER = randomBytes(32);
 export const PROBE = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01';
 export const TOKEN_PATH = '/oauth/token';
 const MASTER_KEY = fixedSecret('GATEWAY_MASTER_KEY', randomBytes(32).toString('base64'));
-
-/** Wall and monotonic time that stand still until they are moved, together. */
-export interface StandingClock extends Clock {
-  advance(ms: number): void;
-}
-
-function createStandingClock(iso = '2026-11-21T12:00:00Z'): StandingClock {
-  let passedMs = 0;
-  return {
-    now: () => Date.parse(iso) + passedMs,
-    monotonicMs: () => passedMs,
-    advance(ms) {
-      passedMs += ms;
-    },
-  };
-}
 
 export interface Credential {
   readonly registry: Registry;
@@ -50,12 +35,12 @@ export interface Credential {
   readonly tokenRecovery: TokenRecovery;
   readonly evidence: Evidence;
   readonly log: RecordedLog;
-  readonly clock: StandingClock;
+  readonly clock: Clock;
 }
 
 export interface CredentialOptions {
   readonly store: Store;
-  readonly clock: StandingClock;
+  readonly clock: Clock;
   readonly baseUrl: URL;
   /** Path and query of the probe; null for none. */
   readonly probe?: string | null;
@@ -113,6 +98,7 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
 }
 
 export interface Scene extends Credential {
+  readonly clock: TestClock;
   readonly simulator: Simulator;
   readonly store: Store;
   /** Another replica on the same store. */
@@ -126,7 +112,7 @@ export interface Scene extends Credential {
 
 /** A simulated platform, an embedded store without messages, and one replica. */
 export async function openScene(
-  options: Partial<CredentialOptions> & { readonly switches?: Partial<Switches> } = {},
+  options: Partial<Omit<CredentialOptions, 'clock'>> & { readonly switches?: Partial<Switches> } = {},
 ): Promise<Scene> {
   const clock = createStandingClock();
   const simulator = await startSimulator({ clock, switches: { rateLimitPerMinute: 0, ...options.switches } });
@@ -137,6 +123,7 @@ export async function openScene(
     (await store.registry.readAudit(1000)).map(({ text }) => JSON.parse(text) as AuditRecord).toReversed();
   return {
     ...(await openCredential(common)),
+    clock,
     simulator,
     store,
     another: (more = {}) => openCredential({ ...common, ...more }),

@@ -15,7 +15,7 @@ describe('what the platform said of the active token', () => {
     expect(evidence.proof()).toBe('unproven');
     for (const said of ['accepted', 'refused', 'accepted', 'refused'] as const) {
       evidence.note(id, said);
-      clock.advance(24 * 3_600_000);
+      clock.pass(24 * 3_600_000);
       expect(evidence.proof()).toBe(said);
       await evidence.flush();
       expect(evidence.proof()).toBe(said);

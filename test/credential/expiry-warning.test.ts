@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createExpiryWarning } from '../../src/credential/expiry-warning.js';
 import { outlookOf } from '../../src/credential/outlook.js';
+import { DAY } from '../support/test-clock.js';
 import { ALICE, type Credential, openScene, staged } from './credential-harness.js';
-
-const DAY = 86_400_000;
 
 function warningOf({ registry, keeper, clock, log }: Credential, renewBeforeMs: number | null = null) {
   const outlook = () => outlookOf(keeper.vault(), { nowMs: clock.now(), proof: 'accepted', renewBeforeMs });
@@ -17,7 +16,7 @@ describe('the warning of an expiry', () => {
     const warn = warningOf(scene);
     for (let hour = 0; hour <= 62 * 24; hour += 6) {
       await warn();
-      scene.clock.advance(DAY / 4);
+      scene.clock.pass(DAY / 4);
     }
     const todo = 'create another in the dashboard and rotate to it';
     expect(scene.log.messages('error')).toEqual([
@@ -43,7 +42,7 @@ describe('the warning of an expiry', () => {
       newer: { of: 'a newer release' },
     };
     await scene.registry.commit({ writes: new Map([['expiry-warning', JSON.stringify(theirs)]]) });
-    scene.clock.advance(352 * DAY);
+    scene.clock.pass(352 * DAY);
     await warningOf(scene)();
     expect(JSON.parse(scene.registry.get('expiry-warning')?.value ?? '')).toMatchObject({
       token: scene.keeper.vault().active?.id,
@@ -55,7 +54,7 @@ describe('the warning of an expiry', () => {
   it('is given once by all replicas together, and not again after a restart', async () => {
     const scene = await openScene({ mint: null });
     await scene.rotation.rotate(staged('a'), true, ALICE);
-    scene.clock.advance(352 * DAY);
+    scene.clock.pass(352 * DAY);
     const replicas = [scene, await scene.another(), await scene.another()];
     await Promise.all(replicas.map((replica) => warningOf(replica)()));
     const restarted = await scene.another();
@@ -89,10 +88,10 @@ describe('the warning of an expiry', () => {
     const scene = await openScene();
     await scene.rotation.rotate(null, false, ALICE);
     const warn = warningOf(scene, 30 * DAY);
-    scene.clock.advance(340 * DAY);
+    scene.clock.pass(340 * DAY);
     await warn();
     expect(scene.log.messages('error')).toEqual([]);
-    scene.clock.advance(12 * DAY);
+    scene.clock.pass(12 * DAY);
     await warn();
     expect(scene.log.messages('error')).toEqual([
       'the platform token expires in 13 days; it should have been renewed by itself: see why that fails',

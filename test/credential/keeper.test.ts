@@ -63,9 +63,9 @@ describe('the vault in the registry', () => {
     await keeper.move('x', ALICE, (vault) => activate(stage(vault, token('one', at(1))), true, NOW));
     await keeper.move('x', ALICE, (vault) => activate(stage(vault, token('two', at(2))), true, NOW));
     expect(secretsIn({ keeper })).toEqual({ active: 'two', pending: null, previous: 'one' });
-    clock.advance(day);
+    clock.pass(day);
     expect(secretsIn({ keeper })).toEqual({ active: 'two', pending: null, previous: null });
-    clock.advance(day);
+    clock.pass(day);
     expect(keeper.active).toThrow(
       expect.objectContaining({ code: 'credential_unavailable', message: 'the active token has expired' }),
     );

@@ -10,8 +10,8 @@ import {
   WARN_AT_DAYS,
 } from '../../src/credential/outlook.js';
 import { createToken, EMPTY_VAULT, type Vault } from '../../src/credential/vault.js';
+import { DAY } from '../support/test-clock.js';
 
-const DAY = 86_400_000;
 const CREATED = Date.parse('2026-01-01T00:00:00Z');
 const iso = (ms: number) => new Date(ms).toISOString();
 

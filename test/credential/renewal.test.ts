@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createRenewal, type RenewalOptions } from '../../src/credential/renewal.js';
+import { DAY, HOUR } from '../support/test-clock.js';
 import { ALICE, type Credential, openScene, type Scene, secretsIn, staged } from './credential-harness.js';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const PATH = '/oauth/token';
 
 /** Leases in the scene's own time, so that their end need not be waited for. */
@@ -41,10 +40,10 @@ describe('a token from the token request', () => {
   it('is renewed 30 days before it expires, and not earlier', async () => {
     const { scene, renew } = await openRenewing();
     const first = secretsIn(scene).active;
-    scene.clock.advance(335 * DAY - 1);
+    scene.clock.pass(335 * DAY - 1);
     await renew();
     expect(scene.mints()).toBe(1);
-    scene.clock.advance(1);
+    scene.clock.pass(1);
     await renew();
     expect(scene.mints()).toBe(2);
     const { active, previous } = scene.keeper.vault();
@@ -58,17 +57,17 @@ describe('a token from the token request', () => {
     ]);
     // And the new one in its turn, in a year.
     await renew();
-    scene.clock.advance(335 * DAY);
+    scene.clock.pass(335 * DAY);
     await renew();
     expect(scene.mints()).toBe(3);
   });
 
   it('is renewed later by a process whose jitter is greater: within a tenth of the time that is left', async () => {
     const { scene, renew } = await openRenewing({}, 1);
-    scene.clock.advance(338 * DAY - 1);
+    scene.clock.pass(338 * DAY - 1);
     await renew();
     expect(scene.mints()).toBe(1);
-    scene.clock.advance(1);
+    scene.clock.pass(1);
     await renew();
     expect(scene.mints()).toBe(2);
   });
@@ -76,10 +75,10 @@ describe('a token from the token request', () => {
   it('that lives shortly is renewed in the last third of its life, again and again', async () => {
     const { scene, renew } = await openRenewing({ switches: { tokenTtlSeconds: 3600 } });
     for (let round = 1; round <= 3; round++) {
-      scene.clock.advance(40 * 60_000 - 1);
+      scene.clock.pass(40 * 60_000 - 1);
       await renew();
       expect(scene.mints()).toBe(round);
-      scene.clock.advance(1);
+      scene.clock.pass(1);
       await renew();
       expect(scene.mints()).toBe(round + 1);
     }
@@ -88,7 +87,7 @@ describe('a token from the token request', () => {
   it('is renewed by one replica, though all find it due at once', async () => {
     const { scene, renew, renewalOf } = await openRenewing();
     const others = [await scene.another(), await scene.another()];
-    scene.clock.advance(336 * DAY);
+    scene.clock.pass(336 * DAY);
     await Promise.all([renew(), ...others.map((other) => renewalOf(other)())]);
     expect(scene.mints()).toBe(2);
     // The others have not heard of it, and find out before they ask.
@@ -102,16 +101,16 @@ describe('a token from the token request', () => {
     const another = renewalOf(other);
     const first = secretsIn(scene);
     scene.simulator.fault({ kind: 'status', status: 500, path: PATH, times: 2 });
-    scene.clock.advance(336 * DAY);
+    scene.clock.pass(336 * DAY);
     for (const tries of [2, 3]) {
       await renew();
       await another();
-      scene.clock.advance(HOUR - 1);
+      scene.clock.pass(HOUR - 1);
       await renew();
       await another();
       expect(scene.mints()).toBe(tries);
       // Who found another at work looks again a minute later.
-      scene.clock.advance(60_000);
+      scene.clock.pass(60_000);
     }
     expect(secretsIn(scene)).toEqual(first);
     await renew();
@@ -126,10 +125,10 @@ describe('a token from the token request', () => {
       return { secret: 'always the same', expiresInS: asked === 1 ? 31_536_000 : 86_400 };
     };
     const { scene, renew } = await openRenewing({ mint, probe: null });
-    scene.clock.advance(340 * DAY);
+    scene.clock.pass(340 * DAY);
     for (let minute = 0; minute < 50; minute++) {
       await renew();
-      scene.clock.advance(60_000);
+      scene.clock.pass(60_000);
     }
     expect(asked).toBe(2);
     expect(scene.log.messages('warn')).toEqual([
@@ -139,7 +138,7 @@ describe('a token from the token request', () => {
 
   it('that has expired is left to whoever needs one', async () => {
     const { scene, renew } = await openRenewing();
-    scene.clock.advance(365 * DAY);
+    scene.clock.pass(365 * DAY);
     await renew();
     expect(scene.mints()).toBe(1);
   });
@@ -148,11 +147,11 @@ describe('a token from the token request', () => {
 describe('a pending token', () => {
   it('of an operator who is at work is not written over; one that was forgotten is', async () => {
     const { scene, renew } = await openRenewing();
-    scene.clock.advance(336 * DAY);
+    scene.clock.pass(336 * DAY);
     await scene.rotation.stage(staged('not proven yet'), ALICE);
     await renew();
     expect(secretsIn(scene).pending).toBe('not proven yet');
-    scene.clock.advance(DAY);
+    scene.clock.pass(DAY);
     await renew();
     expect(scene.mints()).toBe(2);
     expect(secretsIn(scene).pending).toBeNull();

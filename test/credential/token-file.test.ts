@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type FileSecret, fileSecret } from '../../src/config/secret.js';
 import { createTokenFile } from '../../src/credential/token-file.js';
+import { MINUTE } from '../support/test-clock.js';
 import {
   ALICE,
   type Credential,
@@ -14,7 +15,6 @@ import {
   staged,
 } from './credential-harness.js';
 
-const MINUTE = 60_000;
 const reportCalls = ({ simulator }: Scene) => simulator.calls.filter(({ path }) => path.includes('/report/'));
 
 /** A file as Kubernetes mounts it: a link that is swapped, which no watcher of the file sees. */
@@ -79,7 +79,7 @@ describe('a token file that is changed', () => {
     await mounted.put('copied wrongly'.replace(' ', '-'));
     for (let round = 0; round < 3; round++) {
       await look();
-      scene.clock.advance(10 * MINUTE);
+      scene.clock.pass(10 * MINUTE);
     }
     expect(secretsIn(scene)).toMatchObject({ active: scene.simulator.token, pending: 'copied-wrongly' });
     expect(reportCalls(scene)).toHaveLength(1);
@@ -95,11 +95,11 @@ describe('a token file that is changed', () => {
     await mounted.put(next);
     scene.simulator.fault({ kind: 'status', status: 503 });
     await look();
-    scene.clock.advance(MINUTE - 1);
+    scene.clock.pass(MINUTE - 1);
     await look();
     expect(reportCalls(scene)).toHaveLength(1);
     expect(secretsIn(scene)).toMatchObject({ active: scene.simulator.token, pending: next });
-    scene.clock.advance(1);
+    scene.clock.pass(1);
     await look();
     expect(secretsIn(scene)).toMatchObject({ active: next, pending: null });
   });

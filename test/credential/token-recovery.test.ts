@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Leases, StoreUnavailable } from '../../src/store/port.js';
+import { MINUTE } from '../support/test-clock.js';
 import { waitFor } from '../support/wait-for.js';
 import { ALICE, type Credential, openScene, type Scene, secretsIn, staged } from './credential-harness.js';
 
-const MINUTE = 60_000;
 const HEAL_LEASE = 'lease:{credential}:recover';
 const activeId = ({ keeper }: Credential) => keeper.vault().active?.id ?? '';
 
@@ -38,7 +38,7 @@ describe('the token that takes the place of a refused one', () => {
     const scene = await openActive();
     await scene.rotation.stage(staged(scene.simulator.issueToken(), expiresAt), ALICE);
     if (verify) await scene.rotation.verify(ALICE);
-    scene.clock.advance(10_000);
+    scene.clock.pass(10_000);
     expect(await refuse(scene)).toBe(true);
     expect(scene.keeper.vault().active?.source).toBe('minted');
     expect(scene.mints()).toBe(1);
@@ -72,7 +72,7 @@ describe('the token that takes the place of a refused one', () => {
     const scene = await openScene({ mint: null });
     await scene.rotation.rotate(staged('first', '2026-11-21T13:00:00.000Z'), true, ALICE);
     await scene.rotation.rotate(staged('second'), true, ALICE);
-    scene.clock.advance(60 * MINUTE);
+    scene.clock.pass(60 * MINUTE);
     expect(await refuse(scene)).toBe(false);
     expect(secretsIn(scene).active).toBe('second');
   });
@@ -85,7 +85,7 @@ describe('the token that takes the place of a refused one', () => {
     expect(secretsIn(scene)).toMatchObject({ active: 'first', previous: 'second' });
     for (let round = 0; round < 5; round++) {
       expect(await refuse(scene)).toBe(false);
-      scene.clock.advance(2 * MINUTE);
+      scene.clock.pass(2 * MINUTE);
     }
     expect(secretsIn(scene)).toMatchObject({ active: 'first', previous: 'second' });
     // An operator who knows better may.
@@ -188,7 +188,7 @@ describe('a platform that cannot be recovered', () => {
       await refuse(scene);
       if (scene.mints() > mints) askedAt.push(second);
       mints = scene.mints();
-      scene.clock.advance(1000);
+      scene.clock.pass(1000);
     }
     expect(askedAt).toEqual([0, 2, 6, 14, 30, 62, 122, 182, 242]);
   });
@@ -199,7 +199,7 @@ describe('a platform that cannot be recovered', () => {
     const replicas = [scene, await scene.another(), await scene.another()];
     for (let tenth = 0; tenth < 100; tenth++) {
       for (const replica of replicas) await refuse(replica);
-      scene.clock.advance(100);
+      scene.clock.pass(100);
     }
     expect(scene.mints()).toBeLessThanOrEqual(3);
     expect(scene.mints()).toBeGreaterThan(1);
@@ -217,11 +217,11 @@ describe('a platform that cannot be recovered', () => {
           await replica.keeper.refresh();
           await refuse(replica);
         }
-        scene.clock.advance(1000);
+        scene.clock.pass(1000);
       }
       expect(scene.mints(), `in minute ${minute}`).toBe(mints);
       // Past the minute of the first one, and past whatever rest there is.
-      scene.clock.advance(2 * MINUTE);
+      scene.clock.pass(2 * MINUTE);
     }
     expect(replicas.flatMap(({ log }) => log.messages('error'))).toContain(
       'the platform goes on refusing tokens; resting before another is tried',
@@ -232,13 +232,13 @@ describe('a platform that cannot be recovered', () => {
     const scene = await openActive();
     scene.simulator.fault(mintFault);
     await refuse(scene);
-    scene.clock.advance(2000);
+    scene.clock.pass(2000);
     await refuse(scene);
     await expect(scene.tokenRecovery.current()).rejects.toMatchObject({ options: { retryAfterS: 4 } });
-    scene.clock.advance(4000);
+    scene.clock.pass(4000);
     // The token is worth another try, and is accepted for ten minutes.
     expect(await scene.tokenRecovery.current()).toMatchObject({ token: scene.simulator.token });
-    scene.clock.advance(10 * MINUTE);
+    scene.clock.pass(10 * MINUTE);
     await refuse(scene);
     await expect(scene.tokenRecovery.current()).rejects.toMatchObject({ options: { retryAfterS: 2 } });
   });
@@ -273,7 +273,7 @@ describe('a replica that recovers', () => {
     const waiting = refuse(scene);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(scene.mints()).toBe(0);
-    scene.clock.advance(30_000);
+    scene.clock.pass(30_000);
     expect(await waiting).toBe(true);
     expect(scene.mints()).toBe(1);
   });
@@ -293,7 +293,7 @@ describe('a replica that recovers', () => {
     const waiting = refuse(scene);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(scene.mints()).toBe(0);
-    scene.clock.advance(5000);
+    scene.clock.pass(5000);
     const stalled = new Promise((resolve) => setTimeout(resolve, 2000, 'it still waits'));
     expect(await Promise.race([waiting, stalled])).toBe(true);
     expect(scene.mints()).toBe(1);
@@ -324,7 +324,7 @@ describe('a replica that recovers', () => {
     const recovery = refuse(scene);
     await waitFor('the token request', () => answer !== asked);
     for (let step = 0; step < 120; step++) {
-      scene.clock.advance(1000);
+      scene.clock.pass(1000);
       await vi.advanceTimersByTimeAsync(1000);
       // A renewal is a write of the store's: it is through before this one is answered.
       await scene.store.leases.claim(['any other'], 'nobody', 1);
@@ -399,7 +399,7 @@ describe('making sure that there is a token', () => {
     const scene = await openScene({ switches: { tokenTtlSeconds: 60 } });
     await scene.tokenRecovery.ensure();
     const first = secretsIn(scene).active;
-    scene.clock.advance(MINUTE);
+    scene.clock.pass(MINUTE);
     const { token } = await scene.tokenRecovery.current();
     expect(token).not.toBe(first);
     expect(token).toBe(secretsIn(scene).active);
@@ -413,7 +413,7 @@ describe('making sure that there is a token', () => {
     });
     await scene.tokenRecovery.ensure();
     const first = activeId(scene);
-    scene.clock.advance(MINUTE);
+    scene.clock.pass(MINUTE);
     expect(await scene.tokenRecovery.current()).toEqual({ id: first, token: 'always the same' });
     expect(scene.keeper.vault().active?.expiresAt).toBe('2026-11-21T12:02:00.000Z');
   });

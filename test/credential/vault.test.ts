@@ -23,10 +23,10 @@ import {
   type Vault,
 } from '../../src/credential/vault.js';
 import { GatewayError } from '../../src/errors.js';
+import { DAY } from '../support/test-clock.js';
 
 const PEPPER = randomBytes(32);
 const NOW = Date.parse('2026-11-21T12:00:00Z');
-const DAY = 86_400_000;
 const iso = (ms: number) => new Date(ms).toISOString();
 
 function token(secret: string, from: Partial<NewToken> = {}, nowMs = NOW): Token {

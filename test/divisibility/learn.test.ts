@@ -11,7 +11,7 @@ import { get } from '../report/canonical-request.js';
 import { factsOf, rowsEntry } from '../report/entries.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
-import { DAY } from '../support/test-clock.js';
+import { createStandingClock, DAY } from '../support/test-clock.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07');
@@ -22,11 +22,11 @@ const endpoint = (divisible: 'auto' | 'always' | 'never') => ({
 function learnerOn(registry: Registry, divisible: 'auto' | 'always' | 'never' = 'auto') {
   const events: string[] = [];
   const log = createRecordedLog();
-  let nowMs = NOW;
+  const clock = createStandingClock();
   const learner = createLearner({
     kinds: createKinds(registry),
     policy: policyOf({}, endpoint(divisible)),
-    now: () => nowMs,
+    now: clock.now,
     logger: log.logger,
     onEvent: (event) => events.push(event),
   });
@@ -34,9 +34,7 @@ function learnerOn(registry: Registry, divisible: 'auto' | 'always' | 'never' = 
     learner,
     events,
     log,
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance: clock.advance,
   };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Circuit, createCircuit } from '../../src/platform/circuit.js';
+import { createStandingClock } from '../support/test-clock.js';
 
 const OPEN_MS = 10_000;
 const ill = () => true;
@@ -11,11 +12,9 @@ const fails = async () => {
 };
 
 /** Time stands still, and the machine's clock with it, until one of them is moved. */
-let monotonicMs = 0;
-const clock = { now: () => expect.unreachable(), monotonicMs: () => monotonicMs };
-const advance = (ms: number) => {
-  monotonicMs += ms;
-};
+const standing = createStandingClock();
+const clock = { now: () => expect.unreachable(), monotonicMs: standing.monotonicMs };
+const advance = standing.advanceMonotonic;
 
 async function fail(circuit: Circuit, times: number): Promise<void> {
   for (let call = 0; call < times; call++) await expect(circuit.run(fails, ill)).rejects.toThrow('ill');

@@ -1,20 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPace, type Pace } from '../../src/platform/pace.js';
+import { createStandingClock } from '../support/test-clock.js';
 
 /** Time that stands still. */
 function open(replicas = 1, maxWaitMs = 3_600_000) {
-  let nowMs = 1_000_000;
-  const startMs = Date.parse('2026-11-21T12:00:00Z');
-  const clock = { now: () => startMs + nowMs, monotonicMs: () => nowMs };
+  const clock = createStandingClock();
   const pace = createPace(clock, () => replicas, maxWaitMs);
-  return {
-    pace,
-    clock,
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
-  };
+  return { pace, clock, advance: clock.pass };
 }
 
 const shown = (limit: number, remaining: number, reset?: number) => ({

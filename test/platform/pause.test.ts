@@ -1,28 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPause } from '../../src/platform/pause.js';
+import { createStandingClock } from '../support/test-clock.js';
 
 const MAX_MS = 900_000;
 
-/** Time that stands still, and a machine's clock that is set now and then. */
-function createStillClock() {
-  let [monotonicMs, wallMs] = [5000, Date.parse('2026-11-21T12:00:00Z')];
-  return {
-    now: () => wallMs,
-    monotonicMs: () => monotonicMs,
-    advance(ms: number) {
-      monotonicMs += ms;
-      wallMs += ms;
-    },
-    setBack(ms: number) {
-      wallMs -= ms;
-    },
-  };
-}
-
 describe('the pause after a 429', () => {
   it('lasts as long as the platform asked, and tells callers how long', () => {
-    const clock = createStillClock();
+    const clock = createStandingClock();
     const pause = createPause(clock, MAX_MS);
     expect(pause.leftMs()).toBe(0);
     pause.check();
@@ -35,16 +20,16 @@ describe('the pause after a 429', () => {
         options: expect.objectContaining({ retryAfterS: 7 }),
       }),
     );
-    clock.advance(6999);
+    clock.pass(6999);
     expect(pause.check).toThrow(
       expect.objectContaining({ options: expect.objectContaining({ retryAfterS: 1 }) }),
     );
-    clock.advance(1);
+    clock.pass(1);
     pause.check();
   });
 
   it('is ten seconds when the platform does not say', () => {
-    const pause = createPause(createStillClock(), MAX_MS);
+    const pause = createPause(createStandingClock(), MAX_MS);
     pause.open(null);
     expect(pause.leftMs()).toBe(10_000);
   });
@@ -52,7 +37,7 @@ describe('the pause after a 429', () => {
   it('is no longer than is believed, and a shorter one does not shorten it', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.nat(10 * MAX_MS)), { minLength: 1 }), (asked) => {
-        const pause = createPause(createStillClock(), MAX_MS);
+        const pause = createPause(createStandingClock(), MAX_MS);
         for (const ms of asked) pause.open(ms);
         const longest = Math.max(...asked.map((ms) => Math.min(ms ?? 10_000, MAX_MS)));
         expect(pause.leftMs()).toBe(longest);
@@ -62,23 +47,23 @@ describe('the pause after a 429', () => {
 
   it('lasts as long as the platform asked, wherever the machine sets its clock', () => {
     for (const backMs of [3_600_000, -3_600_000]) {
-      const clock = createStillClock();
+      const clock = createStandingClock();
       const pause = createPause(clock, MAX_MS);
       pause.open(2000);
-      clock.setBack(backMs);
+      clock.advance(-backMs);
       expect(pause.leftMs()).toBe(2000);
-      clock.advance(2000);
+      clock.pass(2000);
       pause.check();
     }
   });
 
   it('is told to others, who keep it as far as they believe it, wherever their clocks stand', () => {
-    const clock = createStillClock();
+    const clock = createStandingClock();
     const told: string[] = [];
     const pause = createPause(clock, MAX_MS, (message) => told.push(message));
     pause.open(7000);
-    const otherClock = createStillClock();
-    otherClock.setBack(3_600_000);
+    const otherClock = createStandingClock();
+    otherClock.advance(-3_600_000);
     const other = createPause(otherClock, MAX_MS, () => expect.unreachable());
     for (const heard of [told[0] as string, '', 'nonsense', '-5', '12']) other.hear(heard);
     expect(other.leftMs()).toBe(7000);
@@ -89,7 +74,7 @@ describe('the pause after a 429', () => {
   });
 
   it('is understood when a replica of an older version tells its end by the wall clock', () => {
-    const clock = createStillClock();
+    const clock = createStandingClock();
     const pause = createPause(clock, MAX_MS);
     pause.hear(String(clock.now() - 1));
     expect(pause.leftMs()).toBe(0);
@@ -100,7 +85,7 @@ describe('the pause after a 429', () => {
   });
 
   it('has an error that asks for a second at least, also when it is over', () => {
-    const pause = createPause(createStillClock(), MAX_MS);
+    const pause = createPause(createStandingClock(), MAX_MS);
     pause.open(0);
     pause.check();
     expect(pause.error().options.retryAfterS).toBe(1);

@@ -9,7 +9,7 @@ import {
 } from '../../src/store/port.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
-import { createTestClock } from '../support/test-clock.js';
+import { createStandingClock, createTestClock } from '../support/test-clock.js';
 import { waitFor } from '../support/wait-for.js';
 
 const set = (id: string, value: string | null) => ({ writes: new Map([[id, value]]) });
@@ -318,14 +318,13 @@ describe('a failing store', () => {
   it('keeps the copy; it says how old that is, warns once, and says when it is over', async () => {
     const embedded = withoutBus(await openEmbedded());
     const { state, store } = breakable(embedded);
-    let nowMs = 1000;
-    const clock = { ...createTestClock(), monotonicMs: () => nowMs };
+    const clock = createStandingClock();
     const { registry, log } = await openReplica(store, { clock, pollMs: 5 });
     await registry.commit(set('team/a', 'kept'));
     state.broken = true;
     const { looks } = state;
     await waitFor('four looks', () => state.looks > looks + 3);
-    nowMs += 60_000;
+    clock.pass(60_000);
     await waitFor('seven looks', () => state.looks > looks + 6);
     expect(registry.get('team/a')?.value).toBe('kept');
     expect(registry.staleForMs()).toBe(60_000);
@@ -341,14 +340,13 @@ describe('a failing store', () => {
 
   it('counts the age from when the last good look began, not from when it was answered', async () => {
     const slow = holding(withoutBus(await openEmbedded()), 'changes');
-    let nowMs = 0;
-    const clock = { ...createTestClock(), monotonicMs: () => nowMs };
+    const clock = createStandingClock();
     const { registry } = await openReplica(slow.store, { clock });
-    nowMs = 500;
+    clock.pass(500);
     expect(registry.staleForMs()).toBe(500);
     const looking = registry.refresh();
     const answer = await slow.next();
-    nowMs = 900;
+    clock.pass(400);
     answer.release();
     await looking;
     expect(registry.staleForMs()).toBe(400);

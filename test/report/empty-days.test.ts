@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isoDay } from '../../src/report/days.js';
 import { type EarlierLook, joinEmptyDays, judgeEmptyDays } from '../../src/report/empty-days.js';
+import { HOUR } from '../support/test-clock.js';
 import { FETCHED_AT } from './entries.js';
 
-const HOUR = 3_600_000;
 const DAY = '2026-11-03';
 
 const look = (

@@ -10,11 +10,9 @@ import {
   type State,
   stateAt,
 } from '../../src/report/freshness.js';
+import { DAY, HOUR, MINUTE } from '../support/test-clock.js';
 import { FETCHED_AT, factsOf, RULES } from './entries.js';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const TODAY = dayNumber('2026-11-21') as number;
 
 describe('isFinalDay', () => {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { FAULT_KINDS } from '../../src/simulator/faults.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
 import { SWITCHES } from '../../src/simulator/switches.js';
-import { type CallOptions, call, DAY_MS, NOON, REPORT, type Row, rowsOf, start } from './support.js';
+import { DAY, NOON } from '../support/test-clock.js';
+import { type CallOptions, call, REPORT, type Row, rowsOf, start } from './support.js';
 
 const control = (simulator: Simulator, path: string, options: CallOptions = {}) =>
   call(simulator, `/_sim${path}`, { ...options, headers: { authorization: '' } });
@@ -128,11 +129,11 @@ describe('the control path', () => {
 
   it('moves the clock', async () => {
     const simulator = await start();
-    const moved = await control(simulator, '/clock', { method: 'PUT', json: { offsetMs: 2 * DAY_MS } });
+    const moved = await control(simulator, '/clock', { method: 'PUT', json: { offsetMs: 2 * DAY } });
     expect(moved.json()).toEqual({
       now: '2026-11-23T12:00:00.000Z',
       today: '2026-11-23',
-      offsetMs: 2 * DAY_MS,
+      offsetMs: 2 * DAY,
     });
     expect((await rowsOf(simulator, '?advertiserId=1&byDate=1')).at(-1)?.date).toBe('2026-11-23');
     expect((await control(simulator, '/clock', { method: 'PUT', json: {} })).status).toBe(422);
@@ -164,7 +165,7 @@ describe('the control path', () => {
       return (await control(simulator, path)).json<{ at: string; rows: unknown }>();
     };
     expect(await ask('')).toEqual({ at: '2026-11-21T12:00:00.000Z', rows: simulator.truth(query) });
-    const earlier = NOON - DAY_MS;
+    const earlier = NOON - DAY;
     expect((await ask(`&at=${earlier}`)).rows).toEqual(simulator.truth(query, earlier));
     expect((await ask('&at=2026-11-20T12:00:00Z')).rows).toEqual(simulator.truth(query, earlier));
     expect((await control(simulator, '/truth?at=soon')).json()).toMatchObject({ errors: [{ field: 'at' }] });

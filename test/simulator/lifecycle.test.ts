@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { createCalls, LISTED_CALLS } from '../../src/simulator/calls.js';
 import { BODY_LIMIT_BYTES } from '../../src/simulator/read-request.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
-import { call, REPORT, rowsOf, standingClock, start } from './support.js';
+import { createStandingClock } from '../support/test-clock.js';
+import { call, REPORT, rowsOf, start } from './support.js';
 
 describe('a simulator', () => {
   it('lives below its base path, and nowhere else', async () => {
@@ -53,15 +54,15 @@ describe('a simulator', () => {
   });
 
   it('reports a defect of its own as the framework would, and lives on', async () => {
-    const clock = standingClock();
+    const clock = createStandingClock();
     const simulator = await start({ clock });
-    clock.at = Number.NaN;
+    clock.moveTo(Number.NaN);
     const warned = once(process, 'warning');
     const reply = await call(simulator, '/_sim');
     expect(reply.status).toBe(500);
     expect(reply.json()).toEqual({ message: 'Server Error' });
     expect((await warned)[0]).toBeInstanceOf(RangeError);
-    clock.at = Date.parse('2026-11-21T12:00:00Z');
+    clock.moveTo(0);
     expect((await call(simulator, REPORT)).status).toBe(200);
   });
 
@@ -79,7 +80,7 @@ describe('a simulator', () => {
 });
 
 it('two simulators of one seed share their data and nothing else', async () => {
-  const clock = standingClock();
+  const clock = createStandingClock();
   const options = { clock, seed: 4, switches: { rateLimitPerMinute: 3 } };
   const [one, two] = [await start(options), await start(options)];
   const query = '?advertiserId=1&byDate=1';

@@ -3,7 +3,7 @@ import { ADVERTISER_COUNT, buildCatalogue } from '../../src/simulator/catalogue.
 import { momentAt, parseDay } from '../../src/simulator/days.js';
 import type { Restatement } from '../../src/simulator/delivery.js';
 import { type ReportQuery, reportRows, type TruthRow } from '../../src/simulator/truth.js';
-import { NOON } from './support.js';
+import { NOON } from '../support/test-clock.js';
 
 // Pure model, no server: the same functions that the HTTP answers are made from.
 export const catalogues = new Map([1, 2, 77].map((seed) => [seed, buildCatalogue(seed)]));

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRateLimit } from '../../src/simulator/rate-limit.js';
-import { call, REPORT, standingClock, start } from './support.js';
+import { createStandingClock } from '../support/test-clock.js';
+import { call, REPORT, start } from './support.js';
 
 describe('the rate limit', () => {
   it('is 60 calls a minute by default, counted by the clock', async () => {
-    const clock = standingClock();
+    const clock = createStandingClock();
     const simulator = await start({ clock, switches: { rateLimitPerMinute: 60 } });
     for (let made = 1; made <= 60; made++) {
       const { status, headers } = await call(simulator, REPORT);
@@ -13,14 +14,14 @@ describe('the rate limit', () => {
       expect(headers['x-ratelimit-limit']).toBe('60');
       expect(headers['x-ratelimit-remaining']).toBe(String(60 - made));
     }
-    clock.at += 20_500;
+    clock.pass(20_500);
     const refused = await call(simulator, REPORT);
     expect(refused.status).toBe(429);
     expect(refused.json()).toEqual({ message: 'Too Many Attempts.' });
     expect(refused.headers).toMatchObject({ 'retry-after': '40', 'x-ratelimit-remaining': '0' });
-    clock.at += 39_499;
+    clock.pass(39_499);
     expect((await call(simulator, REPORT)).status).toBe(429);
-    clock.at += 1;
+    clock.pass(1);
     expect((await call(simulator, REPORT)).status).toBe(200);
   });
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TruthQuery } from '../../src/simulator/simulator-api.js';
 import type { TruthRow } from '../../src/simulator/truth.js';
-import { call, DAY_MS, encodeForm, NOON, REPORT, type Row, rowsOf, standingClock, start } from './support.js';
+import { createStandingClock, DAY, NOON } from '../support/test-clock.js';
+import { call, encodeForm, REPORT, type Row, rowsOf, start } from './support.js';
 
 const NOVEMBER = 'dateFrom=2026-11-01&dateTo=2026-11-07';
 
@@ -185,7 +186,7 @@ describe('the undocumented reports', () => {
 
 describe('the truth', () => {
   it('is what the HTTP answers are made from, for every question at every time', async () => {
-    const clock = standingClock();
+    const clock = createStandingClock();
     const simulator = await start({ clock, seed: 5 });
     simulator.restate({ advertiserId: 3, from: '2026-11-10', to: '2026-11-12' });
     const questions = fc.record({
@@ -195,12 +196,12 @@ describe('the truth', () => {
       byDate: fc.boolean(),
       byCampaign: fc.boolean(),
       spentBased: fc.constantFrom('usd' as const, 'local' as const),
-      later: fc.integer({ min: 0, max: 10 * DAY_MS }),
+      later: fc.integer({ min: 0, max: 10 * DAY }),
     });
     await fc.assert(
       fc.asyncProperty(questions, async ({ from, length, later, ...rest }) => {
-        clock.at = NOON + later;
-        const day = (days: number) => new Date(NOON - days * DAY_MS).toISOString().slice(0, 10);
+        clock.moveTo(later);
+        const day = (days: number) => new Date(NOON - days * DAY).toISOString().slice(0, 10);
         const query: TruthQuery = { ...rest, dateFrom: day(from + length), dateTo: day(from) };
         const shown = await rowsOf(simulator, `?${encodeForm(query)}`);
         expect(shown).toEqual(simulator.truth(query).map(asShown));
@@ -210,11 +211,11 @@ describe('the truth', () => {
   });
 
   it('of an earlier time is what was known then', async () => {
-    const clock = standingClock();
+    const clock = createStandingClock();
     const simulator = await start({ clock });
     const query: TruthQuery = { advertiserId: 1, byDate: true, dateFrom: '2026-11-01', dateTo: '2026-11-21' };
     const then = simulator.truth(query);
-    clock.at = NOON + 3_600_000;
+    clock.pass(3_600_000);
     simulator.restate({});
     expect(simulator.truth(query)).not.toEqual(then);
     expect(simulator.truth(query, NOON)).toEqual(then);

@@ -1,29 +1,16 @@
 import { connect } from 'node:net';
 import { type Dispatcher, request } from 'undici';
 import { onTestFinished } from 'vitest';
-import type { Clock } from '../../src/clock.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator-api.js';
+import { createStandingClock } from '../support/test-clock.js';
 
-/** Noon of the day that most tests call today. */
-export const NOON = Date.parse('2026-11-21T12:00:00Z');
-export const DAY_MS = 86_400_000;
 export const REPORT = '/api/v1/report/campaigns/get';
-
-export interface TestClock extends Clock {
-  at: number;
-}
-
-/** A clock that stands still until it is told to move. */
-export function standingClock(at = NOON): TestClock {
-  const clock = { at, now: () => clock.at, monotonicMs: () => clock.at };
-  return clock;
-}
 
 /** A simulator on a standing clock, without a rate limit, closed when the test ends. */
 export async function start(options: SimulatorOptions = {}): Promise<Simulator> {
   const simulator = await startSimulator({
-    clock: standingClock(),
+    clock: createStandingClock(),
     ...options,
     switches: { rateLimitPerMinute: 0, ...options.switches },
   });

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { formatDay, momentAt } from '../../src/simulator/days.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
 import { DEFAULT_SWITCHES, patchSwitches, SWITCHES, type Switches } from '../../src/simulator/switches.js';
-import { call, DAY_MS, NOON, REPORT, type Row, rowsOf, standingClock, start } from './support.js';
+import { createStandingClock, DAY, NOON } from '../support/test-clock.js';
+import { call, REPORT, type Row, rowsOf, start } from './support.js';
 
 const WEEK = '?advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 const WHOLE = '?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-07';
@@ -142,17 +143,17 @@ const TESTS: Record<keyof Switches, () => Promise<void>> = {
     expect(JSON.stringify([silent.headers, silent.text])).not.toContain(simulator.token);
   },
   async restateDays() {
-    const clock = standingClock();
+    const clock = createStandingClock();
     const simulator = await start({ clock, switches: { restateDays: 1 } });
     const on = async (date: string) =>
       rowsOf(simulator, `?advertiserId=1&byDate=1&dateFrom=${date}&dateTo=${date}`);
     const before = [await on('2026-11-20'), await on('2026-11-19')];
-    clock.at += DAY_MS;
+    clock.pass(DAY);
     expect(await on('2026-11-20')).not.toEqual(before[0]);
     expect(await on('2026-11-19')).toEqual(before[1]);
   },
   async timezone() {
-    const clock = standingClock(Date.parse('2026-11-21T03:00:00Z'));
+    const clock = createStandingClock('2026-11-21T03:00:00Z');
     const simulator = await start({ clock, switches: { timezone: 'America/New_York' } });
     const last = async () => (await rowsOf(simulator, '?advertiserId=1&byDate=1')).at(-1)?.date;
     expect(simulator.today).toBe('2026-11-20');
@@ -248,12 +249,12 @@ const TESTS: Record<keyof Switches, () => Promise<void>> = {
     expect(await answers()).toEqual({ status: 'ok', result: [] });
   },
   async tokenTtlSeconds() {
-    const clock = standingClock();
+    const clock = createStandingClock();
     const simulator = await start({ clock, switches: { tokenTtlSeconds: 60 } });
     expect((await askToken(simulator)).json()).toMatchObject({ expires_in: 60 });
-    clock.at += 59_999;
+    clock.pass(59_999);
     expect((await call(simulator, REPORT)).status).toBe(200);
-    clock.at += 1;
+    clock.pass(1);
     expect((await call(simulator, REPORT)).status).toBe(401);
   },
   async clientId() {

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { momentAt } from '../../src/simulator/days.js';
 import type { Restatement } from '../../src/simulator/delivery.js';
+import { DAY, NOON } from '../support/test-clock.js';
 import { dayOf, identity, lately, plain, rowsAt, type Setting, total, wholeOf } from './model.js';
-import { DAY_MS, NOON } from './support.js';
 
 describe('time', () => {
   it('never takes a number back', () => {
     fc.assert(
-      fc.property(lately, fc.integer({ min: 0, max: 9 * DAY_MS }), ([setting, query], later) => {
+      fc.property(lately, fc.integer({ min: 0, max: 9 * DAY }), ([setting, query], later) => {
         const before = rowsAt(setting, query);
         const after = new Map(
           rowsAt({ ...setting, at: setting.at + later }, query).map((row) => [identity(row), row]),
@@ -25,7 +25,7 @@ describe('time', () => {
 
   it('leaves final days alone for ever', () => {
     fc.assert(
-      fc.property(lately, fc.integer({ min: 0, max: 400 * DAY_MS }), ([setting, query], later) => {
+      fc.property(lately, fc.integer({ min: 0, max: 400 * DAY }), ([setting, query], later) => {
         const lastFinal = momentAt(setting.at, 'UTC').today - setting.restateDays - 1;
         const final = { ...query, from: Math.min(query.from, lastFinal), to: Math.min(query.to, lastFinal) };
         expect(rowsAt({ ...setting, at: setting.at + later }, final)).toEqual(rowsAt(setting, final));
@@ -37,7 +37,7 @@ describe('time', () => {
     'with %i restating days completes a day by whole days until it is final',
     (restateDays) => {
       const day = { ...wholeOf(1, '2026-11-21', '2026-11-21'), byDate: true };
-      const onDay = (days: number) => rowsAt({ ...plain, restateDays, at: NOON + days * DAY_MS }, day)[0];
+      const onDay = (days: number) => rowsAt({ ...plain, restateDays, at: NOON + days * DAY }, day)[0];
       for (let age = 0; age <= restateDays; age++) {
         expect(onDay(age + 1)?.impressions).toBeGreaterThan(onDay(age)?.impressions ?? Number.NaN);
       }
@@ -77,7 +77,7 @@ describe('a restatement', () => {
       expect(row.impressions).toBeGreaterThanOrEqual(before[index]?.impressions ?? Number.NaN);
       expect(row.clicks).toBeLessThanOrEqual(row.impressions);
     }
-    expect(rowsAt({ ...restated, at: NOON + 90 * DAY_MS }, query)).toEqual(after);
+    expect(rowsAt({ ...restated, at: NOON + 90 * DAY }, query)).toEqual(after);
     const sibling = { ...wholeOf(2, ...days), byDate: true };
     expect(rowsAt(restated, sibling)).toEqual(rowsAt(plain, sibling));
   });

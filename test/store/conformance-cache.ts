@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { MINUTE } from '../support/test-clock.js';
 import { bodiesOf, forget, keep } from './entries.js';
 import { type OpenHarness, withStore } from './harness.js';
 
-const MINUTE = 60_000;
 const bytes = (text: string) => Buffer.from(text);
 
 export function describeCache(open: OpenHarness): void {

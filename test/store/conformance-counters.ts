@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CounterAdd, CounterRaise, Store } from '../../src/store/port.js';
+import { MINUTE } from '../support/test-clock.js';
 import { type OpenHarness, withStore } from './harness.js';
 
-const MINUTE = 60_000;
 const MOST = Number.MAX_SAFE_INTEGER;
 
 const add = (group: string, field: string, by: number): CounterAdd => ({ group, field, by });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DOCUMENT_MAX_BYTES, type Store } from '../../src/store/port.js';
+import { MINUTE } from '../support/test-clock.js';
 import { type OpenHarness, withStore } from './harness.js';
 
-const MINUTE = 60_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export function describeDocuments(open: OpenHarness): void {

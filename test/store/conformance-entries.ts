@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { CachePlace, CacheWrite } from '../../src/store/port.js';
 import { HEADER_MAX_BYTES } from '../../src/store/port.js';
+import { MINUTE } from '../support/test-clock.js';
 import { type OpenHarness, withStore } from './harness.js';
 
-const MINUTE = 60_000;
 const KIB = 1024;
 
 function dayOf(series: string, date: string): CachePlace {

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { MINUTE } from '../support/test-clock.js';
 import { type OpenHarness, type StoreHarness, withStore } from './harness.js';
-
-const MINUTE = 60_000;
 
 export function describeLeases(open: OpenHarness): void {
   describe('leases', () => {

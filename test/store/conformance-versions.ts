@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CacheStore, VERSION_LEAD_MAX_MS } from '../../src/store/port.js';
+import { MINUTE, NOON } from '../support/test-clock.js';
 import { bodiesOf, forget, keep } from './entries.js';
 import { type OpenHarness, withStore } from './harness.js';
-
-const MINUTE = 60_000;
-const NOON = Date.parse('2026-11-21T12:00:00Z');
 
 const entry = (key: string, text: string, version: number, ttlMs = MINUTE) => ({
   key,

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../src/clock.js';
 import { createEmbeddedStore, type ProcessRole } from '../../src/store/embedded/embedded-store.js';
+import { createStandingClock } from '../support/test-clock.js';
 import { describeStore } from './conformance.js';
 import type { HarnessOptions, StoreHarness } from './harness.js';
 import { createTestLog } from './test-log.js';
@@ -11,8 +11,7 @@ describeStore('embedded', openEmbedded);
 
 async function openEmbedded(options: HarnessOptions = {}): Promise<StoreHarness> {
   const dataDir = await mkdtemp(join(tmpdir(), 'dgw-embedded-'));
-  let passedMs = 0;
-  const clock: Clock = { now: () => 1_700_000_000_000 + passedMs, monotonicMs: () => passedMs };
+  const clock = createStandingClock();
   const open = (role: ProcessRole) =>
     createEmbeddedStore({
       dataDir,
@@ -30,9 +29,7 @@ async function openEmbedded(options: HarnessOptions = {}): Promise<StoreHarness>
       stores.push(store);
       return store;
     },
-    elapse: async (ms) => {
-      passedMs += ms;
-    },
+    elapse: async (ms) => clock.pass(ms),
     async close() {
       await Promise.all(stores.map((store) => store.close()));
       await rm(dataDir, { recursive: true });

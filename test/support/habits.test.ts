@@ -10,6 +10,8 @@ const FILES = readdirSync(TEST, { recursive: true, encoding: 'utf8' })
 
 /** `while (…) await pause(…)`, in its usual spellings. */
 const OWN_WAIT = /while \([^\n]*\)\s*\{?\s*await (?:new Promise[^\n]*setTimeout|pause\(|sleep\()/;
+/** A clock written out. */
+const OWN_CLOCK = /\bmonotonicMs: \(\) =>/;
 const NUMBERED = /\b(?:it|test|describe)(?:\.\w+)*\(\s*['"`](?:[A-Z]{1,2}\d{1,2}\b|\d+[.):]\s)/;
 
 /** @returns the files in which it stands, this one aside */
@@ -23,6 +25,11 @@ describe('every test', () => {
   it('waits by waitFor or expect.poll, and by no loop of its own', () => {
     expect(OWN_WAIT.test('while (!done) await new Promise((resolve) => setTimeout(resolve, 5));')).toBe(true);
     expect(filesWith(OWN_WAIT)).toEqual([]);
+  });
+
+  it('has its time from test-clock.ts', () => {
+    expect(OWN_CLOCK.test('const clock = { now: () => nowMs, monotonicMs: () => nowMs };')).toBe(true);
+    expect(filesWith(OWN_CLOCK)).toEqual(['support/test-clock.ts']);
   });
 
   it('says in its title what happens, without a number of some list', () => {

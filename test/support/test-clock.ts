@@ -1,28 +1,45 @@
+/** The clocks of tests: time is moved, never waited for. */
 import type { MovableClock } from '../../src/clock.js';
 
-/** Noon of the day that most tests call today. */
-const NOON = '2026-11-21T12:00:00.000Z';
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** Wall time that stands still until it is told to move; the monotonic time is the machine's, unless moved too. */
+/** Noon of the day that most tests call today, in milliseconds since the Unix epoch. */
+export const NOON = Date.parse('2026-11-21T12:00:00.000Z');
+
 export interface TestClock extends MovableClock {
+  /** Moves wall time alone, as somebody who sets a clock. */
   advance(ms: number): void;
-  /** Moves the monotonic time on. */
+  /** Moves the monotonic time on, alone. */
   advanceMonotonic(ms: number): void;
-  /** @param iso an ISO time */
+  /** Lets time pass: both. */
+  pass(ms: number): void;
+  /** @param iso an ISO time of the wall */
   set(iso: string): void;
 }
 
-export function createTestClock(iso = NOON): TestClock {
-  const startMs = Date.parse(iso);
+/** Wall time that stands still until it is told to move; the monotonic time is the machine's, unless moved too. */
+export function createTestClock(iso?: string): TestClock {
+  return createClockOn(() => performance.now(), iso);
+}
+
+/** Wall time and monotonic time that both stand still until they are told to move. */
+export function createStandingClock(iso?: string): TestClock {
+  return createClockOn(() => STANDS_AT_MS, iso);
+}
+
+/** Nothing may depend on where monotonic time begins. */
+const STANDS_AT_MS = 1_000_000;
+
+function createClockOn(monotonicMs: () => number, iso?: string): TestClock {
+  const startMs = iso === undefined ? NOON : Date.parse(iso);
   let offsetMs = 0;
   let monotonicOffsetMs = 0;
   return {
     now: () => startMs + offsetMs,
-    monotonicMs: () => performance.now() + monotonicOffsetMs,
+    monotonicMs: () => monotonicMs() + monotonicOffsetMs,
     get offsetMs() {
       return offsetMs;
     },
@@ -33,6 +50,10 @@ export function createTestClock(iso = NOON): TestClock {
       offsetMs += ms;
     },
     advanceMonotonic(ms) {
+      monotonicOffsetMs += ms;
+    },
+    pass(ms) {
+      offsetMs += ms;
       monotonicOffsetMs += ms;
     },
     set(next) {

@@ -1,20 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/clock.js';
 import type { EmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
+import { createStandingClock, type TestClock } from '../../support/test-clock.js';
 import { inFolder, openIn } from './in-folder.js';
 
-interface Movable extends Clock {
-  wallMs: number;
-  steadyMs: number;
-}
-
-async function withMovable(use: (store: EmbeddedStore, clock: Movable) => Promise<void>): Promise<void> {
-  const clock: Movable = {
-    wallMs: 0,
-    steadyMs: 0,
-    now: () => clock.wallMs,
-    monotonicMs: () => clock.steadyMs,
-  };
+async function withMovable(use: (store: EmbeddedStore, clock: TestClock) => Promise<void>): Promise<void> {
+  const clock = createStandingClock();
   await inFolder(async (folder) => {
     const store = await openIn(folder, { clock });
     await use(store, clock);
@@ -26,9 +16,9 @@ describe('leases of the embedded store', () => {
   it('go by time that nobody can move', () =>
     withMovable(async ({ leases }, clock) => {
       await leases.claim(['a'], 'ann', 1_000);
-      clock.wallMs = 3_600_000;
+      clock.advance(3_600_000);
       expect(await leases.claim(['a'], 'bob', 1_000)).toEqual([false]);
-      clock.steadyMs = 1_000;
+      clock.advanceMonotonic(1_000);
       expect(await leases.claim(['a'], 'bob', 1_000)).toEqual([true]);
     }));
 
@@ -36,7 +26,7 @@ describe('leases of the embedded store', () => {
     withMovable(async ({ leases }, clock) => {
       await leases.claim(['kept'], 'ann', 1_000_000);
       for (let at = 0; at < 5_000; at += 1) {
-        clock.steadyMs += 1;
+        clock.advanceMonotonic(1);
         await leases.claim([`short ${at}`], 'ann', 1);
       }
       expect(await leases.claim(['kept', 'short 4000'], 'bob', 1)).toEqual([false, true]);
@@ -48,9 +38,9 @@ describe('quotas of the embedded store', () => {
     withMovable(async ({ quotas }, clock) => {
       const take = { want: 1, capacity: 1, refillPerMs: 0, nowMs: 0, ttlMs: 1_000 };
       await quotas.take('a', take);
-      clock.wallMs = 3_600_000;
+      clock.advance(3_600_000);
       expect(await quotas.take('a', { ...take, want: 0 })).toMatchObject({ left: 0 });
-      clock.steadyMs = 1_000;
+      clock.advanceMonotonic(1_000);
       expect(await quotas.take('a', { ...take, want: 0 })).toMatchObject({ left: 1 });
     }));
 });

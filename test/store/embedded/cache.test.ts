@@ -4,25 +4,23 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { open as openLmdb } from 'lmdb';
 import { describe, expect, it } from 'vitest';
-import { type Clock, createClock } from '../../../src/clock.js';
+import { createClock } from '../../../src/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
 import { entryKey } from '../../../src/store/embedded/cache-records.js';
 import { sweepCache } from '../../../src/store/embedded/cache-sweep.js';
 import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
 import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
 import type { CachePlace, CacheStore, CacheWrite } from '../../../src/store/port.js';
+import { createStandingClock, DAY, MINUTE, type TestClock } from '../../support/test-clock.js';
 import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
 import { inFolder } from './in-folder.js';
-
-const MINUTE = 60_000;
-const DAY = 86_400_000;
 
 interface Rig {
   readonly cache: CacheStore;
   readonly environment: Environment;
   readonly written: number[];
-  nowMs: number;
+  readonly clock: TestClock;
   hasRoom: boolean;
   /** Calls of a view. */
   readonly calls: string[];
@@ -47,8 +45,8 @@ function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
         return view.range(options, onDamaged);
       },
     });
-    const rig = { nowMs: 1_700_000_000_000, hasRoom: true };
-    const clock: Clock = { now: () => rig.nowMs, monotonicMs: () => rig.nowMs };
+    const clock = createStandingClock();
+    const rig = { clock, hasRoom: true };
     const written: number[] = [];
     const cache = createLmdbCache({
       environment: { ...environment, read: (use) => environment.read((view) => use(counted(view))) },
@@ -134,14 +132,14 @@ describe('a sweep', () => {
       // Written again, with another end: of the first one nothing must be left.
       await cache.write([writeOf(day(0), { ttlMs: 2 * MINUTE })]);
       expect(rig.kinds()).toBe('eeffxxxx');
-      rig.nowMs += MINUTE;
+      rig.clock.pass(MINUTE);
       await rig.sweep();
       expect(await isThere(cache, [day(0), day(1)])).toEqual([true, true]);
-      rig.nowMs += 3 * DAY;
+      rig.clock.pass(3 * DAY);
       await rig.sweep();
       expect(rig.kinds()).toBe('efxx');
       expect(await isThere(cache, [day(0), day(1)])).toEqual([false, true]);
-      rig.nowMs += 30 * DAY;
+      rig.clock.pass(30 * DAY);
       expect(await rig.sweep()).toBe(0);
       expect(rig.kinds()).toBe('');
     }));
@@ -170,11 +168,15 @@ describe('facts', () => {
       const { cache, environment } = rig;
       await cache.write([writeOf(day(0))]);
       await cache.write([writeOf(day(1), { ttlMs: 20 * DAY })]);
-      rig.nowMs += 19 * DAY;
+      rig.clock.pass(19 * DAY);
       await rig.sweep();
       // Somebody who has not seen them before.
-      const clock: Clock = { now: () => rig.nowMs, monotonicMs: () => 0 };
-      const other = createLmdbCache({ environment, clock, hasRoom: () => true, onWritten: () => {} });
+      const other = createLmdbCache({
+        environment,
+        clock: rig.clock,
+        hasRoom: () => true,
+        onWritten: () => {},
+      });
       expect((await other.read([day(1)]))[0]?.facts.toString()).toBe('{"columns":[]}');
     }));
 });
@@ -302,7 +304,7 @@ describe('the folder of the cache at the start', () => {
         await keep(store.cache, [{ ...entry, key: key(at), value: Buffer.alloc(9000), ttlMs: MINUTE + at }]);
       const keys = Array.from({ length: 300 }, (_, at) => key(at));
       const left = async () => (await bodiesOf(store.cache, keys)).filter((body) => body !== null).length;
-      await expect.poll(left, { timeout: 20_000 }).toBeLessThan(150);
+      await expect.poll(left).toBeLessThan(150);
       expect(await bodiesOf(store.cache, [key(299)])).not.toEqual([null]);
       await store.close();
     }));

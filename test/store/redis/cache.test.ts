@@ -6,9 +6,9 @@ import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
 import type { CachePlace, CacheWrite } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import type { RedisServer } from '../../support/redis.js';
+import { MINUTE } from '../../support/test-clock.js';
 import { openStore, startServer, withControl } from './open-store.js';
 
-const MINUTE = 60_000;
 const LARGE = 256 * 1024 + 1;
 const HASH = 'dgw:3:cache:{s}:2026-03';
 const OWN_KEY = 'dgw:3:cache-body:{s}:7:2026-03:01';

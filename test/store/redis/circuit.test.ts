@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createClock } from '../../../src/clock.js';
 import { createCircuit } from '../../../src/store/redis/circuit.js';
 
 const PATIENCE_MS = 300;
@@ -10,7 +11,7 @@ function createFixture() {
   const probed: number[] = [];
   const changes: boolean[] = [];
   const circuit = createCircuit({
-    clock: { now: () => Number.NaN, monotonicMs: () => Date.now() },
+    clock: { ...createClock(), now: () => Number.NaN },
     patienceMs: PATIENCE_MS,
     probe: async () => {
       probed.push(Date.now());
@@ -105,7 +106,7 @@ describe('the circuit', () => {
   it('closes when the server is heard while a probe still waits', async () => {
     const changes: boolean[] = [];
     const circuit = createCircuit({
-      clock: { now: () => Number.NaN, monotonicMs: () => Date.now() },
+      clock: { ...createClock(), now: () => Number.NaN },
       patienceMs: 0,
       probe: () => new Promise(() => {}),
       onChange: (open) => changes.push(open),

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
+import { MINUTE } from '../../support/test-clock.js';
 import { openStore, withControl } from './open-store.js';
 
-const MINUTE = 60_000;
 const PRESENT_ENDS = 'dgw:1:present:{presence}:ends';
 const ENDS = { counters: 'dgw:1:{tallies}:ends', documents: 'dgw:1:{notes}:ends' };
 

@@ -3,11 +3,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import type { RedisStore, RedisStoreOptions } from '../../../src/store/redis/redis-store.js';
 import type { RedisServer } from '../../support/redis.js';
+import { HOUR } from '../../support/test-clock.js';
 import { bodiesOf, keep } from '../entries.js';
 import { openStore, startServer, untilItWorks, withControl } from './open-store.js';
 
 const MB = 1024 * 1024;
-const HOUR = 3_600_000;
 const POLICIES = ['noeviction', 'volatile-lru', 'volatile-ttl', 'volatile-lfu', 'volatile-random'];
 
 async function openReplica(server: RedisServer, options: Partial<RedisStoreOptions> = {}) {
@@ -139,7 +139,7 @@ describe('a Redis that others have filled', () => {
       expect((await one.registry.load()).records.get('key')?.value).toBe('active');
       await withControl(server.url, (control) => control.config('SET', 'maxmemory', '64mb'));
       await one.registry.commit(big);
-      await expect.poll(() => one.health(), { timeout: 10_000 }).not.toHaveProperty('reason');
+      await expect.poll(() => one.health()).not.toHaveProperty('reason');
       expect(one.memory?.().full).toBe(false);
     },
   );
