@@ -17,6 +17,8 @@ export interface Cooldown {
   /** Whether one has failed in another replica a short time ago. @throws StoreUnavailable */
   isOnElsewhere(id: string | null): Promise<boolean>;
   start(id: string | null): Promise<void>;
+  /** Short, and here alone: the store did not answer, which says nothing of the token. */
+  pause(id: string | null): void;
 }
 
 export interface CooldownOptions {
@@ -36,6 +38,9 @@ interface Current {
 
 export function createCooldown({ leases, owner, clock, logger }: CooldownOptions): Cooldown {
   let current: Current | null = null;
+  const lastOf = (id: string | null, nowMs: number): number | null =>
+    current !== null && current.id === id && nowMs - current.untilMs < MAX_MS ? current.lastsMs : null;
+
   return {
     isOn: (id) => current !== null && clock.monotonicMs() < current.untilMs && current.id === id,
     leftSeconds: () => Math.max(1, Math.ceil(((current?.untilMs ?? 0) - clock.monotonicMs()) / 1000)),
@@ -45,12 +50,16 @@ export function createCooldown({ leases, owner, clock, logger }: CooldownOptions
     },
     async start(id) {
       const nowMs = clock.monotonicMs();
-      const isRepeated = current !== null && current.id === id && nowMs - current.untilMs < MAX_MS;
-      const lastsMs = isRepeated && current ? Math.min(current.lastsMs * 2, MAX_MS) : FIRST_MS;
+      const lastMs = lastOf(id, nowMs);
+      const lastsMs = lastMs === null ? FIRST_MS : Math.min(lastMs * 2, MAX_MS);
       current = { id, lastsMs, untilMs: nowMs + lastsMs };
       await leases.claim([leaseKey(id)], owner, lastsMs).catch((error: unknown) => {
         logger.warn({ err: error }, 'other replicas could not be told to rest');
       });
+    },
+    pause(id) {
+      const nowMs = clock.monotonicMs();
+      current = { id, lastsMs: lastOf(id, nowMs) ?? FIRST_MS / 2, untilMs: nowMs + FIRST_MS };
     },
   };
 }

@@ -56,7 +56,7 @@ export interface Credential {
 
 export function createCredential(options: CredentialOptions): Credential {
   const { config, store, registry, sealer, clock, logger } = options;
-  const { leases } = store;
+  const leases = store.registryLeases;
   const referenceReports = createReferenceReports(store.documents, clock);
   const keeper = createVaultKeeper({ registry, sealer, clock, logger });
   const mint = minterOf(options);

@@ -24,6 +24,8 @@ export interface LedWork {
   readonly attempt: () => Promise<boolean>;
   /** Called where it was not done, by this replica or in time by another one. */
   readonly failed: () => Promise<void>;
+  /** Called where the store did not say who is to do it: nobody was asked for anything. */
+  readonly storeAway: () => void;
 }
 
 /** @returns a function that does the work, or waits for the replica that does; and says whether it is done */
@@ -51,10 +53,16 @@ export function createRecoveryLead({
     });
   }
 
-  return async function lead({ isDone, attempt, failed }) {
+  return async function lead({ isDone, attempt, failed, storeAway }) {
+    const isMine = await claim(isDone).catch((error: unknown) => {
+      storeAway();
+      // It may be granted late. Whoever needs the token does not wait for that too.
+      void release();
+      throw error;
+    });
     let done = false;
     try {
-      done = (await claim(isDone)) ? await whileHolding(hold, attempt) : isDone();
+      done = isMine ? await whileHolding(hold, attempt) : isDone();
     } finally {
       try {
         // Before another may lead, so that it finds the rest.

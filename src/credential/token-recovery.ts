@@ -55,6 +55,7 @@ export function createTokenRecovery(options: TokenRecoveryOptions): TokenRecover
       isDone: () => !isBad(refusedId),
       attempt: () => attempt(refusedId),
       failed: () => cooldown.start(activeId()),
+      storeAway: () => cooldown.pause(activeId()),
     })
       .catch((error: unknown) => {
         logger.error({ err: error }, 'the platform credential could not be recovered');

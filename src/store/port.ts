@@ -318,6 +318,8 @@ export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
   readonly leases: Leases;
+  /** For whoever is about to change the registry: they wait as long as its changes do, and lie where it lies. */
+  readonly registryLeases: Leases;
   readonly registry: RegistryStore;
   readonly counters: Counters;
   readonly documents: Documents;

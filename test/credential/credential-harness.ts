@@ -90,7 +90,7 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
     rotation,
     evidence,
     canMint: mint !== null,
-    leases: options.leases ?? store.leases,
+    leases: options.leases ?? store.registryLeases,
     clock,
     logger,
   });

@@ -350,6 +350,27 @@ describe('a store that is away', () => {
     expect(scene.mints()).toBe(0);
   });
 
+  it('is tried again soon, however long it was away: it says nothing of the token', async () => {
+    const scene = await openActive();
+    const store = { isAway: true };
+    const { leases } = scene.store;
+    const replica = await scene.another({
+      leases: {
+        ...leases,
+        claim: (...args) =>
+          store.isAway ? Promise.reject(new StoreUnavailable('away')) : leases.claim(...args),
+      },
+    });
+    for (let at = 0; at < 8; at += 1) {
+      expect(await refuse(replica)).toBe(false);
+      await expect(replica.tokenRecovery.current()).rejects.toMatchObject({ options: { retryAfterS: 2 } });
+      scene.clock.advance(2000);
+    }
+    store.isAway = false;
+    expect(await refuse(replica)).toBe(true);
+    expect(scene.mints()).toBe(1);
+  });
+
   it('does not spoil a recovery that was done before', async () => {
     const scene = await openActive();
     const broken = await scene.another({ leases: leasesThat('release', scene.store.leases) });

@@ -78,6 +78,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     opened.push(entries);
     const durable = createLapsingRecords(state, await sharedRealTime(volatile, clock));
     const brief = createLapsingRecords(volatile, clock.monotonicMs);
+    const leases = createLmdbLeases(brief);
     const sweep = isFirst ? startSweep([durable, brief], logger) : null;
     const bus = role === 'only' ? createLocalBus(logger) : createLmdbBus(volatile, logger);
     return {
@@ -86,7 +87,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       registry: createLmdbRegistry(state, limitsOf(options)),
       counters: createLmdbCounters(state, durable),
       documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
-      leases: createLmdbLeases(brief),
+      leases,
+      registryLeases: leases,
       quotas: createLmdbQuotas(brief),
       presence: createLmdbPresence(brief),
       bus,

@@ -30,7 +30,7 @@ export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly documentsMaxBytes?: number;
   /** Longest time a call of cache, leases, quotas, presence or bus takes. */
   readonly timeoutMs?: number;
-  /** Longest time a call of registry, counters or documents takes: loads may be large. */
+  /** Longest time a call of registry, its leases, counters or documents takes: loads may be large. */
   readonly registryTimeoutMs?: number;
   /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
   readonly connectTimeoutMs?: number;
@@ -98,6 +98,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     kind: 'redis',
     cache: createRedisCache({ link: data, keys, bound, clock }),
     leases: createRedisLeases(data, keys),
+    registryLeases: createRedisLeases(registry, keys),
     registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),
     counters: createRedisCounters(durable),
     documents: createRedisDocuments({

@@ -43,6 +43,18 @@ describe('a Redis that is slow', () => {
     slow.close();
   });
 
+  it('grants leases to whoever is about to change the registry, for they may wait as long as its changes do', async () => {
+    const server = await startServer();
+    const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
+    const registryTimeoutMs = 100 * TIMEOUT_MS;
+    const { store } = await openStore(`redis://127.0.0.1:${slow.port}`, { registryTimeoutMs });
+    await expectUnavailable([store.leases.claim(['a'], 'me', 60_000)]);
+    expect(await store.registryLeases.claim(['b'], 'me', 60_000)).toEqual([true]);
+    expect(await store.registryLeases.claim(['b'], 'another', 60_000)).toEqual([false]);
+    await store.close();
+    slow.close();
+  });
+
   it('is not blamed for what this process was busy with', async () => {
     const server = await startServer();
     const { store } = await openStore(server.url);
