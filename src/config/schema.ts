@@ -96,7 +96,7 @@ const server = group(
       minimum: 0,
       maximum: 1_048_576,
       default: 1024,
-      description: 'A caller that reads a passed-through answer slower than this is cut off; 0: none is.',
+      description: 'A caller that reads an answer slower than this is cut off; 0: none is.',
     }),
     minReadOverSeconds: Type.Integer({
       minimum: 1,

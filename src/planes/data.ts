@@ -1,9 +1,12 @@
 /** The data plane: what teams ask. */
 import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config/load.js';
 import { registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
 import { slowRefusals } from '../http/slow-refusals.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
+import { createOutlet } from '../pass-through/outlet.js';
+import type { PatienceRules } from '../pass-through/read-patience.js';
 import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { registerDocs } from '../routes/docs.js';
 import { registerHealth } from '../routes/health.js';
@@ -62,7 +65,17 @@ function registerReportRoutes(app: FastifyInstance, { config, gateway, pipeline 
     readByPost,
     table: pipeline.canonical.table,
     maxBodyBytes: config.server.maxBodyBytes,
+    outlet: () => createOutlet(patienceOf(config), 0),
   });
+}
+
+/** How long a caller may take to read, and the platform to go on. */
+function patienceOf({ platform, server }: Config): PatienceRules {
+  return {
+    silenceMs: platform.timeoutMs,
+    minBytesPerSecond: server.minReadBytesPerSecond,
+    overMs: server.minReadOverSeconds * 1000,
+  };
 }
 
 function registerPassThroughRoutes(app: FastifyInstance, services: Services): void {
@@ -82,9 +95,7 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     timeoutMs: config.platform.timeoutMs,
     places: services.streamPlaces,
     answers: {
-      silenceMs: config.platform.timeoutMs,
-      minBytesPerSecond: config.server.minReadBytesPerSecond,
-      overMs: config.server.minReadOverSeconds * 1000,
+      ...patienceOf(config),
       buffers: createAnswerBuffers(config.platform.answerBufferBytes),
     },
   });

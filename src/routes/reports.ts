@@ -1,5 +1,5 @@
 /** Reports on the wire: from a Fastify request to a `ReportCall`, and its answer back. */
-import { Readable } from 'node:stream';
+import { pipeline, Readable, type Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
@@ -20,7 +20,12 @@ export interface ReportRoutes {
   /** Known parameters, for the description. */
   readonly table: ParameterTable;
   readonly maxBodyBytes: number;
+  /** The last piece of a large answer's way: it breaks off when the caller does not read. */
+  readonly outlet: () => Transform;
 }
+
+/** A larger body may stand in the process for as long as its caller likes; a smaller one the system takes. */
+const AT_ONCE_BYTES = 65_536;
 
 export function registerReports(app: FastifyInstance, routes: ReportRoutes): void {
   const { report, endpoints, readByPost, table, maxBodyBytes } = routes;
@@ -33,9 +38,10 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     if (content === null) return reply.send(undefined);
     const length = content.reduce((sum, piece) => sum + piece.length, 0);
     if (request.method === 'HEAD') return reply.header('content-length', length).send(undefined);
-    // Fastify knows a buffer by its memory: one in shared memory it would write out as JSON.
-    if (content.length === 1 && content[0]?.buffer instanceof ArrayBuffer) return reply.send(content[0]);
-    return reply.header('content-length', length).send(Readable.from(content));
+    if (length <= AT_ONCE_BYTES) return reply.send(Buffer.concat(content));
+    const outlet = routes.outlet();
+    pipeline(Readable.from(slices(content)), outlet, () => {});
+    return reply.header('content-length', length).send(outlet);
   };
   for (const endpoint of endpoints) {
     app.head(`${REPORT_PREFIX}${endpoint}`, HIDDEN, handler);
@@ -56,6 +62,12 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
       scope.post(`${REPORT_PREFIX}${endpoint}`, { ...UNCHECKED, schema }, handler);
     }
   });
+}
+
+/** What a caller takes is seen by the piece. */
+function* slices(content: readonly Buffer[]): Generator<Buffer> {
+  for (const piece of content)
+    for (let at = 0; at < piece.length; at += AT_ONCE_BYTES) yield piece.subarray(at, at + AT_ONCE_BYTES);
 }
 
 /** Fastify's own HEAD says `content-length: 0` where there is no body, also of a 304. */
