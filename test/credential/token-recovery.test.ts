@@ -364,7 +364,7 @@ describe('a store that is away', () => {
     for (let at = 0; at < 8; at += 1) {
       expect(await refuse(replica)).toBe(false);
       await expect(replica.tokenRecovery.current()).rejects.toMatchObject({ options: { retryAfterS: 2 } });
-      scene.clock.advance(2000);
+      scene.clock.pass(2000);
     }
     store.isAway = false;
     expect(await refuse(replica)).toBe(true);
