@@ -8,7 +8,6 @@ import type { Comparison, Learner } from '../divisibility/learn.js';
 import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { GatewayError } from '../errors.js';
 import type { PlatformClient } from '../platform/client.js';
-import { startDeadline } from '../platform/deadline.js';
 import type { Slot } from '../platform/slot.js';
 import { dayKey, rowsKey } from '../report/keys.js';
 import type { Range } from '../report/period.js';
@@ -83,16 +82,10 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
   }
 
   /** A further call of one's own, which waits for a slot as every call does. */
-  async function fetchAnew(input: FetchDaysInput, range: Range): Promise<Fetched> {
-    const deadline = startDeadline(options.callMs, undefined);
-    try {
-      return await platform.retrying(callKind(input), deadline, async () => {
-        const slot = await platform.acquire(input.team, deadline);
-        return fetchOnce(slot, input, range);
-      });
-    } finally {
-      deadline.stop();
-    }
+  function fetchAnew(input: FetchDaysInput, range: Range): Promise<Fetched> {
+    return platform.retrying(callKind(input), options.callMs, async (deadline) =>
+      fetchOnce(await platform.acquire(input.team, deadline), input, range),
+    );
   }
 
   function fetchOnce(slot: Slot, input: FetchDaysInput, range: Range): Promise<Fetched> {

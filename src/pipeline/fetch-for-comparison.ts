@@ -4,7 +4,6 @@
  */
 import type { DaysOf, FetchDays as FetchForComparison } from '../divisibility/compare-days.js';
 import type { PlatformClient } from '../platform/client.js';
-import { startDeadline } from '../platform/deadline.js';
 import type { Entry } from '../report/entry.js';
 import { dayKey } from '../report/keys.js';
 import { callKind, type FetchDays } from './fetch-days.js';
@@ -21,24 +20,19 @@ export interface FetchForComparisonOptions {
 export function createFetchForComparison(options: FetchForComparisonOptions): FetchForComparison {
   const { platform, callMs } = options;
 
-  return async function fetchForComparison({ report, series, known }: DaysOf, from, to) {
-    const deadline = startDeadline(callMs, undefined);
-    try {
-      const { fetched, kept } = await platform.retrying(callKind({ report }), deadline, async () =>
-        options.fetchDays(await platform.acquire(GATEWAY_TEAM, deadline), {
-          ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
-          mode: 'days',
-          known: byKey(series, known),
-          patience: newPatience(),
-          learns: false,
-        }),
-      );
-      await kept;
-      if (fetched.kind !== 'answer' || fetched.days === null) return null;
-      return new Map(fetched.days.map((entry) => [entry.header.lastDay as string, entry]));
-    } finally {
-      deadline.stop();
-    }
+  return async function fetchForComparison({ report, series, known }, from, to) {
+    const { fetched, kept } = await platform.retrying(callKind({ report }), callMs, async (deadline) =>
+      options.fetchDays(await platform.acquire(GATEWAY_TEAM, deadline), {
+        ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
+        mode: 'days',
+        known: byKey(series, known),
+        patience: newPatience(),
+        learns: false,
+      }),
+    );
+    await kept;
+    if (fetched.kind !== 'answer' || fetched.days === null) return null;
+    return new Map(fetched.days.map((entry) => [entry.header.lastDay as string, entry]));
   };
 }
 

@@ -11,7 +11,7 @@ import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
 import type { CallFailed } from '../platform/call-failed.js';
 import type { PlatformClient } from '../platform/client.js';
-import { type CallDeadline, startDeadline } from '../platform/deadline.js';
+import type { CallDeadline } from '../platform/deadline.js';
 import type { Slot } from '../platform/slot.js';
 import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
@@ -62,18 +62,10 @@ export interface FetchPlannedOptions {
 const NOTHING: ReadonlyMap<string, EntryOrError> = new Map();
 
 export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
-  const { platform } = options;
-
-  return async function fetchPlanned(ctx, planned) {
-    const deadline = startDeadline(options.callMs, undefined);
-    try {
-      return await platform.retrying(callKind(ctx.question), deadline, (after) =>
-        tryTogether(options, ctx, planned, deadline, after),
-      );
-    } finally {
-      deadline.stop();
-    }
-  };
+  return (ctx, planned) =>
+    options.platform.retrying(callKind(ctx.question), options.callMs, (deadline, after) =>
+      tryTogether(options, ctx, planned, deadline, after),
+    );
 }
 
 /** One of those who want the same, for one team or after the same failure, makes the try. */

@@ -4,7 +4,7 @@
  *   acquire (acquire.ts) → send (slot.ts) → (try again (retrying.ts) | pause | refuse the credential) → hand over
  */
 import { type Acquire, type AcquireOptions, createAcquire } from './acquire.js';
-import { startDeadline } from './deadline.js';
+import type { CallDeadline } from './deadline.js';
 import { type CallKind, createRetrying, type Retrying, type RetryingOptions } from './retrying.js';
 import { isStreamed, type PlatformRequest, type Response } from './slot.js';
 import type { TokenSource } from './token-source.js';
@@ -42,17 +42,17 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     acquire,
     retrying,
     async send(call, consume) {
-      const deadline = startDeadline(call.timeoutMs, call.signal);
-      const kind = isStreamed(call.body) ? 'write' : call.kind;
-      try {
-        return await retrying(kind, deadline, async () => {
-          const slot = await acquire(call.team, deadline);
-          call.onSlot?.();
-          return await slot.send(call, consume);
-        });
-      } finally {
-        deadline.stop();
-      }
+      const attempt = async (deadline: CallDeadline) => {
+        const slot = await acquire(call.team, deadline);
+        call.onSlot?.();
+        return await slot.send(call, consume);
+      };
+      return await retrying(
+        isStreamed(call.body) ? 'write' : call.kind,
+        call.timeoutMs,
+        attempt,
+        call.signal,
+      );
     },
   };
 }

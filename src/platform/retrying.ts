@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { asGatewayError } from '../errors.js';
 import { CallFailed } from './call-failed.js';
-import { type CallDeadline, within } from './deadline.js';
+import { type CallDeadline, startDeadline, within } from './deadline.js';
 import type { TokenSource } from './token-source.js';
 
 /**
@@ -22,22 +22,38 @@ export interface RetryingOptions {
 }
 
 /**
+ * @param timeoutMs whole time for it, tries and waiting included
  * @param attempt acquires and sends; it holds nothing when it is over. Told of the failure it follows, null at first
+ * @param caller ends it before its time
  * @throws GatewayError of the last attempt
  */
 export type Retrying = <T>(
   kind: CallKind,
-  deadline: CallDeadline,
-  attempt: (after: CallFailed | null) => Promise<T>,
+  timeoutMs: number,
+  attempt: (deadline: CallDeadline, after: CallFailed | null) => Promise<T>,
+  caller?: AbortSignal,
 ) => Promise<T>;
 
 export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retrying {
-  return async function retrying(kind, deadline, attempt) {
+  return async function retrying(kind, timeoutMs, attempt, caller) {
+    const deadline = startDeadline(timeoutMs, caller);
+    try {
+      return await tryUntil(kind, deadline, attempt);
+    } finally {
+      deadline.stop();
+    }
+  };
+
+  async function tryUntil<T>(
+    kind: CallKind,
+    deadline: CallDeadline,
+    attempt: (deadline: CallDeadline, after: CallFailed | null) => Promise<T>,
+  ): Promise<T> {
     let [retries, newTokens] = [0, 0];
     let after: CallFailed | null = null;
     for (;;) {
       try {
-        return await attempt(after);
+        return await attempt(deadline, after);
       } catch (failure) {
         if (!(failure instanceof CallFailed)) throw failure;
         const again = await whatNext(failure, deadline);
@@ -54,7 +70,7 @@ export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retr
         after = failure;
       }
     }
-  };
+  }
 
   /** The credential is told of a refused token in any case: it mints another, or stops asking. */
   async function whatNext({ retry: again, advice }: CallFailed, { signal }: CallDeadline) {
