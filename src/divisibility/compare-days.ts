@@ -1,17 +1,15 @@
 /** Compares the days of a new answer with what earlier answers said of them. Pure. */
 
-import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry, RowsHeader, SplitFrom } from '../report/entry.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import { type Agreement, pairId } from './state.js';
 
 /** Days by date. */
 export type Days = ReadonlyMap<string, Entry<RowsHeader>>;
 
-export interface DaysInput {
-  readonly series: string;
+export interface DaysInput extends Pick<DaysOf, 'series' | 'known'> {
   readonly fresh: readonly Entry<RowsHeader>[];
-  readonly known: Days;
   /** Of the kind's divisibility: what was split under another one says nothing. */
   readonly generation: string;
   readonly rules: FreshnessRules;
@@ -68,9 +66,7 @@ export function splitFromOf({ header }: Entry<RowsHeader>): SplitFrom {
   return header.splitFrom as SplitFrom;
 }
 
-export interface DaysOf {
-  readonly report: CanonicalReport;
-  readonly series: string;
+export interface DaysOf extends ReportSeries {
   /** What is known of days already, to tell an empty day that stays empty. */
   readonly known: Days;
 }

@@ -7,7 +7,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { ReportPolicy } from '../report-policy.js';
-import { compareDays, type Days, type Dispute } from './compare-days.js';
+import { compareDays, type DaysOf, type Dispute } from './compare-days.js';
 import { type Kinds, newGeneration } from './kinds.js';
 import type { Trial } from './probation.js';
 import { type FetchRange, settleDisputes } from './settle-disputes.js';
@@ -48,11 +48,9 @@ export interface Learner {
   couldNotSplit(report: CanonicalReport, reason: string): Promise<void>;
 }
 
-export interface Comparison {
-  readonly report: CanonicalReport;
-  readonly series: string;
+/** Freshly split days of a report, to be compared with what was known of them before. */
+export interface Comparison extends DaysOf {
   readonly fresh: readonly Entry<RowsHeader>[];
-  readonly known: Days;
 }
 
 /** What came of a comparison. */
@@ -109,13 +107,8 @@ async function compare(
 ): Promise<Comparing> {
   const { id, pinned, generation } = statusOf(options, report);
   if (pinned) return NOTHING;
-  const { agreements, disputes, same } = compareDays({
-    series,
-    fresh,
-    known,
-    generation,
-    rules: options.policy.freshness,
-  });
+  const rules = options.policy.freshness;
+  const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
   if (disputes.length > 0) {
     const verdict = await settle(options, id, disputes, fetch);
     if (verdict === 'refuted') return { verdict, same };

@@ -5,8 +5,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import { dayNumber } from '../report/days.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Counted, KnownCaps } from './known-caps.js';
+import type { KnownCaps } from './known-caps.js';
 
 /** Counts below are not suspicious: no platform caps so low, and small counts coincide all the time. */
 const SMALLEST_CAP = 500;
@@ -18,17 +19,17 @@ const CLEARED_MS = 86_400_000;
 
 export interface Caps {
   /** Whether this count may be a cap: configured, proven for the kind, or equal to the count of another range. */
-  suspects(what: Counted, range: string, rowCount: number): boolean;
+  suspects(what: ReportSeries, range: string, rowCount: number): boolean;
   /**
    * The halves of a suspected range do not hold more, and it is kept: for ranges of this series that are no longer the
    * number is a coincidence. Of a cap that was proven it tells nothing: a range may hold exactly as many.
    */
-  clear(what: Counted, range: string, rowCount: number): void;
+  clear(what: ReportSeries, range: string, rowCount: number): void;
   /**
    * The halves hold more: the number is a cap, from now on wherever it comes up.
    * @returns other ranges that came with this number before; what was split from them is wrong
    */
-  confirm(what: Counted, range: string, rowCount: number): Promise<readonly string[]>;
+  confirm(what: ReportSeries, range: string, rowCount: number): Promise<readonly string[]>;
   /** What was split from this range is gone, or was not kept. */
   forget(series: string, range: string): void;
 }

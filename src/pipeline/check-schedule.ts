@@ -7,13 +7,8 @@ import type { Learner } from '../divisibility/learn.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import { isFinalDay } from '../report/freshness.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
-
-/** A report of which an answer was joined. */
-export interface Joined {
-  readonly report: CanonicalReport;
-  readonly series: string;
-}
 
 /** Series of one process that are remembered; of one that is not the check is made anew, once among all replicas. */
 const SERIES = 10_000;
@@ -43,12 +38,12 @@ const UNCHECKED: Checked = {
 
 export interface CheckSchedule {
   /** @returns how far a series was checked; null where nothing is to be checked */
-  stateOf(what: Joined): Checked | null;
-  isDue(state: Checked, what: Joined): boolean;
+  stateOf(what: ReportSeries): Checked | null;
+  isDue(state: Checked, what: ReportSeries): boolean;
   /** Notes a check as made. @returns its name among all replicas */
-  note(what: Joined, state: Checked): string;
+  note(what: ReportSeries, state: Checked): string;
   /** The state of a series that may be due; null where a look into a map tells that it is not. */
-  afterHit(what: Joined): Checked | null;
+  afterHit(what: ReportSeries): Checked | null;
 }
 
 export interface CheckScheduleOptions {
@@ -69,7 +64,7 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
     return isFinalDay(dayNumber(from.iso as string) as number, today(), policy.freshness.restatementDays);
   }
 
-  function stateOf({ report, series }: Joined): Checked | null {
+  function stateOf({ report, series }: ReportSeries): Checked | null {
     const { pinned, state, generation } = learner.status(report);
     if (every === 0 || pinned || state !== 'proven' || !isComparable(report)) return null;
     const before = seen.get(series);

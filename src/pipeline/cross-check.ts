@@ -12,13 +12,13 @@ import type { Days, FetchDays } from '../divisibility/compare-days.js';
 import type { Learner } from '../divisibility/learn.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import type { Leases } from '../store/port.js';
 import {
   type Checked,
   type CheckScheduleOptions,
   createCheckSchedule,
   DAY_MS,
-  type Joined,
   WEEK_DAYS,
 } from './check-schedule.js';
 
@@ -30,19 +30,19 @@ export interface CrossCheckOptions extends CheckScheduleOptions {
   /** This process. */
   readonly owner: string;
   /** What is kept of the report's days now. */
-  readonly readDays: (what: Joined) => Promise<Days>;
+  readonly readDays: (what: ReportSeries) => Promise<Days>;
   readonly onCrossCheck: () => void;
 }
 
 export interface CrossChecks {
   /** Whether the next call for days of a series should bring its whole range, for comparison. */
-  isDue(what: Joined): boolean;
+  isDue(what: ReportSeries): boolean;
   /** Such a call was made, and what it brought was compared. */
-  wasCompared(what: Joined): void;
+  wasCompared(what: ReportSeries): void;
   /** To be called for every answer from days that is worth a check ({@link checkFrom}). */
-  joined(what: Joined, parts: readonly Entry<RowsHeader>[]): Promise<void>;
+  joined(what: ReportSeries, parts: readonly Entry<RowsHeader>[]): Promise<void>;
   /** The same, of an answer that was given from memory. Costs a look into a map, but for the first one a day. */
-  hit(what: Joined): Promise<void> | null;
+  hit(what: ReportSeries): Promise<void> | null;
 }
 
 /** A check that failed is tried again after this time, not at each answer. */
@@ -61,7 +61,7 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
     return mine;
   }
 
-  async function check(what: Joined, known: () => Promise<Days>): Promise<void> {
+  async function check(what: ReportSeries, known: () => Promise<Days>): Promise<void> {
     const { from, to } = what.report;
     onCrossCheck();
     const days = await known();
@@ -71,7 +71,7 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
     await learner.compare(news, (first, last) => fetchDays({ ...what, known: days }, first, last));
   }
 
-  async function checkOnce(what: Joined, state: Checked, known: () => Promise<Days>): Promise<void> {
+  async function checkOnce(what: ReportSeries, state: Checked, known: () => Promise<Days>): Promise<void> {
     const { first, day, lengths } = state;
     const name = schedule.note(what, state);
     try {

@@ -2,10 +2,10 @@
 import type { CallReport } from '../platform/slot.js';
 import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
-import type { ReportQuestion } from './question.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import type { Patience } from './store-patience.js';
 
-export interface FetchDaysInput extends Pick<ReportQuestion, 'report' | 'series'> {
+export interface FetchDaysInput extends ReportSeries {
   /** days: split by day · whole: one answer for the period */
   readonly mode: 'days' | 'whole';
   readonly range: Range;

@@ -8,12 +8,12 @@ import type { Purges } from '../cache/purges.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import { type Entry, type EntryHeader, joinEntries, type RowsHeader } from '../report/entry.js';
 import type { Range } from '../report/period.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { Caps } from './caps.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
-import type { Counted } from './known-caps.js';
 
 /** Why a capped answer is not split. */
 export const CAPPED = 'its row count may be a cap';
@@ -27,7 +27,7 @@ export interface FetchUncappedOptions {
 }
 
 export type FetchUncapped = (
-  what: Counted,
+  what: ReportSeries,
   fetched: Fetched,
   fetchRange: (range: Range) => Promise<Fetched>,
 ) => Promise<Fetched>;
@@ -39,7 +39,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
    * Days were split from answers that are now known to have been capped: they have to go.
    * @returns how many purges that took
    */
-  async function purgeCapped(what: Counted, range: string, rowCount: number): Promise<number> {
+  async function purgeCapped(what: ReportSeries, range: string, rowCount: number): Promise<number> {
     const { series, report } = what;
     const others = await caps.confirm(what, range, rowCount);
     let purged = 0;
@@ -72,7 +72,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     return isOwn && answer.kind === 'answer' ? restamped(answer, began, purges.seq) : answer;
   };
 
-  async function uncap(what: Counted, fetched: Fetched, fetchRange: FetchRange): Promise<Uncapped> {
+  async function uncap(what: ReportSeries, fetched: Fetched, fetchRange: FetchRange): Promise<Uncapped> {
     if (fetched.kind === 'refusal' || fetched.days === null) return { answer: fetched, purged: 0 };
     const { range, rowCount } = fetched;
     const name = `${range.from}/${range.to}`;

@@ -8,6 +8,7 @@ import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { ReportSeries } from '../report/platform-call.js';
 
 const PREFIX = 'caps/';
 /** Kinds and caps of a kind that are remembered; those learned first go first. */
@@ -29,18 +30,12 @@ const CapList = recordForm(
 );
 type KnownCap = RecordOf<typeof CapList>[number];
 
-/** A report without its period. */
-export interface Counted {
-  readonly series: string;
-  readonly report: CanonicalReport;
-}
-
 export interface KnownCaps {
-  has(what: Counted, rowCount: number): boolean;
+  has(what: ReportSeries, rowCount: number): boolean;
   /** Never fails: what the registry does not take this process knows all the same. */
-  learn(what: Counted, rowCount: number): Promise<void>;
+  learn(what: ReportSeries, rowCount: number): Promise<void>;
   /** An answer with so many rows: lower caps of its series are none any more. */
-  exceeded(what: Counted, rowCount: number): void;
+  exceeded(what: ReportSeries, rowCount: number): void;
 }
 
 export interface KnownCapsOptions {
@@ -62,13 +57,13 @@ export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
     return text === undefined ? [] : CapList.read(text, PREFIX + kind);
   }
 
-  function all({ report }: Counted): readonly KnownCap[] {
+  function all({ report }: ReportSeries): readonly KnownCap[] {
     const kind = kindOf(report);
     return [...stored(kind), ...(own.get(kind) ?? [])].filter(({ at }) => now() - at < KEPT_MS);
   }
 
   async function change(
-    { report }: Counted,
+    { report }: ReportSeries,
     step: (caps: readonly KnownCap[]) => readonly KnownCap[],
   ): Promise<void> {
     const kind = kindOf(report);
@@ -98,7 +93,7 @@ export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
       .map(([id]) => [id, null]);
   }
 
-  async function unlearn(what: Counted, isNone: (cap: KnownCap) => boolean): Promise<void> {
+  async function unlearn(what: ReportSeries, isNone: (cap: KnownCap) => boolean): Promise<void> {
     const isTakenBack = (cap: KnownCap) => cap.series === what.series && isNone(cap);
     const [cap] = all(what).filter(isTakenBack);
     if (cap === undefined) return;

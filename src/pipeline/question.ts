@@ -1,16 +1,13 @@
 /** What is asked for, and by whom: what the steps of the pipeline hand on, and never change. */
 import type { CacheDirectives } from '../http/cache-directives.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
 import { daysBetween } from '../report/days.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import type { Trace } from '../telemetry/trace.js';
 import type { Patience } from './store-patience.js';
 
 /** A report that is asked for. */
-export interface ReportQuestion {
-  readonly report: CanonicalReport;
-  /** Identity of the report without its period. */
-  readonly series: string;
+export interface ReportQuestion extends ReportSeries {
   /** rows: normalised · bytes: the platform's own. */
   readonly form: 'rows' | 'bytes';
 }
@@ -48,7 +45,7 @@ export function dayRef(series: string, date: string): EntryRef {
 }
 
 /** The entries of its days, for a report with a period. */
-export function dayRefs({ report, series }: Pick<ReportQuestion, 'report' | 'series'>): EntryRef[] {
+export function dayRefs({ report, series }: ReportSeries): EntryRef[] {
   return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayRef(series, date));
 }
 

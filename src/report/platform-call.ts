@@ -54,6 +54,13 @@ export function unsplit(report: CanonicalReport): CanonicalReport {
   return { ...report, members, split: [] };
 }
 
+/** A report without its period: what is learned, checked and kept of it. */
+export interface ReportSeries {
+  readonly report: CanonicalReport;
+  /** Identity of the report without its period. */
+  readonly series: string;
+}
+
 /**
  * Identity of a report without its period: equal for equal questions, different for different ones.
  * The parts are length-prefixed, so that no concatenation of two parts can look like another two.
