@@ -1,22 +1,14 @@
 /** What the cache holds of a report and what answering it would cost, without asking the platform. For operators. */
-import type { Purges } from '../cache/purges.js';
 import type { Learner } from '../divisibility/learn.js';
-import type { PartRefusals } from '../divisibility/part-refusals.js';
 import { currentState, type Divisibility } from '../divisibility/state.js';
-import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
 import type { Entry } from '../report/entry.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
-import type { ReportPolicy } from '../report-policy.js';
-import type { CrossChecks } from './cross-check.js';
-import { type Decision, decide } from './decide.js';
-import { createEntries, type Entries } from './entries.js';
-import { gradeOf } from './grade.js';
-import type { LookUp } from './look-up.js';
-import { modeOf } from './mode.js';
-import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from './question.js';
+import type { Decision } from './decide.js';
+import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
+import { beginRun, decideFor, isFresh, type Run, type RunDeps } from './run.js';
 
 /** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
 export type EntryState = 'fresh' | 'final' | 'stale' | 'missing';
@@ -56,15 +48,9 @@ export interface Explanation {
   readonly storeAway: boolean;
 }
 
-export interface ExplainOptions {
+export interface ExplainOptions extends RunDeps {
   readonly canonical: CanonicalRules;
-  readonly lookUp: LookUp;
   readonly learner: Pick<Learner, 'status' | 'show'>;
-  readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
-  readonly crossChecks: Pick<CrossChecks, 'isDue'>;
-  readonly purges: Purges;
-  readonly policy: ReportPolicy;
-  readonly now: () => number;
 }
 
 /** @throws GatewayError `invalid_query` as the report call itself would */
@@ -81,7 +67,7 @@ export function createExplain(options: ExplainOptions): Explain {
     const series = seriesId(report, account, baseUrl);
     const question: ReportQuestion = { report, series, form };
     const looked = await look(options, question);
-    const { decision, degraded } = looked;
+    const { run, decision } = looked;
     const totals = canonical.options.totals ? await lookAtTotals(options, report) : null;
     const { freshness } = policy;
     const whole = wholeRef(question);
@@ -102,38 +88,20 @@ export function createExplain(options: ExplainOptions): Explain {
       refusal: explainRefusal(options, decision.refusal),
       calls: rangesOf([...decision.fetches, ...(totals?.decision.fetches ?? [])]),
       behind: rangesOf([...decision.behind, ...(totals?.decision.behind ?? [])]),
-      storeAway: degraded,
+      storeAway: run.degraded,
     };
   };
 }
 
+interface Look {
+  readonly run: Run;
+  readonly decision: Decision;
+}
+
 /** What a request would find, and what it would ask for: before its answer, and behind it. */
 async function look(options: ExplainOptions, question: ReportQuestion): Promise<Look> {
-  const { report } = question;
-  const status = options.learner.status(report);
-  const mode = modeOf(question, options.policy, status);
-  const whole = wholeRef(question);
-  const refs = mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
-  const { found, degraded } = await options.lookUp.read(report, refs);
-  const entries = createEntries();
-  entries.addFound(found, options.now());
-  const judging = {
-    directives: NO_DIRECTIVES,
-    arrivedAtMs: options.now(),
-    generation: status.generation,
-    policy: options.policy,
-    purges: options.purges,
-  };
-  const decision = decide({
-    ...{ ...judging, question, mode, entries, accept: 'usual' },
-    wholeOnly: options.partRefusals.wholeOnly(report),
-    comparisonDue: mode.mode === 'days' && options.crossChecks.isDue(question),
-  });
-  const isFresh = (ref: EntryRef) => {
-    const entry = entries.known.get(ref.id);
-    return entry !== undefined && gradeOf(entry, ref, { ...judging, report }) === 'fresh';
-  };
-  return { decision, degraded, entries, isFresh };
+  const run = await beginRun(options, question, ownContext('explain', options.now()), 'usual');
+  return { run, decision: decideFor(options, run) };
 }
 
 /** `_totals=1` needs the unsplit report beside it. */
@@ -167,7 +135,7 @@ function explainEntry(
   options: ExplainOptions,
   ref: EntryRef,
   lastDay: string | null,
-  { decision, isFresh }: Look,
+  { run, decision }: Look,
 ): ExplainedEntry {
   const part = decision.known.get(ref.id);
   if (part === undefined) {
@@ -177,7 +145,7 @@ function explainEntry(
   const final = isFinal({ ...header, lastDay }, options.policy.freshness);
   const ageMs = Math.max(0, options.now() - header.fetchedAt);
   return {
-    state: isFresh(ref) ? (final ? 'final' : 'fresh') : 'stale',
+    state: isFresh(options, run, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
     final,
     asOf: new Date(header.fetchedAt).toISOString(),
     ageSeconds: Math.floor(ageMs / 1000),
@@ -189,13 +157,6 @@ function explainEntry(
 /** As it is now, which is not always as it was written. */
 function shown(known: Divisibility | null, nowMs: number): Divisibility | null {
   return known === null ? null : { ...known, state: currentState(known, nowMs) };
-}
-
-interface Look {
-  readonly decision: Decision;
-  readonly degraded: boolean;
-  readonly entries: Entries;
-  readonly isFresh: (ref: EntryRef) => boolean;
 }
 
 function rangesOf(fetches: Decision['fetches']): Range[] {

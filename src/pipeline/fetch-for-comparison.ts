@@ -7,8 +7,7 @@ import type { PlatformClient } from '../platform/client.js';
 import type { Entry } from '../report/entry.js';
 import { dayKey } from '../report/keys.js';
 import { callKind, type FetchDays } from './fetch-days.js';
-import { GATEWAY_TEAM } from './question.js';
-import { newPatience } from './store-patience.js';
+import { GATEWAY_TEAM, newPatience } from './question.js';
 
 export interface FetchForComparisonOptions {
   readonly platform: Pick<PlatformClient, 'acquire' | 'retrying'>;

@@ -3,7 +3,7 @@ import type { CallReport } from '../platform/slot.js';
 import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import type { ReportSeries } from '../report/platform-call.js';
-import type { Patience } from './store-patience.js';
+import type { Patience } from './question.js';
 
 export interface FetchDaysInput extends ReportSeries {
   /** days: split by day · whole: one answer for the period */

@@ -12,7 +12,7 @@ import type { Bus, Leases } from '../store/port.js';
 import { type FetchLock, holdLock } from './held-lock.js';
 import { createLockLeases, RELEASED } from './lock-leases.js';
 import { createPending, type Pending, rejectOnAbort } from './pending.js';
-import { newPatience, type Patience } from './store-patience.js';
+import { newPatience, type Patience } from './question.js';
 import { createWakers, type Wakers } from './wakers.js';
 
 /** How often a key that another replica holds is looked at, when its message is lost. */

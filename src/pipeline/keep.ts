@@ -11,8 +11,8 @@ import type { FetchDaysInput } from './fetch-input.js';
 import type { FetchResult } from './fetch-result.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 import { daysFound, type LookUp } from './look-up.js';
+import type { Patience } from './question.js';
 import { dayRef } from './question.js';
-import type { Patience } from './store-patience.js';
 
 export interface Kept {
   readonly result: FetchResult;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Bus, Leases } from '../store/port.js';
-import type { Patience } from './store-patience.js';
+import type { Patience } from './question.js';
 
 const LEASE_MS = 4000;
 /** Longest wait for the store to grant locks; after it they count as granted, as with a store that is away. */

@@ -6,7 +6,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
 import { isPurged } from './grade.js';
 import type { EntryRef } from './question.js';
-import { newPatience, type Patience } from './store-patience.js';
+import { newPatience, type Patience } from './question.js';
 
 export interface LookUpOptions {
   readonly tier: CacheTier;

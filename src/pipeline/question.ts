@@ -1,15 +1,27 @@
 /** What is asked for, and by whom: what the steps of the pipeline hand on, and never change. */
-import type { CacheDirectives } from '../http/cache-directives.js';
+import { type CacheDirectives, NO_DIRECTIVES } from '../http/cache-directives.js';
 import { daysBetween } from '../report/days.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
 import type { ReportSeries } from '../report/platform-call.js';
-import type { Trace } from '../telemetry/trace.js';
-import type { Patience } from './store-patience.js';
+import { createTrace, type Trace } from '../telemetry/trace.js';
 
 /** A report that is asked for. */
 export interface ReportQuestion extends ReportSeries {
   /** rows: normalised · bytes: the platform's own. */
   readonly form: 'rows' | 'bytes';
+}
+
+/**
+ * What one request still waits for the store. Once a call was not answered in time the rest of the request goes on as if
+ * the store were away: it reads nothing more, and what it writes, locks and releases is sent, but not waited for. So a
+ * slow store costs a request one time-out, not one for each of its calls.
+ */
+export interface Patience {
+  isSpent: boolean;
+}
+
+export function newPatience(): Patience {
+  return { isSpent: false };
 }
 
 /** The circumstances of one request, or of work that the gateway does by itself. */
@@ -28,6 +40,17 @@ export interface RequestContext {
 
 /** Calls nobody asked for are charged to this name. */
 export const GATEWAY_TEAM = 'gateway';
+
+/**
+ * The circumstances of work that nobody asked for.
+ * @param id names it in the log
+ */
+export function ownContext(id: string, nowMs: number): RequestContext {
+  return {
+    ...{ id, team: GATEWAY_TEAM, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
+    ...{ trace: createTrace(), patience: newPatience() },
+  };
+}
 
 /** One entry that is looked for: a whole period, or a day of it. */
 export interface EntryRef extends EntryKey {

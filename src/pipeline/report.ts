@@ -7,18 +7,15 @@
  */
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
-import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
-import { createTrace } from '../telemetry/trace.js';
 import { type BringDeps, bring } from './bring.js';
 import { type CrossChecks, checkFrom } from './cross-check.js';
 import { type Decision, isAnswered } from './decide.js';
 import type { FetchResult } from './fetch-result.js';
-import { GATEWAY_TEAM, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
+import { ownContext, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import { createRefreshes, type Refreshes } from './refreshes.js';
 import { beginRun, decideFor, type Run } from './run.js';
-import { newPatience } from './store-patience.js';
 
 /** A report in hand, and its source. */
 export interface ReportAnswer {
@@ -73,19 +70,7 @@ function refreshBehind(
 ): void {
   const name = `${mode}|${wholeRef(question).lock}`;
   options.refreshes.start(name, question.report.endpoint, async () => {
-    const behind = await beginRun(
-      options,
-      question,
-      {
-        ...context,
-        team: GATEWAY_TEAM,
-        directives: NO_DIRECTIVES,
-        arrivedAtMs: options.now(),
-        trace: createTrace(),
-        patience: newPatience(),
-      },
-      'fresh',
-    );
+    const behind = await beginRun(options, question, ownContext(context.id, options.now()), 'fresh');
     await bring(options, behind, decideFor(options, behind));
   });
 }

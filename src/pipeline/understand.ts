@@ -9,8 +9,8 @@ import { seriesId, unsplit } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { accessRequestOf, meansUntil } from './access-request.js';
 import type { ReportQuestion, RequestContext } from './question.js';
+import { newPatience } from './question.js';
 import { finishedKey, type Shape, shapeOf } from './render.js';
-import { newPatience } from './store-patience.js';
 
 /** A caller's question after it was understood. */
 export interface Understood {
