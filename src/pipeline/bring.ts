@@ -6,7 +6,6 @@ import type { FetchContext, FetchPlanned } from './fetch-planned.js';
 import { COULD_NOT_SPLIT } from './mode.js';
 import type { EntryRef } from './question.js';
 import { decideFor, isFresh, look, type Run, type RunDeps } from './run.js';
-import { settleInTurns } from './settle-in-turns.js';
 
 export interface BringDeps extends RunDeps {
   readonly fetchPlanned: FetchPlanned;
@@ -102,4 +101,19 @@ interface Round {
 
 function isExcused(failure: unknown): boolean {
   return failure instanceof GatewayError && STALE_IF_ERROR_CODES.includes(failure.code);
+}
+
+/** As `Promise.allSettled` of `run` for each, in order, with so many under way at once. */
+async function settleInTurns<T, R>(
+  all: readonly T[],
+  atOnce: number,
+  run: (one: T) => Promise<R>,
+): Promise<PromiseSettledResult<R>[]> {
+  const results: PromiseSettledResult<R>[] = [];
+  const waiting = all.entries();
+  async function lane(): Promise<void> {
+    for (const [at, one] of waiting) [results[at]] = await Promise.allSettled([run(one)]);
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
+  return results;
 }

@@ -6,15 +6,14 @@ import type { CacheTier } from '../cache/tier.js';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { createKinds } from '../divisibility/kinds.js';
-import type { DivisibilityEvent } from '../divisibility/learn.js';
-import { createLearner, type Learner } from '../divisibility/learn.js';
+import { createLearner, type DivisibilityEvent, type Learner } from '../divisibility/learn.js';
 import { createPartRefusals, type PartRefusals } from '../divisibility/part-refusals.js';
 import { divisibilityId } from '../divisibility/state.js';
 import { createLearnFrom } from '../divisibility/try-kind.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { Registry } from '../registry/replica.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { Leases } from '../store/port.js';
+import type { Store } from '../store/port.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Background } from './background.js';
 import { createCaps } from './caps.js';
@@ -35,15 +34,17 @@ export interface FetchingOptions {
   readonly registry: Registry;
   readonly purges: Purges;
   readonly platform: PlatformClient;
-  readonly leases: Leases;
+  readonly store: Pick<Store, 'leases'>;
   readonly tier: CacheTier;
   readonly lookUp: LookUp;
   readonly workerPool: WorkerPool;
   readonly background: Background;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly onDivisibility: (event: DivisibilityEvent) => void;
-  readonly onCrossCheck: () => void;
+  readonly metrics: {
+    divisibility(event: DivisibilityEvent): void;
+    crossCheck(): void;
+  };
   /** Told of reports that a token can be proven with. */
   readonly onReport: (report: ReferenceReport) => void;
 }
@@ -61,7 +62,7 @@ export function createFetching(options: FetchingOptions): Fetching {
   const callMs = config.platform.timeoutMs;
   const learner = createLearner({
     ...{ kinds: createKinds(registry), policy, now, logger },
-    onEvent: options.onDivisibility,
+    onEvent: options.metrics.divisibility,
   });
   const partRefusals = createPartRefusals({ registry, policy, now, logger });
   const fetchDays = createFetchDays({
@@ -76,14 +77,14 @@ export function createFetching(options: FetchingOptions): Fetching {
   const fetchForComparison = createFetchForComparison({ platform, fetchDays, callMs });
   const learnFrom = createLearnFrom({ learner, fetchDays: fetchForComparison, policy });
   const crossChecks = createCrossChecks({
-    ...{ learner, policy, now, leases: options.leases, owner: randomUUID() },
+    ...{ learner, policy, now, leases: options.store.leases, owner: randomUUID() },
     every: config.report.crossCheckEvery,
     fetchDays: fetchForComparison,
     readDays: async (what) => {
       const refs = dayRefs(what);
       return daysFound(refs, (await lookUp.read(what.report, refs)).found);
     },
-    onCrossCheck: options.onCrossCheck,
+    onCrossCheck: options.metrics.crossCheck,
   });
   return { fetchDays, learner, partRefusals, crossChecks };
 }

@@ -1,32 +1,24 @@
 /** The steps of the request's path, made once and tied together. */
 
-import type { Logger } from 'pino';
 import type { Identify } from '../auth/identify.js';
 import type { L1 } from '../cache/l1.js';
-import type { Purges } from '../cache/purges.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
-import type { Config } from '../config/load.js';
-import type { DivisibilityEvent } from '../divisibility/learn.js';
 import type { TeamLimits } from '../limits/team-limits.js';
-import type { PlatformClient } from '../platform/client.js';
-import type { Registry } from '../registry/replica.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
 import { parameterTable } from '../report/parameters.js';
-import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
 import { createWorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
 import { createBackground } from './background.js';
-import { createFetching } from './create-fetching.js';
+import { createFetching, type FetchingOptions } from './create-fetching.js';
 import { createExplain, type Explain } from './explain.js';
 import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
 import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
 import { createLookUp } from './look-up.js';
-import type { ReferenceReport } from './reference-reports.js';
 import type { Finished } from './render.js';
 import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
 import { createReply, type Reply } from './reply.js';
@@ -34,27 +26,16 @@ import { createReport } from './report.js';
 import { createSharedTries } from './shared-tries.js';
 import { createUnderstand, type Understand } from './understand.js';
 
-export interface PipelineOptions {
-  readonly config: Config;
-  readonly policy: ReportPolicy;
+export interface PipelineOptions
+  extends Omit<FetchingOptions, 'tier' | 'lookUp' | 'workerPool' | 'background'> {
   readonly store: Store;
   readonly clock: MovableClock;
-  readonly logger: Logger;
-  readonly registry: Registry;
-  readonly purges: Purges;
-  readonly platform: PlatformClient;
   readonly identify: Identify;
   readonly limits: TeamLimits;
   /** Platform calls that this process may make at once, as of now. */
   readonly maxConcurrent: () => number;
   readonly l1: L1<Finished>;
-  readonly metrics: {
-    storeFault(fault: TierFault): void;
-    divisibility(event: DivisibilityEvent): void;
-    crossCheck(): void;
-  };
-  /** Told of reports that a token can be proven with. */
-  readonly onReport: (report: ReferenceReport) => void;
+  readonly metrics: FetchingOptions['metrics'] & { storeFault(fault: TierFault): void };
 }
 
 export interface Pipeline {
@@ -98,9 +79,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
   const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
     ...options,
-    ...{ leases: store.leases, tier, lookUp, workerPool, background },
-    onDivisibility: metrics.divisibility,
-    onCrossCheck: metrics.crossCheck,
+    ...{ tier, lookUp, workerPool, background },
   });
   const fetchPlanned = createFetchPlanned({
     ...{ platform, locks, tries, lookUp, purges, fetchDays, policy, callMs: timeoutMs },

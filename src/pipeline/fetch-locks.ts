@@ -8,12 +8,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
+import { within } from '../platform/deadline.js';
 import type { Bus, Leases } from '../store/port.js';
 import { type FetchLock, holdLock } from './held-lock.js';
 import { createLockLeases, RELEASED } from './lock-leases.js';
-import { createPending, type Pending, rejectOnAbort } from './pending.js';
+import { createPending, createWakers, type Pending, type Wakers } from './pending.js';
 import { newPatience, type Patience } from './question.js';
-import { createWakers, type Wakers } from './wakers.js';
 
 /** How often a key that another replica holds is looked at, when its message is lost. */
 const POLL_MS = 200;
@@ -126,15 +126,14 @@ async function firstBrought<T>(
   wakers: Wakers,
   signal: AbortSignal,
 ): Promise<T | null> {
-  const giveUp = rejectOnAbort(signal);
-  try {
-    const local = names.flatMap((name) => underWay.get(name)?.promise ?? []);
-    const foreign = names.filter((name) => !underWay.has(name));
-    const woken = foreign.length > 0 ? [wakers.woken(foreign, POLL_MS)] : [];
-    return await Promise.race([...local, giveUp.promise, ...woken]);
-  } finally {
-    giveUp.stop();
-  }
+  const local = names.flatMap((name) => underWay.get(name)?.promise ?? []);
+  const foreign = names.filter((name) => !underWay.has(name));
+  const woken = foreign.length > 0 ? [wakers.woken(foreign, POLL_MS)] : [];
+  return await within(signal, () => Promise.race([...local, ...woken])).catch((error: unknown) => {
+    throw signal.aborted && error === signal.reason
+      ? new GatewayError('upstream_timeout', { cause: error })
+      : error;
+  });
 }
 
 function lockName(key: string, epoch: number): string {

@@ -22,9 +22,8 @@ import { callKind, type FetchDays, isShareSpent } from './fetch-days.js';
 import type { FetchLocks } from './fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch-result.js';
 import type { FetchLock } from './held-lock.js';
-import { leftToFetch } from './left-to-fetch.js';
 import type { LookUp } from './look-up.js';
-import type { PlannedFetch } from './plan-fetches.js';
+import { leftToFetch, type PlannedFetch } from './plan-fetches.js';
 import { type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import type { SharedTries } from './shared-tries.js';
 

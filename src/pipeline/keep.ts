@@ -7,12 +7,10 @@ import { freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { EntryOrError } from './entries.js';
-import type { FetchDaysInput } from './fetch-input.js';
-import type { FetchResult } from './fetch-result.js';
+import type { FetchDaysInput, FetchResult } from './fetch-result.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 import { daysFound, type LookUp } from './look-up.js';
-import type { Patience } from './question.js';
-import { dayRef } from './question.js';
+import { dayRef, type Patience } from './question.js';
 
 export interface Kept {
   readonly result: FetchResult;

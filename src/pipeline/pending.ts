@@ -1,6 +1,4 @@
 /** What those who wait for a fetch lock hold on to. */
-import { GatewayError } from '../errors.js';
-
 /** A promise that is settled from outside. */
 export interface Pending<T> {
   readonly promise: Promise<T | null>;
@@ -20,14 +18,38 @@ export function createPending<T>(): Pending<T> {
   return { promise, resolve, reject };
 }
 
-/** @returns a promise that is rejected with GatewayError `upstream_timeout` when `signal` ends the wait */
-export function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; stop(): void } {
-  let stop = () => {};
-  const promise = new Promise<never>((_, reject) => {
-    const abort = () => reject(new GatewayError('upstream_timeout', { cause: signal.reason }));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-    stop = () => signal.removeEventListener('abort', abort);
-  });
-  return { promise, stop };
+/** Those who wait for keys that other replicas have under way. */
+export interface Wakers {
+  /** These keys were released: whoever waits for one of them looks. */
+  wake(keys: readonly string[]): void;
+  /** Resolves, with nothing in hand, when one of the keys was released elsewhere, or when it is time to look. */
+  woken(keys: readonly string[], pollMs: number): Promise<null>;
+}
+
+export function createWakers(): Wakers {
+  const wakers = new Map<string, Set<() => void>>();
+  return {
+    wake(keys) {
+      for (const key of keys) for (const wake of wakers.get(key) ?? []) wake();
+    },
+    woken(keys, pollMs) {
+      return new Promise((resolve) => {
+        const wake = () => {
+          clearTimeout(timer);
+          for (const key of keys) {
+            const set = wakers.get(key);
+            set?.delete(wake);
+            if (set?.size === 0) wakers.delete(key);
+          }
+          resolve(null);
+        };
+        const timer = setTimeout(wake, pollMs);
+        for (const key of keys) {
+          const set = wakers.get(key) ?? new Set();
+          set.add(wake);
+          wakers.set(key, set);
+        }
+      });
+    },
+  };
 }

@@ -4,12 +4,18 @@ import { readCacheDirectives } from '../http/cache-directives.js';
 import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from '../http/negotiate.js';
 import type { ReportCall } from '../http/report-call.js';
 import type { AccessRequest } from '../policy/authorize.js';
-import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
+import { accountsInPath } from '../report/accounts-in-path.js';
+import {
+  type CanonicalReport,
+  type CanonicalRequest,
+  type CanonicalRules,
+  canonicalize,
+} from '../report/canonicalize.js';
+import { dayNumber } from '../report/days.js';
 import { seriesId, unsplit } from '../report/platform-call.js';
+import { FIRST_DAY } from '../report/values.js';
 import type { ReportPolicy } from '../report-policy.js';
-import { accessRequestOf, meansUntil } from './access-request.js';
-import type { ReportQuestion, RequestContext } from './question.js';
-import { newPatience } from './question.js';
+import { newPatience, type ReportQuestion, type RequestContext } from './question.js';
 import { finishedKey, type Shape, shapeOf } from './render.js';
 
 /** A caller's question after it was understood. */
@@ -91,4 +97,38 @@ function contextOf({ id, cacheControl, trace }: ReportCall, { team }: Caller, no
     directives: readCacheDirectives(cacheControl, mayRefresh),
     arrivedAtMs: nowMs,
   };
+}
+
+function accessRequestOf(
+  { report, today, lookalikes }: CanonicalRequest,
+  { accountFields }: CanonicalRules,
+): AccessRequest {
+  return {
+    namesAccount: report.namesAccount,
+    // Asked for by limited teams alone: the path is not searched on every hit.
+    get accounts() {
+      return [...accountsInPath(report.endpoint), ...report.accounts];
+    },
+    lookalikes,
+    accountFields,
+    rangeDays: rangeDays(report, today),
+    opensEarly: report.from.iso === null && report.to.iso !== null,
+  };
+}
+
+/**
+ * Leaving out an end must be no way around the longest range: a period without a last day is taken to run to today, and
+ * one without a first day may begin on any, so it is taken to begin on the earliest. A report that names neither is the
+ * platform's own choice, as the contract has it.
+ */
+function rangeDays({ from, to }: CanonicalReport, today: number): number | null {
+  if (from.iso === null && to.iso === null) return null;
+  const last = to.iso === null ? today : (dayNumber(to.iso) as number);
+  const first = from.iso === null ? FIRST_DAY : (dayNumber(from.iso) as number);
+  return last - first + 1;
+}
+
+/** @returns when a relative period comes to be about other days, epoch milliseconds; Infinity for days by their names */
+function meansUntil({ report, options, today }: CanonicalRequest, { startOfDayOf }: CanonicalRules): number {
+  return options.period === null ? Number.POSITIVE_INFINITY : startOfDayOf(report.account, today + 1);
 }
