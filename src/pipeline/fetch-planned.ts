@@ -9,9 +9,9 @@
  */
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
-import type { CallFailed } from '../platform/call-failed.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { CallDeadline } from '../platform/deadline.js';
+import type { CallFailed } from '../platform/failure.js';
 import type { Slot } from '../platform/slot.js';
 import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';

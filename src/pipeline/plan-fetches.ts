@@ -62,7 +62,7 @@ export function planFetches(input: PlanInput): PlannedFetch[] {
 }
 
 /** Of an entry that is a day. */
-export function numberOf({ from }: EntryRef): number {
+function numberOf({ from }: EntryRef): number {
   return dayNumber(from as string) as number;
 }
 

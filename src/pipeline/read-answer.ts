@@ -1,9 +1,9 @@
 /** Stage: makes parts of the platform's answer to a report: rows, bytes, days, or a refusal. */
 import type { EndpointRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
-import { holdsToken } from '../platform/holds-token.js';
 import { invalid, originCaching, single } from '../platform/interpret.js';
 import { readRefusal } from '../platform/read-refusal.js';
+import { holdsToken } from '../platform/scrub.js';
 import type { Response } from '../platform/slot.js';
 import { dayAt } from '../report/days.js';
 import { charsetOf } from '../report/decode-text.js';

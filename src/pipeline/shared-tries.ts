@@ -3,8 +3,8 @@
  * whose try failed together, one tries again, and what comes of it is for all. The others wait for it, holding nothing.
  */
 import { GatewayError } from '../errors.js';
-import type { CallFailed } from '../platform/call-failed.js';
 import { within } from '../platform/deadline.js';
+import type { CallFailed } from '../platform/failure.js';
 import { isShareSpent } from './fetch-days.js';
 
 export interface TryInput<T> {
