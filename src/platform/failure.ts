@@ -1,11 +1,44 @@
-/** What it means when a platform call breaks off before it was answered, or while its answer was read. */
+/** Platform calls that come to nothing: broken off, or answered with nothing to hand over. */
 import { errors } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
+import type { Verdict } from './interpret.js';
+import type { Pause } from './pause.js';
+import type { ActiveToken } from './token-source.js';
+
+/**
+ * When another request may follow. `network`: the platform may or may not have acted, so reads alone, as often as the
+ * settings say. `token`: it did nothing, so any read, once, where another token is there.
+ */
+type Retry = 'never' | 'network' | 'token';
+
+interface RetryAdvice {
+  /** How long the platform asked to wait, milliseconds; null when it did not say. */
+  readonly waitMs?: number | null;
+  /** Id of the token that the platform refused. */
+  readonly refusedToken?: string;
+}
+
+/** A request to the platform that came to nothing, and what may be done about it. */
+export class CallFailed extends Error {
+  override readonly name = 'CallFailed';
+
+  /** @param error what a caller is shown when no other request follows */
+  constructor(
+    readonly error: GatewayError,
+    readonly retry: Retry,
+    readonly advice: RetryAdvice = {},
+  ) {
+    super(error.message, { cause: error });
+  }
+}
 
 /** aborted: the caller is gone · invalid: the answer was read and cannot be vouched for */
 export type Failure = 'network' | 'timeout' | 'aborted' | 'invalid';
 
-/** @param signal of the call's deadline, whose reason counts more than how the call felt it */
+/**
+ * What it means when a call breaks off before it was answered, or while its answer was read.
+ * @param signal of the call's deadline, whose reason counts more than how the call felt it
+ */
 export function outcomeOf(error: unknown, { aborted, reason }: AbortSignal): Failure {
   if (aborted) return asGatewayError(reason).code === 'upstream_timeout' ? 'timeout' : 'aborted';
   if (!(error instanceof GatewayError)) return 'network';
@@ -24,4 +57,30 @@ export function asFailure(error: unknown, signal: AbortSignal): GatewayError {
     detail: 'The platform could not be reached, or broke off its answer.',
     cause: error,
   });
+}
+
+/** The platform answered, with nothing to hand over. */
+export class NoAnswer extends Error {
+  constructor(readonly verdict: Exclude<Verdict, { kind: 'answer' | 'rejected' }>) {
+    super(verdict.kind);
+  }
+}
+
+/** What a verdict without an answer comes to, and what may be done about it. */
+export function failureOf(verdict: NoAnswer['verdict'], { id }: ActiveToken, pause: Pause): CallFailed {
+  switch (verdict.kind) {
+    case 'credential-refused':
+      return new CallFailed(new GatewayError('credential_unavailable', { retryAfterS: 5 }), 'token', {
+        refusedToken: id,
+      });
+    case 'rate-limited':
+      pause.open(verdict.retryAfterMs);
+      return new CallFailed(pause.error(), 'never');
+    case 'failed':
+      return new CallFailed(verdict.error, verdict.retryable ? 'network' : 'never', {
+        waitMs: verdict.retryAfterMs,
+      });
+    case 'invalid':
+      return new CallFailed(verdict.error, 'never');
+  }
 }

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { asGatewayError } from '../errors.js';
-import { CallFailed } from './call-failed.js';
 import { type CallDeadline, startDeadline, within } from './deadline.js';
+import { CallFailed } from './failure.js';
 import type { TokenSource } from './token-source.js';
 
 /**

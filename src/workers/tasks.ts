@@ -3,7 +3,7 @@
  * neither side copies it.
  */
 import { encodeEntry, type RawWrite } from '../cache/entry.js';
-import { holdsToken } from '../platform/holds-token.js';
+import { holdsToken } from '../platform/scrub.js';
 import type { Rewrite } from '../report/column-types.js';
 import { toCsv } from '../report/csv.js';
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { holdsToken } from '../../src/platform/holds-token.js';
+import { holdsToken } from '../../src/platform/scrub.js';
 
 /** Laravel's tokens have a bar in them. */
 const token = fc.string({
