@@ -5,11 +5,12 @@ import {
   type RegistryCommit,
   type RegistryCommitted,
   RegistryConflict,
+  type RegistryRecord,
+  type RegistryStore,
   type Store,
 } from '../store/port.js';
 import type { RegistryCopy } from './copy.js';
 import { noteUnconfirmed } from './durability.js';
-import { recreate } from './recreate.js';
 import type { RegistrySync } from './sync.js';
 
 /** Says on the bus that the registry has changed; the message is its version. */
@@ -18,7 +19,10 @@ export const CHANNEL = 'registry';
 export interface RegistryCommits {
   /** @throws RegistryConflict, StoreUnavailable */
   commit(change: RegistryCommit): Promise<void>;
-  /** Makes the registry known here, with this change, anew. @throws RegistryConflict, StoreUnavailable */
+  /**
+   * In place of `commit` while there is a loss: makes the registry known here, with this change, in the place of
+   * whatever the store holds. @throws RegistryConflict, StoreUnavailable
+   */
   recreate(change: RegistryCommit): Promise<void>;
 }
 
@@ -68,4 +72,34 @@ export function createRegistryCommits(options: RegistryCommitsOptions): Registry
       await announce(copy.version);
     },
   };
+}
+
+/**
+ * Puts what is known, with a change, in the place of whatever the store holds: made where there is nothing, else
+ * written over it. All or nothing.
+ * @throws RegistryConflict when the store's was changed meanwhile
+ */
+async function recreate(
+  store: RegistryStore,
+  { epoch, newest, records }: Pick<RegistryCopy, 'epoch' | 'newest' | 'records'>,
+  { writes, audit = [] }: RegistryCommit,
+): Promise<void> {
+  const version = newest + 1;
+  const wanted = new Map<string, RegistryRecord>(records);
+  for (const [id, value] of writes) {
+    if (value === null) wanted.delete(id);
+    else wanted.set(id, { value, revision: version });
+  }
+  if (await store.create({ epoch, version, records: wanted, audit })) return;
+  const found = await store.load('leave');
+  if (found.epoch === '') throw new RegistryConflict('meta');
+  await store.commit({
+    epoch: found.epoch,
+    writes: new Map<string, string | null>([
+      ...[...found.records.keys()].map((id) => [id, null] as const),
+      ...[...wanted].map(([id, { value }]) => [id, value] as const),
+    ]),
+    expect: new Map([...found.records].map(([id, { revision }]) => [id, revision] as const)),
+    audit,
+  });
 }

@@ -6,19 +6,14 @@ import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
 import type { RegistryRecord, RegistrySnapshot } from '../store/port.js';
+import type { RegistryCopy } from './copy.js';
 
 /** A record that says what was mended, for replicas that knew still more than the one that mended it. */
 export const MENDED_RECORD = 'meta/mended';
 const MENDED_KEPT_MS = 3_600_000;
 
-export interface Known {
-  readonly epoch: string;
-  /** Everything up to it was known. */
-  readonly version: number;
-  /** The newest version known of. */
-  readonly newest: number;
-  readonly records: ReadonlyMap<string, RegistryRecord>;
-}
+/** What a replica's copy held at one moment. */
+export type Known = Pick<RegistryCopy, 'epoch' | 'version' | 'newest' | 'records'>;
 
 /** A record as it should be. */
 export interface LostRecord {

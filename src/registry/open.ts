@@ -1,9 +1,11 @@
 /** The registry as a process starts with it: loaded, in the present form, its clock followed. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import type { MovableClock } from '../clock.js';
 import { openRegistry, type Registry, type RegistryOptions } from './replica.js';
 import { migrateRegistry } from './schema.js';
 import { followSharedClock, type SharedClock } from './shared-clock.js';
-import { onAnotherRegistry } from './stand-up.js';
 
 export interface OpenedRegistry {
   readonly registry: Registry;
@@ -27,6 +29,31 @@ export async function openPresentRegistry({ testClock, ...options }: OpenOptions
   return {
     registry,
     sharedClock: testClock ? followSharedClock(registry, clock) : null,
-    onAnotherRegistry: (failed, work) => onAnotherRegistry({ registry, logger, failed }, work),
+    onAnotherRegistry: (failed, work) => onAnotherRegistry(registry, logger, failed, work),
   };
+}
+
+const FIRST_WAIT_MS = 500;
+const MOST_WAIT_MS = 30_000;
+
+/** Runs `work` for each further registry until it succeeds, or yet another registry has come. */
+function onAnotherRegistry(
+  registry: Registry,
+  logger: Logger,
+  failed: string,
+  work: () => Promise<void>,
+): void {
+  async function run(): Promise<void> {
+    const { epoch } = registry;
+    for (let waitMs = FIRST_WAIT_MS; registry.epoch === epoch; waitMs = Math.min(2 * waitMs, MOST_WAIT_MS)) {
+      try {
+        return await work();
+      } catch (error) {
+        logger.error({ err: error }, `${failed} in the registry that was taken over; trying again`);
+      }
+      await sleep(waitMs, undefined, { ref: false });
+    }
+  }
+
+  registry.onAnother(() => void run());
 }

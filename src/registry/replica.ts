@@ -7,11 +7,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import type { RegistryCommit, RegistryRecord, RegistrySnapshot, Store } from '../store/port.js';
-import { CHANNEL, createRegistryCommits } from './commits.js';
+import type { RegistryRecord, RegistrySnapshot, Store } from '../store/port.js';
+import { CHANNEL, createRegistryCommits, type RegistryCommits } from './commits.js';
 import { createRegistryCopy } from './copy.js';
 import type { LossOutcome, RegistryLoss } from './loss-log.js';
-import { createNotifier } from './notifier.js';
 import { createRescue, type Rescue } from './rescue.js';
 import { createStaleness } from './staleness.js';
 import { createSuccession, PLAIN_RULES, type SuccessionRules } from './succession.js';
@@ -19,7 +18,7 @@ import { createRegistrySync, type RegistrySync } from './sync.js';
 
 const STEP_MS = 100;
 
-export interface Registry {
+export interface Registry extends RegistryCommits {
   /** Which registry this is: another one when it was restored from elsewhere. */
   readonly epoch: string;
   /** The version the copy is at. */
@@ -36,13 +35,6 @@ export interface Registry {
   /** Calls back when another registry has taken the place of the one known, after {@link onChange}. */
   onAnother(listener: () => void): void;
   onLoss(listener: (outcome: LossOutcome) => void): void;
-  /** @throws RegistryConflict, StoreUnavailable */
-  commit(change: RegistryCommit): Promise<void>;
-  /**
-   * In place of `commit` while there is a {@link loss}: makes the registry known here, with this change, in the place
-   * of whatever the store holds. @throws RegistryConflict, StoreUnavailable
-   */
-  recreate(change: RegistryCommit): Promise<void>;
   /** Fetches what is new now, instead of at the next poll. */
   refresh(): Promise<void>;
   /** Milliseconds since the copy was last known to be in step. */
@@ -133,4 +125,30 @@ async function firstLoad(
     if (!asked) await rescue.ask();
     await sleep(STEP_MS);
   }
+}
+
+/** Who wants to hear of changes to which records. */
+interface Notifier {
+  add(prefix: string, listener: () => void): void;
+  notify(changed: ReadonlySet<string>): void;
+}
+
+function createNotifier(logger: Logger): Notifier {
+  const listeners: { prefix: string; listener: () => void }[] = [];
+  return {
+    add: (prefix, listener) => {
+      listeners.push({ prefix, listener });
+    },
+    notify(changed) {
+      for (const { prefix, listener } of listeners) {
+        if (![...changed].some((id) => id.startsWith(prefix))) continue;
+        try {
+          listener();
+        } catch (error) {
+          // The others must hear of it all the same, for nobody is told twice.
+          logger.error({ err: error, prefix }, 'a change of the registry could not be taken over');
+        }
+      }
+    },
+  };
 }
