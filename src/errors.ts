@@ -7,6 +7,8 @@
 
 interface Entry {
   readonly status: number;
+  /** On the admin plane, where it has another one there. */
+  readonly adminStatus?: number;
   readonly title: string;
   /** Shown on the error's page in the docs, and as `detail` when the thrower says nothing better. */
   readonly meaning: string;
@@ -23,6 +25,7 @@ export const CATALOGUE = {
   },
   invalid_body: {
     status: 400,
+    adminStatus: 422,
     title: 'Invalid body',
     meaning: 'The request body is not the JSON that this call takes.',
     remedy: 'Read `detail` and `errors`; send one JSON object without duplicate members.',
@@ -277,6 +280,12 @@ export const CATALOGUE = {
 } as const satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
+
+/** The status of a code on a plane. That of `upstream_rejected` is the platform's own. */
+export function statusOf(code: ErrorCode, admin: boolean): number {
+  const { status, adminStatus = status }: Entry = CATALOGUE[code];
+  return admin ? adminStatus : status;
+}
 
 /** One fault of a query or body: the parameter's name (or JSON path) and what is wrong with it. */
 export interface FieldFault {

@@ -1,6 +1,8 @@
 /** The audit trail, newest first. */
 import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
 import { GatewayError } from '../errors.js';
+import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { Store } from '../store/port.js';
 import { AuditRecord } from '../telemetry/audit.js';
 
@@ -12,13 +14,30 @@ const IDS: Readonly<Record<Store['kind'], RegExp>> = {
   redis: /^\d{1,20}-\d{1,20}$/,
 };
 
+const Entry = Type.Object(
+  { id: Type.String(), ...AuditRecord.schema.properties },
+  { title: 'AuditEntry', description: 'Without secrets.' },
+);
+
+const OPERATION: Operation = {
+  id: 'listAudit',
+  query: Type.Object({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: 'How many; 100 when not given.' }),
+    ),
+    before: Type.Optional(Type.String({ description: 'The id of an entry: those before it.' })),
+  }),
+  answers: { 200: json(Type.Object({ entries: Type.Array(Entry) }), 'Entries, newest first.') },
+  problems: ['invalid_query', 'not_ready'],
+};
+
 export function registerAudit(
   app: FastifyInstance,
   { kind, registry }: Pick<Store, 'kind' | 'registry'>,
 ): void {
   app.get(
     '/admin/v1/audit',
-    { schema: { tags: ['audit'], summary: 'Who changed what: ?limit (100) and ?before (an id)' } },
+    shownAs('audit', 'Who changed what, newest first', OPERATION),
     async (request) => {
       const { limit = '100', before } = request.query as { limit?: string; before?: unknown };
       if (!/^[1-9][0-9]{0,3}$/.test(limit) || Number(limit) > MAX_LIMIT) {

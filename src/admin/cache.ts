@@ -4,9 +4,12 @@ import Type, { type Static } from 'typebox';
 import type { PurgeScope, Purges } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
+import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { Explain } from '../pipeline/explain.js';
+import { Explanation } from '../pipeline/explanation.js';
 import { dayNumber } from '../report/days.js';
 import { auditLine } from '../telemetry/audit.js';
+import { changed } from './say-unconfirmed.js';
 
 export interface CacheOptions {
   readonly purges: Purges;
@@ -33,10 +36,25 @@ const Purge = Type.Object(
   { additionalProperties: false },
 );
 
+const PURGE: Operation = {
+  id: 'purgeCache',
+  answers: { 200: changed(Type.Object({ purged: Type.String({ description: 'What is forgotten.' }) })) },
+};
+
+const EXPLAIN: Operation = {
+  id: 'explainCache',
+  query: Type.Object({
+    endpoint: Type.String({ description: 'The path of a report, e.g. campaigns/get.' }),
+    query: Type.String({ description: 'The URL-encoded query of a report.' }),
+  }),
+  answers: { 200: json(Explanation) },
+  problems: ['invalid_query'],
+};
+
 export function registerCache(app: FastifyInstance, { purges, clock, pipeline }: CacheOptions): void {
   app.post(
     '/admin/v1/cache/purge',
-    { schema: { tags: ['cache'], summary: 'Forget cached reports', body: Purge } },
+    shownAs('cache', 'Forget cached reports', PURGE, Purge),
     async (request) => {
       const scope = readScope(request.body as Static<typeof Purge>);
       const purged = describeScope(scope);
@@ -48,8 +66,8 @@ export function registerCache(app: FastifyInstance, { purges, clock, pipeline }:
     },
   );
 
-  const summary = 'What the cache holds of a report: ?endpoint=campaigns/get&query=<urlencoded query>';
-  app.get('/admin/v1/cache/explain', { schema: { tags: ['cache'], summary } }, async (request) => {
+  const shown = shownAs('cache', 'What the cache holds of a report', EXPLAIN);
+  app.get('/admin/v1/cache/explain', shown, async (request) => {
     const { endpoint, query } = request.query as { endpoint?: string; query?: string };
     if (typeof endpoint !== 'string' || !ENDPOINT.test(endpoint)) {
       throw new GatewayError('invalid_query', {

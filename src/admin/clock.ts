@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { Clock } from '../clock.js';
+import { json, shownAs } from '../openapi/operation.js';
 import type { SharedClock } from '../registry/shared-clock.js';
 import { auditLine } from '../telemetry/audit.js';
 
@@ -19,19 +20,22 @@ const Move = Type.Object(
   { additionalProperties: false },
 );
 
+const MOVED = {
+  id: 'moveClock',
+  answers: {
+    200: json(Type.Object({ offsetMs: Type.Integer(), now: Type.String({ format: 'date-time' }) }), 'Moved.'),
+  },
+};
+
 export function registerClock(app: FastifyInstance, clock: Clock, shared: SharedClock): void {
-  app.put(
-    '/admin/v1/clock',
-    { schema: { tags: ['test'], summary: 'Move "now" on all replicas', body: Move } },
-    async (request) => {
-      const { offsetMs } = request.body as Static<typeof Move>;
-      const line = auditLine(
-        { action: 'clock.move', subject: 'clock', after: { offsetMs } },
-        request.actor,
-        clock.now(),
-      );
-      await shared.moveTo(offsetMs, line);
-      return { offsetMs, now: new Date(clock.now()).toISOString() };
-    },
-  );
+  app.put('/admin/v1/clock', shownAs('test', 'Move "now" on all replicas', MOVED, Move), async (request) => {
+    const { offsetMs } = request.body as Static<typeof Move>;
+    const line = auditLine(
+      { action: 'clock.move', subject: 'clock', after: { offsetMs } },
+      request.actor,
+      clock.now(),
+    );
+    await shared.moveTo(offsetMs, line);
+    return { offsetMs, now: new Date(clock.now()).toISOString() };
+  });
 }

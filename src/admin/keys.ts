@@ -2,7 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { LastUse } from '../auth/last-use.js';
+import { json, type Operation, shownAs } from '../openapi/operation.js';
 import { readFutureDate } from './future-date.js';
+import { changed, REMOVED_ANSWERS } from './say-unconfirmed.js';
 import { createTeamKeys, type IssuedKey, showKey, type TeamKeysOptions } from './team-keys.js';
 
 export interface KeysOptions extends TeamKeysOptions {
@@ -32,6 +34,64 @@ const Roll = Type.Object(
   { additionalProperties: false },
 );
 
+const time = Type.String({ format: 'date-time' });
+const timeOrNull = Type.Union([time, Type.Null()]);
+
+const Issued = Type.Object(
+  {
+    id: Type.String({ description: 'Stays when the key is rolled.' }),
+    key: Type.String({ description: 'The key itself, shown this once.' }),
+    prefix: Type.String({ description: 'How it begins.' }),
+    teamId: Type.String(),
+    createdAt: time,
+    expiresAt: timeOrNull,
+  },
+  { title: 'IssuedKey' },
+);
+
+const Key = Type.Object(
+  {
+    id: Type.String(),
+    teamId: Type.String(),
+    label: Type.String(),
+    prefix: Type.String({ description: 'How it begins.' }),
+    createdAt: time,
+    expiresAt: timeOrNull,
+    revokedAt: timeOrNull,
+    previous: Type.Union([Type.Object({ prefix: Type.String(), validUntil: timeOrNull }), Type.Null()], {
+      description: 'The one it replaced, while that is valid.',
+    }),
+    lastUsedAt: timeOrNull,
+  },
+  { title: 'Key' },
+);
+
+const ofTeam = { id: "The team's id." };
+const ofKey = { id: "The key's id." };
+
+/** In the OpenAPI document. */
+const DESCRIBED = {
+  issue: {
+    id: 'issueKey',
+    path: ofTeam,
+    answers: { 201: changed(Issued, 'Issued.') },
+    problems: ['not_found', 'conflict'],
+  },
+  list: {
+    id: 'listKeys',
+    path: ofTeam,
+    answers: { 200: json(Type.Object({ keys: Type.Array(Key) }), 'Keys of the team.') },
+    problems: ['not_found', 'not_ready'],
+  },
+  revoke: { id: 'revokeKey', path: ofKey, answers: REMOVED_ANSWERS, problems: ['not_found', 'conflict'] },
+  roll: {
+    id: 'rollKey',
+    path: ofKey,
+    answers: { 201: changed(Issued, 'Replaced.') },
+    problems: ['not_found', 'conflict'],
+  },
+} as const satisfies Record<string, Operation>;
+
 interface IdParams {
   readonly id: string;
 }
@@ -42,7 +102,7 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
 
   app.post(
     '/admin/v1/teams/:id/keys',
-    { schema: { tags: ['keys'], summary: 'Issue a key', body: NewKey } },
+    shownAs('keys', 'Issue a key', DESCRIBED.issue, NewKey),
     async (request, reply) => {
       const { label = '', expiresAt: given = null } = request.body as Static<typeof NewKey>;
       const { id: teamId } = request.params as IdParams;
@@ -51,19 +111,15 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     },
   );
 
-  app.get(
-    '/admin/v1/teams/:id/keys',
-    { schema: { tags: ['keys'], summary: 'Keys of a team' } },
-    async (request) => {
-      const found = keys.of((request.params as IdParams).id);
-      const used = await lastUse.read();
-      return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
-    },
-  );
+  app.get('/admin/v1/teams/:id/keys', shownAs('keys', 'Keys of a team', DESCRIBED.list), async (request) => {
+    const found = keys.of((request.params as IdParams).id);
+    const used = await lastUse.read();
+    return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
+  });
 
   app.delete(
     '/admin/v1/keys/:id',
-    { schema: { tags: ['keys'], summary: 'Revoke a key' } },
+    shownAs('keys', 'Revoke a key', DESCRIBED.revoke),
     async (request, reply) => {
       await keys.revoke((request.params as IdParams).id, request.actor);
       return reply.code(204).send();
@@ -72,9 +128,7 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
 
   app.post(
     '/admin/v1/keys/:id/roll',
-    {
-      schema: { tags: ['keys'], summary: 'Replace a key, the old one staying valid for a while', body: Roll },
-    },
+    shownAs('keys', 'Replace a key, the old one staying valid for a while', DESCRIBED.roll, Roll),
     async (request, reply) => {
       const { overlapSeconds = 0 } = request.body as Static<typeof Roll>;
       const { id } = request.params as IdParams;

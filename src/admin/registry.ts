@@ -1,7 +1,9 @@
 /** The registry as a whole: export and import. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
+import { json, shownAs } from '../openapi/operation.js';
 import { Backup, type BackupParts, exportRegistry, importRegistry } from './registry-backup.js';
+import { changed } from './say-unconfirmed.js';
 
 const MAX_BYTES = 67_108_864;
 
@@ -13,17 +15,41 @@ const Import = Type.Object(
   { additionalProperties: false },
 );
 
+const EXPORT = {
+  id: 'exportRegistry',
+  answers: {
+    200: json(Type.Object(Backup.properties, { title: 'Backup' }), 'The backup.', ['cache-control']),
+  },
+};
+
+const Imported = Type.Object({
+  imported: Type.Object({
+    teams: Type.Integer(),
+    keys: Type.Integer(),
+    replaced: Type.Boolean({ description: 'There was something before.' }),
+    stillRevoked: Type.Optional(
+      Type.Integer({ description: 'Keys valid in the backup and revoked since: they stay revoked.' }),
+    ),
+  }),
+});
+
+const IMPORT = {
+  id: 'importRegistry',
+  answers: { 200: changed(Imported) },
+  problems: ['conflict'],
+} as const;
+
 export function registerRegistry(app: FastifyInstance, parts: BackupParts): void {
   app.get(
     '/admin/v1/registry/export',
-    { schema: { tags: ['registry'], summary: 'Teams, keys (hashes) and sealed tokens, for a backup' } },
+    shownAs('registry', 'Teams, keys (hashes) and sealed tokens, for a backup', EXPORT),
     async (_request, reply) => reply.header('cache-control', 'no-store').send(exportRegistry(parts)),
   );
   app.post(
     '/admin/v1/registry/import',
     {
       bodyLimit: MAX_BYTES,
-      schema: { tags: ['registry'], summary: 'Restore what was exported', body: Import },
+      ...shownAs('registry', 'Restore what was exported', IMPORT, Import),
     },
     async (request) => {
       const { replace = false, ...backup } = request.body as Static<typeof Import>;

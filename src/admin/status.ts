@@ -1,9 +1,12 @@
 /** The state of the gateway at a glance. */
 import type { FastifyInstance } from 'fastify';
+import Type, { type Static, type TSchema } from 'typebox';
 import type { SecretFileFault } from '../config/secret.js';
-import type { Outlook } from '../credential/outlook.js';
+import { Outlook } from '../credential/outlook.js';
+import { json, shownAs } from '../openapi/operation.js';
+import type { Frozen } from '../record.js';
 import type { Registry } from '../registry/replica.js';
-import type { Readiness } from '../routes/health.js';
+import { CONDITIONS, type Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
 import { addLoads, type Health } from '../telemetry/health.js';
 import type { LogHealth } from '../telemetry/log-sink.js';
@@ -30,12 +33,91 @@ export interface StatusOptions {
   readonly health: Health;
 }
 
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const count = Type.Integer({ minimum: 0 });
+const LOAD = { l1Bytes: count, l1Entries: count, callsRunning: count, callsQueued: count };
+
+const Loss = Type.Object(
+  {
+    at: Type.String({ format: 'date-time' }),
+    outcome: Type.Enum(['restored', 'adopted', 'left'], {
+      description:
+        'restored: put back from memory; adopted: another one took its place; left: somebody has to act.',
+    }),
+    message: Type.String({ description: 'What happened, and what to do.' }),
+  },
+  { title: 'RegistryLoss' },
+);
+
+const StoreStatus = Type.Object({
+  kind: Type.Enum(['embedded', 'redis']),
+  state: CONDITIONS.store,
+  reason: Type.Optional(Type.String()),
+  memory: Type.Optional(
+    Type.Object({
+      usedBytes: nullable(count),
+      maxBytes: nullable(count),
+      cacheMaxBytes: nullable(count),
+      full: Type.Boolean({ description: 'It refuses changes for lack of memory.' }),
+    }),
+  ),
+  registryVersion: count,
+  registryEpoch: nullable(Type.String()),
+  loss: nullable(Loss),
+  lastLoss: nullable(Loss),
+});
+
+const PlatformStatus = Type.Object({
+  state: CONDITIONS.platform,
+  callsRunning: count,
+  callsQueued: count,
+  pauseSeconds: count,
+  pace: nullable(
+    Type.Object(
+      { limit: count, remaining: count, resetInSeconds: Type.Integer(), nextCallInSeconds: Type.Integer() },
+      { description: 'Null while the platform shows no rate.' },
+    ),
+  ),
+});
+
+const Status = Type.Object(
+  {
+    version: Type.String(),
+    uptimeSeconds: count,
+    ready: Type.Boolean(),
+    worst: Type.Object(CONDITIONS, { description: 'Each as the worst of all processes has it.' }),
+    replicas: count,
+    store: StoreStatus,
+    credential: Outlook,
+    log: Type.Object({
+      state: Type.Enum(['ok', 'failing']),
+      reason: Type.Optional(Type.String()),
+      droppedLines: count,
+    }),
+    secretFiles: Type.Object({
+      state: Type.Enum(['ok', 'faulty']),
+      faulty: Type.Optional(Type.Array(Type.Object({ name: Type.String(), message: Type.String() }))),
+    }),
+    cache: Type.Object({ l1Bytes: count, l1Entries: count }),
+    platform: PlatformStatus,
+    processes: Type.Array(
+      Type.Object(
+        { id: Type.String(), host: Type.String(), pid: Type.Integer(), ...CONDITIONS, ...LOAD },
+        { title: 'Process' },
+      ),
+    ),
+  },
+  { title: 'Status' },
+);
+type Status = Frozen<Static<typeof Status>>;
+
 export function registerStatus(
   app: FastifyInstance,
   { store, registry, outlook, limits, health, pause, pace, log, secretFaults }: StatusOptions,
   readiness: () => Readiness,
 ): void {
-  app.get('/admin/v1/status', { schema: { tags: ['status'], summary: 'Health at a glance' } }, async () => {
+  const shown = shownAs('status', 'Health at a glance', { id: 'getStatus', answers: { 200: json(Status) } });
+  app.get('/admin/v1/status', shown, async (): Promise<Status> => {
     const state = readiness();
     const { reason } = store.health();
     const memory = store.memory?.();
@@ -75,7 +157,7 @@ export function registerStatus(
 }
 
 /** Null while the platform shows no rate. */
-function paceOf(shown: PaceStatus | null) {
+function paceOf(shown: PaceStatus | null): Status['platform']['pace'] {
   if (shown === null) return null;
   const { limit, remaining, resetInMs, waitMs } = shown;
   return {
@@ -86,11 +168,11 @@ function paceOf(shown: PaceStatus | null) {
   };
 }
 
-function logOf({ ok, reason, droppedLines }: LogHealth): object {
+function logOf({ ok, reason, droppedLines }: LogHealth): Status['log'] {
   return { state: ok ? 'ok' : 'failing', ...(reason === undefined ? {} : { reason }), droppedLines };
 }
 
 /** A bad change keeps the value before it, so nothing else shows that a file is not what it should be. */
-function secretFilesOf(faulty: readonly SecretFileFault[]): object {
+function secretFilesOf(faulty: readonly SecretFileFault[]): Status['secretFiles'] {
   return faulty.length === 0 ? { state: 'ok' } : { state: 'faulty', faulty };
 }

@@ -1,13 +1,15 @@
 /** The platform's token: show, and the steps of a rotation. */
 import type { FastifyInstance } from 'fastify';
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import type { Clock } from '../clock.js';
 import type { VaultKeeper } from '../credential/keeper.js';
 import type { Rotation } from '../credential/rotation.js';
 import { type NewToken, showToken, type Vault } from '../credential/vault.js';
 import { GatewayError } from '../errors.js';
+import { json, type Operation, type ProblemCode, shownAs } from '../openapi/operation.js';
 import { readFutureDate } from './future-date.js';
 import type { Reseal } from './reseal.js';
+import { changed } from './say-unconfirmed.js';
 
 export interface TokenOptions {
   readonly keeper: VaultKeeper;
@@ -29,18 +31,56 @@ const Activate = Type.Object({ force }, closed);
 const Rotate = Type.Object({ token: Type.Optional(secret), expiresAt, force }, closed);
 const Nothing = Type.Object({}, closed);
 
+const time = Type.String({ format: 'date-time' });
+
+const Token = Type.Object(
+  {
+    id: Type.String(),
+    fingerprint: Type.String({ description: 'Tells tokens apart, and shows nothing.' }),
+    source: Type.Enum(['seed', 'staged', 'minted', 'file'], { description: 'Where it came from.' }),
+    createdAt: time,
+    expiresAt: time,
+    expiryKnown: Type.Boolean({ description: 'False: one year from when it was first seen.' }),
+    verifiedAt: Type.Union([time, Type.Null()], { description: 'Null: nothing has proven it.' }),
+  },
+  { title: 'Token' },
+);
+const Slot = Type.Union([Token, Type.Null()]);
+const Tokens = Type.Object({ active: Slot, pending: Slot, previous: Slot }, { title: 'Tokens' });
+
+const Resealed = Type.Object({
+  masterKey: Type.String({ description: 'Id of the key that seals now; a digest.' }),
+  records: Type.Array(Type.String(), { description: 'What was sealed anew.' }),
+});
+
+/** The steps in the OpenAPI document. */
+const DESCRIBED = {
+  stage: step('stageToken', ['conflict']),
+  mint: step('mintToken', ['conflict', 'credential_unavailable']),
+  verify: step('verifyToken', ['conflict', 'verification_failed']),
+  activate: step('activateToken', ['conflict', 'verification_failed']),
+  rollback: step('rollbackToken', ['conflict']),
+  discard: step('discardToken', ['conflict']),
+  rotate: step('rotateToken', ['conflict', 'verification_failed', 'credential_unavailable']),
+  reseal: step('resealToken', ['conflict'], Resealed),
+};
+
+function step(id: string, problems: readonly ProblemCode[], answer: TSchema = Tokens): Operation {
+  return { id, answers: { 200: changed(answer) }, problems };
+}
+
 export function registerToken(app: FastifyInstance, { keeper, rotation, reseal, clock }: TokenOptions): void {
   const staged = (token: string, expires: string | undefined): NewToken => ({
     secret: token,
     source: 'staged',
     expiresAt: readFutureDate('expiresAt', expires, clock.now()),
   });
-  const route = (step: string, summary: string, body: typeof Nothing) =>
-    [`/admin/v1/token/${step}`, { schema: { tags: ['token'], summary, body } }] as const;
+  const route = (step: keyof typeof DESCRIBED, summary: string, body: typeof Nothing) =>
+    [`/admin/v1/token/${step}`, shownAs('token', summary, DESCRIBED[step], body)] as const;
 
   app.get(
     '/admin/v1/token',
-    { schema: { tags: ['token'], summary: 'The tokens, without secrets' } },
+    shownAs('token', 'The tokens, without secrets', { id: 'getTokens', answers: { 200: json(Tokens) } }),
     async () => show(keeper.vault()),
   );
 
@@ -81,7 +121,7 @@ export function registerToken(app: FastifyInstance, { keeper, rotation, reseal, 
   });
 }
 
-function show(vault: Vault): object {
+function show(vault: Vault): Static<typeof Tokens> {
   return {
     active: showToken(vault.active),
     pending: showToken(vault.pending),

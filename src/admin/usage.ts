@@ -1,8 +1,11 @@
 /** Usage: what each team asked for, day by day. */
 import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
 import { type FieldFault, GatewayError } from '../errors.js';
+import { json, type Operation, shownAs } from '../openapi/operation.js';
 import { dayNumber } from '../report/days.js';
 import type { Usage } from '../usage/usage.js';
+import { ShownUsageDay } from '../usage/usage-day.js';
 
 /** Days shown when nothing is asked for: the last 30. */
 const USUAL_DAYS = 30;
@@ -14,9 +17,27 @@ interface UsageQuery {
   readonly team?: unknown;
 }
 
+const day = (description: string) => Type.String({ format: 'date', description });
+
+const OPERATION: Operation = {
+  id: 'getUsage',
+  query: Type.Object({
+    from: Type.Optional(day('First day, by UTC; 29 days ago when not given.')),
+    to: Type.Optional(day('Last day, by UTC; today when not given.')),
+    team: Type.Optional(Type.String({ description: 'Only this one.' })),
+  }),
+  answers: {
+    200: json(
+      Type.Object({ from: day('First day.'), to: day('Last day.'), usage: Type.Array(ShownUsageDay) }),
+      'By day, then by team; days without anything are left out.',
+    ),
+  },
+  problems: ['invalid_query', 'not_ready'],
+};
+
 export function registerUsage(app: FastifyInstance, usage: Usage): void {
-  const summary = 'Usage per team and day, by UTC: ?from and ?to (the last 30 days) and ?team';
-  app.get('/admin/v1/usage', { schema: { tags: ['usage'], summary } }, async (request) => {
+  const shown = shownAs('usage', 'Usage per team and day, by UTC', OPERATION);
+  app.get('/admin/v1/usage', shown, async (request) => {
     const usual = usage.daysBack(USUAL_DAYS - 1);
     const { from = usual.from, to = usual.to, team } = request.query as UsageQuery;
     const faults = faultsOf({ from, to, team });

@@ -73,6 +73,12 @@ export const Team = Type.Object(
 );
 export type Team = Frozen<Static<typeof Team>>;
 
+/** A team as it is shown: with members that a newer release has given it. */
+export const ShownTeam = Type.Object(
+  { ...Team.properties, limits: Type.Object(TeamLimits.properties, { title: 'Limits' }) },
+  { title: 'Team' },
+);
+
 /**
  * A team as it is stored: open where another release may know more. A scope that this one does not know opens nothing
  * here, and a format that it does not know is none it is asked for.
@@ -103,7 +109,7 @@ export const NewTeam = Type.Object(
     ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
     limits: Type.Optional(SomeLimits),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'NewTeam' },
 );
 export type NewTeam = Frozen<Static<typeof NewTeam>>;
 
@@ -113,7 +119,7 @@ export const TeamPatch = Type.Object(
     ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
     limits: Type.Optional(SomeLimits),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'TeamPatch' },
 );
 export type TeamPatch = Frozen<Static<typeof TeamPatch>>;
 

@@ -1,4 +1,6 @@
 /** What is to be said of the credential: its state, when it ends, and whether somebody should act. Pure. */
+import Type, { type Static, type TSchema } from 'typebox';
+import type { Frozen } from '../record.js';
 import type { ProofStatus } from './evidence.js';
 import { isExpired, type Token, type Vault } from './vault.js';
 
@@ -7,23 +9,37 @@ const DAY_MS = 86_400_000;
 /** Days before the expiry at which it is spoken of; 0: it is over. */
 export const WARN_AT_DAYS: readonly number[] = [30, 14, 7, 3, 1, 0];
 
-export interface Outlook {
-  /**
-   * refused: the platform refuses the active token, and nothing could take its place · expiring: somebody should act
-   * · unproven: whether the platform takes it is not known yet.
-   */
-  readonly state: 'ok' | 'unproven' | 'expiring' | 'refused' | 'missing' | 'expired';
-  /** ISO time. This and what follows is null without an active token. */
-  readonly expiresAt: string | null;
-  /** False when the expiry is the document's one year, counted from when the token was first seen. */
-  readonly expiryKnown: boolean | null;
-  /** Whole days until then, rounded down; never negative. */
-  readonly daysLeft: number | null;
-  /** The lowest of {@link WARN_AT_DAYS} that was reached; null while nobody has to act. */
-  readonly warningDays: number | null;
-  /** ISO time from which the gateway asks for another by itself; null when it does not. */
-  readonly renewsAt: string | null;
-}
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** What follows the state is null without an active token. */
+export const Outlook = Type.Object(
+  {
+    state: Type.Enum(['ok', 'unproven', 'expiring', 'refused', 'missing', 'expired'], {
+      description:
+        'refused: the platform refuses the active token, and nothing could take its place; expiring: somebody should act; unproven: whether the platform takes it is not known yet.',
+    }),
+    expiresAt: nullable(Type.String({ format: 'date-time' })),
+    expiryKnown: nullable(
+      Type.Boolean({
+        description: "False: the document's one year, counted from when the token was first seen.",
+      }),
+    ),
+    daysLeft: nullable(Type.Integer({ minimum: 0, description: 'Whole days until then, rounded down.' })),
+    warningDays: nullable(
+      Type.Integer({
+        description: 'The lowest threshold of a warning that was reached; null: nobody has to act.',
+      }),
+    ),
+    renewsAt: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'From when on the gateway asks for another by itself; null: it does not.',
+      }),
+    ),
+  },
+  { title: 'Credential', description: "The state of the platform's credential, without anything secret." },
+);
+export type Outlook = Frozen<Static<typeof Outlook>>;
 
 export interface OutlookOptions {
   readonly nowMs: number;

@@ -24,8 +24,8 @@ const FRAMEWORK: Readonly<Record<string, ErrorCode>> = {
 };
 
 export interface ProblemRules {
-  /** Status of a body that does not fit its schema: 400 on the data plane, 422 on the admin plane. */
-  readonly invalidBodyStatus: 400 | 422;
+  /** Status of a body that does not fit its schema, which each plane has its own for. */
+  readonly invalidBodyStatus: number;
 }
 
 export function registerProblems(app: FastifyInstance, rules: ProblemRules): void {

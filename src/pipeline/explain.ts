@@ -7,46 +7,9 @@ import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
 import type { Decision } from './decide.js';
+import type { ExplainedEntry, Explanation } from './explanation.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
 import { beginRun, decideFor, isFresh, type Run, type RunDeps } from './run.js';
-
-/** final: fresh, and past restatement · stale: past freshness, still of use · missing: the platform must be asked */
-export type EntryState = 'fresh' | 'final' | 'stale' | 'missing';
-
-export interface ExplainedEntry {
-  readonly state: EntryState;
-  readonly final: boolean;
-  readonly asOf: string | null;
-  readonly ageSeconds: number | null;
-  /** Freshness left; negative when it is over. */
-  readonly ttlSeconds: number | null;
-  readonly rows: number | null;
-}
-
-export interface Explanation {
-  readonly canonical: { readonly method: string; readonly target: string; readonly body: string | null };
-  readonly series: string;
-  readonly key: string;
-  readonly policy: {
-    readonly mode: 'days' | 'whole';
-    readonly because: string;
-    readonly divisibility: Divisibility | null;
-    readonly restatementDays: number;
-    readonly staleWhileRevalidateSeconds: number;
-    readonly staleIfErrorSeconds: number;
-  };
-  /** Every day of a report split by date, also while it is kept as one entry; null for other reports. */
-  readonly days: readonly (ExplainedEntry & { readonly date: string })[] | null;
-  /** The one entry of a report that is not split by day. */
-  readonly whole: ExplainedEntry | null;
-  /** The platform's refusal of the report, while it is remembered: the answer for so long. */
-  readonly refusal: { readonly status: number; readonly ttlSeconds: number } | null;
-  /** The platform calls that answering now would make before the answer. */
-  readonly calls: readonly Range[];
-  /** Those it would make behind the answer, for what is given past its freshness. */
-  readonly behind: readonly Range[];
-  readonly storeAway: boolean;
-}
 
 export interface ExplainOptions extends RunDeps {
   readonly canonical: CanonicalRules;

@@ -8,11 +8,14 @@ import { registerKeys } from '../admin/keys.js';
 import { registerAdminPlane } from '../admin/plane.js';
 import { registerRegistry } from '../admin/registry.js';
 import { createReseal } from '../admin/reseal.js';
+import { isAllowed, leastRole } from '../admin/roles.js';
 import { registerStatus } from '../admin/status.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
 import { registerUsage } from '../admin/usage.js';
+import type { ErrorCode } from '../errors.js';
 import { slowRefusals } from '../http/slow-refusals.js';
+import type { Plane } from '../openapi/plane.js';
 import { registerDocs } from '../routes/docs.js';
 import { registerHealth } from '../routes/health.js';
 import { registerMetrics } from '../routes/metrics.js';
@@ -28,7 +31,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     description: 'Teams, keys, the platform token and the cache. Not for the open network.',
     version: VERSION,
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' } },
-    additions: { statuses: ADMIN_STATUSES, passed: [] },
+    plane: PLANE,
   });
   registerHealth(app, () => readiness(options));
   slowRefusals(app, services.slowFailures);
@@ -54,11 +57,35 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   return app;
 }
 
-/** Successes of the admin plane that are not a 200. */
-const ADMIN_STATUSES = {
-  'POST /admin/v1/teams': 201,
-  'DELETE /admin/v1/teams/{id}': 204,
-  'POST /admin/v1/teams/{id}/keys': 201,
-  'POST /admin/v1/keys/{id}/roll': 201,
-  'DELETE /admin/v1/keys/{id}': 204,
-} as const;
+const PLANE: Plane = {
+  admin: true,
+  tags: {
+    status: 'Health and numbers.',
+    teams: 'Who may call, for which advertisers, how much.',
+    keys: "Teams' keys.",
+    token: "The platform's token, and its rotation.",
+    registry: 'Backup and restore.',
+    cache: 'Purge and explain.',
+    usage: 'What teams asked for.',
+    audit: 'Who changed what.',
+    test: 'Only with GATEWAY_TEST_CLOCK.',
+    health: 'For load balancers and probes.',
+    interface: 'This description.',
+  },
+  callers: callerProblems,
+  callerHeaders: [],
+  further: [],
+};
+
+/** What a call can give because of who makes it, or because it changes what the store holds. */
+function callerProblems(method: string, path: string): ErrorCode[] {
+  const least = leastRole(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  return [
+    'missing_admin_token',
+    'invalid_admin_token',
+    ...(isAllowed('viewer', least) ? [] : (['forbidden'] as const)),
+    ...(method === 'get' ? [] : CHANGE_PROBLEMS),
+  ];
+}
+
+const CHANGE_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type', 'not_ready'] as const;

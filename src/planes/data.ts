@@ -1,10 +1,13 @@
 /** The data plane: what teams ask. */
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/load.js';
+import type { RouteRule } from '../config/schema.js';
 import { registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
 import { slowRefusals } from '../http/slow-refusals.js';
+import type { Plane } from '../openapi/plane.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
+import { describeDeclared, PASSED_TAG } from '../pass-through/describe.js';
 import { createOutlet } from '../pass-through/outlet.js';
 import type { PatienceRules } from '../pass-through/read-patience.js';
 import { METHODS, registerPassThrough } from '../pass-through/route.js';
@@ -27,13 +30,14 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   await registerCors(app, config.server.corsOrigins);
   await registerDocs(app, {
     title: 'dsp-gateway',
-    description: 'Reports of the advertising platform: fast, uniform, honest about freshness.',
+    description:
+      'Reports of the advertising platform: fast, uniform, honest about freshness. Any other report is asked for as those below are, and any other call below /api/v1/ is passed through to the platform.',
     version: VERSION,
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'Your team key.' },
       apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'Your team key.' },
     },
-    additions: { statuses: {}, passed: config.routes },
+    plane: describePlane(config.routes),
   });
   registerHealth(app, () => readiness(options));
   registerMe(app, {
@@ -100,3 +104,30 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     },
   });
 }
+
+function describePlane(routes: readonly RouteRule[]): Plane {
+  return {
+    admin: false,
+    tags: {
+      reports: 'Cached, and the same for all teams that may see them.',
+      [PASSED_TAG]: "Never cached; the answer is the platform's own.",
+      gateway: 'What the gateway tells of itself.',
+      health: 'For load balancers and probes.',
+      interface: 'This description.',
+    },
+    callers: () => CALLER_PROBLEMS,
+    callerHeaders: ['ratelimit', 'ratelimit-policy'],
+    further: routes.map(describeDeclared),
+  };
+}
+
+/** Of whoever shows a key, or none. */
+const CALLER_PROBLEMS = [
+  'missing_api_key',
+  'invalid_api_key',
+  'expired_api_key',
+  'revoked_api_key',
+  'team_disabled',
+  'ip_forbidden',
+  'not_ready',
+] as const;

@@ -1,6 +1,7 @@
 /** What the planes have in common: their server, and whether they are ready. Nothing listens here; `serve/` does. */
 import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
+import { statusOf } from '../errors.js';
 import { widerPath } from '../http/path-gate.js';
 import { createServer } from '../http/server.js';
 import type { Readiness } from '../routes/health.js';
@@ -34,7 +35,7 @@ export function createPlaneServer(
         .map(({ path, pathChars }) => widerPath(path, pathChars)),
     },
     corsOrigins: plane === 'data' ? server.corsOrigins : [],
-    problems: { invalidBodyStatus: plane === 'data' ? 400 : 422 },
+    problems: { invalidBodyStatus: statusOf('invalid_body', plane !== 'data') },
     maxHeaderBytes: server.maxHeaderBytes,
     maxBodyBytes: server.maxBodyBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,

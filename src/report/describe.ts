@@ -1,119 +1,122 @@
-/** The report call in JSON Schema, made from the tables that its parser reads; for the OpenAPI document. */
-import type { Kind, ParameterTable } from './parameters.js';
+/** The report call as schemas, made from the tables that its parser reads; for the OpenAPI document. */
+import Type, { type TObject, type TSchema } from 'typebox';
+import { FORMATS } from './output-options.js';
+import type { GatewayParameter, Kind, ParameterTable } from './parameters.js';
 import { PERIOD_WORDS } from './period.js';
 
-const KINDS: Readonly<Record<Kind, object>> = {
-  int: { type: 'integer', minimum: 1, description: 'At most 16 digits.' },
-  flag: {
-    type: 'string',
-    enum: ['1', 'true', '0', 'false'],
-    description: '1 or true: on. Off equals absent.',
-  },
-  date: { type: 'string', format: 'date', description: 'YYYY-MM-DD' },
-  set: {
-    type: 'array',
-    items: { type: 'integer', minimum: 1 },
-    description: 'Order and repetition mean nothing.',
-  },
-  text: { type: 'string' },
+const KINDS: Readonly<Record<Kind, TSchema>> = {
+  int: Type.Integer({ minimum: 1, description: 'At most 16 digits.' }),
+  flag: words(['1', 'true', '0', 'false'], '1 or true: on. Off equals absent.'),
+  date: Type.String({ format: 'date', description: 'YYYY-MM-DD' }),
+  set: Type.Array(Type.Integer({ minimum: 1 }), { description: 'Order and repetition mean nothing.' }),
+  text: Type.String(),
 };
+
+const flag = (description: string) => Type.Optional(words(['1', '0'], description));
 
 const OWN = {
-  _format: {
-    type: 'string',
-    enum: ['json', 'csv', 'ndjson', 'raw'],
-    description: 'Like the accept header, and stronger.',
-  },
-  _totals: {
-    type: 'string',
-    enum: ['1', '0'],
-    description: '1: adds meta.totals, the unsplit report of the same period.',
-  },
-  _days: { type: 'string', enum: ['1', '0'], description: '1: adds meta.days, the age of every day.' },
-  _period: { type: 'string', description: `Instead of dateFrom and dateTo: ${PERIOD_WORDS}.` },
-  _bom: { type: 'string', enum: ['1', '0'], description: '1: a byte order mark in front of CSV, for Excel.' },
-};
+  _format: Type.Optional(words(FORMATS, 'Like the accept header, and stronger.')),
+  _totals: flag('1: adds meta.totals, the unsplit report of the same period.'),
+  _days: flag('1: adds meta.days, the age of every day.'),
+  _period: Type.Optional(Type.String({ description: `Instead of dateFrom and dateTo: ${PERIOD_WORDS}.` })),
+  _bom: flag('1: a byte order mark in front of CSV, for Excel.'),
+} satisfies Record<GatewayParameter, TSchema>;
 
-/** Query of a GET; unknown parameters of the platform are passed on, so further ones are allowed. */
-export function describeQuery(table: ParameterTable): object {
-  const known = [...table.kinds].map(([name, kind]): [string, object] => [
+/** Query of a GET; unknown parameters of the platform are passed on. */
+export function describeQuery(table: ParameterTable): TObject {
+  const known = [...table.kinds].map(([name, kind]): [string, TSchema] => [
     kind === 'set' ? `${name}[]` : name,
-    KINDS[kind],
+    Type.Optional(KINDS[kind]),
   ]);
-  return { type: 'object', properties: { ...Object.fromEntries(known), ...OWN }, additionalProperties: true };
+  return Type.Object({ ...Object.fromEntries(known), ...OWN }, { additionalProperties: true });
 }
 
 /** Body of a POST that reads. */
-export function describeBody(table: ParameterTable): object {
-  const known = [...table.kinds].map(([name, kind]): [string, object] => [
+export function describeBody(table: ParameterTable): TObject {
+  const known = [...table.kinds].map(([name, kind]): [string, TSchema] => [
     name,
-    kind === 'flag' ? { type: 'boolean' } : KINDS[kind],
+    Type.Optional(kind === 'flag' ? Type.Boolean() : KINDS[kind]),
   ]);
-  return { type: 'object', properties: Object.fromEntries(known), additionalProperties: true };
+  return Type.Object(Object.fromEntries(known), { additionalProperties: true });
 }
 
 /** The gateway's own parameters alone, as the query of a POST. */
-export const OWN_QUERY: object = { type: 'object', properties: OWN, additionalProperties: false };
+export const OWN_QUERY: TObject = Type.Object(OWN, { additionalProperties: false });
 
-const nullable = (type: string) => ({ type: [type, 'null'] });
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const time = (description: string) => Type.String({ format: 'date-time', description });
+
+/** A row, whose members are the platform's. */
+const Row = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    title: 'Row',
+    description: 'Members are camelCase, dates ISO, numbers where JSON holds them exactly.',
+  },
+);
+
+const Day = Type.Object(
+  {
+    date: Type.String({ format: 'date' }),
+    asOf: time('When it was fetched.'),
+    final: Type.Boolean({ description: 'It was fetched past restatement.' }),
+    stale: Type.Boolean({ description: 'It is past its freshness.' }),
+  },
+  { title: 'ReportDay' },
+);
+
+const Warning = Type.Object(
+  {
+    code: Type.String({ description: 'For programs: shape_unknown, totals_unavailable; more may come.' }),
+    message: Type.String({ description: 'For people: what it means, and what to do.' }),
+  },
+  { title: 'Warning' },
+);
+
+const Paging = Type.Object(
+  {
+    page: nullable(Type.Number()),
+    pages: nullable(Type.Number()),
+    perPage: nullable(Type.Number()),
+    total: nullable(Type.Number()),
+  },
+  { description: "The platform's own numbers; only there when these rows are not all there are." },
+);
+
+const Meta = Type.Object(
+  {
+    endpoint: Type.String(),
+    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()], {
+      description: 'Null when the platform decides; text where JSON cannot hold it.',
+    }),
+    period: nullable(
+      Type.Object({
+        from: nullable(Type.String({ format: 'date' })),
+        to: nullable(Type.String({ format: 'date' })),
+      }),
+    ),
+    split: Type.Array(Type.String(), { description: 'By what the rows are split, e.g. date.' }),
+    spentBased: nullable(Type.String()),
+    rowCount: Type.Integer({ minimum: 0 }),
+    asOf: time('The oldest fetch among the parts served.'),
+    final: Type.Boolean({ description: 'Every day served, and the totals, were fetched past restatement.' }),
+    stale: Type.Boolean({ description: 'Some part is past its freshness.' }),
+    reach: Type.Object({
+      summable: Type.Boolean({ description: 'False for rows split by date: people come back.' }),
+    }),
+    paging: Type.Optional(Paging),
+    days: Type.Optional(Type.Array(Day, { description: 'With _days=1.' })),
+    totals: Type.Optional(Row),
+    warnings: Type.Optional(Type.Array(Warning, { description: 'Absent when there is nothing to warn of.' })),
+  },
+  { title: 'ReportMeta' },
+);
 
 /** The JSON answer. */
-export const ANSWER: object = {
-  type: 'object',
-  required: ['data', 'meta'],
-  properties: {
-    data: {
-      type: 'array',
-      items: { type: 'object', additionalProperties: true },
-      description: 'Rows, camelCase.',
-    },
-    meta: {
-      type: 'object',
-      required: [
-        'endpoint',
-        'advertiserId',
-        'period',
-        'split',
-        'spentBased',
-        'rowCount',
-        'asOf',
-        'final',
-        'stale',
-        'reach',
-      ],
-      properties: {
-        endpoint: { type: 'string' },
-        advertiserId: { type: ['integer', 'string', 'null'] },
-        period: {
-          type: ['object', 'null'],
-          properties: { from: nullable('string'), to: nullable('string') },
-        },
-        split: { type: 'array', items: { type: 'string' } },
-        spentBased: nullable('string'),
-        rowCount: { type: 'integer' },
-        asOf: {
-          type: 'string',
-          format: 'date-time',
-          description: 'The oldest fetch among the parts served.',
-        },
-        final: {
-          type: 'boolean',
-          description: 'Every day served, and the totals, were fetched past restatement.',
-        },
-        stale: { type: 'boolean', description: 'Some part is past its freshness.' },
-        reach: { type: 'object', properties: { summable: { type: 'boolean' } } },
-        paging: {
-          type: 'object',
-          description: "The platform's own numbers, when these rows are not all there are.",
-        },
-        days: { type: 'array', items: { type: 'object' } },
-        totals: { type: 'object', additionalProperties: true },
-        warnings: {
-          type: 'array',
-          description: 'Absent when there is nothing to warn of.',
-          items: { type: 'object', properties: { code: { type: 'string' }, message: { type: 'string' } } },
-        },
-      },
-    },
-  },
-};
+export const ANSWER = Type.Object({ data: Type.Array(Row), meta: Meta }, { title: 'Report' });
+
+/** A text that is one of these. */
+function words(allowed: readonly string[], description: string) {
+  return Type.Enum([...allowed], { type: 'string', description });
+}

@@ -4,7 +4,8 @@ import { GATEWAY_PARAMETERS, type GatewayParameter } from './parameters.js';
 import { PERIOD_WORDS, resolvePeriod } from './period.js';
 import type { QueryPair } from './query-text.js';
 
-export type Format = 'json' | 'csv' | 'ndjson' | 'raw';
+export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
+export type Format = (typeof FORMATS)[number];
 
 export interface OutputOptions {
   /** Null when the query names none: `accept` and the team's default decide. */
@@ -16,7 +17,6 @@ export interface OutputOptions {
   readonly bom: boolean;
 }
 
-const FORMATS: readonly string[] = ['json', 'csv', 'ndjson', 'raw'];
 /** A map, for on an object `constructor` would be a value too. */
 const FLAG: ReadonlyMap<string, boolean> = new Map([
   ['1', true],
@@ -39,7 +39,7 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     return value ?? false;
   };
   const format = given.get('_format') ?? null;
-  if (format !== null && !FORMATS.includes(format)) {
+  if (format !== null && !FORMATS.some((known) => known === format)) {
     faults.push({ param: '_format', message: `must be one of ${FORMATS.join(', ')}` });
   }
   const period = given.get('_period') ?? null;

@@ -1,9 +1,12 @@
 /** The interface described: OpenAPI 3.1 made from the routes, a page to read it, and a page for every error. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import { CATALOGUE, type ErrorCode, GatewayError } from '../errors.js';
-import { type Additions, complete } from './openapi.js';
+import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
+import Type from 'typebox';
+import { CATALOGUE, type ErrorCode, GatewayError, statusOf } from '../errors.js';
+import { CARRIER, complete } from '../openapi/complete.js';
+import { json } from '../openapi/operation.js';
+import type { Plane } from '../openapi/plane.js';
 
 export interface DocsOptions {
   readonly title: string;
@@ -11,7 +14,7 @@ export interface DocsOptions {
   readonly version: string;
   /** Any one of them opens every route. */
   readonly securitySchemes: Readonly<Record<string, object>>;
-  readonly additions: Additions;
+  readonly plane: Plane;
 }
 
 /** Swagger UI styles elements one by one, and draws its icons as data. */
@@ -22,15 +25,19 @@ const PAGE_POLICY =
 
 /** To be registered before the routes it describes. */
 export async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
-  const { title, description, version, securitySchemes, additions } = options;
+  const { title, description, version, securitySchemes, plane } = options;
   await app.register(swagger, {
     // What is not tagged is no interface: the wildcards behind which pass-through routes lie.
     hideUntagged: true,
+    transform: ({ schema, url, route }) => ({
+      schema: { ...schema, [CARRIER]: (route as RouteOptions).config?.operation },
+      url,
+    }),
     transformObject: (generated) =>
-      complete('openapiObject' in generated ? generated.openapiObject : generated.swaggerObject, additions),
+      complete('openapiObject' in generated ? generated.openapiObject : generated.swaggerObject, plane),
     openapi: {
       openapi: '3.1.0',
-      info: { title, description, version },
+      info: { title, description, version, license: { name: 'MIT', identifier: 'MIT' } },
       components: { securitySchemes: securitySchemes as never },
       security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     },
@@ -42,25 +49,39 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
     // BaseLayout is the page without the bar that would load any other description.
     uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
   });
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  registerPages(app, plane.admin);
+}
+
+function registerPages(app: FastifyInstance, admin: boolean): void {
+  app.get('/openapi.json', { schema: DOCUMENT.schema, config: DOCUMENT.config }, async () => app.swagger());
   app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) =>
-    sendPage(reply, errorList()),
+    sendPage(reply, errorList(admin)),
   );
   app.get('/docs/errors/:code', { schema: { hide: true } }, async (request, reply) => {
     const { code } = request.params as { code: string };
     if (!Object.hasOwn(CATALOGUE, code)) throw new GatewayError('not_found');
-    return sendPage(reply, errorPage(code as ErrorCode));
+    return sendPage(reply, errorPage(code as ErrorCode, admin));
   });
 }
+
+const DOCUMENT = {
+  schema: { tags: ['interface'], summary: 'This description', security: [] },
+  config: {
+    operation: {
+      id: 'getInterface',
+      answers: { 200: json(Type.Object({}, { additionalProperties: true }), 'OpenAPI 3.1.') },
+    },
+  },
+};
 
 function sendPage(reply: FastifyReply, html: string): FastifyReply {
   return reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(html);
 }
 
-function errorList(): string {
+function errorList(admin: boolean): string {
   const rows = Object.entries(CATALOGUE).map(
     ([code, { title }]) =>
-      `<tr><td>${shownStatus(code as ErrorCode)}</td><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
+      `<tr><td>${shownStatus(code as ErrorCode, admin)}</td><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
   );
   return page(
     'Errors',
@@ -69,11 +90,11 @@ function errorList(): string {
   );
 }
 
-function errorPage(code: ErrorCode): string {
+function errorPage(code: ErrorCode, admin: boolean): string {
   const { title, meaning, remedy } = CATALOGUE[code];
   return page(
     title,
-    `<p><code>${code}</code> · HTTP ${shownStatus(code)}</p>
+    `<p><code>${code}</code> · HTTP ${shownStatus(code, admin)}</p>
 <p>${prose(meaning)}</p>
 <h2>What to do</h2>
 <p>${prose(remedy)}</p>
@@ -82,8 +103,8 @@ function errorPage(code: ErrorCode): string {
 }
 
 /** The one error without a status of its own. */
-function shownStatus(code: ErrorCode): string {
-  return code === 'upstream_rejected' ? '4xx' : String(CATALOGUE[code].status);
+function shownStatus(code: ErrorCode, admin: boolean): string {
+  return code === 'upstream_rejected' ? '4xx' : String(statusOf(code, admin));
 }
 
 function page(title: string, content: string): string {

@@ -1,36 +1,41 @@
 /** What a team may know of itself: `GET /gateway/v1/me`. */
 import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
 import type { Caller } from '../auth/authenticate.js';
 import type { Identify } from '../auth/identify.js';
+import { ShownTeam } from '../auth/team.js';
+import { Outlook } from '../credential/outlook.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import type { Limits } from '../limits/limits.js';
+import { json, type Operation } from '../openapi/operation.js';
 import { checkAddress } from '../policy/check-address.js';
 import { checkTeam } from '../policy/check-team.js';
+import type { Frozen } from '../record.js';
+import { OwnUsageDay } from '../usage/usage-day.js';
 
 export interface MeOptions {
   readonly identify: Identify;
   readonly limits: Pick<Limits, 'teams' | 'shares'>;
   /** The team's last 30 days; null when they cannot be read now. */
-  readonly usage: (team: string) => Promise<readonly object[] | null>;
+  readonly usage: (team: string) => Promise<Me['usage']>;
   /** State of the platform's credential, without anything secret. */
-  readonly credential: () => object;
+  readonly credential: () => Me['credential'];
 }
 
 export function registerMe(app: FastifyInstance, { identify, limits, usage, credential }: MeOptions): void {
-  app.get('/gateway/v1/me', { schema: SCHEMA }, async (request, reply) => {
+  app.get('/gateway/v1/me', { schema: SCHEMA, config: { operation: OPERATION } }, async (request, reply) => {
     const caller = identify(readKeyHeaders(request.raw), request.trace);
     checkTeam({ caller });
     checkAddress({ caller, address: request.ip });
     const left = await leftOf(caller, limits);
     const days = await usage(caller.team.id);
-    return reply
-      .header('cache-control', 'private, no-store')
-      .send({ ...describe(caller, left, credential()), usage: days });
+    const me: Me = { ...describe(caller, left, credential()), usage: days };
+    return reply.header('cache-control', 'private, no-store').send(me);
   });
 }
 
 /** What is left of each limit, by the limit's own name. */
-async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']): Promise<object> {
+async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']): Promise<Me['left']> {
   const { left: upstreamCallsPerDay, resetsAt } = await shares.status(team);
   return {
     requestsPerMinute: teams.rate(team).left,
@@ -40,7 +45,7 @@ async function leftOf({ team }: Caller, { teams, shares }: MeOptions['limits']):
   };
 }
 
-function describe({ team, key }: Caller, left: object, credential: object): object {
+function describe({ team, key }: Caller, left: Me['left'], credential: Me['credential']): Omit<Me, 'usage'> {
   const { id, name, scopes, advertisers, limits, defaultFormat } = team;
   return {
     team: { id, name },
@@ -54,8 +59,45 @@ function describe({ team, key }: Caller, left: object, credential: object): obje
   };
 }
 
+const ME = Type.Object(
+  {
+    team: Type.Object({ id: Type.String(), name: Type.String() }),
+    key: Type.Object({
+      id: Type.String(),
+      label: Type.String(),
+      expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+        description: 'Null: it does not expire.',
+      }),
+    }),
+    scopes: ShownTeam.properties.scopes,
+    advertisers: ShownTeam.properties.advertisers,
+    defaultFormat: ShownTeam.properties.defaultFormat,
+    limits: ShownTeam.properties.limits,
+    left: Type.Object(
+      {
+        requestsPerMinute: Type.Integer(),
+        maxConcurrent: Type.Integer(),
+        upstreamCallsPerDay: Type.Integer(),
+        upstreamCallsResetAt: Type.String({ format: 'date-time' }),
+      },
+      { description: 'What is left of each limit.' },
+    ),
+    credential: Outlook,
+    usage: Type.Union([Type.Array(OwnUsageDay), Type.Null()], {
+      description: 'The last 30 days that have any, newest last; null while they cannot be read.',
+    }),
+  },
+  { title: 'Me' },
+);
+type Me = Frozen<Static<typeof ME>>;
+
 const SCHEMA = {
   summary: 'Your team, its scopes, advertisers and limits',
   tags: ['gateway'],
   security: [{ bearer: [] }, { apiKey: [] }],
+};
+
+const OPERATION: Operation = {
+  id: 'getMe',
+  answers: { 200: json(ME, 'Your team.', ['cache-control']) },
 };

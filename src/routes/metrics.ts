@@ -1,7 +1,9 @@
 /** Numbers for Prometheus. */
 import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
 import { GatewayError } from '../errors.js';
 import { isOwnHost } from '../http/own-host.js';
+import type { ProblemCode } from '../openapi/operation.js';
 
 export interface MetricsRoute {
   /** Prometheus text, version 0.0.4. */
@@ -11,7 +13,7 @@ export interface MetricsRoute {
 }
 
 export function registerMetrics(app: FastifyInstance, { text, hosts }: MetricsRoute): void {
-  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+  app.get('/metrics', describe(hosts), async (request, reply) => {
     if (hosts !== null && !isOwnHost(request.headers.host, hosts)) {
       throw new GatewayError('invalid_request', {
         status: 421,
@@ -20,4 +22,23 @@ export function registerMetrics(app: FastifyInstance, { text, hosts }: MetricsRo
     }
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await text());
   });
+}
+
+function describe(hosts: MetricsRoute['hosts']) {
+  const misdirected: ProblemCode[] = hosts === null ? [] : [{ code: 'invalid_request', status: 421 }];
+  const text = { 'text/plain': Type.String({ description: 'Prometheus text, version 0.0.4.' }) };
+  return {
+    schema: {
+      tags: ['status'],
+      summary: 'Numbers for Prometheus',
+      ...(hosts === null ? {} : { security: [] }),
+    },
+    config: {
+      operation: {
+        id: 'getMetrics',
+        answers: { 200: { description: 'The numbers.', content: text } },
+        problems: misdirected,
+      },
+    },
+  };
 }

@@ -1,11 +1,13 @@
 /** Reports on the wire: from a Fastify request to a `ReportCall`, and its answer back. */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
 import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
+import { type Answer, idOf, json, type Operation, type ProblemCode } from '../openapi/operation.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../report/describe.js';
 import type { ParameterTable } from '../report/parameters.js';
 
@@ -45,11 +47,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   };
   for (const endpoint of endpoints) {
     app.head(`${REPORT_PREFIX}${endpoint}`, HIDDEN, handler);
-    app.get(
-      `${REPORT_PREFIX}${endpoint}`,
-      { ...UNCHECKED, schema: describe(endpoint, { querystring: describeQuery(table) }) },
-      handler,
-    );
+    app.get(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describeGet(endpoint, table)), handler);
   }
   app.head(`${REPORT_PREFIX}*`, HIDDEN, handler);
   app.get(`${REPORT_PREFIX}*`, HIDDEN, handler);
@@ -58,8 +56,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
     for (const endpoint of readByPost) {
-      const schema = describe(endpoint, { querystring: OWN_QUERY, body: describeBody(table) });
-      scope.post(`${REPORT_PREFIX}${endpoint}`, { ...UNCHECKED, schema }, handler);
+      scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table)), handler);
     }
   });
 }
@@ -76,21 +73,76 @@ const HIDDEN = { schema: { hide: true } };
 /** As a query has them; a list may be longer than a query could be. */
 const BODY_LIMITS: BodyLimits = { maxMembers: 256, maxItems: 10_000 };
 
-/** The gateway's own parser checks query and body; here their schemas, made from its tables, only describe. */
-const UNCHECKED = {
-  validatorCompiler: () => () => true,
-  serializerCompiler: () => (value: unknown) => String(value),
-};
-
-function describe(endpoint: string, input: { querystring: object; body?: object }): object {
+/** What Fastify need not know: the gateway's own parser checks query and body. */
+function shown(endpoint: string, operation: Operation) {
   return {
-    ...input,
-    tags: ['reports'],
-    summary: `Report ${endpoint}`,
-    security: [{ bearer: [] }, { apiKey: [] }],
-    response: { 200: { description: 'The report.', content: { 'application/json': { schema: ANSWER } } } },
+    schema: { tags: ['reports'], summary: `Report ${endpoint}`, security: [{ bearer: [] }, { apiKey: [] }] },
+    config: { operation },
   };
 }
+
+function describeGet(endpoint: string, table: ParameterTable): Operation {
+  return {
+    id: idOf('get', `report/${endpoint}`),
+    query: describeQuery(table),
+    headers: ['cache-control', 'if-none-match', 'accept-encoding'],
+    answers: ANSWERS,
+    problems: PROBLEMS,
+  };
+}
+
+function describePost(endpoint: string, table: ParameterTable): Operation {
+  return {
+    ...describeGet(endpoint, table),
+    id: idOf('post', `report/${endpoint}`),
+    query: OWN_QUERY,
+    body: { 'application/json': describeBody(table) },
+    problems: [...PROBLEMS, 'invalid_body', 'body_too_large', 'unsupported_media_type'],
+  };
+}
+
+const VALIDATORS = ['cache-status', 'age', 'cache-control', 'etag', 'vary'] as const;
+
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  200: {
+    ...json(
+      ANSWER,
+      "The report. With `_format=raw` it is the platform's own answer: its status, its content type and its bytes.",
+      [...VALIDATORS, 'content-encoding'],
+    ),
+    content: {
+      'application/json': ANSWER,
+      'text/csv': Type.String({ description: 'RFC 4180, with a header line; an empty report is empty.' }),
+      'application/x-ndjson': Type.String({ description: 'A row a line.' }),
+      'application/vnd.dsp.raw': Type.String({
+        format: 'binary',
+        description:
+          "The platform's own bytes; they come with the platform's content type in place of this one.",
+      }),
+    },
+  },
+  304: { description: 'The caller has this answer: if-none-match names its etag.', headers: VALIDATORS },
+};
+
+const PROBLEMS: readonly ProblemCode[] = [
+  'invalid_query',
+  'scope_missing',
+  'advertiser_forbidden',
+  'advertiser_required',
+  'not_acceptable',
+  'rate_limited',
+  'upstream_budget_exhausted',
+  'upstream_rejected',
+  'upstream_error',
+  'upstream_invalid_response',
+  'upstream_too_large',
+  'credential_unavailable',
+  'upstream_rate_limited',
+  'upstream_circuit_open',
+  'overloaded',
+  'upstream_timeout',
+  'not_cached',
+];
 
 function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: number): ReportCall {
   const target = request.raw.url ?? '';

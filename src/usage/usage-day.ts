@@ -1,4 +1,5 @@
 /** What is counted of a team on a day, and where it is kept. Pure. */
+import Type, { type TInteger } from 'typebox';
 import type { CounterAdd, CounterRaise } from '../store/port.js';
 
 /** In the order in which they are shown; docs/operations.md says what each one is. */
@@ -23,6 +24,22 @@ export interface UsageDay extends UsageCounts {
   readonly day: string;
   readonly team: string;
 }
+
+const COUNTS = Object.fromEntries(
+  USAGE_FIELDS.map((field) => [field, Type.Integer({ minimum: 0 })]),
+) as Record<UsageField, TInteger>;
+
+/** A team's day as it is shown to the team itself, by UTC. */
+export const OwnUsageDay = Type.Object(
+  { day: Type.String({ format: 'date' }), ...COUNTS },
+  { title: 'OwnUsageDay', description: 'By UTC.' },
+);
+
+/** The same for operators. */
+export const ShownUsageDay = Type.Object(
+  { day: Type.String({ format: 'date' }), team: Type.String(), ...COUNTS },
+  { title: 'UsageDay', description: 'By UTC.' },
+);
 
 /** The group of one team's day. */
 export function teamGroup(day: string, team: string): string {

@@ -1,8 +1,11 @@
 /** What a person and a tool read of the interface: /openapi.json, /docs, and a page for every error. */
 import { type FastifyInstance, fastify } from 'fastify';
+import Type from 'typebox';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/errors.js';
+import { json, shownAs } from '../../src/openapi/operation.js';
 import { registerDocs } from '../../src/routes/docs.js';
+import { withGateway } from '../support/start-gateway.js';
 
 let app: FastifyInstance;
 beforeAll(async () => {
@@ -12,9 +15,10 @@ beforeAll(async () => {
     description: 'What it does.',
     version: '1.2.3',
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-    additions: { statuses: {}, passed: [] },
+    plane: { admin: false, tags: {}, callers: () => [], callerHeaders: [], further: [] },
   });
-  app.get('/tagged/:id', { schema: { tags: ['things'], summary: 'One thing' } }, async () => ({}));
+  const thing = shownAs('things', 'One thing', { id: 'getThing', answers: { 200: json(Type.Object({})) } });
+  app.get('/tagged/:id', thing, async () => ({ unknown: 'member' }));
   app.get('/wild/*', async () => ({}));
   await app.ready();
 });
@@ -29,7 +33,7 @@ it('describes tagged routes alone, each to be opened by any of the schemes', asy
     info: { title: 'A gateway', version: '1.2.3' },
     security: [{ bearer: [] }],
   });
-  expect(Object.keys(document.paths as object)).toEqual(['/tagged/{id}']);
+  expect(Object.keys(document.paths as object)).toEqual(['/openapi.json', '/tagged/{id}']);
 });
 
 it('shows the description under its own name, and lets the page load nothing from elsewhere', async () => {
@@ -61,6 +65,15 @@ it('lists every error, and has a page for each, in HTML that holds no stray back
 it('says of the error without a status of its own that it is the platform’s', async () => {
   expect((await get('/docs/errors/upstream_rejected')).body).toContain('HTTP 4xx');
   expect((await get('/docs/errors/upstream_error')).body).toContain('HTTP 502');
+});
+
+it('says of a code the status that it has on the plane', async () => {
+  expect((await get('/docs/errors/invalid_body')).body).toContain('HTTP 400');
+  const gateway = await withGateway();
+  const page = (await gateway.admin.inject('/docs/errors/invalid_body')).body;
+  expect(page).toContain('HTTP 422');
+  const list = (await gateway.admin.inject('/docs/errors')).body;
+  expect(list).toContain('<td>422</td><td><a href="/docs/errors/invalid_body">');
 });
 
 it.each(['nonsense', 'constructor', '__proto__', 'toString'])('has no page for %s', async (code) => {

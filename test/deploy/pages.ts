@@ -1,12 +1,14 @@
 /** Pages of the docs, and parts of them, that are made from what the code says. */
-import { CATALOGUE, type ErrorCode } from '../../src/errors.js';
+import { CATALOGUE, type ErrorCode, statusOf } from '../../src/errors.js';
 import { SWITCHES } from '../../src/simulator/switches.js';
 
 /** `docs/errors.md`, whole. */
 export function errorsPage(): string {
-  const rows = Object.entries(CATALOGUE).map(([code, { status, meaning, remedy }]) => {
+  const rows = Object.entries(CATALOGUE).map(([code, { meaning, remedy }]) => {
+    const [data, admin] = [false, true].map((plane) => statusOf(code as ErrorCode, plane));
+    const own = data === admin ? data : `${data}; ${admin} on the admin plane`;
     // The one error without a status of its own.
-    const shown = (code as ErrorCode) === 'upstream_rejected' ? '4xx' : status;
+    const shown = (code as ErrorCode) === 'upstream_rejected' ? '4xx' : own;
     return `| ${shown} | \`${code}\` | ${cell(meaning)} | ${cell(remedy)} |`;
   });
   return `# Errors

@@ -13,13 +13,13 @@ interface Shown {
 }
 
 const TABLE = parameterTable(['advertiserId', 'userId']);
-const names = (schema: object) => Object.keys((schema as Shown).properties);
+const names = (schema: object) => Object.keys((schema as object as Shown).properties);
 
 describe('the description of a report call', () => {
   it('names every parameter that its parser knows, and lets others pass', () => {
     const known = [...TABLE.kinds.keys()].map((name) => (name === 'campaignIds' ? 'campaignIds[]' : name));
     expect(names(describeQuery(TABLE)).toSorted()).toEqual([...known, ...GATEWAY_PARAMETERS].toSorted());
-    expect((describeQuery(TABLE) as Shown).additionalProperties).toBe(true);
+    expect((describeQuery(TABLE) as object as Shown).additionalProperties).toBe(true);
   });
 
   it('names the members of a body, and the gateway’s own parameters beside it', () => {
@@ -28,7 +28,7 @@ describe('the description of a report call', () => {
   });
 
   it('gives each kind of parameter its type', () => {
-    const { properties } = describeQuery(TABLE) as Shown;
+    const { properties } = describeQuery(TABLE) as object as Shown;
     expect(properties).toMatchObject({
       advertiserId: { type: 'integer' },
       byDate: { type: 'string', enum: ['1', 'true', '0', 'false'] },
@@ -36,11 +36,11 @@ describe('the description of a report call', () => {
       'campaignIds[]': { type: 'array' },
       spentBased: { type: 'string' },
     });
-    expect((describeBody(TABLE) as Shown).properties.byDate).toEqual({ type: 'boolean' });
+    expect((describeBody(TABLE) as object as Shown).properties.byDate).toEqual({ type: 'boolean' });
   });
 
   it('names every member that an answer can have, and requires those that it always has', () => {
-    const meta = (ANSWER as Shown).properties.meta as Shown;
+    const meta = (ANSWER as object as Shown).properties.meta as object as Shown;
     const paging = { page: 1, pages: 2, perPage: 1, total: 2 };
     const answer = (full: boolean) =>
       assemble({

@@ -1,0 +1,46 @@
+/** The headers that requests and answers may have, described once for all operations. */
+import Type, { type TSchema } from 'typebox';
+
+/** Without `accept`, `content-type` and `authorization`, which OpenAPI has places of their own for. */
+export const REQUEST_HEADERS = {
+  'cache-control': text(
+    'no-cache and max-age=N ask for fresher (scope cache:refresh, ignored without); max-stale=N takes older; only-if-cached makes no platform call.',
+  ),
+  'if-none-match': text('An ETag, or several: an answer that is the same is a 304.'),
+  'accept-encoding': text('br, gzip, or zstd where the runtime has it.'),
+  'idempotency-key': Type.String({
+    pattern: '^[\\x20-\\x7e]{1,255}$',
+    description: 'The call reaches the platform once; a repeat with the same key gets the first answer.',
+  }),
+  'if-match': text("The platform's own; passed on."),
+  'if-modified-since': text("The platform's own; passed on."),
+} as const satisfies Record<string, TSchema>;
+
+export type RequestHeader = keyof typeof REQUEST_HEADERS;
+
+export const RESPONSE_HEADERS = {
+  'x-request-id': text('Of this request; it is in the log, too.'),
+  'cache-control': text('How long a cache of the caller may keep the answer.'),
+  'cache-status': text(
+    'RFC 9211: hit, or fwd with its reason; ttl, stored, and a detail such as l1 or days=2/7.',
+  ),
+  age: Type.Integer({ minimum: 0, description: 'Seconds since the oldest part was fetched.' }),
+  etag: text('Strong, for if-none-match.'),
+  vary: text('Request headers that the answer depends on.'),
+  'content-encoding': text('How the body is compressed; absent: not at all.'),
+  'content-disposition': text('How to save the body.'),
+  'last-modified': text("The platform's own."),
+  'idempotency-replayed': Type.Literal('true', {
+    description: 'Answered from the record of the first call; the platform was not asked.',
+  }),
+  ratelimit: text("What is left of the team's requests: r, and t seconds until they are whole again."),
+  'ratelimit-policy': text("The team's requests: q within w seconds."),
+  'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next try.' }),
+  'www-authenticate': text('How to show who calls.'),
+} as const satisfies Record<string, TSchema>;
+
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+
+function text(description: string) {
+  return Type.String({ description });
+}

@@ -1,0 +1,49 @@
+/** What has a name is written once, among the components of the document, and referred to wherever it stood. */
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+/** The member by which an answer has a name. A schema has it by its `title`. */
+export const NAME = 'x-name';
+
+/**
+ * @returns the document, its schemas with a title and its answers with a name among its components
+ * @throws Error when two different ones have the same name
+ */
+export function hoistNamed<T extends object>(document: T): T {
+  const { paths, components, ...others } = document as T & { paths: Json; components?: object };
+  const schemas = new Map<string, Json>();
+  const responses = new Map<string, Json>();
+  const referring = hoist(paths, { schemas, responses });
+  return {
+    ...others,
+    paths: referring,
+    components: { ...components, responses: sorted(responses), schemas: sorted(schemas) },
+  } as unknown as T;
+}
+
+type Kind = 'schemas' | 'responses';
+type Named = Readonly<Record<Kind, Map<string, Json>>>;
+
+function hoist(value: Json, named: Named): Json {
+  if (Array.isArray(value)) return value.map((item) => hoist(item, named));
+  if (typeof value !== 'object' || value === null) return value;
+  const { [NAME]: answer, ...members } = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, hoist(member, named)]),
+  );
+  // A property of this name is an object; the name of a schema is a text.
+  const { title } = members;
+  if (typeof answer === 'string') return refer('responses', answer, members, named);
+  return typeof title === 'string' ? refer('schemas', title, members, named) : members;
+}
+
+function refer(kind: Kind, name: string, value: Json, named: Named): Json {
+  const known = named[kind].get(name);
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(value))
+    throw new Error(`two ${kind} of the document are called ${name}`);
+  named[kind].set(name, value);
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+function sorted(all: ReadonlyMap<string, Json>): Record<string, Json> {
+  return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
