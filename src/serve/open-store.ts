@@ -11,6 +11,8 @@ import { createRedisStore, type RedisStore } from '../store/redis/redis-store.js
 import { StoreRefused } from '../store/refused.js';
 
 const RETRY_MS = 1000;
+/** What lmdb ends a process by that finds pages missing, or wrong. */
+const CRASHES: ReadonlySet<string> = new Set(['SIGBUS', 'SIGSEGV', 'SIGABRT']);
 
 /**
  * @param whileAway called once when Redis cannot be reached at first; what it returns is called when it can
@@ -58,7 +60,11 @@ async function openEmbedded(config: Config, clock: Clock, logger: Logger): Promi
     role: cluster.isWorker ? 'further' : first,
     onLost: endOfFolder,
   });
-  if (cluster.isPrimary) cluster.on('exit', store.clearDeadReaders);
+  if (cluster.isPrimary)
+    cluster.on('exit', (_worker, _code, signal) => {
+      store.clearDeadReaders();
+      if (CRASHES.has(signal)) store.discardCache();
+    });
   return store;
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.js';
 import { repeat } from '../../repeat.js';
 import type { StoreLog } from '../log.js';
 import type { CacheStore } from '../port.js';
+import { openCacheEnvironment } from './cache-environment.js';
 import { sweepCache } from './cache-sweep.js';
 import { checkDataFile } from './data-file.js';
 import { refuseForeign } from './data-folder.js';
@@ -36,6 +37,8 @@ export interface CacheFolderOptions {
 export interface CacheFolder {
   readonly cache: CacheStore;
   clearDeadReaders(): void;
+  /** To be called when a process has crashed that used it: begins empty, in the other processes too. */
+  discard(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,12 +47,13 @@ export async function openCacheFolder(options: CacheFolderOptions): Promise<Cach
   const { dataDir, isFirst, maxBytes, clock, logger } = options;
   const folder = join(dataDir, 'cache');
   if (isFirst) await clearDamaged(folder, logger);
-  const environment = await openForm(folder, options);
+  const environment = await openCacheEnvironment(folder, () => openForm(folder, options), logger);
   const state = { hasRoom: !(await isDiskLow(dataDir)), writtenBytes: 0 };
   const sweep = repeat(EVERY_MS, async () => {
     state.writtenBytes = 0;
     try {
       state.hasRoom = !(await isDiskLow(dataDir));
+      await environment.follow();
       // Of several processes one is enough.
       if (isFirst) await sweepCache({ environment, maxBytes, clock });
     } catch (error) {
@@ -69,6 +73,7 @@ export async function openCacheFolder(options: CacheFolderOptions): Promise<Cach
       },
     }),
     clearDeadReaders: environment.clearDeadReaders,
+    discard: environment.discard,
     async close() {
       await sweep.stop();
       await environment.close();

@@ -39,6 +39,8 @@ export interface EmbeddedStore extends Store {
   readonly kind: 'embedded';
   /** To be called when one of the further processes has ended. */
   clearDeadReaders(): void;
+  /** To be called when one of them has crashed: what it read may be damaged, and of the cache nothing is lost. */
+  discardCache(): void;
 }
 
 const VOLATILE = {
@@ -98,6 +100,11 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       },
       clearDeadReaders() {
         for (const one of opened) one.clearDeadReaders();
+      },
+      discardCache() {
+        entries.discard().catch((error: unknown) => {
+          logger.warn({ err: error, folder }, 'the cache on the disk could not be begun anew; trying again');
+        });
       },
       async close() {
         bus.close();

@@ -173,7 +173,9 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       }
     },
     health: faults.health,
-    clearDeadReaders: () => void db.readerCheck(),
+    clearDeadReaders() {
+      if (!closed) db.readerCheck();
+    },
     backup: (path) => db.backup(path, true),
     async close() {
       closed = true;
