@@ -13,12 +13,38 @@ export interface RecordChange {
   readonly audit?: readonly string[];
 }
 
+/** The last change under way of each record, by the registry's replica. */
+const underWay = new WeakMap<Registry, Map<string, Promise<void>>>();
+
 /**
+ * Changes of one record take turns within a process: of many at once all but one would lose to each other at every
+ * write of the disk. What conflicts is other replicas.
+ *
  * @param step from the record's text (null: there is none) to the change, or null to leave it as it is. It may be
  *   called more than once.
  * @throws RegistryConflict after ten tries, StoreUnavailable, and whatever `step` throws
  */
-export async function updateRecord(
+export function updateRecord(
+  registry: Registry,
+  id: string,
+  step: (text: string | null) => RecordChange | null,
+): Promise<void> {
+  const lasts = underWay.get(registry) ?? new Map<string, Promise<void>>();
+  underWay.set(registry, lasts);
+  const before = lasts.get(id);
+  const change =
+    before === undefined ? update(registry, id, step) : before.then(() => update(registry, id, step));
+  // For the next one it makes no difference how this one ends.
+  const ended = change
+    .catch(() => {})
+    .then(() => {
+      if (lasts.get(id) === ended) lasts.delete(id);
+    });
+  lasts.set(id, ended);
+  return change;
+}
+
+async function update(
   registry: Registry,
   id: string,
   step: (text: string | null) => RecordChange | null,

