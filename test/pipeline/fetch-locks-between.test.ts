@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/port.js';
 import { openStore, withControl } from '../store/redis/open-store.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { openEmbedded, withoutBus } from '../support/shared-registry.js';
-import { createTestClock, type TestClock } from '../support/test-clock.js';
+import { createStandingClock, type TestClock } from '../support/test-clock.js';
 import { EPOCH, LONG, never, ONE, processOn, settled, state, TWO } from './locking.js';
 
 let redis: RedisServer;
@@ -166,7 +166,7 @@ describe('a lease', () => {
   };
 
   it('is renewed while its call lasts, however long', async () => {
-    const clock = createTestClock();
+    const clock = createStandingClock();
     const [here, there] = await renewing(clock);
     const holder = await here.tryTake([ONE, TWO], EPOCH, LONG);
     for (let second = 0; second < 12; second++) {
@@ -179,7 +179,7 @@ describe('a lease', () => {
   });
 
   it('is no longer renewed for keys that were dropped', async () => {
-    const clock = createTestClock();
+    const clock = createStandingClock();
     const [here, there] = await renewing(clock);
     const holder = await here.tryTake([ONE, TWO], EPOCH, LONG);
     await holder.drop([ONE]);
@@ -191,7 +191,7 @@ describe('a lease', () => {
   });
 
   it('lapses 4 s after its holder was last heard of', async () => {
-    const clock = createTestClock();
+    const clock = createStandingClock();
     const [here, there] = await renewing(clock);
     await here.tryTake([ONE], EPOCH, LONG);
     clock.advanceMonotonic(3999);

@@ -4,22 +4,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import { bodiesOf } from '../entries.js';
-import {
-  expectUnavailable,
-  openStore,
-  startServer,
-  TIMEOUT_MS,
-  untilItWorks,
-  withControl,
-} from './open-store.js';
+import { expectUnavailable, openStore, startServer, TIMEOUT_MS, untilItWorks } from './open-store.js';
 
 describe('a Redis that is slow', () => {
   it('fails the calls it is slow on, but is not taken for dead', async () => {
     const server = await startServer();
     const { store, log } = await openStore(server.url);
-    await withControl(server.url, (control) => control.call('CLIENT', 'PAUSE', 2 * TIMEOUT_MS, 'ALL'));
+    server.pause();
     await expectUnavailable(Array.from({ length: 30 }, () => bodiesOf(store.cache, ['{k}1'])));
     expect(store.health()).toEqual({ ok: true });
+    server.resume();
     expect(await untilItWorks(() => bodiesOf(store.cache, ['{k}1']))).toEqual([null]);
     expect(log.lines).toEqual([]);
     await store.close();
