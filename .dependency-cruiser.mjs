@@ -23,7 +23,7 @@ const LAYERS = [
   ['services'],
   ['planes'],
   ['serve'],
-  ['demo'],
+  ['demo', 'doctor'],
   ['commands'],
   ['cli'],
 ];
@@ -35,7 +35,7 @@ const KNOWS = {
   simulator: ['clock'],
   config: ['errors'],
   platform: ['config', 'cache-control', 'record', 'errors', 'clock'],
-  telemetry: ['platform', 'outcome', 'record', 'errors', 'clock'],
+  telemetry: ['platform', 'outcome', 'record', 'errors', 'clock', 'version'],
   registry: ['store', 'telemetry', 'record', 'clock'],
   workers: ['cache', 'platform', 'report'],
   credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'record', 'repeat', 'errors', 'clock'],
@@ -146,6 +146,7 @@ const KNOWS = {
     'clock',
   ],
   demo: ['config', 'serve', 'simulator'],
+  doctor: ['config', 'serve', 'store', 'telemetry', 'clock'],
   commands: [
     'auth',
     'record',
@@ -156,6 +157,7 @@ const KNOWS = {
     'credential',
     'declared',
     'demo',
+    'doctor',
     'serve',
     'simulator',
     'store',

@@ -7,6 +7,7 @@ import type { Config, ProxySettings } from './config/load.js';
 import type { Secret } from './config/secret.js';
 import { createCredential } from './credential/credential.js';
 import { createSealer } from './credential/seal.js';
+import { guessReports } from './pipeline/guess-reports.js';
 import { countRowsOf } from './pipeline/reference-reports.js';
 import { createAgent } from './platform/agent.js';
 import { openPresentRegistry } from './registry/open.js';
@@ -54,6 +55,12 @@ export async function openFoundation(options: FoundationOptions) {
     pepper: auth.tokenPepper,
     rules: platformRules,
     countRows: (body, reference) => countRowsOf(body, reference, policy),
+    guessReports: () => {
+      const seen = auth.directory
+        .teams()
+        .flatMap((team) => (team.advertisers === '*' ? [] : team.advertisers));
+      return guessReports(seen, policy, clock.now());
+    },
   });
   return { config, policy, store, clock, log, ...opened, ...auth, sealer, agent, platformRules, credential };
 }

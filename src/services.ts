@@ -7,7 +7,10 @@ import { recallShares } from './usage/recall-shares.js';
 
 export interface Services
   extends Omit<Parts, 'agent' | 'credential'>,
-    Pick<Credential, 'keeper' | 'rotation' | 'tokenRecovery' | 'referenceReports' | 'outlook'> {
+    Pick<
+      Credential,
+      'keeper' | 'rotation' | 'tokenRecovery' | 'referenceReports' | 'outlook' | 'proveActive'
+    > {
   /** Waits for work that outlives its request. */
   settled(): Promise<void>;
   /** Breaks off what is still under way to the platform, and lets go of everything but the store. */
@@ -27,7 +30,7 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     await ensurePepper(registry, sealer);
     await credential.establish();
   });
-  const { keeper, rotation, tokenRecovery, referenceReports, outlook } = credential;
+  const { keeper, rotation, tokenRecovery, referenceReports, outlook, proveActive } = credential;
   return {
     ...parts,
     keeper,
@@ -35,6 +38,7 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     tokenRecovery,
     referenceReports,
     outlook,
+    proveActive,
     async settled() {
       await pipeline.settled();
       await idempotency.settled();

@@ -19,6 +19,7 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /admin/v1/usage': 'viewer',
   'GET /admin/v1/audit': 'viewer',
 
+  'POST /admin/v1/doctor': 'operator',
   'POST /admin/v1/teams': 'operator',
   'PATCH /admin/v1/teams/:id': 'operator',
   'DELETE /admin/v1/teams/:id': 'operator',

@@ -11,7 +11,26 @@ import type { Store } from '../store/port.js';
 import { addLoads, type Health } from '../telemetry/health.js';
 import type { LogHealth } from '../telemetry/log-sink.js';
 import type { Log } from '../telemetry/logger.js';
+import { type Verdict, verdictOf } from '../telemetry/verdict.js';
 import { VERSION } from '../version.js';
+
+/** What there is to be said first, of what the gateway knows anyway. */
+export function currentVerdict(
+  { store, outlook, log, secretFaults }: Pick<StatusOptions, 'store' | 'outlook' | 'log' | 'secretFaults'>,
+  { ready, worst }: Readiness,
+): Verdict {
+  const { reason: storeReason } = store.health();
+  const { ok, reason: logFailure = 'no reason given' } = log.health();
+  return verdictOf({
+    ready,
+    conditions: worst,
+    storeKind: store.kind,
+    ...(storeReason === undefined ? {} : { storeReason }),
+    token: outlook(),
+    ...(ok ? {} : { logFailure }),
+    secretFaults: secretFaults().map(({ name, message }) => `${name}: ${message}`),
+  });
+}
 
 /** The rate that the platform shows. */
 interface PaceStatus {
@@ -115,6 +134,7 @@ export function registerStatus(
   app: FastifyInstance,
   { store, registry, outlook, limits, health, pause, pace, log, secretFaults }: StatusOptions,
   readiness: () => Readiness,
+  verdict: () => Verdict,
 ): void {
   const shown = shownAs('status', 'Health at a glance', { id: 'getStatus', answers: { 200: json(Status) } });
   app.get('/admin/v1/status', shown, async (): Promise<Status> => {
@@ -124,6 +144,7 @@ export function registerStatus(
     const processes = health.processes();
     const load = addLoads(processes);
     return {
+      verdict: verdict(),
       version: VERSION,
       uptimeSeconds: Math.floor(process.uptime()),
       ready: state.ready,

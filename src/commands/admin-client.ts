@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../config/rules.js';
 import type { Answers } from './answers.js';
-import { CommandError } from './command-error.js';
+import { CommandError, Unreachable } from './command-error.js';
 import { EXIT, exitCodeOf } from './exit-codes.js';
 
 export interface AdminOptions {
@@ -42,9 +42,8 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
     const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token, body).catch(
       (error: Error) => {
         const cause = error.cause instanceof Error ? error.cause.message : error.message;
-        throw new CommandError(
+        throw new Unreachable(
           `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
-          EXIT.unavailable,
         );
       },
     );

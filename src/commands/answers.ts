@@ -90,8 +90,28 @@ const teamChange = Type.Object({
   after: Type.Union([team, Type.Null()]),
 });
 
+const finding = Type.Object({ level: Type.String(), says: Type.String(), do: Type.String() });
+const status = Type.Object({
+  version: Type.String(),
+  uptimeSeconds: Type.Number(),
+  ready: Type.Boolean(),
+  verdict: Type.Object({ level: Type.String(), findings: Type.Array(finding) }),
+  replicas: Type.Number(),
+  worst: Type.Object({ store: Type.String(), credential: Type.String(), platform: Type.String() }),
+  store: Type.Object({ kind: Type.String() }),
+  credential: Type.Object({
+    expiresAt: textOrNull,
+    expiryKnown: Type.Union([Type.Boolean(), Type.Null()]),
+  }),
+  cache: Type.Object({ l1Bytes: Type.Number(), l1Entries: Type.Number() }),
+  platform: Type.Object({ callsRunning: Type.Number(), callsQueued: Type.Number() }),
+});
+
+const check = Type.Object({ name: Type.String(), level: Type.String(), says: Type.String(), do: textOrNull });
+
 const forms = {
-  status: recordForm(Type.Object({ ready: Type.Boolean() })),
+  status: recordForm(status),
+  checkup: recordForm(Type.Object({ version: Type.String(), checks: Type.Array(check) })),
   teams: recordForm(Type.Object({ teams: Type.Array(team) })),
   team: StoredTeam,
   applied: recordForm(Type.Object({ dryRun: Type.Boolean(), changes: Type.Array(teamChange) })),

@@ -1,6 +1,8 @@
 /** What the exit code of a command says; the high ones are those of sysexits(3). */
 
 export const EXIT = {
+  warning: 1,
+  notWell: 2,
   notFound: 3,
   conflict: 4,
   usage: 64,
@@ -13,12 +15,13 @@ export const EXIT = {
 
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'done'],
-  [1, 'something failed that has no code of its own'],
+  [EXIT.warning, 'something failed that has no code of its own; of status and doctor: there is a warning'],
+  [EXIT.notWell, 'of status and doctor: the gateway is not well, or cannot be reached'],
   [EXIT.notFound, 'there is no such team, key or route'],
   [EXIT.conflict, 'the present state does not allow it: a conflict, or a token that could not be verified'],
   [EXIT.usage, 'the command line is wrong'],
   [EXIT.data, 'a value or a file is wrong; standard error names the place and what is allowed'],
-  [EXIT.unavailable, 'the gateway cannot be reached, or is not ready'],
+  [EXIT.unavailable, 'the gateway cannot be reached, or cannot do this now'],
   [EXIT.output, 'standard output cannot be written, e.g. the disk is full'],
   [EXIT.denied, 'the admin token is missing, wrong, or may not do this'],
   [EXIT.settings, "the gateway's settings are wrong"],

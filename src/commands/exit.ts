@@ -13,7 +13,8 @@ export interface Fault {
 export async function faultOf(error: unknown): Promise<Fault> {
   // Commander has said its part; help and version are no faults.
   if (error instanceof CommanderError) return { lines: [], code: error.exitCode === 0 ? 0 : EXIT.usage };
-  if (error instanceof CommandError) return { lines: [error.message], code: error.exitCode };
+  if (error instanceof CommandError)
+    return { lines: error.message === '' ? [] : [error.message], code: error.exitCode };
   const [{ ConfigError }, { SealError }, { StoreRefused }] = await Promise.all([
     import('../config/load.js'),
     import('../credential/seal.js'),

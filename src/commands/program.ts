@@ -6,6 +6,7 @@ import { addAuditCommand } from './audit.js';
 import { addCacheCommands } from './cache.js';
 import { addConfigCommands } from './config.js';
 import { addDemoCommand } from './demo.js';
+import { addDoctorCommand } from './doctor.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { addKeysCommands } from './keys.js';
 import { addRegistryCommands } from './registry.js';
@@ -32,6 +33,7 @@ export function createProgram(terminal: Terminal): Command {
   addSimulateCommand(program);
   addConfigCommands(program, terminal);
   addStatusCommand(program, terminal);
+  addDoctorCommand(program, terminal);
   addTeamsCommands(program, terminal);
   addApplyCommand(program, terminal);
   addKeysCommands(program, terminal);

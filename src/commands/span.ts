@@ -1,4 +1,4 @@
-/** Lengths of time as people write them. */
+/** Lengths of time, and sizes, as people write them. */
 
 const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, 'd'],
@@ -32,4 +32,11 @@ export function until(isoTime: string | null, nowMs: number): string {
   if (isoTime === null) return 'never';
   const seconds = Math.trunc((Date.parse(isoTime) - nowMs) / 1000);
   return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`;
+}
+
+/** E.g. `12.3 MiB`. */
+export function bytes(count: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const step = count < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(count) / 10));
+  return `${(count / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }

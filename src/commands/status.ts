@@ -1,41 +1,51 @@
-/** `dsp-gateway status`: the gateway's health at a glance. */
+/** `dsp-gateway status`: whether the gateway is well, what to do when it is not, and the few numbers that matter. */
 import type { Command } from 'commander';
 import type { AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
-import { CommandError } from './command-error.js';
+import { Unreachable } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
-import { span } from './span.js';
-import { type Cell, renderFields } from './table.js';
+import { bytes, span, until } from './span.js';
+import { renderFields } from './table.js';
 import type { Terminal } from './terminal.js';
+import { endWith, renderFinding, unreachable } from './verdict.js';
 
 export function addStatusCommand(program: Command, terminal: Terminal): void {
   adminCommand(program, {
     name: 'status',
-    description: `Show the gateway's health; exit code ${EXIT.unavailable} when it is not ready.`,
-    examples: ['status', 'status --json | jq .credential'],
+    description: `Say whether the gateway is well, and what to do when it is not; exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,
+    examples: ['status', 'status --json | jq .verdict'],
   }).action(
     act<AdminOptions>(terminal, async (admin, options) => {
-      const status = await admin.ask('status', 'GET', 'status');
-      show(terminal, options, status, describeStatus);
-      if (!status.ready) throw new CommandError('the gateway is not ready', EXIT.unavailable);
+      const status = await admin.ask('status', 'GET', 'status').catch((error: unknown) => {
+        if (!(error instanceof Unreachable)) throw error;
+        const findings = [unreachable(error)];
+        show(terminal, options, { verdict: { level: 'not well', findings } }, () =>
+          findings.map(renderFinding).join(''),
+        );
+        return null;
+      });
+      if (status === null) return endWith('not well');
+      show(terminal, options, status, (all) => describeStatus(all, terminal.nowMs()));
+      endWith(status.verdict.level);
     }),
   );
 }
 
-/** Whatever the gateway says of itself, a line each: what is new there is shown without a change here. */
-function describeStatus(status: Answers['status']): string {
-  return renderFields(fieldsOf({ ...status }, ''));
-}
-
-function fieldsOf(node: Readonly<Record<string, unknown>>, path: string): (readonly [string, Cell])[] {
-  return Object.entries(node).flatMap(([name, value]): (readonly [string, Cell])[] => {
-    const place = path === '' ? name : `${path}.${name}`;
-    if (typeof value === 'number' && place.endsWith('Seconds'))
-      return [[place.replace(/Seconds$/, ''), span(Math.trunc(value))]];
-    if (typeof value !== 'object' || value === null) return [[place, value as Cell]];
-    if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
-      return [[place, value.join(', ')]];
-    return fieldsOf(value as Readonly<Record<string, unknown>>, place);
-  });
+function describeStatus(status: Answers['status'], nowMs: number): string {
+  const { verdict, worst, version, uptimeSeconds, replicas, store, credential, cache, platform } = status;
+  const found = verdict.findings.map(renderFinding).join('');
+  const { callsRunning, callsQueued } = platform;
+  const expires =
+    credential.expiresAt === null
+      ? ''
+      : `, expires ${until(credential.expiresAt, nowMs)}${credential.expiryKnown === false ? ' (assumed)' : ''}`;
+  const lines = renderFields([
+    ['token', `${worst.credential}${expires}`],
+    ['platform', `${worst.platform}; calls under way ${callsRunning}, waiting ${callsQueued}`],
+    ['store', `${worst.store}, ${store.kind}`],
+    ['cache', `${cache.l1Entries} answers in memory, ${bytes(cache.l1Bytes)}`],
+    ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
+  ]);
+  return `${found === '' ? 'WELL\n' : found}\n${lines}`;
 }

@@ -50,7 +50,8 @@ async function prove(
   { keeper, rotation, logger }: SeedOptions,
 ): Promise<'refused' | 'unproven' | null> {
   try {
-    await rotation.verify(GATEWAY_ACTOR, id);
+    // A start asks the platform for nothing that nobody wants: the first report proves the token as well.
+    await rotation.verify(GATEWAY_ACTOR, id, false);
     return null;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
@@ -59,7 +60,9 @@ async function prove(
       logger.warn({ reason: error.options.detail }, 'the seeded platform token stays pending');
       return refused ? 'refused' : 'unproven';
     }
-    logger.warn('the seeded platform token is used without proof; set PLATFORM_PROBE to have it proven');
+    logger.warn(
+      'the seeded platform token is used unproven until the platform answers to it; set PLATFORM_PROBE to have it proven at the start',
+    );
     return null;
   }
 }

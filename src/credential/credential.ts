@@ -20,7 +20,8 @@ import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
 import { createTokenFile, type TokenFileOptions } from './token-file.js';
 import { createTokenRecovery, type TokenRecovery } from './token-recovery.js';
-import { startUpkeep } from './upkeep.js';
+import { startUpkeep, startUpkeep, type Upkeep } from './upkeep.js';
+import { askPlatform, type TokenProof, type VerifyOptions } from './verify-token.js';
 import { createSight, type SightOptions } from './visibility-check.js';
 
 const DAY_MS = 86_400_000;
@@ -35,6 +36,8 @@ export interface CredentialOptions {
   readonly agent: Dispatcher;
   readonly rules: InterpretRules;
   readonly countRows: SightOptions['countRows'];
+  /** Reports that a working token should be able to ask for: paths and queries below the base URL. */
+  readonly guessReports: () => readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -45,6 +48,11 @@ export interface Credential {
   readonly tokenRecovery: TokenRecovery;
   readonly referenceReports: ReferenceReports;
   outlook(): Outlook;
+  /**
+   * Asks the platform by the active token, as a rotation does, and remembers what it says of it.
+   * @throws GatewayError `credential_unavailable` without an active token; SealError
+   */
+  proveActive(): Promise<TokenProof>;
   /** What {@link start} does once: plants the seed, and makes sure there is an active token. */
   establish(): Promise<void>;
   /**
@@ -61,7 +69,9 @@ export function createCredential(options: CredentialOptions): Credential {
   const keeper = createVaultKeeper({ registry, sealer, clock, logger });
   const mint = minterOf(options);
   const canMint = mint !== null;
-  const rotation = rotationOf(options, { keeper, referenceReports, mint });
+  const verify = verifyOptions(options, referenceReports);
+  const { pepper } = options;
+  const rotation = createRotation({ keeper, pepper, clock, mintToken: mint, ...verify });
   const evidence = createEvidence({ keeper, clock, logger });
   const tokenRecovery = createTokenRecovery({ keeper, rotation, evidence, canMint, leases, clock, logger });
   const renewBeforeMs = canMint ? config.platform.renewBeforeDays * DAY_MS : null;
@@ -85,6 +95,14 @@ export function createCredential(options: CredentialOptions): Credential {
     tokenRecovery,
     referenceReports,
     outlook,
+    async proveActive() {
+      const { id, secret } = keeper.active();
+      const { targets, configured, guesses } = await verify.probeTargets();
+      const all = configured ? targets : [...targets, ...guesses];
+      const proof = await askPlatform(secret, all, verify.probe);
+      if (proof.outcome !== 'unknown') evidence.note(id, proof.outcome);
+      return proof;
+    },
     async establish() {
       await establish();
     },
@@ -105,28 +123,18 @@ export function createCredential(options: CredentialOptions): Credential {
   };
 }
 
-interface RotationParts {
-  readonly keeper: VaultKeeper;
-  readonly referenceReports: ReferenceReports;
-  /** Null when there is no token request. */
-  readonly mint: (() => Promise<Minted>) | null;
-}
-
-function rotationOf(options: CredentialOptions, { keeper, referenceReports, mint }: RotationParts): Rotation {
-  const { pepper, agent, rules, countRows, clock } = options;
+function verifyOptions(options: CredentialOptions, referenceReports: ReferenceReports): VerifyOptions {
+  const { agent, rules, countRows, clock, guessReports } = options;
   const { probe, timeoutMs, maxAnswerBytes } = options.config.platform;
-  return createRotation({
-    keeper,
-    pepper,
-    clock,
-    mintToken: mint,
+  return {
     async probeTargets() {
-      if (probe !== undefined) return { targets: [probe], configured: true };
-      return { targets: (await referenceReports.list()).map(({ target }) => target), configured: false };
+      if (probe !== undefined) return { targets: [probe], configured: true, guesses: [] };
+      const targets = (await referenceReports.list()).map(({ target }) => target);
+      return { targets, configured: false, guesses: guessReports() };
     },
     probe: (target, secret) => probeToken(target, secret, { agent, rules, timeoutMs, nowMs: clock.now() }),
     hasReducedAccess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
-  });
+  };
 }
 
 /** @returns the job that follows the token's file; none when the token is not in a file */

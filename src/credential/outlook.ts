@@ -36,6 +36,9 @@ export const Outlook = Type.Object(
         description: 'From when on the gateway asks for another by itself; null: it does not.',
       }),
     ),
+    refusedAt: nullable(
+      Type.String({ format: 'date-time', description: 'Since when the platform refuses it; null: it does not.' }),
+    ),
   },
   { title: 'Credential', description: "The state of the platform's credential, without anything secret." },
 );
@@ -52,8 +55,7 @@ export interface OutlookOptions {
 export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
   const { nowMs, proof, renewBeforeMs } = options;
   if (active === null) {
-    const nothing = { expiresAt: null, expiryKnown: null, daysLeft: null, warningDays: null, renewsAt: null };
-    return { state: 'missing', ...nothing };
+    return { state: 'missing', ...NOTHING };
   }
   const leftMs = Math.max(0, Date.parse(active.expiresAt) - nowMs);
   const renewsAtMs = renewalTime(active, renewBeforeMs);
@@ -65,8 +67,18 @@ export function outlookOf({ active }: Vault, options: OutlookOptions): Outlook {
     daysLeft: Math.floor(leftMs / DAY_MS),
     warningDays: warning,
     renewsAt: renewsAtMs === null ? null : new Date(renewsAtMs).toISOString(),
+    refusedAt: active.refusedAt,
   };
 }
+
+const NOTHING = {
+  expiresAt: null,
+  expiryKnown: null,
+  daysLeft: null,
+  warningDays: null,
+  renewsAt: null,
+  refusedAt: null,
+} as const;
 
 function stateOf(proof: ProofStatus, warning: number | null): Outlook['state'] {
   if (proof === 'refused') return 'refused';

@@ -8,6 +8,8 @@ export interface ProbeResult {
   readonly outcome: 'accepted' | 'refused' | 'unknown';
   /** For people: what the platform did. */
   readonly reason: string;
+  /** What the platform's clock says, epoch milliseconds; null when it did not answer, or does not tell. */
+  readonly platformNowMs: number | null;
 }
 
 export interface ProbeOptions {
@@ -37,12 +39,15 @@ export async function probeToken(target: string, token: string, options: ProbeOp
     response.body.on('error', () => {}).destroy();
     const verdict = interpret(response.statusCode, response.headers, options.rules, options.nowMs);
     const reason = `the platform answered the probe with status ${response.statusCode}`;
-    if (verdict.kind === 'credential-refused') return { outcome: 'refused', reason };
+    const date = Date.parse(single(response.headers.date) ?? '');
+    const platformNowMs = Number.isNaN(date) ? null : date;
+    if (verdict.kind === 'credential-refused') return { outcome: 'refused', reason, platformNowMs };
     // A login page may come with status 200, too; it proves nothing.
     if (/html/i.test(single(response.headers['content-type']) ?? ''))
-      return { outcome: 'unknown', reason: `${reason}, but with an HTML page` };
-    return { outcome: verdict.kind === 'answer' ? 'accepted' : 'unknown', reason };
+      return { outcome: 'unknown', reason: `${reason}, but with an HTML page`, platformNowMs };
+    return { outcome: verdict.kind === 'answer' ? 'accepted' : 'unknown', reason, platformNowMs };
   } catch (error) {
-    return { outcome: 'unknown', reason: `the probe failed: ${(error as Error).message}` };
+    const reason = `the probe failed: ${(error as Error).message}`;
+    return { outcome: 'unknown', reason, platformNowMs: null };
   }
 }

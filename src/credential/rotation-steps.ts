@@ -65,6 +65,7 @@ export type Against = 'active' | 'nothing';
 /**
  * Proves the pending token.
  * @param id only this one, here and below. @throws GatewayError `conflict` when another has taken its place
+ * @param mayGuess whether the platform may be asked for what nobody has asked for yet
  * @throws GatewayError `verification_failed`
  */
 export async function verifyPending(
@@ -72,14 +73,15 @@ export async function verifyPending(
   id: string | undefined,
   against: Against,
   options: RotationOptions,
+  mayGuess = true,
 ): Promise<Vault> {
   const { keeper, clock } = options;
-  const token = keeper.vault().pending;
+  const { pending: token, active } = keeper.vault();
   if (token === null && id === undefined)
     throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
   if (token === null || token.id !== (id ?? token.id)) throw superseded();
   try {
-    await proveToken(token, options);
+    await proveToken(token, { ...options, active, mayGuess });
     if (against === 'active') await compareWithActive(token, keeper.vault().active, options);
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'verification_failed') {

@@ -21,9 +21,10 @@ export interface Rotation {
   /**
    * Proves the pending token.
    * @param id only this one, here and below. @throws GatewayError `conflict` when another has taken its place
+   * @param mayGuess whether the platform may be asked for what nobody has asked for yet; true when absent
    * @throws GatewayError `verification_failed`
    */
-  verify(actor: Actor, id?: string): Promise<Vault>;
+  verify(actor: Actor, id?: string, mayGuess?: boolean): Promise<Vault>;
   activate(force: boolean, actor: Actor, id?: string): Promise<Vault>;
   rollback(actor: Actor): Promise<Vault>;
   discard(actor: Actor): Promise<Vault>;
@@ -49,7 +50,7 @@ export function createRotation(options: RotationOptions): Rotation {
       );
     },
     mint: async (actor) => (await mintAndStage(actor, options)).vault,
-    verify: (actor, id) => verifyPending(actor, id, 'active', options),
+    verify: (actor, id, mayGuess) => verifyPending(actor, id, 'active', options, mayGuess),
     activate: (force, actor, id) => activatePending(force, actor, id, options),
     rollback: (actor) => keeper.move('token.rollback', actor, (vault) => rollback(vault, clock.now())),
     discard: (actor) => keeper.move('token.discard', actor, discard),

@@ -12,6 +12,8 @@ export interface ProbeTargets {
   readonly targets: readonly string[];
   /** False when the gateway chose them: then they prove, and disprove nothing but by a refusal of the token. */
   readonly configured: boolean;
+  /** Calls that a working token should be able to make, though none was ever made: tried when nothing else tells. */
+  readonly guesses: readonly string[];
 }
 
 export interface VerifyOptions {
@@ -20,24 +22,55 @@ export interface VerifyOptions {
   readonly hasReducedAccess: SeesLess;
 }
 
+/** What the platform said of a token, and what was asked. */
+export interface TokenProof extends ProbeResult {
+  /** What was asked last, below the base URL; null: there was nothing to ask. */
+  readonly target: string | null;
+}
+
+/** Asks in turn until the platform accepts the token, or refuses it. */
+export async function askPlatform(
+  secret: string,
+  targets: readonly string[],
+  probe: VerifyOptions['probe'],
+): Promise<TokenProof> {
+  let proof: TokenProof = NOTHING_TO_ASK;
+  for (const target of targets) {
+    proof = { ...(await probe(target, secret)), target };
+    if (proof.outcome !== 'unknown') break;
+  }
+  return proof;
+}
+
+const NOTHING_TO_ASK: TokenProof = {
+  outcome: 'unknown',
+  reason: 'there is no call to prove it with; set PLATFORM_PROBE',
+  target: null,
+  platformNowMs: null,
+};
+
+export interface ProveOptions extends VerifyOptions {
+  readonly active: Token | null;
+  /** Whether the platform may be asked for what nobody has asked for yet. */
+  readonly mayGuess: boolean;
+}
+
 /**
  * One call that the platform answers is proof enough, and one that it refuses is proof of the contrary.
  * @throws GatewayError `verification_failed`
  */
-export async function proveToken(token: Token, { probeTargets, probe }: VerifyOptions): Promise<void> {
-  let doubt = 'there is no call to prove it with yet; set PLATFORM_PROBE';
-  const { targets, configured } = await probeTargets();
-  for (const target of targets) {
-    const { outcome, reason } = await probe(target, token.secret);
-    if (outcome === 'accepted') return;
-    if (outcome === 'refused')
-      throw unverified('The platform refused the token; the active one stays.', REFUSED);
-    doubt = reason;
-  }
-  // Fresh from the token request it counts as proven: the platform itself handed it out just now.
-  if (!configured && token.source === 'minted') return;
+export async function proveToken(token: Token, options: ProveOptions): Promise<void> {
+  const { probeTargets, probe, active, mayGuess } = options;
+  const { targets, configured, guesses } = await probeTargets();
+  // Fresh from the token request it counts as proven where nothing tells: the platform itself handed it out just now.
+  const isTrusted = !configured && token.source === 'minted';
+  const all = mayGuess && !configured && !isTrusted ? [...targets, ...guesses] : targets;
+  const { outcome, reason } = await askPlatform(token.secret, all, probe);
+  if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return;
+  const now = active === null ? 'no token is active' : 'the active one stays';
+  if (outcome === 'refused') throw unverified(`The platform refused the token; ${now}.`, REFUSED);
   throw unverified(
-    `The token could not be proven (${doubt}); the active one stays. Repeat with "force": true to activate it unverified.`,
+    `The token could not be proven (${reason}); ${now}. Set PLATFORM_PROBE to a cheap call that works, or activate it unproven: token rotate --force, or "force": true.`,
   );
 }
 
@@ -54,7 +87,7 @@ export async function compareWithActive(
   const less = await hasReducedAccess(token.secret, active.secret);
   if (less === null) return;
   throw unverified(
-    `The token sees less than the active one: ${less}. The active one stays; repeat with "force": true if that is meant.`,
+    `The token sees less than the active one: ${less}. The active one stays; if that is meant, activate it all the same: token rotate --force, or "force": true.`,
   );
 }
 

@@ -4,12 +4,13 @@ import { registerAudit } from '../admin/audit.js';
 import { registerCache } from '../admin/cache.js';
 import { registerClock } from '../admin/clock.js';
 import { registerConsole } from '../admin/console.js';
+import { registerDoctor } from '../admin/doctor.js';
 import { registerKeys } from '../admin/keys.js';
 import { registerAdminPlane } from '../admin/plane.js';
 import { registerRegistry } from '../admin/registry.js';
 import { createReseal } from '../admin/reseal.js';
 import { isAllowed, leastRole } from '../admin/roles.js';
-import { registerStatus } from '../admin/status.js';
+import { currentVerdict, registerStatus } from '../admin/status.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
 import { registerUsage } from '../admin/usage.js';
@@ -41,7 +42,9 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
   await registerAdminPlane(app, admins, (scope) => {
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
-    registerStatus(scope, services, () => readiness(options));
+    const verdict = () => currentVerdict(services, readiness(options));
+    registerStatus(scope, services, () => readiness(options), verdict);
+    registerDoctor(scope, services, verdict);
     registerTeams(scope, services);
     registerKeys(scope, services);
     registerToken(scope, {

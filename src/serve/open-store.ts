@@ -106,7 +106,7 @@ async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<
 }
 
 /** @returns null for the embedded store */
-function redisConnection(config: Config): RedisConnection | null {
+export function redisConnection(config: Config): RedisConnection | null {
   const { sentinels, sentinelName, cluster, username, tls } = config.redis;
   const password = config.secrets.get('REDIS_PASSWORD')?.read();
   const credentials = {

@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
+import { VERSION } from '../version.js';
 
 export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;
 export type HealthPart = (typeof HEALTH_PARTS)[number];
@@ -36,6 +37,8 @@ export interface ProcessHealth extends Conditions, Load {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
+  /** Of the program it runs; empty: it does not tell. */
+  readonly version: string;
 }
 
 /** @returns what is wrong now; null when nothing is */
@@ -66,6 +69,7 @@ export function createHealth(id: string, load: () => Load): Health {
     id,
     host,
     pid: process.pid,
+    version: VERSION,
     ...eachPart((part) => worstOf(part, sources[part].map(readSource))),
     ...load(),
   });
@@ -138,6 +142,7 @@ const Told = recordForm(
     id: Type.String(),
     host: Type.Optional(Type.String()),
     pid: Type.Optional(Type.Number()),
+    version: Type.Optional(Type.String()),
     store: Type.Optional(Type.String()),
     credential: Type.Optional(Type.String()),
     platform: Type.Optional(Type.String()),
@@ -164,6 +169,7 @@ function completeHealth(told: RecordOf<typeof Told>): ProcessHealth {
     id: told.id,
     host: told.host ?? '',
     pid: told.pid ?? 0,
+    version: told.version ?? '',
     ...eachPart((part) => told[part] ?? 'ok'),
     l1Bytes: told.l1Bytes ?? 0,
     l1Entries: told.l1Entries ?? 0,

@@ -51,7 +51,7 @@ describe('a seed in an empty vault', () => {
     expect(secretsIn(scene).active).toBe('whatever');
     expect(verifiedAt(scene)).toBeNull();
     expect(scene.log.messages('warn')).toEqual([
-      'the seeded platform token is used without proof; set PLATFORM_PROBE to have it proven',
+      'the seeded platform token is used unproven until the platform answers to it; set PLATFORM_PROBE to have it proven at the start',
     ]);
   });
 
@@ -70,7 +70,7 @@ describe('a seed in an empty vault', () => {
     expect(scene.log.lines.at(-1)).toMatchObject({
       level: 'warn',
       msg: 'the seeded platform token stays pending',
-      reason: 'The platform refused the token; the active one stays.',
+      reason: 'The platform refused the token; no token is active.',
     });
   });
 

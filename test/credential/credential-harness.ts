@@ -44,6 +44,8 @@ export interface CredentialOptions {
   readonly baseUrl: URL;
   /** Path and query of the probe; null for none. */
   readonly probe?: string | null;
+  /** Reports that were never asked for. */
+  readonly guesses?: readonly string[];
   /** Null for no token request; a function instead of the real one. */
   readonly mint?: 'request' | null | (() => Promise<Minted>);
   readonly account?: Simulator['account'];
@@ -54,7 +56,7 @@ export interface CredentialOptions {
 
 /** One replica on a store. */
 export async function openCredential(options: CredentialOptions): Promise<Credential> {
-  const { store, clock, baseUrl, probe = PROBE, mint = 'request', account } = options;
+  const { store, clock, baseUrl, probe = PROBE, guesses = [], mint = 'request', account } = options;
   const { registry, log } = await openReplica(store, { clock });
   const { logger } = log;
   const keeper = createVaultKeeper({ registry, sealer: createSealer(MASTER_KEY), clock, logger });
@@ -79,7 +81,9 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
     clock,
     mintToken: mint === 'request' ? request : mint,
     probeTargets: async () =>
-      probe === null ? { targets: [], configured: false } : { targets: [probe], configured: true },
+      probe === null
+        ? { targets: [], configured: false, guesses }
+        : { targets: [probe], configured: true, guesses },
     hasReducedAccess: options.hasReducedAccess ?? (async () => null),
     probe: (target, secret) =>
       probeToken(target, secret, { agent, rules, timeoutMs: 10_000, nowMs: clock.now() }),

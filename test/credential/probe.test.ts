@@ -24,6 +24,7 @@ describe('the probe', () => {
     expect(await probe(new URL('/dsp/', url))).toEqual({
       outcome: 'accepted',
       reason: 'the platform answered the probe with status 200',
+      platformNowMs: expect.any(Number),
     });
     expect(seen).toMatchObject([
       {

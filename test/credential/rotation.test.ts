@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startHttpPlatform } from '../support/broken-platform.js';
-import { ALICE, openScene, type Scene, secretsIn, staged } from './credential-harness.js';
+import { ALICE, openScene, PROBE, type Scene, secretsIn, staged } from './credential-harness.js';
 
 /** A scene whose active token is the simulated platform's own. */
 async function openActive(options: Parameters<typeof openScene>[0] = {}): Promise<Scene> {
@@ -101,6 +101,30 @@ describe('a verification', () => {
     });
     await scene.rotation.mint(ALICE);
     expect((await scene.rotation.verify(ALICE)).pending?.verifiedAt).not.toBeNull();
+  });
+
+  it('of the first token asks for what a team may see, where nothing was ever asked for', async () => {
+    const gone = PROBE.replace('advertiserId=1', 'advertiserId=987654321');
+    const scene = await openScene({ probe: null, mint: null, guesses: [gone, PROBE] });
+    const first = scene.simulator.issueToken();
+    await scene.rotation.stage(staged(first), ALICE);
+    expect((await scene.rotation.verify(ALICE)).pending?.verifiedAt).not.toBeNull();
+    await scene.rotation.stage(staged('junk'), ALICE);
+    await expect(scene.rotation.verify(ALICE)).rejects.toMatchObject({
+      options: { detail: 'The platform refused the token; no token is active.' },
+    });
+  });
+
+  it('asks for nothing new where nobody but a start wants to know, or the platform has just handed it out', async () => {
+    const scene = await openScene({ probe: null, guesses: [PROBE] });
+    const { pending } = await scene.rotation.stage(staged(scene.simulator.issueToken()), ALICE);
+    scene.simulator.clearCalls();
+    await expect(scene.rotation.verify(ALICE, pending?.id, false)).rejects.toMatchObject({
+      code: 'verification_failed',
+    });
+    await scene.rotation.mint(ALICE);
+    await scene.rotation.verify(ALICE);
+    expect(scene.simulator.calls.filter(({ method }) => method === 'GET')).toEqual([]);
   });
 
   it('does not vouch for a token that took the place of the one it asked with', async () => {

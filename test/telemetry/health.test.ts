@@ -16,6 +16,7 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   id: 'other',
   host: 'far',
   pid: 2,
+  version: '0.1.0',
   store: 'ok',
   credential: 'ok',
   platform: 'ok',

@@ -1,0 +1,127 @@
+/** What can be looked at without a gateway that runs: what it would start with, as it stands on this machine now. */
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type Config, ConfigError, loadConfig } from '../config/load.js';
+import type { Environment } from '../config/rules.js';
+import { redisConnection } from '../serve/open-store.js';
+import { readTeamsFile } from '../serve/teams-file.js';
+import { refuseNetworkFolder } from '../store/embedded/file-system.js';
+import { refuseForeign } from '../store/embedded/foreign.js';
+import { refuseDamage, stateFolder } from '../store/embedded/state-folder.js';
+import { type Check, type Look, lookAtAll } from '../telemetry/verdict.js';
+import { redisLooks } from './redis.js';
+
+type Found = Omit<Check, 'name'>;
+
+export interface HereOptions {
+  readonly env: Environment;
+  /** Whether a gateway that uses this folder may be running: its files are its own then. */
+  readonly runs: boolean;
+}
+
+export async function lookHere({ env, runs }: HereOptions): Promise<readonly Check[]> {
+  let config: Config | null = null;
+  const settings = await lookAtAll({
+    settings: async () => {
+      config = loadConfig(env);
+      return `right (${config.source ?? 'no file, the environment alone'})`;
+    },
+  }).then(([check]) => [check === undefined ? [] : withAdvice(check)].flat());
+  const known = config as Config | null;
+  const connection = known === null ? connectionOf(env) : redisConnection(known);
+  const folder = resolve(known?.store.dataDir ?? (env.GATEWAY_DATA_DIR || './data'));
+  const isEmbedded = connection === null;
+  return [
+    ...settings,
+    ...(await lookAtAll({
+      'teams file': async () => teamsFile(known),
+      ...(isEmbedded ? folderLooks(folder, runs) : {}),
+      'master key': async () => secret(known, 'GATEWAY_MASTER_KEY', join(folder, 'master.key'), isEmbedded),
+      'admin token': async () => secret(known, 'ADMIN_TOKEN', join(folder, 'admin.token'), isEmbedded),
+      ...(connection === null ? {} : redisLooks(connection, known?.redis.timeoutMs ?? 1000)),
+    })),
+  ];
+}
+
+/** As far as it can be told while the settings are wrong. */
+const connectionOf = ({ REDIS_URL: url }: Environment) => (url ? { url } : null);
+
+const withAdvice = (check: Check): Check =>
+  check.level === 'not well'
+    ? { ...check, do: 'mend these settings; dsp-gateway config table lists all' }
+    : check;
+
+function teamsFile(config: Config | null): string | Found {
+  if (config?.teamsFile === undefined) return skipped('GATEWAY_TEAMS_FILE is not set');
+  try {
+    return `${readTeamsFile(config.teamsFile).length} teams in ${config.teamsFile}`;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { level: 'not well', says: error.message, do: 'mend the file: the next start is refused with it' };
+  }
+}
+
+function folderLooks(folder: string, runs: boolean): Readonly<Record<string, Look>> {
+  return {
+    'data folder': async () => {
+      const found = await stat(folder).catch(absent);
+      if (found === null) return skipped(`${folder} is not there yet; the first start makes it`);
+      await refuseForeign(folder, 'all');
+      await refuseNetworkFolder(folder);
+      const mode = found.mode & 0o777;
+      if ((mode & 0o077) === 0) return `${folder}, mode ${mode.toString(8)}`;
+      return {
+        level: 'warning',
+        says: `${folder} is open to other users (mode ${mode.toString(8)})`,
+        do: `chmod 700 ${folder}`,
+      };
+    },
+    'embedded store': async () => {
+      const state = stateFolder(folder);
+      if ((await stat(state).catch(absent)) === null) return skipped('nothing is stored yet');
+      if (runs) return skipped(`${state} is the running gateway's, which looked at it when it started`);
+      await refuseDamage(state, 'Put a copy in its place: dsp-gateway store restore <folder>');
+      return `whole: ${state}`;
+    },
+  };
+}
+
+async function secret(
+  config: Config | null,
+  name: string,
+  path: string,
+  isEmbedded: boolean,
+): Promise<string | Found> {
+  const given = config?.secrets.get(name);
+  if (given !== undefined) return given.path === undefined ? `from ${name}` : `from ${given.path}`;
+  if (!isEmbedded)
+    return {
+      level: 'not well',
+      says: `${name} is not set`,
+      do: `set ${name} or ${name}_FILE: with Redis it is required`,
+    };
+  const found = await stat(path).catch(absent);
+  const folder = resolve(path, '..');
+  const hasData = (await stat(stateFolder(folder)).catch(absent)) !== null;
+  if (found === null && hasData && name === 'GATEWAY_MASTER_KEY')
+    return {
+      level: 'not well',
+      says: `${path} is gone, and nothing else opens what is stored in ${folder}`,
+      do: 'put the file back from a backup; docs/operations.md, "A lost master key", says what is lost without it',
+    };
+  if (found === null) return skipped(`${path} is not there yet; the next start makes it`);
+  const mode = found.mode & 0o777;
+  if ((mode & 0o077) === 0) return `${path}, mode ${mode.toString(8)}`;
+  return {
+    level: 'warning',
+    says: `${path} can be read by other users (mode ${mode.toString(8)})`,
+    do: `chmod 600 ${path}, and count it as known to them`,
+  };
+}
+
+const skipped = (says: string): Found => ({ level: 'skipped', says, do: null });
+
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}

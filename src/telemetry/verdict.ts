@@ -1,0 +1,242 @@
+/**
+ * What an operator is told first: is the gateway well, and if not, what is wrong since when, and what to do. Made of
+ * what the gateway knows anyway; nothing is asked for it. Pure.
+ */
+import type { Conditions, HealthPart } from './health.js';
+
+export const LEVELS = ['well', 'warning', 'not well'] as const;
+export type Level = (typeof LEVELS)[number];
+
+export interface Finding {
+  readonly level: Exclude<Level, 'well'>;
+  readonly part: HealthPart | 'log' | 'secrets' | 'gateway';
+  /** What is wrong, and what it means: a clause, without a full stop. */
+  readonly says: string;
+  /** What to do about it: a command, or a clause. */
+  readonly do: string;
+}
+
+export interface Verdict {
+  /** The worst of the findings; `well` without one. */
+  readonly level: Level;
+  /** The worst first. */
+  readonly findings: readonly Finding[];
+}
+
+export interface VerdictFacts {
+  readonly ready: boolean;
+  /** Each part as the worst of all processes has it. */
+  readonly conditions: Conditions;
+  readonly storeKind: 'redis' | 'embedded';
+  /** What the store said last, where it failed. */
+  readonly storeReason?: string;
+  readonly token: {
+    /** ISO times; null where there is none. */
+    readonly expiresAt: string | null;
+    readonly refusedAt: string | null;
+    readonly expiryKnown: boolean | null;
+    /** When the gateway renews it by itself; null: it does not. */
+    readonly renewsAt: string | null;
+  };
+  readonly logFailure?: string;
+  /** A line for each file of a secret whose present content is not in use. */
+  readonly secretFaults: readonly string[];
+}
+
+export function verdictOf(facts: VerdictFacts): Verdict {
+  const found = [
+    ...credentialFindings(facts),
+    ...storeFindings(facts),
+    ...platformFindings(facts.conditions.platform),
+    ...facts.secretFaults.map(secretFinding),
+    ...(facts.logFailure === undefined ? [] : [logFinding(facts.logFailure)]),
+  ];
+  const findings =
+    facts.ready || found.some(({ level }) => level === 'not well') ? found : [...found, NOT_READY];
+  return verdict(findings);
+}
+
+/** @param findings in any order */
+export function verdict(findings: readonly Finding[]): Verdict {
+  const sorted = [...findings].sort((a, b) => LEVELS.indexOf(b.level) - LEVELS.indexOf(a.level));
+  return { level: sorted[0]?.level ?? 'well', findings: sorted };
+}
+
+const ROTATE = 'dsp-gateway token rotate --expires <date>';
+const CACHED_ALONE = 'cached reports are served, all else is refused';
+
+function credentialFindings({ conditions, token }: VerdictFacts): readonly Finding[] {
+  const part = 'credential';
+  const bad = (says: string): readonly Finding[] => [{ level: 'not well', part, says, do: ROTATE }];
+  switch (conditions.credential) {
+    case 'ok':
+      return [];
+    case 'missing':
+      return bad('there is no platform token, so the platform cannot be asked');
+    case 'refused':
+      return bad(`the platform refuses the token${since(token.refusedAt)}: ${CACHED_ALONE}`);
+    case 'expired':
+      return bad(
+        token.expiryKnown === false
+          ? `the token is a year old${since(token.expiresAt)}, after which the platform's tokens end`
+          : `the token has expired${since(token.expiresAt)}: ${CACHED_ALONE}`,
+      );
+    case 'expiring':
+      return [{ level: 'warning', part, says: expiring(token), do: ROTATE }];
+    case 'unproven':
+      return [
+        {
+          level: 'warning',
+          part,
+          says: 'the platform has not answered to the token yet: whether it works is not known',
+          do: 'dsp-gateway doctor, which asks the platform, or ask for a report',
+        },
+      ];
+    default:
+      return [unknownFinding(part, conditions.credential)];
+  }
+}
+
+function expiring({ expiresAt, expiryKnown, renewsAt }: VerdictFacts['token']): string {
+  const when = `the token expires on ${expiresAt?.slice(0, 10) ?? 'a day that is not known'}`;
+  const assumed = expiryKnown === false ? ' (assumed: a year after it was first seen)' : '';
+  return `${when}${assumed}${renewsAt === null ? '' : ', and its renewal has failed so far'}`;
+}
+
+function storeFindings({ conditions, storeKind, storeReason }: VerdictFacts): readonly Finding[] {
+  const part = 'store';
+  const name = storeKind === 'redis' ? 'Redis' : 'the embedded store';
+  const reason = storeReason === undefined ? '' : ` (${storeReason})`;
+  switch (conditions.store) {
+    case 'ok':
+      return [];
+    case 'slow':
+      return [
+        {
+          level: 'warning',
+          part,
+          says: `${name} answers late${reason}: reports are served, and fewer come from the cache`,
+          do:
+            storeKind === 'redis'
+              ? "look at Redis's load and at the network"
+              : 'look at the disk and its load',
+        },
+      ];
+    case 'away':
+      return [
+        {
+          level: 'not well',
+          part,
+          says: `${name} cannot be reached${reason}: known keys are accepted for auth.maxStaleSeconds, and no change can be made`,
+          do:
+            storeKind === 'redis' ? 'start Redis, or mend REDIS_URL' : 'look at the disk of GATEWAY_DATA_DIR',
+        },
+      ];
+    case 'out of memory':
+      return [
+        {
+          level: 'not well',
+          part,
+          says: `${name} is full: changes are refused and new answers are not kept`,
+          do: "raise Redis's maxmemory, or dsp-gateway cache purge --all",
+        },
+      ];
+    case 'registry lost':
+      return [
+        {
+          level: 'not well',
+          part,
+          says: 'the store has lost teams and keys: those in memory go on being accepted, and no change can be made',
+          do: 'dsp-gateway registry export --out kept.json, then dsp-gateway registry import kept.json --replace (or a backup)',
+        },
+      ];
+    default:
+      return [unknownFinding(part, conditions.store)];
+  }
+}
+
+/** These texts hold numbers. */
+function platformFindings(text: string): readonly Finding[] {
+  const part = 'platform';
+  if (text === 'ok') return [];
+  if (text.startsWith('paused'))
+    return [
+      {
+        level: 'warning',
+        part,
+        says: `the platform asked to be left alone (${text}): cached reports are served`,
+        do: "wait; when it recurs, lower platform.maxConcurrent or the teams' upstreamCallsPerDay",
+      },
+    ];
+  if (text.startsWith('failing'))
+    return [
+      {
+        level: 'not well',
+        part,
+        says: `the platform fails (${text}): ${CACHED_ALONE}`,
+        do: 'look whether PLATFORM_BASE_URL can be reached from here: dsp-gateway doctor',
+      },
+    ];
+  return [unknownFinding(part, text)];
+}
+
+function unknownFinding(part: HealthPart, text: string): Finding {
+  const says = `another process says of its ${part}: ${text}`;
+  return { level: 'not well', part, says, do: 'look at its log; it may be of another release' };
+}
+
+const secretFinding = (message: string): Finding => ({
+  level: 'warning',
+  part: 'secrets',
+  says: `${message}; the value before it stays in use`,
+  do: 'mend the file; it is read again every second',
+});
+
+const logFinding = (reason: string): Finding => ({
+  level: 'warning',
+  part: 'log',
+  says: `the log cannot be written (${reason}), so lines are lost`,
+  do: 'see to it that standard output is read and its disk has room',
+});
+
+const NOT_READY: Finding = {
+  level: 'not well',
+  part: 'gateway',
+  says: 'the gateway is not ready: it is starting or stopping, or has no worker',
+  do: 'wait a moment; else look at its log',
+};
+
+/** One thing that was looked at, for people: well as well as ill. */
+export interface Check {
+  readonly name: string;
+  /** `skipped`: it could not be looked at, and `says` tells why. */
+  readonly level: Level | 'skipped';
+  readonly says: string;
+  /** What to do; null when nothing is to be done. */
+  readonly do: string | null;
+}
+
+/** What a look finds: a clause when all is well, or what is not. */
+export type Look = () => Promise<string | Omit<Check, 'name'>>;
+
+/** Looks at everything, one after the other: a look that fails is a check that failed, and the next one goes on. */
+export async function lookAtAll(looks: Readonly<Record<string, Look>>): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  for (const [name, look] of Object.entries(looks)) {
+    try {
+      const found = await look();
+      checks.push(
+        typeof found === 'string' ? { name, level: 'well', says: found, do: null } : { name, ...found },
+      );
+    } catch (error) {
+      const says = (error instanceof Error ? error.message : String(error)).replaceAll('\n', '; ');
+      checks.push({ name, level: 'not well', says, do: 'mend what it names, and look again' });
+    }
+  }
+  return checks;
+}
+
+/** ` since 14:02 UTC`, with the day, for it may have been another one. */
+function since(isoTime: string | null): string {
+  return isoTime === null ? '' : ` since ${isoTime.slice(0, 10)} ${isoTime.slice(11, 16)} UTC`;
+}
