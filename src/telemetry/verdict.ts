@@ -53,11 +53,6 @@ export function verdictOf(facts: VerdictFacts): Verdict {
   ];
   const findings =
     facts.ready || found.some(({ level }) => level === 'not well') ? found : [...found, NOT_READY];
-  return verdict(findings);
-}
-
-/** @param findings in any order */
-export function verdict(findings: readonly Finding[]): Verdict {
   const sorted = [...findings].sort((a, b) => LEVELS.indexOf(b.level) - LEVELS.indexOf(a.level));
   return { level: sorted[0]?.level ?? 'well', findings: sorted };
 }
