@@ -135,6 +135,7 @@ const KNOWS = {
   serve: [
     'planes',
     'services',
+    'auth',
     'config',
     'credential',
     'declared',

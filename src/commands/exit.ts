@@ -15,11 +15,13 @@ export async function faultOf(error: unknown): Promise<Fault> {
   if (error instanceof CommanderError) return { lines: [], code: error.exitCode === 0 ? 0 : EXIT.usage };
   if (error instanceof CommandError)
     return { lines: error.message === '' ? [] : [error.message], code: error.exitCode };
-  const [{ ConfigError }, { SealError }, { StoreRefused }] = await Promise.all([
+  const [{ ConfigError }, { SealError }, { StoreRefused }, { WorkersFailed }] = await Promise.all([
     import('../config/load.js'),
     import('../credential/seal.js'),
     import('../store/refused.js'),
+    import('../serve/supervise.js'),
   ]);
+  if (error instanceof WorkersFailed) return error.fault;
   if (error instanceof ConfigError) return { lines: error.faults, code: EXIT.settings };
   if (error instanceof StoreRefused || error instanceof SealError) {
     return { lines: [error.message], code: EXIT.settings };

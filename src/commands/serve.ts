@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { withExamples } from './define.js';
+import { faultOf } from './exit.js';
 import type { Terminal } from './terminal.js';
 
 export function addServeCommand(program: Command, { env }: Terminal): void {
@@ -13,7 +14,7 @@ export function addServeCommand(program: Command, { env }: Terminal): void {
         import('../config/load.js'),
         import('../serve/serve.js'),
       ]);
-      await run(loadConfig(env), proxySettings(env));
+      await run(loadConfig(env), proxySettings(env), faultOf);
     });
   withExamples(serve, [
     'PLATFORM_BASE_URL=https://platform.example PLATFORM_TOKEN_FILE=/run/secrets/token dsp-gateway serve',

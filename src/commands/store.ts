@@ -1,6 +1,7 @@
 /** `dsp-gateway store`: copies of the embedded store's folder, made beside a gateway that runs. */
 import type { Command } from 'commander';
 import { withExamples } from './define.js';
+import { confirm } from './read-secret.js';
 import type { Terminal } from './terminal.js';
 
 interface StoreOptions {
@@ -9,7 +10,8 @@ interface StoreOptions {
 
 const DATA_DIR = ['--data-dir <folder>', "the store's folder (GATEWAY_DATA_DIR; default: ./data)"] as const;
 
-export function addStoreCommands(program: Command, { env, print, nowMs }: Terminal): void {
+export function addStoreCommands(program: Command, terminal: Terminal): void {
+  const { env, print, nowMs } = terminal;
   const store = program.command('store').description('Copy the embedded store, and put a copy back.');
   const folderOf = ({ dataDir }: StoreOptions) => dataDir ?? (env.GATEWAY_DATA_DIR || './data');
   const backup = store
@@ -37,4 +39,30 @@ export function addStoreCommands(program: Command, { env, print, nowMs }: Termin
       if (aside !== null) print(`What was there before is in ${aside}.\n`);
     });
   withExamples(restore, ['store restore /backup/2026-11-21']);
+  addForgetSealed(store, terminal);
+}
+
+function addForgetSealed(store: Command, terminal: Terminal): void {
+  const { env, print } = terminal;
+  const forget = store
+    .command('forget-sealed')
+    .description(
+      'Start over after the master key was lost: the platform token and every team key are forgotten, teams, usage and audit stay. Of the store that the settings name, Redis too; no gateway must run.',
+    )
+    .option('--yes', 'do not ask')
+    .action(async ({ yes }: { readonly yes?: boolean }) => {
+      const { loadConfig } = await import('../config/load.js');
+      const config = loadConfig(env);
+      await confirm(
+        terminal,
+        'The platform token and all team keys will be gone for good; the teams stay.',
+        yes,
+      );
+      const { forgetSealed } = await import('../serve/forget-sealed.js');
+      const { teams, keys } = await forgetSealed(config);
+      print(
+        `Forgotten: the platform token and ${keys} keys; ${teams} teams are kept.\nNow start the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,
+      );
+    });
+  withExamples(forget, ['store forget-sealed']);
 }

@@ -47,7 +47,9 @@ export function createSealer(masterKey: Secret): Sealer {
       const { keyId, nonce, body } = parseSealed(text, context);
       const key = keys().find(({ id }) => id === keyId);
       if (key === undefined) {
-        throw new SealError(`GATEWAY_MASTER_KEY holds no key that opens ${context} (sealed under ${keyId})`);
+        throw new SealError(
+          `GATEWAY_MASTER_KEY holds no key that opens ${context} (sealed under ${keyId}): add the key it was sealed with; if that is lost: dsp-gateway store forget-sealed, which keeps the teams`,
+        );
       }
       const decipher = createDecipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES });
       decipher.setAAD(Buffer.from(context)).setAuthTag(body.subarray(-TAG_BYTES));

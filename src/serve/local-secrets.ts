@@ -1,10 +1,13 @@
 /** Master key and admin token: from the settings, or, with the embedded store, made and kept in its folder. */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { SEALED_RECORDS } from '../auth/forget-sealed.js';
 import { type Config, ConfigError } from '../config/load.js';
 import { fixedSecret, type Secret } from '../config/secret.js';
 import { adminToken, masterKey, type SecretRule } from '../config/secret-rules.js';
 import { localSecret } from '../credential/local-secret.js';
+import type { RegistryStore } from '../store/port.js';
 
 export interface LocalSecrets {
   readonly masterKey: Secret;
@@ -40,11 +43,19 @@ const ADMIN_TOKEN: Generated = {
 };
 
 /**
- * To be called after the store has made its folder.
- * @throws ConfigError that names a file that is of no use, and what to do
+ * To be called after the store has made its folder. A key that is gone is not made anew: it would open nothing of what
+ * is there, and whoever finds the old one could not tell which is which.
+ * @throws ConfigError that names a file that is of no use, or is gone, and what to do; nothing is written then
  */
-export function localSecrets(config: Config): LocalSecrets {
+export async function localSecrets(
+  config: Config,
+  registry: Pick<RegistryStore, 'load'>,
+): Promise<LocalSecrets> {
   const folder = resolve(config.store.dataDir);
+  if (!config.secrets.has(MASTER_KEY.name) && !existsSync(join(folder, MASTER_KEY.file))) {
+    const { records } = await registry.load();
+    if (SEALED_RECORDS.some((id) => records.has(id))) throw keyIsGone(folder);
+  }
   const take = (generated: Generated): Secret =>
     config.secrets.get(generated.name) ?? fixedSecret(generated.name, generatedIn(folder, generated));
   const isGiven = config.secrets.has('ADMIN_TOKEN');
@@ -53,6 +64,12 @@ export function localSecrets(config: Config): LocalSecrets {
     adminToken: take(ADMIN_TOKEN),
     adminTokenPath: isGiven ? null : join(folder, ADMIN_TOKEN.file),
   };
+}
+
+function keyIsGone(folder: string): ConfigError {
+  return new ConfigError([
+    `${join(folder, MASTER_KEY.file)} is gone, and ${MASTER_KEY.name} is not set: what is stored in ${folder} was sealed with that key. Nothing was changed. Put the file back from a backup, or set ${MASTER_KEY.name} to the key; without it: dsp-gateway store forget-sealed, which keeps the teams (docs/operations.md, "A lost master key")`,
+  ]);
 }
 
 function generatedIn(folder: string, { name, file, rule, make, advice }: Generated): string {

@@ -8,12 +8,13 @@ import type { Config, ProxySettings } from '../config/load.js';
 import { type SecretWatch, watchSecrets } from '../config/secret.js';
 import type { ParsedTeams } from '../declared/parse-teams.js';
 import { createServices, type Services } from '../services.js';
+import type { Store } from '../store/port.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { createDrain, type Drain } from './drain.js';
 import { hideSecrets, settingSecrets } from './hidden-secrets.js';
 import { holdPort } from './hold.js';
 import { type Listening, listenAll, type Plane } from './listen.js';
-import { localSecrets } from './local-secrets.js';
+import { type LocalSecrets, localSecrets } from './local-secrets.js';
 import { openStore } from './open-store.js';
 import { declareTeams, readTeamsFile } from './teams-file.js';
 
@@ -62,7 +63,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
   const { logger } = log;
   const { host, port } = config.server;
   const store = await openStore(config, clock, logger, () => holdPort(host, port));
-  const secrets = localSecrets(config);
+  const secrets = await localSecretsOr(store, config);
   const watch = watchSecretFiles(config, logger);
   const services = await createServices({
     config,
@@ -107,6 +108,16 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
       await log.close();
     },
   };
+}
+
+/** The folder is let go of when the start ends here. */
+async function localSecretsOr(store: Store, config: Config): Promise<LocalSecrets> {
+  try {
+    return await localSecrets(config, store.registry);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 function watchSecretFiles({ fileSecrets }: Config, logger: Logger): SecretWatch {

@@ -1,27 +1,36 @@
 /** `dsp-gateway serve`: one process, or one that supervises several workers sharing the port. */
-import cluster, { type Worker } from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
+import cluster from 'node:cluster';
 import type { Config, ProxySettings } from '../config/load.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { type Running, run } from './run.js';
 import { stopSignal } from './stop-signal.js';
+import { type StartFault, superviseWorkers, tellSupervisor } from './supervise.js';
 import { followHealth, shareHealth } from './worker-health.js';
 import { answerSupervisor, followWorkers } from './worker-metrics.js';
 
-/** Pause before a worker that died is replaced, so that a broken one does not spin. */
-const RESTART_MS = 1000;
-
-/** Runs until a signal stops it; then the process ends by itself with code 0. */
-export async function serve(config: Config, proxy: ProxySettings): Promise<void> {
+/**
+ * Runs until a signal stops it; then the process ends by itself with code 0.
+ * @param describe how what was thrown is told to people: a worker whose start failed tells its supervisor
+ * @throws what ended the start; WorkersFailed where workers were to share the port
+ */
+export async function serve(
+  config: Config,
+  proxy: ProxySettings,
+  describe: (error: unknown) => Promise<StartFault>,
+): Promise<void> {
   // Whoever reads standard error may be gone, like the reader of the log: no reason to end.
   process.stderr.on('error', () => {});
   const log = createLog({ level: config.logLevel });
   const { workers } = config.server;
   if (workers === 1)
     return runUntilSignal(log, () => run({ config, proxy, log, planes: ['data', 'admin', 'metrics'] }));
-  if (cluster.isPrimary) return supervise(config, proxy, log, workers);
+  if (cluster.isPrimary) return supervise(config, proxy, log);
   return runUntilSignal(log, async () => {
-    const running = await run({ config, proxy, log, planes: ['data'] });
+    const running = await run({ config, proxy, log, planes: ['data'] }).catch(async (error: unknown) => {
+      const fault = await describe(error);
+      await tellSupervisor(fault);
+      process.exit(fault.code);
+    });
     answerSupervisor(running.services.metrics.registry);
     shareHealth(running.services.health);
     return running;
@@ -47,8 +56,8 @@ async function startUnless(stop: Promise<void>, start: Promise<Running>, log: Lo
   process.exit(0);
 }
 
-/** The admin plane lives in the supervisor, the data plane in the workers. */
-async function supervise(config: Config, proxy: ProxySettings, log: Log, count: number): Promise<void> {
+/** The admin plane lives in the supervisor, the data plane in the workers. @throws WorkersFailed */
+async function supervise(config: Config, proxy: ProxySettings, log: Log): Promise<void> {
   const followed = followWorkers();
   const healths = followHealth();
   const stop = stopSignal();
@@ -68,23 +77,21 @@ async function supervise(config: Config, proxy: ProxySettings, log: Log, count: 
   );
   crashOnSurprise(log);
   healths.join(running.services.health);
-  const start = (): void => {
-    const worker: Worker = cluster.fork().once('exit', (code, signal) => {
-      if (stopping) return;
-      log.logger.error({ code, signal }, 'a worker ended; starting another');
-      setTimeout(() => !stopping && start(), RESTART_MS);
-    });
-    followed.add(worker);
-    healths.add(worker);
-  };
-  for (let index = 0; index < count; index++) start();
-  await stop;
-  stopping = true;
-  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-  const ended = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
-  for (const worker of workers) worker.process.kill('SIGTERM');
-  await Promise.race([ended, sleep((config.server.drainSeconds + 5) * 1000, undefined, { ref: false })]);
-  await running.stop();
+  const workers = superviseWorkers({
+    count: config.server.workers,
+    logger: log.logger,
+    follow(worker) {
+      followed.add(worker);
+      healths.add(worker);
+    },
+  });
+  try {
+    await Promise.race([stop, workers.failed]);
+  } finally {
+    stopping = true;
+    await workers.stop((config.server.drainSeconds + 5) * 1000);
+    await running.stop();
+  }
   process.exit(0);
 }
 

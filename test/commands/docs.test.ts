@@ -52,6 +52,7 @@ describe('every command', () => {
       'registry import',
       'store backup',
       'store restore',
+      'store forget-sealed',
     ]);
   });
 

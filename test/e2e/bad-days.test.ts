@@ -1,10 +1,19 @@
 /** The bad days, as an operator lives them: `status` and `doctor` give a verdict, and name the next step. */
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Ran, runCli } from '../commands/run-cli.js';
 import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { type Env, type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
+import {
+  type Env,
+  type Gateway,
+  launchGateway,
+  type Platform,
+  startGateway,
+  startPlatform,
+  tempFolder,
+} from '../support/processes.js';
 import { freePort, startRedis } from '../support/redis.js';
 
 let platform: Platform;
@@ -74,6 +83,57 @@ describe('a fresh gateway', () => {
     expect(await report(gateway, key)).toBe(200);
     await expect.poll(async () => (await cli('status')).code).toBe(0);
     await gateway.end('SIGTERM');
+  });
+});
+
+describe('a lost master key', () => {
+  it('stops the start with nothing written; forget-sealed keeps the teams, and the gateway begins anew', async () => {
+    const dataDir = join(await tempFolder(), 'data');
+    const env = { ...platform.env, GATEWAY_DATA_DIR: dataDir };
+    const before = await startGateway(env);
+    const { key } = await newTeam(before, { id: 'growth', advertisers: [1] });
+    const whileRunning = await runCli(['store', 'forget-sealed', '--yes'], env);
+    expect([whileRunning.code, whileRunning.stderr]).toEqual([
+      78,
+      expect.stringContaining('is in use by process'),
+    ]);
+    await before.end('SIGTERM');
+    await rm(join(dataDir, 'master.key'));
+    const names = await readdir(dataDir);
+    const refused = await launchGateway(env);
+    expect(await refused.exited).toEqual({ code: 78, signal: null });
+    expect(refused.stderr).toContain(`${join(dataDir, 'master.key')} is gone`);
+    expect(refused.stderr).toContain('dsp-gateway store forget-sealed');
+    expect(await readdir(dataDir)).toEqual(names);
+    const asked = await runCli(['store', 'forget-sealed'], env);
+    expect([asked.code, asked.stderr]).toEqual([64, expect.stringContaining('--yes')]);
+    const done = await runCli(['store', 'forget-sealed', '--yes'], env);
+    expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('1 keys; 1 teams are kept')]);
+    const after = await startGateway(env);
+    expect(await report(after, key)).toBe(401);
+    const cli = operator(after);
+    expect((await cli('keys list growth --json')).json()).toEqual([]);
+    const another = (await cli('keys issue growth --json')).json<{ key: string }>();
+    expect(await report(after, another.key)).toBe(200);
+    expect((await cli('audit --json')).stdout).toContain('registry.forget-sealed');
+    await after.end('SIGTERM');
+  });
+});
+
+describe('workers that cannot start', () => {
+  it('end the whole at once, with the reason told once, where the port is taken', async () => {
+    const [port, adminPort] = [await freePort(), await freePort()];
+    const other = createServer().listen(port, '127.0.0.1');
+    const gateway = await launchGateway({
+      ...platform.env,
+      WORKERS: '2',
+      PORT: `${port}`,
+      ADMIN_PORT: `${adminPort}`,
+    });
+    expect(await gateway.exited).toEqual({ code: 1, signal: null });
+    expect(gateway.stderr.match(/EADDRINUSE/g)).toHaveLength(1);
+    expect(gateway.stderr).toContain('set PORT, ADMIN_PORT or METRICS_PORT to a free port');
+    other.close();
   });
 });
 

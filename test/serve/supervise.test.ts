@@ -1,0 +1,14 @@
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { launch } from '../support/processes.js';
+
+it('workers that end at their start three times in a row, without a word, end the whole', async () => {
+  const script = fileURLToPath(new URL('failing-workers.mjs', import.meta.url));
+  const supervisor = launch(process.execPath, [script]);
+  expect(await supervisor.exited).toEqual({ code: 0, signal: null });
+  expect(JSON.parse(supervisor.stdout)).toEqual({
+    lines: ['3 workers in a row ended at their start (exit code 3); the log may say why'],
+    code: 1,
+    started: 3,
+  });
+});
