@@ -6,9 +6,11 @@ it('workers that end at their start three times in a row, without a word, end th
   const script = fileURLToPath(new URL('failing-workers.mjs', import.meta.url));
   const supervisor = launch(process.execPath, [script]);
   expect(await supervisor.exited).toEqual({ code: 0, signal: null });
-  expect(JSON.parse(supervisor.stdout)).toEqual({
+  const { started, ...fault } = JSON.parse(supervisor.stdout) as Record<string, unknown>;
+  expect(fault).toEqual({
     lines: ['3 workers in a row ended at their start (exit code 3); the log may say why'],
     code: 1,
-    started: 3,
   });
+  // The other one may have been replaced already when the third fails.
+  expect([3, 4]).toContain(started);
 });
