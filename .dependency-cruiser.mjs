@@ -5,7 +5,7 @@
 
 /** From the bottom to the top. `errors`, `clock` and the like are files in `src/`. */
 const LAYERS = [
-  ['errors', 'clock', 'cache-control', 'record', 'outcome', 'repeat', 'version'],
+  ['errors', 'clock', 'cache-control', 'record', 'near-name', 'outcome', 'repeat', 'version'],
   ['report', 'config', 'store', 'simulator'],
   ['report-policy'],
   ['platform'],
@@ -33,7 +33,7 @@ const KNOWS = {
   report: ['errors'],
   store: ['repeat', 'clock'],
   simulator: ['clock'],
-  config: ['errors'],
+  config: ['near-name', 'errors'],
   platform: ['config', 'cache-control', 'record', 'errors', 'clock'],
   telemetry: ['platform', 'outcome', 'record', 'errors', 'clock', 'version'],
   registry: ['store', 'telemetry', 'record', 'clock'],

@@ -33,6 +33,9 @@ const OUTSIDE = [
   ['NODE_EXTRA_CA_CERTS', '–', 'Further certificate authorities, for the platform and Redis.', 'a PEM file'],
 ] as const;
 
+/** Names of the environment that are no settings. */
+export const OUTSIDE_NAMES: readonly string[] = OUTSIDE.map(([name]) => name);
+
 function shownDefault(setting: Setting): string {
   if (setting.shownDefault !== undefined) return setting.shownDefault;
   const value = setting.schema.default;

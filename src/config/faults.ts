@@ -1,6 +1,7 @@
 /** What is wrong with settings, a line each: the setting, what it was, what is allowed. */
 import { Settings } from 'typebox/system';
 import Value from 'typebox/value';
+import { nearName } from '../near-name.js';
 import { checkRules, type Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
 import { fixedSecret, type Secret } from './secret.js';
@@ -79,7 +80,13 @@ function describeFault(pointer: string, values: ConfigValues): string {
   const renamed = RENAMED.find(([old]) => old.test(path))?.[1];
   if (schema === undefined && renamed !== undefined)
     return `${path}: was set; allowed is the same under its new name ${renamed}`;
-  if (schema === undefined) return `${path}: was set; allowed is no setting of this name`;
+  if (schema === undefined) {
+    const near = nearName(
+      path,
+      listSettings().map((setting) => setting.path),
+    );
+    return `${path}: was set; allowed is no setting of this name${near === undefined ? '' : `; did you mean ${near}?`}`;
+  }
   return `${name}: was ${shown(was, schema)}; allowed is ${allowed(schema)}`;
 }
 

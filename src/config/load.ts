@@ -13,6 +13,7 @@ import { type FileSecret, fileSecret, fixedSecret, type Secret } from './secret.
 import { ruleOf } from './secret-rules.js';
 import { allowed, listSettings, type SchemaNode, type Setting } from './settings.js';
 import { dropEmpty, put, type Tree, take } from './tree.js';
+import { nearMisses } from './warnings.js';
 
 export interface Config extends ConfigValues {
   /** Secrets by their environment name; absent when not set. The values in the groups are removed. */
@@ -23,6 +24,8 @@ export interface Config extends ConfigValues {
   readonly admins: readonly NamedAdmin[];
   /** The YAML that was read, or null for none. */
   readonly source: string | null;
+  /** What is allowed and probably not meant, a line each. */
+  readonly warnings: readonly string[];
 }
 
 /** Thrown with one line per fault: the setting, what it was, what is allowed. */
@@ -91,7 +94,14 @@ export function loadConfig(env: Environment): Config {
   const owner = secrets.get('ADMIN_TOKEN');
   const admins = takeAdminTokens(usable?.auth.adminTokens ?? [], { env, owner, fileSecrets, faults });
   if (faults.length > 0) throw new ConfigError(faults);
-  return deepFreeze({ ...values, secrets, fileSecrets, admins, source });
+  return deepFreeze({
+    ...values,
+    secrets,
+    fileSecrets,
+    admins,
+    source,
+    warnings: nearMisses(env),
+  });
 }
 
 function takeValue(setting: Setting, env: Environment, tree: Tree, faults: string[]): void {

@@ -24,7 +24,13 @@ export async function lookHere({ env, runs }: HereOptions): Promise<readonly Che
   const settings = await lookAtAll({
     settings: async () => {
       config = loadConfig(env);
-      return `right (${config.source ?? 'no file, the environment alone'})`;
+      const { warnings } = config;
+      if (warnings.length === 0) return `right (${config.source ?? 'no file, the environment alone'})`;
+      return {
+        level: 'warning',
+        says: warnings.join('; '),
+        do: 'dsp-gateway config show tells what is in effect',
+      };
     },
   }).then(([check]) => [check === undefined ? [] : withAdvice(check)].flat());
   const known = config as Config | null;

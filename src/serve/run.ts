@@ -61,6 +61,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
   const clock = createClock();
   log.hide(settingSecrets(config));
   const { logger } = log;
+  if (planes.includes('admin')) for (const warning of config.warnings) logger.warn(warning);
   const { host, port } = config.server;
   const store = await openStore(config, clock, logger, () => holdPort(host, port));
   const secrets = await localSecretsOr(store, config);

@@ -21,6 +21,7 @@ describe('every command', () => {
       'demo',
       'simulate',
       'config check',
+      'config show',
       'config table',
       'config defaults',
       'status',

@@ -73,7 +73,10 @@ describe('settings of the YAML', () => {
 
 describe('a YAML that cannot be', () => {
   it.each([
-    ['server: {prot: 1}', 'server.prot: was set; allowed is no setting of this name'],
+    [
+      'server: {prot: 1}',
+      'server.prot: was set; allowed is no setting of this name; did you mean server.port?',
+    ],
     ['prot: 1', 'prot: was set; allowed is no setting of this name'],
     ['prot:', 'prot: was set; allowed is no setting of this name'],
     ['toString: 1', 'toString: was set; allowed is no setting of this name'],

@@ -1,0 +1,38 @@
+/** What is allowed in settings and is probably not meant. Pure. */
+import { nearName } from '../near-name.js';
+import { OUTSIDE_NAMES } from './describe.js';
+import type { Environment } from './rules.js';
+import type { Secret } from './secret.js';
+import { listSettings } from './settings.js';
+
+const TOKEN_REQUEST = [
+  'PLATFORM_USERNAME',
+  'PLATFORM_PASSWORD',
+  'PLATFORM_CLIENT_ID',
+  'PLATFORM_CLIENT_SECRET',
+];
+
+/** @returns what is said where nothing is set to ask the platform with; null where something is */
+export function missingCredential(secrets: ReadonlyMap<string, Secret>): string | null {
+  if (secrets.has('PLATFORM_TOKEN') || TOKEN_REQUEST.every((name) => secrets.has(name))) return null;
+  return `no credential of the platform is set: set PLATFORM_TOKEN, or all of ${TOKEN_REQUEST.join(', ')}; else the gateway uses what was given by dsp-gateway token rotate, and waits for it when nothing was`;
+}
+
+/**
+ * Names of the environment that are one letter off a setting's. Not refused: orchestrators inject names of their own.
+ * @returns a line each
+ */
+export function nearMisses(env: Environment): readonly string[] {
+  const known = knownNames();
+  return Object.keys(env).flatMap((name) => {
+    const near = env[name] === '' || env[name] === undefined ? undefined : nearName(name, known);
+    return near === undefined ? [] : [`${name} is no setting and has no effect; did you mean ${near}?`];
+  });
+}
+
+function knownNames(): ReadonlySet<string> {
+  const settings = listSettings().flatMap(({ env, secret }) =>
+    env === undefined ? [] : secret ? [env, `${env}_FILE`] : [env],
+  );
+  return new Set([...settings, ...OUTSIDE_NAMES]);
+}

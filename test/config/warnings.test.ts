@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
+import { fixedSecret } from '../../src/config/secret.js';
+import { effectiveSettings } from '../../src/config/show.js';
+import { missingCredential, nearMisses } from '../../src/config/warnings.js';
+import { nearName } from '../../src/near-name.js';
+
+const BASE = { GATEWAY_CONFIG: '', PLATFORM_BASE_URL: 'https://platform.example' };
+const secrets = (...names: string[]) => new Map(names.map((name) => [name, fixedSecret(name, 'x')]));
+const REQUEST = ['PLATFORM_USERNAME', 'PLATFORM_PASSWORD', 'PLATFORM_CLIENT_ID', 'PLATFORM_CLIENT_SECRET'];
+
+describe('a name that is one letter off', () => {
+  it.each([
+    ['PLATFORM_TOKN', 'PLATFORM_TOKEN'],
+    ['PLATFROM_TOKEN', 'PLATFORM_TOKEN'],
+    ['PLATFORM_TOKENS', 'PLATFORM_TOKEN'],
+    ['PLATFORM_TOKEN_FLE', 'PLATFORM_TOKEN_FILE'],
+    ['REDIS_URI', 'REDIS_URL'],
+  ])('%s is told with the name that was probably meant, %s', (name, meant) => {
+    expect(nearMisses({ [name]: 'x' })).toEqual([
+      `${name} is no setting and has no effect; did you mean ${meant}?`,
+    ]);
+    expect(loadConfig({ ...BASE, [name]: 'x' }).warnings).toHaveLength(1);
+  });
+
+  it('is not seen in names that are settings, are empty, short, or others', () => {
+    const env = {
+      PLATFORM_TOKEN: 'x',
+      HTTP_PROXY: 'x',
+      HTTPS_PROXY: 'x',
+      PLATFORM_TOKN: '',
+      POR: '1',
+      DSP_GATEWAY_PORT: 'tcp://x',
+    };
+    expect(nearMisses(env)).toEqual([]);
+  });
+
+  it('is found after any one edit of a long name, and never for the name itself', () => {
+    const name = fc.stringMatching(/^[A-Z]{8,20}$/);
+    fc.assert(
+      fc.property(
+        name,
+        fc.nat(),
+        fc.constantFrom('drop', 'double', 'swap', 'change'),
+        (known, seed, edit) => {
+          const at = seed % (known.length - 1);
+          const [a = '', b = ''] = [known[at], known[at + 1]];
+          const middle = { drop: b, double: a + a + b, swap: b + a, change: `_${b}` }[edit];
+          const edited = known.slice(0, at) + middle + known.slice(at + 2);
+          expect(nearName(edited, [known])).toBe(edited === known ? undefined : known);
+          expect(nearName(known, [known])).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  it('is refused in the YAML, with the name that was probably meant', () => {
+    expect(() =>
+      loadConfig({ ...BASE, GATEWAY_CONFIG: new URL('near-miss.yaml', import.meta.url).pathname }),
+    ).toThrow(
+      'server.drainSecnds: was set; allowed is no setting of this name; did you mean server.drainSeconds?',
+    );
+  });
+});
+
+it('a credential that is not set at all is told; half a token request is none', () => {
+  expect(missingCredential(secrets())).toContain('set PLATFORM_TOKEN');
+  expect(missingCredential(secrets(...REQUEST.slice(1)))).toContain('PLATFORM_USERNAME');
+  expect(missingCredential(secrets(...REQUEST))).toBeNull();
+  expect(missingCredential(secrets('PLATFORM_TOKEN'))).toBeNull();
+});
+
+it('effective settings say where each is from, and of a secret only that it is set', () => {
+  const yaml = new URL('shown.yaml', import.meta.url).pathname;
+  const all = effectiveSettings({
+    ...BASE,
+    GATEWAY_CONFIG: yaml,
+    PORT: '9000',
+    PLATFORM_TOKEN: 'secret-of-the-test',
+  });
+  const of = (path: string) => all.find((setting) => setting.path === path);
+  expect(of('server.port')).toEqual({ path: 'server.port', env: 'PORT', value: 9000, from: 'environment' });
+  expect(of('server.drainSeconds')).toMatchObject({ value: 12, from: yaml });
+  expect(of('server.workers')).toMatchObject({ value: 1, from: 'default' });
+  expect(of('platform.token')).toMatchObject({ value: 'set, not shown', from: 'environment' });
+  expect(of('platform.password')).toMatchObject({ value: undefined });
+  expect(JSON.stringify(all)).not.toContain('secret-of-the-test');
+});
