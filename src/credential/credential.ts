@@ -20,7 +20,7 @@ import { createRotation, type Rotation } from './rotation.js';
 import type { Sealer } from './seal.js';
 import { createTokenFile, type TokenFileOptions } from './token-file.js';
 import { createTokenRecovery, type TokenRecovery } from './token-recovery.js';
-import { startUpkeep, startUpkeep, type Upkeep } from './upkeep.js';
+import { startUpkeep } from './upkeep.js';
 import { askPlatform, type TokenProof, type VerifyOptions } from './verify-token.js';
 import { createSight, type SightOptions } from './visibility-check.js';
 

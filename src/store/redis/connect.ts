@@ -11,7 +11,11 @@ import { unavailable } from './failure.js';
  * @throws StoreUnavailable when it cannot be used within `limitMs`; nothing goes on in the background then.
  * @throws StoreRefused when the connection's settings cannot be right.
  */
-async function connect(connection: RedisConnection, role: string, limitMs: number): Promise<RedisClient> {
+export async function connect(
+  connection: RedisConnection,
+  role: string,
+  limitMs: number,
+): Promise<RedisClient> {
   const client = createClient(connection, role, limitMs);
   let reason: unknown;
   const remember = (error: unknown) => {
