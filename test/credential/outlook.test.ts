@@ -43,6 +43,7 @@ describe('the outlook', () => {
       daysLeft: null,
       warningDays: null,
       renewsAt: null,
+      refusedAt: null,
     });
   });
 

@@ -97,7 +97,7 @@ describe('what another process said of itself', () => {
 
   it('is read from an older version that tells less, and a newer one that tells more', () => {
     expect(readProcessHealth('{"id":"a","store":"away","disk":"full","l1Bytes":5}')).toEqual({
-      ...other({ id: 'a', host: '', pid: 0, store: 'away', l1Bytes: 5 }),
+      ...other({ id: 'a', host: '', pid: 0, version: '', store: 'away', l1Bytes: 5 }),
     });
     // Before, a process told its number alone.
     for (const text of ['4711', '', '{"id":7}', 'null', '[]']) expect(readProcessHealth(text)).toBeNull();
