@@ -1,11 +1,13 @@
 /** What `dsp-gateway doctor` asks of a gateway that runs: everything it depends on, each with what to do. */
 import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
 import type { Directory } from '../auth/directory.js';
 import type { Clock } from '../clock.js';
 import type { Outlook } from '../credential/outlook.js';
 import type { TokenProof } from '../credential/verify-token.js';
+import { json, shownAs } from '../openapi/operation.js';
 import type { Health } from '../telemetry/health.js';
-import { type Check, type Level, type Look, lookAtAll, type Verdict } from '../telemetry/verdict.js';
+import { Check, type Level, type Look, lookAtAll, type Verdict } from '../telemetry/verdict.js';
 import { VERSION } from '../version.js';
 import { directoryLooks } from './doctor-directory.js';
 
@@ -20,13 +22,28 @@ export interface DoctorOptions {
 
 type Found = Omit<Check, 'name'>;
 
+const Checkup = Type.Object({ version: Type.String(), checks: Type.Array(Check) }, { title: 'Checkup' });
+
 /** @param verdict what the gateway knows of itself without asking anybody */
 export function registerDoctor(app: FastifyInstance, options: DoctorOptions, verdict: () => Verdict): void {
-  const schema = { tags: ['status'], summary: 'Look at everything; asks the platform once' };
-  app.post('/admin/v1/doctor', { schema }, async () => ({
-    version: VERSION,
-    checks: await lookAtAll({ ...platformLooks(options), ...partLooks(verdict), ...directoryLooks(options) }),
-  }));
+  const shown = shownAs('status', 'Look at everything that the gateway needs; asks the platform once', {
+    id: 'runDoctor',
+    answers: { 200: json(Checkup) },
+  });
+  app.post(
+    '/admin/v1/doctor',
+    shown,
+    async (): Promise<Static<typeof Checkup>> => ({
+      version: VERSION,
+      checks: [
+        ...(await lookAtAll({
+          ...platformLooks(options),
+          ...partLooks(verdict),
+          ...directoryLooks(options),
+        })),
+      ],
+    }),
+  );
 }
 
 /** The call comes first, for what follows may be what it told. */

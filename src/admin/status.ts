@@ -11,7 +11,7 @@ import type { Store } from '../store/port.js';
 import { addLoads, type Health } from '../telemetry/health.js';
 import type { LogHealth } from '../telemetry/log-sink.js';
 import type { Log } from '../telemetry/logger.js';
-import { type Verdict, verdictOf } from '../telemetry/verdict.js';
+import { Verdict, verdictOf } from '../telemetry/verdict.js';
 import { VERSION } from '../version.js';
 
 /** What there is to be said first, of what the gateway knows anyway. */
@@ -101,6 +101,7 @@ const PlatformStatus = Type.Object({
 
 const Status = Type.Object(
   {
+    verdict: Verdict,
     version: Type.String(),
     uptimeSeconds: count,
     ready: Type.Boolean(),
@@ -121,7 +122,14 @@ const Status = Type.Object(
     platform: PlatformStatus,
     processes: Type.Array(
       Type.Object(
-        { id: Type.String(), host: Type.String(), pid: Type.Integer(), ...CONDITIONS, ...LOAD },
+        {
+          id: Type.String(),
+          host: Type.String(),
+          pid: Type.Integer(),
+          version: Type.String(),
+          ...CONDITIONS,
+          ...LOAD,
+        },
         { title: 'Process' },
       ),
     ),

@@ -37,7 +37,10 @@ export const Outlook = Type.Object(
       }),
     ),
     refusedAt: nullable(
-      Type.String({ format: 'date-time', description: 'Since when the platform refuses it; null: it does not.' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Since when the platform refuses it; null: it does not.',
+      }),
     ),
   },
   { title: 'Credential', description: "The state of the platform's credential, without anything secret." },

@@ -2,26 +2,32 @@
  * What an operator is told first: is the gateway well, and if not, what is wrong since when, and what to do. Made of
  * what the gateway knows anyway; nothing is asked for it. Pure.
  */
+import Type, { type Static } from 'typebox';
+import type { Frozen } from '../record.js';
 import type { Conditions, HealthPart } from './health.js';
 
 export const LEVELS = ['well', 'warning', 'not well'] as const;
 export type Level = (typeof LEVELS)[number];
 
-export interface Finding {
-  readonly level: Exclude<Level, 'well'>;
-  readonly part: HealthPart | 'log' | 'secrets' | 'gateway';
-  /** What is wrong, and what it means: a clause, without a full stop. */
-  readonly says: string;
-  /** What to do about it: a command, or a clause. */
-  readonly do: string;
-}
+export const Finding = Type.Object(
+  {
+    level: Type.Enum(['warning', 'not well']),
+    part: Type.Enum(['store', 'credential', 'platform', 'log', 'secrets', 'gateway']),
+    says: Type.String({ description: 'What is wrong, and what it means.' }),
+    do: Type.String({ description: 'What to do about it.' }),
+  },
+  { title: 'Finding' },
+);
+export type Finding = Frozen<Static<typeof Finding>>;
 
-export interface Verdict {
-  /** The worst of the findings; `well` without one. */
-  readonly level: Level;
-  /** The worst first. */
-  readonly findings: readonly Finding[];
-}
+export const Verdict = Type.Object(
+  {
+    level: Type.Enum([...LEVELS], { description: 'The worst of the findings.' }),
+    findings: Type.Array(Finding, { description: 'The worst first.' }),
+  },
+  { title: 'Verdict' },
+);
+export type Verdict = Frozen<Static<typeof Verdict>>;
 
 export interface VerdictFacts {
   readonly ready: boolean;
@@ -202,14 +208,18 @@ const NOT_READY: Finding = {
 };
 
 /** One thing that was looked at, for people: well as well as ill. */
-export interface Check {
-  readonly name: string;
-  /** `skipped`: it could not be looked at, and `says` tells why. */
-  readonly level: Level | 'skipped';
-  readonly says: string;
-  /** What to do; null when nothing is to be done. */
-  readonly do: string | null;
-}
+export const Check = Type.Object(
+  {
+    name: Type.String(),
+    level: Type.Enum([...LEVELS, 'skipped'], {
+      description: 'skipped: it could not be looked at; `says` tells why.',
+    }),
+    says: Type.String(),
+    do: Type.Union([Type.String({ description: 'What to do.' }), Type.Null()]),
+  },
+  { title: 'Check' },
+);
+export type Check = Frozen<Static<typeof Check>>;
 
 /** What a look finds: a clause when all is well, or what is not. */
 export type Look = () => Promise<string | Omit<Check, 'name'>>;
