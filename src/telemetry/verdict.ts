@@ -9,7 +9,7 @@ import type { Conditions, HealthPart } from './health.js';
 export const LEVELS = ['well', 'warning', 'not well'] as const;
 export type Level = (typeof LEVELS)[number];
 
-export const Finding = Type.Object(
+const Finding = Type.Object(
   {
     level: Type.Enum(['warning', 'not well']),
     part: Type.Enum(['store', 'credential', 'platform', 'log', 'secrets', 'gateway']),
@@ -18,7 +18,7 @@ export const Finding = Type.Object(
   },
   { title: 'Finding' },
 );
-export type Finding = Frozen<Static<typeof Finding>>;
+type Finding = Frozen<Static<typeof Finding>>;
 
 export const Verdict = Type.Object(
   {

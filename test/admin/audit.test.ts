@@ -202,11 +202,14 @@ async function stateOf({ gateway }: World): Promise<unknown> {
   return { teams, keys, token, offsetMs: gateway.clock.offsetMs };
 }
 
+/** A POST, for it asks the platform; nothing is changed by it. */
+const LOOKS_ALONE = 'POST /admin/v1/doctor';
+
 describe('every route that changes something', () => {
   it('is in the table below', async () => {
     const { gateway } = await open();
     const routes = (await adminRoutes(gateway.admin)).filter(
-      (route) => route.includes('/admin/v1/') && !route.startsWith('GET '),
+      (route) => route.includes('/admin/v1/') && !route.startsWith('GET ') && route !== LOOKS_ALONE,
     );
     expect(Object.keys(CHANGES).sort()).toEqual(routes.sort());
   });
