@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Environment } from '../config/rules.js';
 import type { Answers } from './answers.js';
 import { CommandError, Unreachable } from './command-error.js';
-import { EXIT, exitCodeOf } from './exit-codes.js';
+import { EXIT } from './exit-codes.js';
+import { Refused } from './say-refusal.js';
 
 export interface AdminOptions {
   readonly url?: string;
@@ -98,7 +99,7 @@ function adminUrl(options: AdminOptions, env: Environment): string {
   // What stands in for an address may hold a secret.
   throw new CommandError(
     `${name}: allowed is an address such as http://127.0.0.1:8081, without user, query or fragment`,
-    EXIT.usage,
+    EXIT.data,
   );
 }
 
@@ -144,7 +145,5 @@ async function refusal(text: string, status: number, base: string): Promise<Comm
     const words = `what answers at ${base} is no admin plane: ${status}, and no problem document`;
     return new CommandError(words, EXIT.unavailable);
   }
-  const { title, detail, errors = [] } = problem;
-  const lines = errors.map(({ param, message }) => `  ${param}: ${message}`);
-  return new CommandError([`${title}: ${detail}`, ...lines].join('\n'), exitCodeOf(status));
+  return new Refused(problem, status);
 }

@@ -39,6 +39,8 @@ function readLimit(text: string): number {
 }
 
 function listEntries(entries: Answers['audit']['entries']): string {
+  if (entries.length === 0)
+    return 'Nothing was changed yet, or nothing that fits; every change is noted here.\n';
   return renderTable(
     ['at', 'who', 'from', 'did', 'to', 'id'],
     entries.map(({ at, actor, address, action, subject, id }) => [at, actor, address, action, subject, id]),

@@ -2,9 +2,12 @@
 import type { Command } from 'commander';
 import type { AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
+import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
+import { EXIT } from './exit-codes.js';
 import { span } from './span.js';
 import { renderTable } from './table.js';
+import { readNumber } from './teams.js';
 import type { Terminal } from './terminal.js';
 
 export function addCacheCommands(program: Command, terminal: Terminal): void {
@@ -30,7 +33,7 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
     examples: ['cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07', 'cache purge --all'],
   })
     .option('--all', 'everything')
-    .option('--advertiser <id>', 'reports of this advertiser, and those without one')
+    .option('--advertiser <id>', 'reports of this advertiser, and those without one', readNumber)
     .option('--endpoint <path>', 'reports of this endpoint')
     .option('--from <day>', 'days from this one, YYYY-MM-DD')
     .option('--to <day>', 'days up to this one')
@@ -97,16 +100,24 @@ const showRange = ({ from, to }: Answers['explanation']['calls'][number]) =>
 
 interface PurgeOptions extends AdminOptions {
   readonly all?: boolean;
-  readonly advertiser?: string;
+  readonly advertiser?: number;
   readonly endpoint?: string;
   readonly from?: string;
   readonly to?: string;
 }
 
+/** @throws CommandError when nothing is named, or everything and a part of it */
 function scopeOf({ all, advertiser, endpoint, from, to }: PurgeOptions): object {
+  const isPart = [advertiser, endpoint, from, to].some((one) => one !== undefined);
+  if (all && isPart) throw new CommandError('--all goes alone', EXIT.usage);
+  if (!all && !isPart)
+    throw new CommandError(
+      'what is to be forgotten? Name it by --advertiser, --endpoint, --from and --to, or say --all',
+      EXIT.usage,
+    );
   return {
     ...(all ? { all: true } : {}),
-    ...(advertiser === undefined ? {} : { advertiserId: Number(advertiser) }),
+    ...(advertiser === undefined ? {} : { advertiserId: advertiser }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),

@@ -4,6 +4,7 @@ import { type Admin, type AdminOptions, openAdmin } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { EXIT } from './exit-codes.js';
 import { plainJson, plainText } from './plain-text.js';
+import { inWordsOf, Refused } from './say-refusal.js';
 import type { Terminal } from './terminal.js';
 
 const examples = new WeakMap<Command, readonly string[]>();
@@ -105,6 +106,8 @@ export function act<O extends AdminOptions>(
     const command = all.at(-1) as Command;
     const args = all.slice(0, -2) as string[];
     const options = command.opts() as O;
-    await run(openAdmin(options, env), options, ...args);
+    await run(openAdmin(options, env), options, ...args).catch((error: unknown) => {
+      throw error instanceof Refused ? inWordsOf(command, error) : error;
+    });
   };
 }

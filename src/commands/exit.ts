@@ -12,7 +12,7 @@ export interface Fault {
 /** What a command threw. What belongs to the server is loaded here only: most commands never need it. */
 export async function faultOf(error: unknown): Promise<Fault> {
   // Commander has said its part; help and version are no faults.
-  if (error instanceof CommanderError) return { lines: [], code: error.exitCode === 0 ? 0 : EXIT.usage };
+  if (error instanceof CommanderError) return { lines: [], code: codeOf(error) };
   if (error instanceof CommandError)
     return { lines: error.message === '' ? [] : [error.message], code: error.exitCode };
   const [{ ConfigError }, { SealError }, { StoreRefused }, { WorkersFailed }] = await Promise.all([
@@ -37,6 +37,12 @@ export async function faultOf(error: unknown): Promise<Fault> {
     return { lines: [`${message}; ${advice}`], code: EXIT.settings };
   }
   return { lines: [stack ?? message], code: 1 };
+}
+
+/** A value is wrong in the same way whether it was seen here or by the gateway. */
+function codeOf({ code, exitCode }: CommanderError): number {
+  if (exitCode === 0) return 0;
+  return code === 'commander.invalidArgument' ? EXIT.data : EXIT.usage;
 }
 
 /** Says what is wrong, one line per fault, and ends the process. */

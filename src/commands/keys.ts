@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Admin, AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
 import { act, adminCommand, show } from './define.js';
+import { firstCall } from './first-call.js';
 import { showOnce } from './show-once.js';
 import { readSpan, until } from './span.js';
 import { renderFields, renderTable } from './table.js';
@@ -23,7 +24,7 @@ export function addKeysCommands(program: Command, terminal: Terminal): void {
     .action(
       act<AdminOptions>(terminal, async (admin, options, team) => {
         const all = team === undefined ? await keysOfAll(admin) : await keysOf(admin, team);
-        show(terminal, options, all, (list) => listKeys(list, terminal.nowMs()));
+        show(terminal, options, all, (list) => listKeys(list, terminal.nowMs(), team));
       }),
     );
   adminCommand(keys, {
@@ -46,7 +47,7 @@ export function addKeysCommands(program: Command, terminal: Terminal): void {
               ...(label === undefined ? {} : { label }),
               ...(expires === undefined ? {} : { expiresAt: expires }),
             }),
-          render: describeIssued,
+          render: (issued) => describeIssued(issued) + firstCall(issued, options, terminal.env),
           lost: ({ id }) => revokeUnseen(admin, id),
         });
       }),
@@ -114,7 +115,9 @@ async function keysOfAll(admin: Admin): Promise<ShownKey[]> {
   return found;
 }
 
-function listKeys(keys: readonly ShownKey[], nowMs: number): string {
+function listKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>'): string {
+  if (keys.length === 0)
+    return `There are no keys yet; issue one: dsp-gateway keys issue ${team} --label <text>\n`;
   return renderTable(
     ['key', 'team', 'label', 'begins', 'state', 'expires', 'last used', 'old secret'],
     keys.map((key) => [

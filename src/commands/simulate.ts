@@ -63,7 +63,7 @@ Ctrl-C stops it.
 /** What is wrong with the command line, in a line; anything else as it is. */
 function simpler(error: unknown, port: number): unknown {
   if (error instanceof InvalidInput || error instanceof RangeError)
-    return new CommandError(error.message, EXIT.usage);
+    return new CommandError(error.message, EXIT.data);
   return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
     ? new CommandError(`port ${port} is taken; --port 0 picks a free one`, 1)
     : error;

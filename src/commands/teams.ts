@@ -32,7 +32,11 @@ export function addTeamsCommands(program: Command, terminal: Terminal): void {
   }).action(
     act<AdminOptions>(terminal, async (admin, options) => {
       const { teams: all } = await admin.ask('teams', 'GET', 'teams');
-      show(terminal, options, all, listTeams);
+      show(terminal, options, all, (list) =>
+        list.length === 0
+          ? 'There are no teams yet; make one: dsp-gateway teams create <team> --advertisers 1,2\n'
+          : listTeams(list),
+      );
     }),
   );
   adminCommand(teams, { name: 'show', description: 'Show one team.', examples: ['teams show growth'] })
@@ -127,7 +131,7 @@ function withTeamOptions(command: Command): Command {
     .option('--enabled', 'allow it again');
 }
 
-function readNumber(text: string): number {
+export function readNumber(text: string): number {
   if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }

@@ -44,6 +44,8 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
           ...(to === undefined ? {} : { to }),
         });
         const used = await admin.ask('usage', 'GET', `usage?${search}`);
+        // Of a team that was deleted there is usage, and of one that never was there is none.
+        if (team !== undefined && used.usage.length === 0) await admin.ask('team', 'GET', `teams/${team}`);
         show(terminal, options, used, describe);
       }),
     );

@@ -38,6 +38,12 @@ const inFile = async (name: string, text: string): Promise<string> => {
   return path;
 };
 
+it('lists of nothing say what to do next', async () => {
+  expect((await done('teams list')).stdout).toContain('make one: dsp-gateway teams create <team>');
+  expect((await done('keys list')).stdout).toContain('issue one: dsp-gateway keys issue <team>');
+  expect((await done('teams list --json')).stdout).toBe('[]\n');
+});
+
 describe('teams', () => {
   it('are created, shown, listed, changed and deleted', async () => {
     const made = await done(
@@ -100,9 +106,13 @@ describe('teams', () => {
 describe('keys', () => {
   it('are issued, work, are rolled with an overlap, listed and revoked', async () => {
     await done('teams create keyed --advertisers 1');
+    expect((await done('keys list keyed')).stdout).toBe(
+      'There are no keys yet; issue one: dsp-gateway keys issue keyed --label <text>\n',
+    );
     const issued = await done('keys issue keyed --label dashboards --expires 2199-01-01');
     const key = /^key +(dgw_\w+)$/m.exec(issued.stdout)?.[1] as string;
     const id = /^id +(key_\w+)$/m.exec(issued.stdout)?.[1] as string;
+    expect(issued.stdout).toContain(`curl -s -H 'x-api-key: ${key}' http://127.0.0.1:8080/gateway/v1/me\n`);
     expect(await outcome(key)).toBe(200);
     const rolled = (await done(`keys roll ${id} --overlap 24h --json`)).json<{ key: string; id: string }>();
     expect(rolled.id).toBe(id);
@@ -149,7 +159,7 @@ describe('the token', () => {
     ['token rotate', '', 65, 'standard input is empty'],
     ['token stage --from-file /nowhere/token', '', 65, '/nowhere/token cannot be read'],
     ['token rotate --mint --from-file -', 'x', 64, '--mint goes without'],
-    ['token stage --expires 2001-01-01', 'x', 65, 'expiresAt: must be an ISO date in the future'],
+    ['token stage --expires 2001-01-01', 'x', 65, '--expires: must be an ISO date in the future'],
     ['token stage', 'x'.repeat(70_000), 65, 'more than 65536 bytes'],
   ])('%s says what is wrong', async (line, input, code, words) => {
     const ran = await cli(line, input);
@@ -166,8 +176,6 @@ describe('secrets on the command line', () => {
     'token stage --platform-token SECRET-OF-THE-TEST',
     'teams list --admin-token SECRET-OF-THE-TEST',
     'keys revoke dgw_SECRET-OF-THE-TEST',
-    'status --url http://SECRET-OF-THE-TEST@127.0.0.1',
-    'status --url http://127.0.0.1?SECRET-OF-THE-TEST',
   ])('are refused and not repeated: %s', async (line) => {
     const ran = await cli(line);
     expect([ran.code, ran.stdout]).toEqual([64, '']);
@@ -175,6 +183,16 @@ describe('secrets on the command line', () => {
     expect(ran.stderr).not.toContain('SECRET-OF-THE-TEST');
   });
 });
+
+it.each(['http://SECRET-OF-THE-TEST@127.0.0.1', 'http://127.0.0.1?SECRET-OF-THE-TEST'])(
+  'an address with a secret in it is refused and not repeated: %s',
+  async (address) => {
+    const ran = await cli(`status --url ${address}`);
+    expect([ran.code, ran.stdout]).toEqual([65, '']);
+    expect(ran.stderr).toContain('allowed is an address');
+    expect(ran.stderr).not.toContain('SECRET-OF-THE-TEST');
+  },
+);
 
 describe('the cache', () => {
   it('is explained and purged', async () => {
@@ -186,7 +204,7 @@ describe('the cache', () => {
     );
     expect((await done('cache purge --all --json')).json()).toEqual({ purged: 'all' });
     const faulty = await cli('cache purge');
-    expect([faulty.code, faulty.stderr]).toEqual([65, expect.stringContaining('all: say {"all": true}')]);
+    expect([faulty.code, faulty.stderr]).toEqual([64, expect.stringContaining('or say --all')]);
   });
 });
 
@@ -210,19 +228,30 @@ describe('exit codes', () => {
   it.each([
     ['teams show nobody', 3, 'Not found: There is no team of this id.'],
     ['teams create kept', 4, 'exists already'],
-    ['teams create Capital', 65, 'id: '],
-    ['teams create a --max-range-days 0', 65, 'limits.maxRangeDays: '],
-    ['teams create a --max-range-days x', 64, 'It must be a whole number.'],
-    ['teams create a --advertisers 1,x', 64, 'It must be a whole number.'],
+    ['teams create Capital', 65, '<team>: must be lower-case letters'],
+    ['teams create a --max-range-days 0', 65, '--max-range-days: must be 1 or more'],
+    ['teams create a --max-range-days x', 65, 'It must be a whole number.'],
+    ['teams create a --advertisers 1,x', 65, 'It must be a whole number.'],
     ['teams update kept', 64, 'nothing to change was named'],
     ['teams update kept --enabled --disabled', 64, 'exclude each other'],
-    ['teams show ../token', 64, 'An id holds letters'],
+    ['teams show ../token', 65, 'An id holds letters'],
     ['teams', 64, 'Usage: dsp-gateway teams'],
     ['teams nonsense', 64, "unknown command 'nonsense'"],
-    ['keys roll key_x --overlap 3', 64, 'It takes a form such as'],
-    ['audit --limit 0', 64, 'from 1 to 1000'],
-    ['cache purge --advertiser x', 65, 'advertiserId: '],
-    ['status --url nonsense', 64, '--url: allowed is an address such as'],
+    ['keys roll key_x --overlap 3', 65, 'It takes a form such as'],
+    ['audit --limit 0', 65, 'from 1 to 1000'],
+    ['cache purge --advertiser x', 65, 'It must be a whole number.'],
+    ['cache purge --advertiser 0', 65, '--advertiser: must be 1 or more'],
+    ['cache purge --all --endpoint a', 64, '--all goes alone'],
+    ['usage --team nobody', 3, 'There is no team of this id.\n  dsp-gateway teams list'],
+    ['usage --from nonsense', 65, '--from: must be a calendar day'],
+    ['simulate --switch latencyMs=x', 65, 'latencyMs'],
+    ['teams create a --scopes report', 65, '--scopes: allowed is report:read, platform:read, '],
+    [
+      'teams create a --advertisers 0 --default-format xml',
+      65,
+      '--advertisers: must be 1 or more\n  --default',
+    ],
+    ['status --url nonsense', 65, '--url: allowed is an address such as'],
     ['status --admin-token-file /nowhere', 77, 'no admin token: ENOENT'],
   ])('%s → %i', async (line, code, words) => {
     const ran = await cli(line);
