@@ -1,9 +1,11 @@
 /** What a running gateway answers is what its OpenAPI documents say: each status, type, header and member. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSimulator } from '../../src/simulator/simulator.js';
 import type { RegistryCommit, Store } from '../../src/store/port.js';
 import { daysBefore } from '../support/ask.js';
-import { REPORT } from '../support/start-gateway.js';
+import { gatewayAt, REPORT } from '../support/start-gateway.js';
 import { type DescribedGateway, describedGateway, unseen } from './described-gateway.js';
+import { Description, type Document } from './document.js';
 
 const BY_DATE = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 const CREATE = '/api/v1/campaign/create';
@@ -131,6 +133,17 @@ describe('the data plane', () => {
     await refused(`${get}?advertiserId=5`, { key: other });
     expect(await refused(`${get}?advertiserId=6`, { key: other })).toBe('503 upstream_rate_limited');
   });
+});
+
+it('a gateway that is not ready says so as it is described', async () => {
+  const simulator = await startSimulator();
+  onTestFinished(() => simulator.close());
+  const gateway = await gatewayAt({ url: simulator.url, token: '' });
+  const description = new Description((await gateway.data.inject('/openapi.json')).json<Document>());
+  const { status, headers, text } = await gateway.call('/readyz');
+  expect([status, JSON.parse(text)]).toMatchObject([503, { ready: false, credential: 'missing' }]);
+  const exchange = { method: 'GET', target: '/readyz', status, headers, text };
+  expect(description.faultsOf(exchange)).toEqual([]);
 });
 
 describe('the admin plane', () => {
