@@ -73,7 +73,8 @@ async function prepare(
     from === null ? await mintAndStage(actor, options) : await stageToken(from, actor, options);
   if (staged.pending?.id !== token.id) return null;
   try {
-    await verifyPending(actor, token.id, against, options);
+    // What is to be activated in any case is not worth a call that nobody asked for.
+    await verifyPending(actor, token.id, against, options, !force);
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'verification_failed') throw error;
     if (!force) {
