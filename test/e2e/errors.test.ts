@@ -518,8 +518,9 @@ describe('the page of a problem', () => {
           200,
           'text/html; charset=utf-8',
         ]);
-        // Its status is whichever the platform chose.
-        const shown = code === 'upstream_rejected' ? '4xx' : String(status);
+        // Its status is whichever the platform chose; bodies of the admin plane are refused with another one.
+        const own = code === 'invalid_body' && base === gateway.admin ? 422 : status;
+        const shown = code === 'upstream_rejected' ? '4xx' : String(own);
         for (const text of [code, shown, title, 'What to do']) expect(answer.text).toContain(text);
       }
       expect((await ask(`${base}/docs/errors/no_such_code`)).status).toBe(404);
