@@ -1,7 +1,7 @@
 /** The audit trail, newest first. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { GatewayError } from '../errors.js';
+import { type FieldFault, GatewayError } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { Store } from '../store/port.js';
 import { AuditRecord } from '../telemetry/audit.js';
@@ -14,7 +14,7 @@ const IDS: Readonly<Record<Store['kind'], RegExp>> = {
   redis: /^\d{1,20}-\d{1,20}$/,
 };
 
-const Entry = Type.Object(
+const ShownEntry = Type.Object(
   { id: Type.String(), ...AuditRecord.schema.properties },
   { title: 'AuditEntry', description: 'Without secrets.' },
 );
@@ -26,8 +26,15 @@ const OPERATION: Operation = {
       Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: 'How many; 100 when not given.' }),
     ),
     before: Type.Optional(Type.String({ description: 'The id of an entry: those before it.' })),
+    action: Type.Optional(
+      Type.String({ description: 'Only this action, e.g. token.activate, or all of a kind, e.g. token.' }),
+    ),
+    team: Type.Optional(Type.String({ description: 'Only changes of this team and of its keys.' })),
+    since: Type.Optional(
+      Type.String({ description: 'Only what was done at this time or later: an ISO date or time.' }),
+    ),
   }),
-  answers: { 200: json(Type.Object({ entries: Type.Array(Entry) }), 'Entries, newest first.') },
+  answers: { 200: json(Type.Object({ entries: Type.Array(ShownEntry) }), 'Entries, newest first.') },
   problems: ['invalid_query', 'not_ready'],
 };
 
@@ -39,19 +46,78 @@ export function registerAudit(
     '/admin/v1/audit',
     shownAs('audit', 'Who changed what, newest first', OPERATION),
     async (request) => {
-      const { limit = '100', before } = request.query as { limit?: string; before?: unknown };
-      if (!/^[1-9][0-9]{0,3}$/.test(limit) || Number(limit) > MAX_LIMIT) {
-        throw new GatewayError('invalid_query', {
-          errors: [{ param: 'limit', message: `must be a whole number from 1 to ${MAX_LIMIT}` }],
-        });
-      }
-      if (before !== undefined && (typeof before !== 'string' || !IDS[kind].test(before))) {
-        throw new GatewayError('invalid_query', {
-          errors: [{ param: 'before', message: 'must be the id of an entry, as this list gives it, once' }],
-        });
-      }
-      const lines = await registry.readAudit(Number(limit), before);
-      return { entries: lines.map(({ id, text }) => ({ id, ...AuditRecord.read(text, `audit/${id}`) })) };
+      const query = request.query as AuditQuery;
+      const errors = faultsOf(query, kind);
+      if (errors.length > 0) throw new GatewayError('invalid_query', { errors });
+      return { entries: await findEntries(registry, query) };
     },
   );
 }
+
+/** As it came; each member is one text once {@link faultsOf} has found nothing. */
+interface AuditQuery {
+  readonly limit?: string;
+  readonly before?: string;
+  readonly action?: string;
+  readonly team?: string;
+  readonly since?: string;
+}
+
+type Entry = AuditRecord & { readonly id: string };
+
+/** What is sought may be rare, so the trail is read on until enough is found. */
+async function findEntries(registry: Store['registry'], query: AuditQuery): Promise<Entry[]> {
+  const { limit = '100', action, team, since } = query;
+  const sought = [action, team, since].some((one) => one !== undefined);
+  const found: Entry[] = [];
+  for (let before = query.before; found.length < Number(limit); ) {
+    const lines = await registry.readAudit(sought ? MAX_LIMIT : Number(limit), before);
+    const entries = lines.map(({ id, text }) => ({ ...AuditRecord.read(text, `audit/${id}`), id }));
+    found.push(...entries.filter((entry) => isSought(entry, query)));
+    before = entries.at(-1)?.id;
+    const isLast = before === undefined || !sought || isBefore(entries.at(-1), since);
+    if (isLast) break;
+  }
+  return found.slice(0, Number(limit));
+}
+
+function isSought(entry: Entry, { action, team, since }: AuditQuery): boolean {
+  if (isBefore(entry, since)) return false;
+  if (action !== undefined && entry.action !== action && !entry.action.startsWith(`${action}.`)) return false;
+  return team === undefined || isAbout(entry, team);
+}
+
+/** A team itself, or one of its keys. */
+function isAbout({ action, subject, before, after }: Entry, team: string): boolean {
+  if (action.startsWith('team.')) return subject === team;
+  return [before, after].some((state) => (state as { teamId?: unknown } | undefined)?.teamId === team);
+}
+
+function isBefore(entry: Entry | undefined, since: string | undefined): boolean {
+  return entry !== undefined && since !== undefined && Date.parse(entry.at) < Date.parse(since);
+}
+
+function faultsOf(
+  { limit = '100', before, action, team, since }: AuditQuery,
+  kind: Store['kind'],
+): FieldFault[] {
+  const isText = (value: unknown, form: RegExp) =>
+    value === undefined || (typeof value === 'string' && form.test(value));
+  const faults: FieldFault[] = [];
+  if (!isText(limit, /^[1-9][0-9]{0,3}$/) || Number(limit) > MAX_LIMIT)
+    faults.push({ param: 'limit', message: `must be a whole number from 1 to ${MAX_LIMIT}` });
+  if (!isText(before, IDS[kind]))
+    faults.push({ param: 'before', message: 'must be the id of an entry, as this list gives it, once' });
+  if (!isText(action, /^[a-z]+(\.[a-zA-Z_-]+)?$/))
+    faults.push({ param: 'action', message: 'must be an action such as token.activate, or its kind: token' });
+  if (!isText(team, /^[a-z0-9-]{1,40}$/))
+    faults.push({ param: 'team', message: 'must be the id of a team, given once' });
+  if (!isText(since, ISO_TIME) || (since !== undefined && Number.isNaN(Date.parse(since))))
+    faults.push({
+      param: 'since',
+      message: 'must be an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z',
+    });
+  return faults;
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;

@@ -3,33 +3,51 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
 import { act, adminCommand, show } from './define.js';
+import { readSpan } from './span.js';
 import { renderTable } from './table.js';
+import { readId } from './teams.js';
 import type { Terminal } from './terminal.js';
 
 interface AuditOptions extends AdminOptions {
   readonly limit: number;
   readonly before?: string;
+  readonly action?: string;
+  readonly team?: string;
+  readonly since?: string;
 }
 
 export function addAuditCommand(program: Command, terminal: Terminal): void {
   adminCommand(program, {
     name: 'audit',
     description: 'Show who changed what, newest first; --json shows before and after, too.',
-    examples: ['audit --limit 20', 'audit --json | jq \'.[] | select(.action == "token.activate")\''],
+    examples: [
+      'audit --limit 20',
+      'audit --action token --since 7d',
+      'audit --team growth --json | jq ".[].before"',
+    ],
   })
     .option('--limit <number>', 'so many lines, at most 1000', readLimit, 50)
     .option('--before <id>', 'lines older than this one')
+    .option('--action <action>', 'only this one, e.g. token.activate, or a kind of them, e.g. token')
+    .option('--team <team>', 'only changes of this team and of its keys', readId)
+    .option('--since <time>', 'not older than this: an ISO date or time, or a length such as 24h or 7d')
     .action(
       act<AuditOptions>(terminal, async (admin, options) => {
-        const { limit, before } = options;
-        const search = new URLSearchParams({
-          limit: String(limit),
-          ...(before === undefined ? {} : { before }),
-        });
+        const { limit, before, action, team } = options;
+        const since = options.since === undefined ? undefined : sinceOf(options.since, terminal.nowMs());
+        const search = new URLSearchParams({ limit: String(limit) });
+        for (const [name, value] of Object.entries({ before, action, team, since }))
+          if (value !== undefined) search.set(name, value);
         const { entries } = await admin.ask('audit', 'GET', `audit?${search}`);
         show(terminal, options, entries, listEntries);
       }),
     );
+}
+
+/** A length counts back from now; anything else is for the gateway to read. */
+function sinceOf(text: string, nowMs: number): string {
+  const seconds = readSpan(text);
+  return seconds === null ? text : new Date(nowMs - seconds * 1000).toISOString();
 }
 
 function readLimit(text: string): number {

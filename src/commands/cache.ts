@@ -5,7 +5,8 @@ import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
-import { span } from './span.js';
+import { confirm } from './read-secret.js';
+import { bytes, span } from './span.js';
 import { renderTable } from './table.js';
 import { readNumber } from './teams.js';
 import type { Terminal } from './terminal.js';
@@ -16,13 +17,19 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
     name: 'explain',
     description:
       'Show what the cache holds of a report, day by day, and the calls that answering it would make.',
-    examples: ["cache explain 'advertiserId=1&byDate=1&_period=last_7_days'"],
+    examples: [
+      "cache explain 'advertiserId=1&byDate=1&_period=last_7_days'",
+      "cache explain 'https://gateway.example/api/v1/report/campaigns/get?advertiserId=1&byDate=1&_period=yesterday'",
+    ],
   })
-    .argument('<query>', 'the query of a report')
-    .option('--endpoint <path>', 'report endpoint', 'campaigns/get')
+    .argument('<query>', 'the query of a report, or its whole address')
+    .option(
+      '--endpoint <path>',
+      'report endpoint, where the address does not say it (default: campaigns/get)',
+    )
     .action(
-      act<AdminOptions & { endpoint: string }>(terminal, async (admin, options, query = '') => {
-        const search = new URLSearchParams({ endpoint: options.endpoint, query });
+      act<AdminOptions & { endpoint?: string }>(terminal, async (admin, options, asked = '') => {
+        const search = new URLSearchParams(reportIn(asked, options.endpoint));
         const answer = await admin.ask('explanation', 'GET', `cache/explain?${search}`);
         show(terminal, options, answer, describe);
       }),
@@ -30,19 +37,46 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
   adminCommand(cache, {
     name: 'purge',
     description: 'Forget cached reports; the next question asks the platform.',
-    examples: ['cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07', 'cache purge --all'],
+    examples: [
+      'cache purge --advertiser 1 --from 2026-11-01 --to 2026-11-07',
+      'cache purge --all',
+      'cache purge --all --yes',
+    ],
   })
-    .option('--all', 'everything')
+    .option('--all', 'everything; asks first when a person is at the terminal')
+    .option('--yes', 'do not ask')
     .option('--advertiser <id>', 'reports of this advertiser, and those without one', readNumber)
     .option('--endpoint <path>', 'reports of this endpoint')
     .option('--from <day>', 'days from this one, YYYY-MM-DD')
     .option('--to <day>', 'days up to this one')
     .action(
       act<PurgeOptions>(terminal, async (admin, options) => {
-        const answer = await admin.ask('purged', 'POST', 'cache/purge', scopeOf(options));
-        show(terminal, options, answer, ({ purged }) => `purged: ${purged}\n`);
+        const scope = scopeOf(options);
+        const held = options.all ? heldIn(await admin.ask('status', 'GET', 'status')) : '';
+        // A script is not asked: what is forgotten comes back by itself.
+        if (options.all && terminal.input.isTTY)
+          await confirm(
+            terminal,
+            `${held} will be forgotten; the next questions go to the platform.`,
+            options.yes,
+          );
+        const answer = await admin.ask('purged', 'POST', 'cache/purge', scope);
+        show(terminal, options, answer, ({ purged }) => `purged: ${purged}${held && ` (${held})`}\n`);
       }),
     );
+}
+
+/** How much there is to forget. Processes tell now and then, so it is not exact. */
+function heldIn({ cache }: Answers['status']): string {
+  return `about ${cache.l1Entries} answers in memory, ${bytes(cache.l1Bytes)}, and what the store holds`;
+}
+
+/** A report as it was copied from an app or a log, or its query alone. @param named which endpoint was named beside */
+function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; query: string } {
+  const [address = '', ...rest] = asked.split('?');
+  if (rest.length === 0) return { endpoint: named, query: asked };
+  const endpoint = /\/api\/v1\/report\/([^#]+)$/.exec(address)?.[1] ?? named;
+  return { endpoint, query: rest.join('?').replace(/#.*$/, '') };
 }
 
 function describe(explained: Answers['explanation']): string {
@@ -100,6 +134,7 @@ const showRange = ({ from, to }: Answers['explanation']['calls'][number]) =>
 
 interface PurgeOptions extends AdminOptions {
   readonly all?: boolean;
+  readonly yes?: boolean;
   readonly advertiser?: number;
   readonly endpoint?: string;
   readonly from?: string;

@@ -26,10 +26,14 @@ const COLUMNS = [
   ['rateLimited', 'limited'],
 ] as const;
 
+type Field = (typeof COLUMNS)[number][0];
+type UsageDay = Answers['usage']['usage'][number];
+
 export function addUsageCommand(program: Command, terminal: Terminal): void {
   adminCommand(program, {
     name: 'usage',
-    description: 'Show what each team asked for, day by day (UTC); calls are those to the platform.',
+    description:
+      'Show what each team asked for, day by day (UTC); calls are those to the platform, hit rate what the cache answered of all it was asked.',
     examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
   })
     .option('--team <team>', 'only this team', readId)
@@ -51,14 +55,21 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
     );
 }
 
+/** What was answered from the cache, of all that went there; old answers are answers. */
+function hitRate({ hits, stale, misses }: Pick<UsageDay, 'hits' | 'stale' | 'misses'>): string | null {
+  const asked = hits + stale + misses;
+  return asked === 0 ? null : `${Math.round(((hits + stale) / asked) * 100)} %`.padStart('hit rate'.length);
+}
+
 function describe({ from, to, usage }: Answers['usage']): string {
   if (usage.length === 0) return `Nothing was asked for from ${from} to ${to}.\n`;
-  const sums = COLUMNS.map(([field]) => usage.reduce((sum, day) => sum + day[field], 0));
+  const sum = (field: Field) => usage.reduce((total, day) => total + day[field], 0);
+  const all = { hits: sum('hits'), stale: sum('stale'), misses: sum('misses') };
   return renderTable(
-    ['day', 'team', ...COLUMNS.map(([, head]) => head)],
+    ['day', 'team', 'hit rate', ...COLUMNS.map(([, head]) => head)],
     [
-      ...usage.map((day) => [day.day, day.team, ...COLUMNS.map(([field]) => day[field])]),
-      ['all', null, ...sums],
+      ...usage.map((day) => [day.day, day.team, hitRate(day), ...COLUMNS.map(([field]) => day[field])]),
+      ['all', null, hitRate(all), ...COLUMNS.map(([field]) => sum(field))],
     ],
   );
 }

@@ -124,6 +124,16 @@ describe('cache explain', () => {
     expect(timeless(JSON.parse(stdout))).toBe(timeless(answer));
   });
 
+  it('takes the whole address of a report, as an app or a log has it', async () => {
+    const address = `https://gateway.example/api/v1/report/creatives/get?${week(9)}`;
+    const { code, stdout } = await run(['explain', address]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^GET \/api\/v1\/report\/creatives\/get\?advertiserId=1&byDate=1&/);
+    expect((await run(['explain', `?${week(9)}`])).stdout).toMatch(
+      /^GET \/api\/v1\/report\/campaigns\/get\?/,
+    );
+  });
+
   it('looks at another endpoint', async () => {
     const { code, stdout } = await run(['explain', 'advertiserId=1', '--endpoint', 'creatives/get']);
     expect(code).toBe(0);

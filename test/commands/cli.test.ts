@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, REPORT } from '../support/ask.js';
 import { type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
@@ -203,9 +204,35 @@ describe('the cache', () => {
       /^purged: advertiser 1/,
     );
     expect((await done('cache purge --all --json')).json()).toEqual({ purged: 'all' });
+    expect((await done('cache purge --all')).stdout).toMatch(
+      /^purged: all \(about \d+ answers in memory, [\d.]+ \w+, and what the store holds\)$/m,
+    );
     const faulty = await cli('cache purge');
     expect([faulty.code, faulty.stderr]).toEqual([64, expect.stringContaining('or say --all')]);
   });
+});
+
+it('the whole cache is forgotten at a terminal after a yes, or by --yes', async () => {
+  const purge = (answer: string, ...more: string[]) =>
+    runCli(
+      ['cache', 'purge', '--all', ...more],
+      { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: gateway.adminToken },
+      Object.assign(new PassThrough().end(answer), { isTTY: true }),
+    );
+  const no = await purge('n\n');
+  expect([no.code, no.stdout]).toEqual([64, '']);
+  expect(no.stderr).toMatch(/will be forgotten; .* \[y\/N\] nothing was done\n$/);
+  expect((await purge('y\n')).stdout).toMatch(/^purged: all/);
+  expect(await purge('', '--yes')).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('usage shows how much the cache answered', async () => {
+  await done('teams create asking --advertisers 1');
+  const { key } = (await done('keys issue asking --json')).json<{ key: string }>();
+  for (let left = 4; left > 0; left -= 1) expect(await outcome(key)).toBe(200);
+  await expect
+    .poll(async () => (await cli('usage --team asking')).stdout, { timeout: 20_000 })
+    .toMatch(/^day +team +hit rate +requests .*\n.*\n\S+ +asking +(75|100) % +4 /);
 });
 
 describe('status and audit', () => {
@@ -219,6 +246,14 @@ describe('status and audit', () => {
     expect(trail.split('\n')[2]).toMatch(/^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+$/);
     const [entry] = (await done('audit --limit 1 --json')).json<{ id: string; after: object }[]>();
     expect(entry?.after).toMatchObject({ id: 'audited' });
+    await done('keys issue audited');
+    const audited = async (search: string) =>
+      (await done(`audit ${search} --json`)).json<{ action: string }[]>().map(({ action }) => action);
+    expect(await audited('--team audited')).toEqual(['key.issue', 'team.create']);
+    expect(await audited('--team audited --action key --since 1h')).toEqual(['key.issue']);
+    expect(await audited('--action team.create --limit 1')).toEqual(['team.create']);
+    expect(await audited('--since 2199-01-01')).toEqual([]);
+    expect((await done('audit --since 2199-01-01')).stdout).toContain('nothing that fits');
     const [older] = (await done(`audit --limit 1 --before ${entry?.id} --json`)).json<{ id: string }[]>();
     expect(older?.id).not.toBe(entry?.id);
   });
@@ -242,6 +277,8 @@ describe('exit codes', () => {
     ['cache purge --advertiser x', 65, 'It must be a whole number.'],
     ['cache purge --advertiser 0', 65, '--advertiser: must be 1 or more'],
     ['cache purge --all --endpoint a', 64, '--all goes alone'],
+    ['audit --since nonsense', 65, '--since: must be an ISO date or time'],
+    ['audit --action A!', 65, '--action: must be an action such as token.activate'],
     ['usage --team nobody', 3, 'There is no team of this id.\n  dsp-gateway teams list'],
     ['usage --from nonsense', 65, '--from: must be a calendar day'],
     ['simulate --switch latencyMs=x', 65, 'latencyMs'],
