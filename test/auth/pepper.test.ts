@@ -8,7 +8,7 @@ import { createClock } from '../../src/clock.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { createSealer, SealError } from '../../src/credential/seal.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
-import { createRedisStore } from '../../src/store/redis/redis-store.js';
+import { openOnRedis } from '../support/on-redis.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
@@ -80,14 +80,7 @@ describe('two replicas that start at once on an empty Redis', () => {
 
   it.each(Array.from({ length: 5 }, (_, round) => round))('have one pepper (round %i)', async (round) => {
     const start = async () => {
-      const store = await createRedisStore({
-        connection: { url: server.url },
-        prefix: `pepper-${round}`,
-        timeoutMs: 10_000,
-        clock: createClock(),
-        logger: createRecordedLog().logger,
-      });
-      onTestFinished(() => store.close());
+      const store = await openOnRedis(server, `pepper-${round}`);
       // Both have loaded before either writes.
       return (await openReplica(withoutBus(store))).registry;
     };

@@ -7,8 +7,7 @@ import { createPause } from '../../src/platform/pause.js';
 import { readBody } from '../../src/platform/read-body.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
-import { createRedisStore } from '../../src/store/redis/redis-store.js';
-import { createRecordedLog } from '../support/recorded-log.js';
+import { openOnRedis } from '../support/on-redis.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { unlimited } from '../support/unlimited.js';
 import { ALICE, type Credential, openCredential, PROBE, staged, TOKEN_PATH } from './credential-harness.js';
@@ -28,14 +27,7 @@ interface Replica extends Credential {
 async function openReplica(simulator: Simulator): Promise<Replica> {
   // Real time: the leases are the server's.
   const clock = createClock();
-  const store = await createRedisStore({
-    connection: { url: server.url },
-    prefix: `recover-${scenes}`,
-    timeoutMs: 10_000,
-    clock,
-    logger: createRecordedLog().logger,
-  });
-  onTestFinished(() => store.close());
+  const store = await openOnRedis(server, `recover-${scenes}`);
   const baseUrl = new URL(simulator.url);
   const credential = await openCredential({ store, clock, baseUrl, account: simulator.account });
   const agent = new Agent();

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ALWAYS, byDay, periodOf, rowsPerDay } from '../pipeline/by-day.js';
-import { type Handler, sends, startHeldPlatform, startRawPlatform } from '../support/raw-platform.js';
-import { openEmbedded } from '../support/shared-registry.js';
+import {
+  type Handler,
+  type RawPlatform,
+  sends,
+  startHeldPlatform,
+  startRawPlatform,
+} from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf, reportIn } from '../support/start-gateway.js';
-import { createTestClock, DAY, HOUR, SECOND } from '../support/test-clock.js';
+import { DAY, HOUR, SECOND } from '../support/test-clock.js';
 
 const WITH_ROWS = rowsPerDay(() => 1);
 const REFUSES = sends('{"message":"The dates must differ."}', {}, 422);
@@ -20,11 +25,23 @@ const [TWENTY, PLUS_ONE, PLUS_TWO] = [
 const periods = ({ requests }: { readonly requests: readonly { readonly url?: string | undefined }[] }) =>
   requests.map((request) => periodOf(request).map((date) => Number(date.slice(-2))));
 
+/** A gateway that joins days without proof, and a key. */
+async function open(platform: RawPlatform, config: object = {}) {
+  const gateway = await gatewayAt(platform, { config: { ...ALWAYS, ...config } });
+  return { gateway, key: await gateway.addTeam() };
+}
+
+/** The same, with a replica. */
+async function openTwo(platform: RawPlatform) {
+  const { gateway: one, key } = await open(platform);
+  const other = await gatewayAt(platform, { clock: one.clock, sharedStore: one.store, config: ALWAYS });
+  return { one, other, key };
+}
+
 describe('a part of a period that the platform refuses', () => {
   it('does not make the whole refused: that is asked for', async () => {
     const platform = await startRawPlatform(refusesDays);
-    const gateway = await gatewayAt(platform, { config: ALWAYS });
-    const key = await gateway.addTeam();
+    const { gateway, key } = await open(platform);
     await gateway.report(key, TWENTY);
     expect(reportIn(await gateway.report(key, PLUS_ONE)).data).toHaveLength(11);
     expect(periods(platform)).toEqual([
@@ -36,25 +53,19 @@ describe('a part of a period that the platform refuses', () => {
 
   it('leaves the kind to be asked for as a whole for a day, on every replica', async () => {
     const platform = await startRawPlatform(refusesDays);
-    const clock = createTestClock();
-    const sharedStore = await openEmbedded(clock);
-    const [one, other] = [
-      await gatewayAt(platform, { clock, sharedStore, config: ALWAYS }),
-      await gatewayAt(platform, { clock, sharedStore, config: ALWAYS }),
-    ] as const;
-    const key = await one.addTeam();
+    const { one, other, key } = await openTwo(platform);
     await one.report(key, TWENTY);
     await one.report(key, PLUS_ONE);
     await one.services.settled();
     await other.services.registry.refresh();
-    clock.advance(HOUR);
+    one.clock.advance(HOUR);
     const { calls } = await other.services.pipeline.explain('campaigns/get', PLUS_TWO);
     expect(reportIn(await other.report(key, PLUS_TWO)).data).toHaveLength(12);
     expect(periods(platform).slice(3)).toEqual([[1, 12]]);
     expect(calls).toEqual([{ from: '2026-11-01', to: '2026-11-12' }]);
     // What is cached is joined as before.
     expect(reportIn(await other.report(key, byDay('2026-11-03', '2026-11-05'))).data).toHaveLength(3);
-    clock.advance(DAY);
+    one.clock.advance(DAY);
     await one.report(key, byDay('2026-11-01', '2026-11-13'));
     expect(periods(platform).slice(4)).toEqual([
       [13, 13],
@@ -64,8 +75,7 @@ describe('a part of a period that the platform refuses', () => {
 
   it('is refused as a whole when the whole is refused too: once, and nothing is learned of the kind', async () => {
     const platform = await startRawPlatform(WITH_ROWS);
-    const gateway = await gatewayAt(platform, { config: ALWAYS });
-    const key = await gateway.addTeam();
+    const { gateway, key } = await open(platform);
     await gateway.report(key, TWENTY);
     platform.answer(sends('{"message":"No such advertiser."}', {}, 404));
     for (let time = 0; time < 3; time++)
@@ -82,13 +92,7 @@ describe('a part of a period that the platform refuses', () => {
 
   it('costs one call for the whole, however many ask for it at once, on two replicas', async () => {
     const platform = await startHeldPlatform(refusesDays);
-    const clock = createTestClock();
-    const sharedStore = await openEmbedded(clock);
-    const [one, other] = [
-      await gatewayAt(platform, { clock, sharedStore, config: ALWAYS }),
-      await gatewayAt(platform, { clock, sharedStore, config: ALWAYS }),
-    ] as const;
-    const key = await one.addTeam();
+    const { one, other, key } = await openTwo(platform);
     await other.services.registry.refresh();
     platform.release();
     await one.report(key, TWENTY);
@@ -118,10 +122,7 @@ describe('a part of a period that the platform refuses', () => {
 
   it('is answered from what is kept when the whole cannot be had', async () => {
     const platform = await startRawPlatform(WITH_ROWS);
-    const gateway = await gatewayAt(platform, {
-      config: { ...ALWAYS, platform: { retry: { attempts: 0 } } },
-    });
-    const key = await gateway.addTeam();
+    const { gateway, key } = await open(platform, { platform: { retry: { attempts: 0 } } });
     const query = byDay('2026-11-10', '2026-11-20');
     await gateway.report(key, query);
     gateway.clock.advance(2 * HOUR);
@@ -136,8 +137,7 @@ describe('a part of a period that the platform refuses', () => {
 
   it('is told as it is when the platform forbids it', async () => {
     const platform = await startRawPlatform(WITH_ROWS);
-    const gateway = await gatewayAt(platform, { config: ALWAYS });
-    const key = await gateway.addTeam();
+    const { gateway, key } = await open(platform);
     await gateway.report(key, TWENTY);
     platform.answer(sends('{"message":"Forbidden."}', {}, 403));
     expect(outcomeOf(await gateway.report(key, PLUS_ONE))).toBe('403 upstream_rejected');
@@ -146,9 +146,8 @@ describe('a part of a period that the platform refuses', () => {
 
   it('is added to what a newer release wrote, which keeps what is not known of it', async () => {
     const platform = await startRawPlatform(refusesDays);
-    const clock = createTestClock();
-    const gateway = await gatewayAt(platform, { clock, config: ALWAYS });
-    const key = await gateway.addTeam();
+    const { gateway, key } = await open(platform);
+    const { clock } = gateway;
     const theirs = ['another kind', clock.now() + HOUR, { of: 'a newer release' }];
     await gateway.services.registry.commit({
       writes: new Map([['part-refusals', JSON.stringify([theirs, ['damaged']])]]),

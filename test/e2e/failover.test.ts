@@ -1,23 +1,15 @@
 /** A Redis that comes back without what it had acknowledged: nobody who was revoked is let in again. */
-import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { logLines, startGateway, startPlatform } from '../support/processes.js';
-import { startRedis } from '../support/redis.js';
+import { openRedisScene } from '../support/on-redis.js';
+import { logLines, startGateway } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&_period=yesterday`;
 
 it('what the store has lost of revocations and tokens is put back by the gateways, and audited', async () => {
-  const [platform, redis] = await Promise.all([startPlatform(), startRedis()]);
-  onTestFinished(() => redis.close());
-  const env = {
-    ...platform.env,
-    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token-for-tests',
-    REDIS_URL: redis.url,
-  };
+  const { platform, redis, env } = await openRedisScene();
   const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
   const { key, id } = await newTeam(one, { id: 'leaked' });
   await waitFor('the key', async () => (await ask(two.data + QUERY, { key })).status === 200);

@@ -1,29 +1,16 @@
 /** Hostile bytes: framing that two readers could read two ways, and requests that never end. The platform sees nothing. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import {
-  type Gateway,
-  type Platform,
-  startGateway,
-  startPlatform,
-  tempFolder,
-} from '../support/processes.js';
+import { type Answer, ask, REPORT, type simulatorOf } from '../support/ask.js';
+import type { Gateway } from '../support/processes.js';
 import { exchange, head, type RawOptions, readAnswers } from '../support/raw-socket.js';
+import { openImpatient } from './hostile.js';
 
-let platform: Platform;
 let gateway: Gateway;
 let sim: ReturnType<typeof simulatorOf>;
 let key: string;
 
 beforeAll(async () => {
-  const yaml = join(await tempFolder(), 'gateway.yaml');
-  await writeFile(yaml, 'server: { requestTimeoutSeconds: 3 }\n');
-  platform = await startPlatform();
-  gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: yaml });
-  sim = simulatorOf(platform.url);
-  key = (await newTeam(gateway, { id: 'hostile' })).key;
+  ({ gateway, sim, key } = await openImpatient());
 });
 
 const QUERY = 'advertiserId=1&_period=yesterday';

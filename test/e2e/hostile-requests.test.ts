@@ -1,16 +1,9 @@
 /** Hostile requests, well framed: targets, queries and headers. What is refused reaches no platform. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import {
-  type Gateway,
-  type Platform,
-  startGateway,
-  startPlatform,
-  tempFolder,
-} from '../support/processes.js';
+import { ask, newTeam, REPORT, type simulatorOf } from '../support/ask.js';
+import type { Gateway, Platform } from '../support/processes.js';
 import { exchange, head, type RawOptions, readAnswers } from '../support/raw-socket.js';
+import { openImpatient } from './hostile.js';
 
 let platform: Platform;
 let gateway: Gateway;
@@ -20,12 +13,7 @@ let key: string;
 let limitedKey: string;
 
 beforeAll(async () => {
-  const yaml = join(await tempFolder(), 'gateway.yaml');
-  await writeFile(yaml, 'server: { requestTimeoutSeconds: 3 }\n');
-  platform = await startPlatform();
-  gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: yaml });
-  sim = simulatorOf(platform.url);
-  key = (await newTeam(gateway, { id: 'hostile' })).key;
+  ({ platform, gateway, sim, key } = await openImpatient());
   limitedKey = (await newTeam(gateway, { id: 'limited', advertisers: [1] })).key;
 });
 

@@ -1,26 +1,17 @@
 /** A Redis that comes back empty, or with what an operator put there, under gateways that run. */
-import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
-import { logLines, startGateway, startPlatform, tempFolder } from '../support/processes.js';
-import { startRedis } from '../support/redis.js';
+import { openRedisScene } from '../support/on-redis.js';
+import { logLines, startGateway, tempFolder } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&_period=yesterday`;
 
 async function openFleet(more: Readonly<Record<string, string>> = {}) {
-  const [platform, redis] = await Promise.all([startPlatform(), startRedis()]);
-  onTestFinished(() => redis.close());
-  const env = {
-    ...platform.env,
-    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token-for-tests',
-    REDIS_URL: redis.url,
-    ...more,
-  };
+  const { redis, env } = await openRedisScene(more);
   const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
   return { redis, env, one, two };
 }

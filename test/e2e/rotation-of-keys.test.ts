@@ -1,9 +1,8 @@
 /** A team's key, rolled on two gateways: one id, an overlap, and a last use that outlives the processes. */
-import { randomBytes } from 'node:crypto';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { admin, ask, type IssuedKey, newTeam } from '../support/ask.js';
-import { startGateway, startPlatform } from '../support/processes.js';
-import { startRedis } from '../support/redis.js';
+import { openRedisScene } from '../support/on-redis.js';
+import { startGateway } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 interface Listed {
@@ -14,14 +13,7 @@ interface Listed {
 }
 
 it('is rolled without an interruption, and says when it was last used', async () => {
-  const [platform, redis] = await Promise.all([startPlatform(), startRedis()]);
-  onTestFinished(() => redis.close());
-  const env = {
-    ...platform.env,
-    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token-for-tests',
-    REDIS_URL: redis.url,
-  };
+  const { env } = await openRedisScene();
   const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
   const old = await newTeam(one, { id: 'rolling' });
   const statusOn = async (url: string, key: string) => (await ask(`${url}/gateway/v1/me`, { key })).status;

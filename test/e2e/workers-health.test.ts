@@ -1,9 +1,8 @@
 /** With several workers every plane tells the worst of all of them, also when the store they share is lost. */
-import { randomBytes } from 'node:crypto';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
-import { type Gateway, logLines, planeOf, startGateway, startPlatform } from '../support/processes.js';
-import { startRedis } from '../support/redis.js';
+import { dataPidsOf, openRedisScene } from '../support/on-redis.js';
+import { type Gateway, planeOf, startGateway } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 interface Conditions {
@@ -27,20 +26,9 @@ const readyOf = async (url: string) => (await ask(`${url}/readyz`)).json<Ready>(
 const statusOf = (gateway: Gateway) => admin<Status>(gateway, 'GET', '/status');
 
 it('tells of a refused token on every plane, adds up what workers hold, and goes on without the store', async () => {
-  const [platform, redis] = await Promise.all([startPlatform(), startRedis()]);
-  onTestFinished(() => redis.close());
-  const gateway = await startGateway({
-    ...platform.env,
-    REDIS_URL: redis.url,
-    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token-of-16',
-    WORKERS: '2',
-    METRICS_PORT: '0',
-  });
-  const workers = () =>
-    logLines(gateway)
-      .filter(({ msg, urls }) => msg === 'listening' && 'data' in (urls as object))
-      .map(({ pid }) => pid as number);
+  const { platform, redis, env } = await openRedisScene({ WORKERS: '2', METRICS_PORT: '0' });
+  const gateway = await startGateway(env);
+  const workers = () => dataPidsOf(gateway);
   await waitFor('two workers', () => workers().length === 2, gateway);
   const { key } = await newTeam(gateway, { id: 'many' });
   const report = (advertiser: number) =>

@@ -1,29 +1,17 @@
 /** Contract: WORKERS=2. Both serve one port, the admin plane is there once, a lost worker is replaced. */
-import { randomBytes } from 'node:crypto';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import { dataPidsOf, openRedisScene } from '../support/on-redis.js';
 import { logLines, planeOf, startGateway, startPlatform } from '../support/processes.js';
-import { startRedis } from '../support/redis.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
 
 it('serves from two processes, counts both, and replaces the one that dies', async () => {
-  const [platform, redis] = await Promise.all([startPlatform(), startRedis()]);
-  onTestFinished(() => redis.close());
-  const gateway = await startGateway({
-    ...platform.env,
-    REDIS_URL: redis.url,
-    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token-for-tests',
-    WORKERS: '2',
-    METRICS_PORT: '0',
-  });
+  const { platform, env } = await openRedisScene({ WORKERS: '2', METRICS_PORT: '0' });
+  const gateway = await startGateway(env);
   const listening = () => logLines(gateway).filter(({ msg }) => msg === 'listening');
-  const dataPids = () =>
-    listening()
-      .filter(({ urls }) => 'data' in (urls as object))
-      .map(({ pid }) => pid as number);
+  const dataPids = () => dataPidsOf(gateway);
   await waitFor('two workers', () => dataPids().length === 2, gateway);
   expect(new Set(dataPids()).size).toBe(2);
   expect(listening().filter(({ urls }) => 'admin' in (urls as object))).toHaveLength(1);
@@ -86,9 +74,7 @@ it('serves from two processes, counts both, and replaces the one that dies', asy
 it('shares the embedded store between two workers: keys, revocations and purges', async () => {
   const platform = await startPlatform();
   const gateway = await startGateway({ ...platform.env, WORKERS: '2' });
-  const listening = () =>
-    logLines(gateway).filter(({ msg, urls }) => msg === 'listening' && 'data' in (urls as object));
-  await waitFor('two workers', () => listening().length === 2, gateway);
+  await waitFor('two workers', () => dataPidsOf(gateway).length === 2, gateway);
   const { key, id } = await newTeam(gateway, { id: 'many' });
   const call = () => ask(gateway.data + QUERY, { key, headers: { connection: 'close' } });
   /** Every one of several calls ends so, and both workers answer some of them. */
@@ -113,16 +99,11 @@ it('shares the embedded store between two workers: keys, revocations and purges'
 });
 
 it('is not ready on any plane while its workers finish what they have', async () => {
-  const [platform, redis] = await Promise.all([startPlatform(['--switch', 'latencyMs=4000']), startRedis()]);
-  onTestFinished(() => redis.close());
-  const gateway = await startGateway({
-    ...platform.env,
-    REDIS_URL: redis.url,
-    GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
-    ADMIN_TOKEN: 'an-admin-token-for-tests',
-    WORKERS: '2',
-    METRICS_PORT: '0',
-  });
+  const { platform, env } = await openRedisScene({ WORKERS: '2', METRICS_PORT: '0' }, [
+    '--switch',
+    'latencyMs=4000',
+  ]);
+  const gateway = await startGateway(env);
   const { key } = await newTeam(gateway, { id: 'draining' });
   const call = () => ask(gateway.data + QUERY, { key });
   await waitFor('the key', async () => (await ask(`${gateway.data}/gateway/v1/me`, { key })).status === 200);

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { prove } from '../support/prove.js';
-import { gatewayAt, reportIn, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
+import {
+  gatewayAt,
+  type Reply,
+  reportIn,
+  type SimulatedGateway,
+  withGateway,
+} from '../support/start-gateway.js';
 import { DAY, MINUTE } from '../support/test-clock.js';
 import { ALWAYS, byDay } from './by-day.js';
 
@@ -32,21 +38,33 @@ const byDateCalls = ({ simulator }: SimulatedGateway) =>
     .filter(({ url }) => url.includes('byDate=1'))
     .map(({ query }) => [query.dateFrom, query.dateTo]);
 
+/** Asks for ranges one after another. @returns how many calls by date were made until behind each answer */
+async function callsBehind(
+  gateway: SimulatedGateway & { readonly key: string },
+  ranges: readonly (readonly [from: string, to: string])[],
+  look: (reply: Reply) => void = () => {},
+): Promise<number[]> {
+  const counts: number[] = [];
+  for (const [from, to] of ranges) {
+    look(await gateway.report(gateway.key, byDay(from, to)));
+    await gateway.services.settled();
+    counts.push(byDateCalls(gateway).length);
+  }
+  return counts;
+}
+
 describe('the audit', () => {
   it('checks the first two joins of a series behind their answers, and then none on that day', async () => {
     const gateway = await proven(1_000_000);
-    const counts: number[] = [];
-    for (const [from, to] of [
+    const ranges = [
       ['2026-11-03', '2026-11-05'],
       ['2026-11-02', '2026-11-06'],
       ['2026-11-01', '2026-11-05'],
       ['2026-11-02', '2026-11-04'],
-    ] as const) {
-      const reply = await gateway.report(gateway.key, byDay(from, to));
-      expect(reply.headers['cache-status']).toMatch(/; hit; /);
-      await gateway.services.settled();
-      counts.push(byDateCalls(gateway).length);
-    }
+    ] as const;
+    const counts = await callsBehind(gateway, ranges, ({ headers }) =>
+      expect(headers['cache-status']).toMatch(/; hit; /),
+    );
     expect(counts).toEqual([1, 2, 2, 2]);
     expect(byDateCalls(gateway)[0]).toEqual(['2026-11-03', '2026-11-05']);
     expect(await stateOf(gateway)).toMatchObject({ state: 'proven', restatements: 0 });
@@ -133,19 +151,14 @@ describe('the audit', () => {
 
   it('looks into one in so many joins beside', async () => {
     const gateway = await proven(3);
-    const counts: number[] = [];
-    for (const [from, to] of [
+    const counts = await callsBehind(gateway, [
       ['2026-11-03', '2026-11-05'],
       ['2026-11-02', '2026-11-06'],
       ['2026-11-01', '2026-11-05'],
       ['2026-11-02', '2026-11-04'],
       ['2026-11-02', '2026-11-05'],
       ['2026-11-01', '2026-11-04'],
-    ] as const) {
-      await gateway.report(gateway.key, byDay(from, to));
-      await gateway.services.settled();
-      counts.push(byDateCalls(gateway).length);
-    }
+    ]);
     // Two first joins, the third and the sixth.
     expect(counts).toEqual([1, 2, 3, 3, 3, 4]);
   });

@@ -6,14 +6,20 @@ import { ALWAYS, byDay, periodOf, rowsPerDay } from './by-day.js';
 
 const NO_RETRY = { ...ALWAYS, platform: { retry: { attempts: 0 } } };
 
+/** A gateway that keeps the days of one answer, on a platform that holds the next. */
+async function openWith(kept: string) {
+  const platform = await startHeldPlatform(rowsPerDay(() => 1));
+  const gateway = await gatewayAt(platform, { config: NO_RETRY });
+  const key = await gateway.addTeam();
+  platform.release();
+  await gateway.report(key, kept);
+  platform.hold();
+  return { platform, gateway, key };
+}
+
 describe('a purge while an answer waits for its missing days', () => {
   it('makes the days found before it absent: they are asked for again', async () => {
-    const platform = await startHeldPlatform(rowsPerDay(() => 1));
-    const gateway = await gatewayAt(platform, { config: NO_RETRY });
-    const key = await gateway.addTeam();
-    platform.release();
-    await gateway.report(key, byDay('2026-11-01', '2026-11-03'));
-    platform.hold();
+    const { platform, gateway, key } = await openWith(byDay('2026-11-01', '2026-11-03'));
     gateway.clock.advance(MINUTE);
     const answer = gateway.report(key, `${byDay('2026-11-01', '2026-11-04')}&_days=1`);
     await platform.arrived(2);
@@ -29,12 +35,7 @@ describe('a purge while an answer waits for its missing days', () => {
   });
 
   it('leaves days alone that it does not touch', async () => {
-    const platform = await startHeldPlatform(rowsPerDay(() => 1));
-    const gateway = await gatewayAt(platform, { config: NO_RETRY });
-    const key = await gateway.addTeam();
-    platform.release();
-    await gateway.report(key, byDay('2026-11-01', '2026-11-03'));
-    platform.hold();
+    const { platform, gateway, key } = await openWith(byDay('2026-11-01', '2026-11-03'));
     const answer = gateway.report(key, byDay('2026-11-01', '2026-11-04'));
     await platform.arrived(2);
     await gateway.manage('POST', '/cache/purge', { from: '2026-10-01', to: '2026-10-31' });
@@ -45,14 +46,9 @@ describe('a purge while an answer waits for its missing days', () => {
   });
 
   it('leaves nothing old to answer with when the platform then fails', async () => {
-    const platform = await startHeldPlatform(rowsPerDay(() => 1));
-    const gateway = await gatewayAt(platform, { config: NO_RETRY });
-    const key = await gateway.addTeam();
-    platform.release();
     const query = byDay('2026-11-18', '2026-11-19');
-    await gateway.report(key, query);
+    const { platform, gateway, key } = await openWith(query);
     gateway.clock.advance(2 * HOUR);
-    platform.hold();
     const answer = gateway.report(key, query);
     await platform.arrived(2);
     await gateway.manage('POST', '/cache/purge', { all: true });

@@ -1,11 +1,9 @@
 /** A Redis that has lost acknowledged commits, as after a failover to a replica that lagged behind. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
 import type { Store } from '../../src/store/port.js';
-import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import type { AuditRecord } from '../../src/telemetry/audit.js';
-import { createRecordedLog } from '../support/recorded-log.js';
+import { openOnRedis } from '../support/on-redis.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { openReplica, withoutBus } from '../support/shared-registry.js';
 
@@ -22,17 +20,7 @@ const set = (records: Record<string, string | null>) => ({ writes: new Map(Objec
 async function openFleet(count: number) {
   prefixes += 1;
   const prefix = `failover-${prefixes}`;
-  const open = async (): Promise<Store> => {
-    const store = await createRedisStore({
-      connection: { url: server.url },
-      prefix,
-      timeoutMs: 10_000,
-      clock: createClock(),
-      logger: createRecordedLog().logger,
-    });
-    onTestFinished(() => store.close());
-    return withoutBus(store);
-  };
+  const open = async (): Promise<Store> => withoutBus(await openOnRedis(server, prefix));
   const stores = await Promise.all(Array.from({ length: count }, open));
   const control = new Redis(server.url);
   onTestFinished(() => control.disconnect());

@@ -3,13 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { successionRules } from '../../src/auth/succession-rules.js';
-import { createClock } from '../../src/clock.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { createSealer } from '../../src/credential/seal.js';
 import { openRegistry } from '../../src/registry/replica.js';
 import { type Store, StoreUnavailable } from '../../src/store/port.js';
-import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import type { AuditRecord } from '../../src/telemetry/audit.js';
+import { openOnRedis } from '../support/on-redis.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { withoutBus } from '../support/shared-registry.js';
@@ -44,17 +43,7 @@ const key = (revokedAt: string | null, secrets: readonly object[] = [{ hash: 'h1
   });
 const set = (records: Record<string, string | null>) => ({ writes: new Map(Object.entries(records)) });
 
-async function openStore(prefix = 'lost'): Promise<Store> {
-  const store = await createRedisStore({
-    connection: { url: server.url },
-    prefix,
-    timeoutMs: 5_000,
-    clock: createClock(),
-    logger: createRecordedLog().logger,
-  });
-  onTestFinished(() => store.close());
-  return store;
-}
+const openStore = (prefix = 'lost'): Promise<Store> => openOnRedis(server, prefix, 5000);
 
 async function openOne(options: { deaf?: boolean; graceMs?: number; prefix?: string } = {}) {
   const store = await openStore(options.prefix);

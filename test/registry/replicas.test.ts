@@ -1,9 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
 import type { Store } from '../../src/store/port.js';
-import { createRedisStore } from '../../src/store/redis/redis-store.js';
-import { createRecordedLog } from '../support/recorded-log.js';
+import { openOnRedis } from '../support/on-redis.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { openReplica, withoutBus } from '../support/shared-registry.js';
 
@@ -20,17 +18,7 @@ const set = (id: string, value: string | null) => ({ writes: new Map([[id, value
 /** Two connections of two gateways to one registry. */
 async function openTwo(): Promise<[Store, Store]> {
   prefixes += 1;
-  const open = async () => {
-    const store = await createRedisStore({
-      connection: { url: server.url },
-      prefix: `replica-${prefixes}`,
-      timeoutMs: 10_000,
-      clock: createClock(),
-      logger: createRecordedLog().logger,
-    });
-    onTestFinished(() => store.close());
-    return store;
-  };
+  const open = () => openOnRedis(server, `replica-${prefixes}`);
   return [await open(), await open()];
 }
 
