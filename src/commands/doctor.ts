@@ -6,7 +6,7 @@ import { adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
-import { endWith } from './verdict.js';
+import { endWith, withColours } from './verdict.js';
 
 interface Check {
   readonly name: string;
@@ -15,7 +15,8 @@ interface Check {
   readonly do: string | null;
 }
 
-export function addDoctorCommand(program: Command, terminal: Terminal): void {
+export function addDoctorCommand(program: Command, plain: Terminal): void {
+  const terminal = withColours(plain);
   const { env } = terminal;
   adminCommand(program, {
     name: 'doctor',

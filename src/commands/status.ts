@@ -8,9 +8,10 @@ import { EXIT } from './exit-codes.js';
 import { bytes, span, until } from './span.js';
 import { renderFields } from './table.js';
 import type { Terminal } from './terminal.js';
-import { endWith, renderFinding, unreachable } from './verdict.js';
+import { endWith, renderFinding, unreachable, withColours } from './verdict.js';
 
-export function addStatusCommand(program: Command, terminal: Terminal): void {
+export function addStatusCommand(program: Command, plain: Terminal): void {
+  const terminal = withColours(plain);
   adminCommand(program, {
     name: 'status',
     description: `Say whether the gateway is well, and what to do when it is not; exit code 0: well, ${EXIT.warning}: a warning, ${EXIT.notWell}: not well.`,

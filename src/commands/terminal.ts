@@ -21,6 +21,8 @@ export interface Terminal {
   /** Standard error: questions, and what is said beside. */
   readonly say: (text: string) => void;
   readonly nowMs: () => number;
+  /** Standard output is a terminal, and nobody asked for it to stay without colours (no-color.org). */
+  readonly colours?: boolean;
 }
 
 export function processTerminal(): Terminal {
@@ -41,6 +43,7 @@ export function processTerminal(): Terminal {
     ready: async () => (process.stdout.isTTY ? undefined : writeOut('\n')),
     say: (text) => void process.stderr.write(text),
     nowMs: () => Date.now(),
+    colours: process.stdout.isTTY === true && !process.env.NO_COLOR,
   };
 }
 

@@ -1,6 +1,7 @@
 /** A verdict as a person reads it, and as an exit code: `status` and `doctor` end with the same three. */
 import { CommandError, type Unreachable } from './command-error.js';
 import { EXIT } from './exit-codes.js';
+import type { Terminal } from './terminal.js';
 
 /** What `--json` and the admin API call it, what is shown, and how the command ends. */
 const LEVELS: Readonly<Record<string, readonly [shown: string, exitCode: number]>> = {
@@ -21,6 +22,18 @@ export interface ShownFinding {
 /** E.g. `NOT WELL: the platform refuses the token since …`, and in the next line what to do. */
 export function renderFinding({ level, says, do: advice }: ShownFinding): string {
   return `${levelOf(level)[0]}: ${says}\n${advice === null ? '' : `  do: ${advice}\n`}`;
+}
+
+const COLOURS: Readonly<Record<string, number>> = { ok: 32, WELL: 32, WARNING: 33, 'NOT WELL': 31 };
+
+/** The same terminal, on which the verdicts that begin a line have colours; nothing else has any. */
+export function withColours(terminal: Terminal): Terminal {
+  if (!terminal.colours) return terminal;
+  const paint = (found: string) => `\u001b[${COLOURS[found]}m${found}\u001b[0m`;
+  return {
+    ...terminal,
+    print: (text) => terminal.print(text.replace(/^(NOT WELL|WARNING|WELL|ok)(?=[: \n])/gm, paint)),
+  };
 }
 
 /** @throws CommandError with the level's exit code, unless all is well */

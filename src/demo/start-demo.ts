@@ -17,7 +17,13 @@ export interface Demo {
   stop(): Promise<void>;
 }
 
-export const TEAM = { id: 'growth', name: 'Growth analytics', advertisers: [1, 2, 3] };
+/** It may do all that the first steps of an app team show, creating a campaign included. */
+export const TEAM = {
+  id: 'growth',
+  name: 'Growth analytics',
+  advertisers: [1, 2, 3],
+  scopes: ['report:read', 'platform:read', 'platform:write'],
+};
 
 /** @param env PORT, ADMIN_PORT and LOG_LEVEL are taken from it; ports that are taken are replaced by free ones */
 export async function startDemo(env: Environment): Promise<Demo> {

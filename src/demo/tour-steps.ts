@@ -3,6 +3,15 @@ import type { TruthQuery } from '../simulator/simulator.js';
 import { type Answer, ask, untilQuiet } from './ask.js';
 import type { Demo } from './start-demo.js';
 
+interface Judged {
+  /** What is wrong with the answer. */
+  readonly fault: string | null;
+  /** What is worth telling. */
+  readonly note?: string;
+  /** It was held against the platform's own numbers. */
+  readonly isChecked?: boolean;
+}
+
 /** One call of the tour. */
 export interface Step {
   readonly title: string;
@@ -16,8 +25,7 @@ export interface Step {
   /** Waited for before the call. */
   readonly after?: (demo: Demo, print: (line: string) => void) => Promise<void>;
   readonly status: number;
-  /** @returns what is wrong with the answer, or null; and what is worth telling */
-  readonly judge: (answer: Answer, demo: Demo) => { readonly fault: string | null; readonly note?: string };
+  readonly judge: (answer: Answer, demo: Demo) => Judged;
 }
 
 interface Report {
@@ -178,17 +186,19 @@ async function passProbation(demo: Demo, print: (line: string) => void): Promise
 }
 
 /** The gateway's rows are the platform's: every member of the truth is there with its value. */
-function sameRows({ text }: Answer, { simulator }: Demo, query: TruthQuery): { fault: string | null } {
+function sameRows({ text }: Answer, { simulator }: Demo, query: TruthQuery): Judged {
   const { data } = JSON.parse(text) as Report;
   const expected = simulator.truth(query);
   if (data.length !== expected.length) return { fault: `${data.length} rows instead of ${expected.length}` };
   const wrong = expected.findIndex((row, index) =>
     Object.entries(row).some(([name, value]) => data[index]?.[name] !== value),
   );
-  return { fault: wrong < 0 ? null : `row ${wrong + 1} is not the platform's` };
+  return wrong < 0
+    ? { fault: null, note: `checked: ${data.length} rows, each value is the platform's own`, isChecked: true }
+    : { fault: `row ${wrong + 1} is not the platform's` };
 }
 
-function judgeTotals({ text }: Answer): { fault: string | null; note?: string } {
+function judgeTotals({ text }: Answer): Judged {
   const { data, meta } = JSON.parse(text) as Report;
   const sum = data.reduce((total, row) => total + Number(row.reach), 0);
   const reach = Number(meta.totals?.reach);

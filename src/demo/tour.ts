@@ -5,6 +5,8 @@ import { stepsOf } from './tour-steps.js';
 
 export interface TourResult {
   readonly answers: number;
+  /** How many of them were held against the platform's own numbers. */
+  readonly checked: number;
   readonly calls: number;
   /** Platform calls without the gateway. */
   readonly direct: number;
@@ -15,6 +17,7 @@ export interface TourResult {
 export async function tour(demo: Demo, print: (line: string) => void): Promise<TourResult> {
   const faults: string[] = [];
   let calls = 0;
+  let checked = 0;
   const steps = stepsOf(demo);
   for (const [index, step] of steps.entries()) {
     await step.after?.(demo, print);
@@ -24,7 +27,8 @@ export async function tour(demo: Demo, print: (line: string) => void): Promise<T
     const { behind = 0 } = step;
     const cost = demo.simulator.callCount - before;
     calls += cost;
-    const { fault, note } = step.judge(answer, demo);
+    const { fault, note, isChecked = false } = step.judge(answer, demo);
+    if (isChecked) checked += 1;
     print(`${index + 1}. ${step.title}`);
     print(`   GET ${step.path}`);
     print(
@@ -43,5 +47,5 @@ export async function tour(demo: Demo, print: (line: string) => void): Promise<T
     print('');
   }
   const direct = steps.reduce((sum, step) => sum + step.direct, 0);
-  return { answers: steps.length, calls, direct, faults };
+  return { answers: steps.length, checked, calls, direct, faults };
 }

@@ -1,6 +1,8 @@
 /** The log: JSON lines by pino, written without blocking, and never with a secret in them. */
+import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { createLogSink, type LogHealth, type LogSink } from './log-sink.js';
+import { prettyLine } from './pretty-line.js';
 
 const REDACTED = '[redacted]';
 /** A team key, whatever message it was pasted into. */
@@ -37,6 +39,8 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
   const output: LogSink | null =
     stream === undefined ? createLogSink({ onRecovered: (lines) => tellLost(logger, lines) }) : null;
   const sink: DestinationStream = stream ?? (output as LogSink);
+  // A person at a terminal reads lines, whatever collects logs reads JSON.
+  const pretty = stream === undefined && isatty(1) ? { colours: !process.env.NO_COLOR } : null;
   const logger: Logger = pino(
     {
       level,
@@ -58,10 +62,12 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
       },
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
-        streamWrite: (line) => scrub(line, known()),
+        streamWrite: (line) => {
+          const clean = scrub(line, known());
+          return pretty === null ? clean : prettyLine(clean, pretty);
+        },
         logMethod(args, log) {
-          // reply-from's own line about a failed call; the line of the request has its cause.
-          if (args[1] !== 'response errored') log.apply(this, args);
+          if (!isSaidElsewhere(args)) log.apply(this, args);
         },
       },
     },
@@ -75,6 +81,16 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
     health: () => output?.health() ?? { ok: true, droppedLines: 0 },
     close: async () => output?.close(CLOSE_MS),
   };
+}
+
+/**
+ * Lines of libraries: fastify's about each port, for `listening` names them all; reply-from's about a failed call, for
+ * the line of the request has its cause.
+ */
+function isSaidElsewhere([first, message]: readonly unknown[]): boolean {
+  return (
+    message === 'response errored' || (typeof first === 'string' && first.startsWith('Server listening at '))
+  );
 }
 
 function tellLost(logger: Logger, lines: number): void {

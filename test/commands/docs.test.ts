@@ -54,6 +54,7 @@ describe('every command', () => {
       'store backup',
       'store restore',
       'store forget-sealed',
+      'completion',
     ]);
   });
 

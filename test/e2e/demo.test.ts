@@ -1,10 +1,11 @@
 /** `npm run demo`, as a first-time reader meets it. */
 import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, it } from 'vitest';
 import { ask } from '../support/ask.js';
-import { launch, tempFolder } from '../support/processes.js';
+import { launch, ROOT, tempFolder } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 describe.concurrent('npm run demo', () => {
@@ -30,6 +31,10 @@ describe.concurrent('npm run demo', () => {
     expect(Number(calls)).toBeGreaterThan(0);
     expect(Number(saved)).toBe(Number(direct) - Number(calls));
     expect(Number(saved)).toBeGreaterThan(0);
+    expect(stdout.match(/^ {3}checked: \d+ rows, each value is the platform's own$/gm)).toHaveLength(6);
+    expect(stdout).toMatch(
+      /\n6 of the answers were held against .*: all the same\.\n\d+ questions, .* saved\.\n$/,
+    );
     expect(stdout).not.toContain('WRONG');
     expect(demo.stderr.replaceAll(/^npm .*$/gm, '').trim()).toBe('');
     expect(await readdir(folder)).toEqual([]);
@@ -54,13 +59,27 @@ describe.concurrent('npm run demo', () => {
     expect(report).toMatch(/cache-status: dsp-gateway; fwd=miss; stored/);
     expect(said(/_format=csv/)[0]).toMatch(/^date,.*\r\n\d{4}-\d\d-\d\d,/);
     expect(said(/advertiserId=4/)[0]).toContain('"code":"advertiser_forbidden"');
-    expect(JSON.parse(said(/\/gateway\/v1\/me/)[0] ?? '')).toMatchObject({ team: { id: 'growth' } });
+    expect(JSON.parse(said(/\/gateway\/v1\/me/)[0] ?? '')).toMatchObject({
+      team: { id: 'growth' },
+      scopes: ['report:read', 'platform:read', 'platform:write'],
+    });
     expect(JSON.parse(said(/\/admin\/v1\/teams/)[0] ?? '')).toMatchObject({ teams: [{ id: 'growth' }] });
     expect(JSON.parse(said(/\/admin\/v1\/token/)[0] ?? '')).toMatchObject({ active: { source: 'seed' } });
     expect(said(/\/metrics/)[0]).toMatch(
       /^dsp_gateway_platform_calls_total\{outcome="answer",team="growth"\} 1$/m,
     );
     expect(JSON.parse(said(/\/_sim/)[0] ?? '')).toMatchObject({ counts: { calls: 1 } });
+    // The first steps of an app team end with a write, which this key may do.
+    const page = await readFile(join(ROOT, 'docs/first-steps.md'), 'utf8');
+    const write = /^curl .*idempotency-key[^$]*\$GATEWAY\/api\/v1\/campaign\/create$/ms.exec(
+      page.slice(page.indexOf('idempotency-key: ') - 200),
+    )?.[0];
+    const key = /x-api-key: (\w+)/.exec(commands[0] ?? '')?.[1] ?? '';
+    const GATEWAY = new URL(/'(http[^']+)'/.exec(commands[0] ?? '')?.[1] ?? '').origin;
+    const created = await promisify(execFile)('sh', ['-c', write ?? ''], {
+      env: { ...process.env, GATEWAY, KEY: key },
+    });
+    expect(JSON.parse(created.stdout)).toEqual({ id: expect.any(Number) });
     // The second time, as the text says, it is a hit.
     const [first = ''] = commands;
     const { stdout: again } = await promisify(execFile)('sh', ['-c', first]);

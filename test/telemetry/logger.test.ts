@@ -127,3 +127,10 @@ describe('createLog', () => {
     expect(JSON.parse(lines[0] as string).msg).toBe('a 12345');
   });
 });
+
+it('leaves out what libraries say of a port and of a failed call, for lines of our own say more', () => {
+  const { logger, lines } = open();
+  logger.info('Server listening at http://127.0.0.1:8080');
+  logger.info({ urls: { data: 'http://127.0.0.1:8080' } }, 'listening');
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['listening']);
+});
