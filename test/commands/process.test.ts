@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { launchCli, ROOT } from '../support/processes.js';
 
 it('ends with the code of its fault, and keeps standard output for answers', async () => {
-  const ran = launchCli(['status'], { ADMIN_TOKEN: 'x', GATEWAY_ADMIN_URL: 'http://127.0.0.1:1' });
+  const ran = launchCli(['teams', 'list'], { ADMIN_TOKEN: 'x', GATEWAY_ADMIN_URL: 'http://127.0.0.1:1' });
   expect(await ran.exited).toEqual({ code: 69, signal: null });
   expect(ran.stdout).toBe('');
   expect(ran.stderr).toContain('cannot be reached');

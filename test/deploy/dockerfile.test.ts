@@ -115,7 +115,7 @@ describe('what comes out of it', () => {
   const healthcheck = () => JSON.parse(only(last, 'HEALTHCHECK').replace(/^.*?CMD\s+/, '')) as string[];
 
   it('checks its settings', async () => {
-    const check = run([...entrypoint(), 'config', 'check'], {});
+    const check = run([...entrypoint(), 'config', 'check'], { PLATFORM_TOKEN: 'a-token' });
     expect({ ...(await check.exited), stderr: check.stderr }).toEqual({ code: 0, signal: null, stderr: '' });
     expect(check.stdout).toBe('The settings are right (config/default.yaml).\n');
   });

@@ -70,7 +70,8 @@ async function makeLines({ data }: Scene, count: number): Promise<void> {
 /** Everything that must go on whatever becomes of the log. */
 async function expectServing(scene: Scene): Promise<void> {
   const { key } = await newTeam({ admin: scene.admin, adminToken: ADMIN_TOKEN }, { id: 'unheard' });
-  expect((await ask(scene.data + QUERY, { key })).status).toBe(200);
+  // Workers hear of a new key a moment later.
+  await expect.poll(async () => (await ask(scene.data + QUERY, { key })).status).toBe(200);
   expect((await ask(`${scene.data}/readyz`)).status).toBe(200);
 }
 
