@@ -71,6 +71,7 @@ describe('names', () => {
       'HTTP_PROXY',
       'HTTPS_PROXY',
       'NO_PROXY',
+      'NO_COLOR',
       'NODE_EXTRA_CA_CERTS',
       'ADMIN_TOKEN_OPS',
       'NAME_FILE',
