@@ -84,8 +84,8 @@ it('usage is told by team and day, with the sum of all', async () => {
     const ran = await cli(gateway, 'usage --team counted');
     return ran.stdout.includes('counted') && ran;
   });
-  expect(stdout).toMatch(/^\d{4}-\d\d-\d\d +counted +3 +2 +0 +1 +1 +2 /m);
-  expect(stdout).toMatch(/^all +– +3 +2 +0 +1 +1 +2 /m);
+  expect(stdout).toMatch(/^\d{4}-\d\d-\d\d +counted +67 % +3 +2 +0 +1 +1 +2 /m);
+  expect(stdout).toMatch(/^all +– +67 % +3 +2 +0 +1 +1 +2 /m);
   const json = (await cli(gateway, 'usage --json')).json<{ usage: { team: string; requests: number }[] }>();
   expect(json.usage).toContainEqual(expect.objectContaining({ team: 'counted', requests: 3 }));
   expect(await cli(gateway, 'usage --from today')).toMatchObject({ code: 65 });
