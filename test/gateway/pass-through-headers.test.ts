@@ -117,8 +117,11 @@ describe('what goes to the platform', () => {
       '%00',
       'é',
     );
+    const plain = fc.constantFrom('B', '-', '_', '~', '7');
+    const some = { minLength: 1, maxLength: 6 };
     await fc.assert(
-      fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 6 }), async (pieces) => {
+      // Of pieces of every kind hardly any make a path that is taken.
+      fc.asyncProperty(fc.oneof(fc.array(piece, some), fc.array(plain, some)), async (pieces) => {
         const before = platform.requests.length;
         const target = `/api/v1/x${pieces.join('')}`;
         const text = await exchange(
