@@ -32,13 +32,13 @@ export async function lookHere({ env, runs }: HereOptions): Promise<readonly Che
         do: 'dsp-gateway config show tells what is in effect',
       };
     },
-  }).then(([check]) => [check === undefined ? [] : withAdvice(check)].flat());
+  });
   const known = config as Config | null;
   const connection = known === null ? connectionOf(env) : redisConnection(known);
   const folder = resolve(known?.store.dataDir ?? (env.GATEWAY_DATA_DIR || './data'));
   const isEmbedded = connection === null;
   return [
-    ...settings,
+    ...settings.map(withAdvice),
     ...(await lookAtAll({
       'teams file': async () => teamsFile(known),
       ...(isEmbedded ? folderLooks(folder, runs) : {}),
