@@ -12,7 +12,7 @@ interface Entry {
   readonly title: string;
   /** Shown on the error's page in the docs, and as `detail` when the thrower says nothing better. */
   readonly meaning: string;
-  /** What the caller can do about it; shown on the error's page. */
+  /** What to do next, in one sentence; shown on the error's page, and as `help` where the thrower names nothing more exact. */
   readonly remedy: string;
 }
 
@@ -21,14 +21,14 @@ export const CATALOGUE = {
     status: 400,
     title: 'Invalid query',
     meaning: 'A query parameter is unknown to the gateway, misspelt, given twice, or out of range.',
-    remedy: 'Read `errors`: it names each parameter and the values allowed.',
+    remedy: 'Read `errors`, which names each parameter and what is allowed, correct those and repeat.',
   },
   invalid_body: {
     status: 400,
     adminStatus: 422,
     title: 'Invalid body',
     meaning: 'The request body is not the JSON that this call takes.',
-    remedy: 'Read `detail` and `errors`; send one JSON object without duplicate members.',
+    remedy: 'Read `detail` and `errors`, and send one JSON object without duplicate members.',
   },
   invalid_path: {
     status: 400,
@@ -41,31 +41,32 @@ export const CATALOGUE = {
     status: 400,
     title: 'Invalid request',
     meaning: 'The request is not one this call can take, for instance a GET with a body.',
-    remedy: 'Read `detail`.',
+    remedy: 'Read `detail`, which says what this call cannot take, and repeat without it.',
   },
   missing_api_key: {
     status: 401,
     title: 'Missing API key',
     meaning: 'The request carries no team key.',
-    remedy: 'Send `authorization: Bearer <key>` or `x-api-key: <key>`.',
+    remedy: 'Send `authorization: Bearer <key>` or `x-api-key: <key>`, with a key that your operator issued.',
   },
   invalid_api_key: {
     status: 401,
     title: 'Invalid API key',
     meaning: 'The team key is not known, is malformed, or two different keys were sent.',
-    remedy: 'Check that the key was copied whole (it starts with dgw_); ask your operator for a new one.',
+    remedy:
+      'Check that the key in `authorization` or `x-api-key` was copied whole (it starts with dgw_), or ask your operator for a new one.',
   },
   expired_api_key: {
     status: 401,
     title: 'Expired API key',
     meaning: 'The team key was valid once; its time is over.',
-    remedy: 'Ask your operator to roll the key.',
+    remedy: 'Ask your operator to roll the key, and send the new one.',
   },
   revoked_api_key: {
     status: 401,
     title: 'Revoked API key',
     meaning: 'The team key was withdrawn.',
-    remedy: 'Ask your operator for a new key.',
+    remedy: 'Ask your operator for a new key, and send that.',
   },
   missing_admin_token: {
     status: 401,
@@ -97,7 +98,8 @@ export const CATALOGUE = {
     title: 'Route forbidden',
     meaning:
       'The team is limited to certain advertisers, and no rule says where this route names its account.',
-    remedy: 'Ask your operator to declare the route (routes in the configuration).',
+    remedy:
+      'Ask your operator to declare the route (`routes` in the configuration) with the place of its account.',
   },
   advertiser_forbidden: {
     status: 403,
@@ -109,25 +111,26 @@ export const CATALOGUE = {
     status: 403,
     title: 'Advertiser required',
     meaning: 'The team is limited to certain advertisers and the request names none.',
-    remedy: 'Add the advertiserId (or the field the detail names).',
+    remedy:
+      'Name an advertiser of your team (GET /gateway/v1/me lists them) in the field that `detail` names.',
   },
   ip_forbidden: {
     status: 403,
     title: 'Address forbidden',
     meaning: 'The team may not call from this address.',
-    remedy: "Call from an address of the team's list, or ask your operator to extend it.",
+    remedy: "Call from an address of the team's list, or ask your operator to extend it (`ipAllow`).",
   },
   team_disabled: {
     status: 403,
     title: 'Team disabled',
     meaning: 'An operator switched this team off.',
-    remedy: 'Ask your operator.',
+    remedy: 'Ask your operator to enable the team.',
   },
   not_found: {
     status: 404,
     title: 'Not found',
     meaning: 'There is nothing at this address.',
-    remedy: 'See /docs for what there is.',
+    remedy: 'Read /docs, which lists what there is.',
   },
   method_not_allowed: {
     status: 405,
@@ -140,19 +143,19 @@ export const CATALOGUE = {
     title: 'Not acceptable',
     meaning: 'None of the formats in `accept` can be given.',
     remedy:
-      'Accept application/json, text/csv, application/x-ndjson or application/vnd.dsp.raw, or use _format.',
+      'Accept application/json, text/csv, application/x-ndjson or application/vnd.dsp.raw, or use `_format`.',
   },
   conflict: {
     status: 409,
     title: 'Conflict',
     meaning: 'The change does not fit the present state.',
-    remedy: 'Read the present state and try again.',
+    remedy: 'Read `detail` and the present state, and try again.',
   },
   verification_failed: {
     status: 409,
     title: 'Verification failed',
     meaning: 'The platform did not accept the token, or nothing could prove it; the active token stays.',
-    remedy: 'Read `detail`; stage another token, or repeat with "force": true to activate it unverified.',
+    remedy: 'Read `detail`, and stage another token, or repeat with "force": true to activate it unverified.',
   },
   idempotency_in_flight: {
     status: 409,
@@ -160,7 +163,7 @@ export const CATALOGUE = {
     meaning:
       'The first request with this idempotency key is still under way, or how it ended is not known; it is not sent again.',
     remedy:
-      'With `retry-after`: wait, then repeat. Without: look on the platform whether it was done; if it was not, send it with a new key.',
+      'With `retry-after` wait, then repeat; without it look on the platform whether it was done, and if it was not, send it with a new key.',
   },
   body_too_large: {
     status: 413,
@@ -178,25 +181,26 @@ export const CATALOGUE = {
     status: 415,
     title: 'Unsupported media type',
     meaning: 'The body is not of a type this call takes.',
-    remedy: 'Send content-type: application/json.',
+    remedy: 'Send the body as JSON, not compressed, with `content-type: application/json`.',
   },
   idempotency_mismatch: {
     status: 422,
     title: 'Idempotency mismatch',
     meaning: 'This idempotency key was used before with another request.',
-    remedy: 'Use a new key for a new request.',
+    remedy: 'Use a new `idempotency-key` for a new request.',
   },
   rate_limited: {
     status: 429,
     title: 'Rate limited',
     meaning: "The team's requests per minute, or its concurrent requests, are used up.",
-    remedy: 'Wait for `retry-after` seconds.',
+    remedy: 'Wait for as many seconds as `retry-after` says, then repeat.',
   },
   upstream_budget_exhausted: {
     status: 429,
     title: 'Daily platform share used up',
     meaning: "The team's share of platform calls for today is used up; cached reports go on being served.",
-    remedy: 'Wait for `retry-after`, or ask your operator for a larger share.',
+    remedy:
+      'Wait for as many seconds as `retry-after` says, or ask your operator for a larger share (`upstreamCallsPerDay`).',
   },
   headers_too_large: {
     status: 431,
@@ -208,26 +212,26 @@ export const CATALOGUE = {
     status: 500,
     title: 'Internal error',
     meaning: 'The gateway failed. It is not your fault.',
-    remedy: 'Tell your operator the requestId.',
+    remedy: 'Tell your operator the `requestId`.',
   },
   upstream_rejected: {
     status: 400,
     title: 'The platform refused the request',
     meaning:
       'The platform answered with a 4xx of its own; its status is kept and its message is in `upstream`.',
-    remedy: 'Read `upstream`.',
+    remedy: "Read `upstream`, which holds the platform's own words, and change the request.",
   },
   upstream_error: {
     status: 502,
     title: 'Platform error',
     meaning: 'The platform failed or could not be reached, and there is no cached answer to fall back to.',
-    remedy: 'Try again later.',
+    remedy: 'Try again later, and tell your operator the `requestId` if it stays so.',
   },
   upstream_invalid_response: {
     status: 502,
     title: 'Invalid platform answer',
     meaning: 'The platform answered with something that is not a report the gateway can vouch for.',
-    remedy: 'Tell your operator the requestId; the reason is in the log.',
+    remedy: 'Tell your operator the `requestId`; the reason is in the log.',
   },
   upstream_too_large: {
     status: 502,
@@ -239,25 +243,25 @@ export const CATALOGUE = {
     status: 503,
     title: 'Platform credential unavailable',
     meaning: 'There is no platform token that works right now.',
-    remedy: 'Try again later; operators: see GET /admin/v1/token.',
+    remedy: 'Try again later, and tell your operator, who finds the reason by `dsp-gateway doctor`.',
   },
   upstream_rate_limited: {
     status: 503,
     title: 'The platform limits the gateway',
     meaning: 'The platform asked the gateway to wait, and there is no cached answer to fall back to.',
-    remedy: 'Wait for `retry-after` seconds.',
+    remedy: 'Wait for as many seconds as `retry-after` says, then repeat.',
   },
   upstream_circuit_open: {
     status: 503,
     title: 'Platform calls suspended',
     meaning: 'The platform failed repeatedly; the gateway gives it a rest before asking again.',
-    remedy: 'Wait for `retry-after` seconds.',
+    remedy: 'Wait for as many seconds as `retry-after` says, then repeat.',
   },
   overloaded: {
     status: 503,
     title: 'Overloaded',
     meaning: 'Too many requests are waiting already.',
-    remedy: 'Wait for `retry-after` seconds, and send fewer at once.',
+    remedy: 'Wait for as many seconds as `retry-after` says, and send fewer at once.',
   },
   not_ready: {
     status: 503,
@@ -275,7 +279,7 @@ export const CATALOGUE = {
     status: 504,
     title: 'Not cached',
     meaning: 'The request said only-if-cached, and the answer is not in the cache.',
-    remedy: 'Repeat without only-if-cached.',
+    remedy: 'Repeat without `only-if-cached`.',
   },
 } as const satisfies Record<string, Entry>;
 
@@ -296,6 +300,11 @@ export interface FieldFault {
 export interface GatewayErrorOptions {
   /** Shown to the caller instead of the catalogue's meaning. Must hold nothing secret. */
   readonly detail?: string;
+  /**
+   * What to do next, instead of the catalogue's remedy. For callers who have shown a valid key, and of names only their
+   * own: whoever has none is told the same as everybody.
+   */
+  readonly help?: string;
   /** For the log only. */
   readonly internal?: string;
   readonly cause?: unknown;
@@ -332,6 +341,8 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
+  /** What to do next, in one sentence. */
+  readonly help: string;
   readonly code: ErrorCode;
   readonly requestId: string;
   /** At most 20 of them. */
@@ -356,6 +367,21 @@ function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorC
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
+/** Names that a sentence may hold before nobody reads it. */
+const MOST_NAMES = 5;
+
+function helpOf({ code, options: { help, errors } }: GatewayError): string {
+  if (help !== undefined) return help;
+  // Only who has shown a key is told of a query.
+  if (code === 'invalid_query' && errors !== undefined) {
+    const names = [...new Set(listed(errors).errors?.map(({ param }) => param))];
+    const named = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ' and others' : '');
+    return `Correct ${named} as errors says, and repeat.`;
+  }
+  // Without the marks of code that its page has.
+  return CATALOGUE[code].remedy.replaceAll('`', '');
+}
+
 /** @returns the problem document for an error, its `type` being a page below `/docs/errors/`. */
 export function toProblem(error: GatewayError, requestId: string): Problem {
   const entry = CATALOGUE[error.code];
@@ -364,6 +390,7 @@ export function toProblem(error: GatewayError, requestId: string): Problem {
     title: entry.title,
     status: error.status,
     detail: error.options.detail ?? entry.meaning,
+    help: helpOf(error),
     code: error.code,
     requestId,
     ...(error.options.errors ? listed(error.options.errors) : {}),

@@ -30,6 +30,7 @@ export function authenticateAdmin(request: FastifyRequest, admins: readonly Name
   if (!isAllowed(admin.role, least)) {
     throw new GatewayError('forbidden', {
       detail: `This call needs the role ${least}; the token ${admin.name} has the role ${admin.role}.`,
+      help: `Use a token of the role ${least}, or ask somebody who holds one.`,
     });
   }
   return { name: admin.name, address: request.ip };

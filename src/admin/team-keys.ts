@@ -84,7 +84,10 @@ export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
 
 function existingTeam(id: string, directory: Directory): string {
   if (directory.team(id) === undefined)
-    throw new GatewayError('not_found', { detail: 'There is no team of this id.' });
+    throw new GatewayError('not_found', {
+      detail: 'There is no team of this id.',
+      help: 'Use an id that GET /admin/v1/teams lists.',
+    });
   return id;
 }
 

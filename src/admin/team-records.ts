@@ -66,7 +66,10 @@ function existing(id: string, { registry, directory }: TeamRecordsOptions): Team
   const team = directory.team(id);
   const revision = registry.get(TEAM_PREFIX + id)?.revision;
   if (team === undefined || revision === undefined) {
-    throw new GatewayError('not_found', { detail: 'There is no team of this id.' });
+    throw new GatewayError('not_found', {
+      detail: 'There is no team of this id.',
+      help: 'Use an id that GET /admin/v1/teams lists.',
+    });
   }
   return { team, revision };
 }

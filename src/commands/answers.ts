@@ -146,6 +146,8 @@ const forms = {
     Type.Object({
       title: Type.String(),
       detail: Type.String(),
+      // Not of every release.
+      help: Type.Optional(Type.String()),
       errors: Type.Optional(Type.Array(Type.Object({ param: Type.String(), message: Type.String() }))),
     }),
   ),

@@ -12,15 +12,18 @@ export interface Refusal {
   readonly title: string;
   readonly detail: string;
   readonly errors?: readonly Fault[] | undefined;
+  readonly help?: string | undefined;
 }
 
-/** Thrown for a problem document; ends the command with its title, its detail and its faults. */
+/** Thrown for a problem document; ends the command with its title, its detail, its faults and what to do next. */
 export class Refused extends CommandError {
   readonly refusal: Refusal;
-  constructor(refusal: Refusal, status: number) {
-    const { title, detail, errors = [] } = refusal;
+  /** @param further lines in front of what to do next */
+  constructor(refusal: Refusal, status: number, further: readonly string[] = []) {
+    const { title, detail, errors = [], help } = refusal;
     const lines = errors.map(({ param, message }) => `  ${param}: ${message}`);
-    super([`${title}: ${detail}`, ...lines].join('\n'), exitCodeOf(status));
+    const next = help === undefined ? [] : [help];
+    super([`${title}: ${detail}`, ...lines, ...further, ...next].join('\n'), exitCodeOf(status));
     this.refusal = refusal;
   }
 }
@@ -36,7 +39,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 /** @returns the same refusal as the command that was typed has it */
 export function inWordsOf(command: Command, { refusal, message, exitCode }: Refused): CommandError {
   const faults = refusal.errors ?? [];
-  if (exitCode === EXIT.notFound) return new CommandError(message + whatThereIs(refusal.detail), exitCode);
+  if (exitCode === EXIT.notFound) return new Refused(refusal, 404, whatThereIs(refusal.detail));
   const said = new Map<string, string>();
   for (const { param, message: fault } of faults) {
     const name = nameOf(command, param);
@@ -85,7 +88,7 @@ function plainFault(text: string): string {
 }
 
 /** The command that lists what there is, where an id was none. */
-function whatThereIs(detail: string): string {
+function whatThereIs(detail: string): string[] {
   const kind = /\b(team|key)\b/.exec(detail)?.[1];
-  return kind === undefined ? '' : `\n  dsp-gateway ${kind}s list shows which there are`;
+  return kind === undefined ? [] : [`  dsp-gateway ${kind}s list shows which there are`];
 }

@@ -43,7 +43,10 @@ export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
 /** @throws GatewayError `unsupported_media_type` unless the content type is JSON and the body is not compressed */
 export function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase();
-  if (type !== 'application/json') throw new GatewayError('unsupported_media_type');
+  if (type !== 'application/json')
+    throw new GatewayError('unsupported_media_type', {
+      detail: 'This call takes JSON; its content-type must be application/json.',
+    });
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
     throw new GatewayError('unsupported_media_type', { detail: 'The body must not be compressed.' });
   }

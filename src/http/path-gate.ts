@@ -16,19 +16,36 @@ const PLAIN = /^(\/[A-Za-z0-9._~-]+)*\/?$/;
 /** @returns why a request target (path and query, as received) is refused, or null */
 export function gateFault(target: string, rules: GateRules): GateFault | null {
   if (target.length > rules.maxUriBytes) return 'uri_too_long';
+  return brokenRule(target, rules.wider) === null ? null : 'invalid_path';
+}
+
+/** @returns which rule of the plain form a request target breaks, to follow "The path", or null */
+export function brokenRule(target: string, wider: GateRules['wider']): string | null {
   const cut = target.indexOf('?');
   const path = cut < 0 ? target : target.slice(0, cut);
-  if (!path.startsWith('/') || target.includes('#')) return 'invalid_path';
+  if (!path.startsWith('/')) return 'does not start with /';
+  if (target.includes('#')) return 'is followed by a fragment (#), which is not sent';
+  if (!PLAIN.test(path) && !wider.some((wide) => wide.path.test(path))) return characterRule(path);
+  if (path.split('/').some((segment) => segment === '.' || segment === '..'))
+    return 'has a segment . or .., which no segment may be';
+  return apiRule(path);
+}
+
+function characterRule(path: string): string {
+  if (path.includes('%')) return 'is percent-encoded, which no path is here';
+  if (path.includes('//')) return 'has an empty segment (//)';
+  return 'has a character other than A-Z a-z 0-9 . _ ~ - in a segment';
+}
+
+/** Below /api the platform may read what is spelt differently as the same. */
+function apiRule(path: string): string | null {
   const lower = path.toLowerCase();
-  const api = lower === '/api' || lower.startsWith('/api/');
-  if (!PLAIN.test(path) && !rules.wider.some((wide) => wide.path.test(path))) return 'invalid_path';
-  if (path.split('/').some((segment) => segment === '.' || segment === '..')) return 'invalid_path';
-  if (!api) return null;
-  if (path.endsWith('/') || !path.startsWith('/api')) return 'invalid_path';
-  const report = lower === '/api/v1/report' || lower.startsWith('/api/v1/report/');
-  const version = lower.startsWith('/api/v1');
-  if (version && !path.startsWith('/api/v1')) return 'invalid_path';
-  return report && !path.startsWith('/api/v1/report') ? 'invalid_path' : null;
+  if (lower !== '/api' && !lower.startsWith('/api/')) return null;
+  if (path.endsWith('/')) return 'ends with a slash, which no path below /api does';
+  const fixed = ['/api', '/api/v1', '/api/v1/report'].findLast(
+    (prefix) => lower === prefix || lower.startsWith(prefix === '/api/v1' ? prefix : `${prefix}/`),
+  ) as string;
+  return path.startsWith(fixed) ? null : `begins with ${path.slice(0, fixed.length)} in place of ${fixed}`;
 }
 
 /**

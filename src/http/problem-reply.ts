@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   asGatewayError,
+  CATALOGUE,
   type ErrorCode,
   type FieldFault,
   GatewayError,
@@ -10,6 +11,7 @@ import {
   toProblem,
 } from '../errors.js';
 import type { Trace } from '../telemetry/trace.js';
+import { nearPath, nearReport } from './near-path.js';
 import { VARY } from './respond.js';
 
 /** Fastify's own errors, by code. */
@@ -32,7 +34,27 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
   app.setErrorHandler((error: FastifyError, request, reply) =>
     sendProblem(translate(error, rules), request, reply),
   );
-  app.setNotFoundHandler((request, reply) => sendProblem(new GatewayError('not_found'), request, reply));
+  const known = knownPaths(app);
+  app.setNotFoundHandler((request, reply) => sendProblem(nothingAt(request.url, known()), request, reply));
+}
+
+/** Addresses that somebody can have meant: of one spelling each, and not the files of a page. */
+function knownPaths(app: FastifyInstance): () => readonly string[] {
+  const paths = new Set<string>();
+  app.addHook('onRoute', ({ url, method }) => {
+    if ([method].flat().includes('GET') && !/[*:]|\/static\/|.\/$/.test(url)) paths.add(url);
+  });
+  return () => [...paths];
+}
+
+/** Whoever asks may have no key: what is suggested depends on the address alone. */
+function nothingAt(url: string, known: readonly string[]): GatewayError {
+  const path = url.split('?', 1)[0] as string;
+  const near = nearPath(path, known) ?? (known.includes('/gateway/v1/me') ? nearReport(path) : undefined);
+  if (near === undefined) return new GatewayError('not_found');
+  return new GatewayError('not_found', {
+    detail: `${CATALOGUE.not_found.meaning.slice(0, -1)}; did you mean ${near}?`,
+  });
 }
 
 function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -6,13 +6,14 @@ import { GatewayError } from '../errors.js';
 import { createTrace } from '../telemetry/trace.js';
 import { ambiguityOf } from './ambiguous.js';
 import { corsOfRefusal } from './cors.js';
-import type { GateFault } from './path-gate.js';
+import { brokenRule, type GateFault, type GateRules } from './path-gate.js';
 import { noteProblem, problemAnswer } from './problem-reply.js';
 import { type Accounted, GONE } from './request-log.js';
 
 export interface PathRefusal {
   readonly logger: FastifyBaseLogger;
   readonly corsOrigins: readonly string[];
+  readonly gate: GateRules;
   /** Told when the answer is through, or the caller gone, for the log and the metrics. */
   readonly onDone: (request: Accounted, status: number, durationMs: number, complete: boolean) => void;
 }
@@ -22,7 +23,7 @@ export function refusePath(
   fault: GateFault,
   raw: IncomingMessage,
   response: ServerResponse,
-  { logger, corsOrigins, onDone }: PathRefusal,
+  { logger, corsOrigins, gate, onDone }: PathRefusal,
 ): void {
   const startedMs = performance.now();
   const id = randomUUID();
@@ -44,9 +45,16 @@ export function refusePath(
     response.writeHead(204, { ...own, vary: 'origin, access-control-request-headers' }).end();
     return;
   }
-  const error = ambiguity ?? new GatewayError(fault);
+  const error = ambiguity ?? gateError(fault, raw.url ?? '', gate);
   noteProblem(request.trace, error);
   const { status, headers, body } = problemAnswer(error, id, raw);
   const vary = corsOrigins.length === 0 ? headers.vary : `${headers.vary}, origin`;
   response.writeHead(status, { ...own, ...headers, vary, 'content-length': body.length }).end(body);
+}
+
+function gateError(fault: GateFault, target: string, { wider }: GateRules): GatewayError {
+  if (fault === 'uri_too_long') return new GatewayError(fault);
+  return new GatewayError(fault, {
+    detail: `The path is not in its plain form: it ${brokenRule(target, wider)}.`,
+  });
 }

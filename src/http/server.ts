@@ -91,7 +91,7 @@ type Account = (request: Accounted, status: number, durationMs: number, complete
 /** What the path gate refuses is answered here; `route` has the rest. */
 function gatedServer(route: RequestListener, options: ServerOptions, onDone: Account): Server {
   const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs } = options;
-  const refusal = { logger: options.logger as FastifyBaseLogger, corsOrigins, onDone };
+  const refusal = { logger: options.logger as FastifyBaseLogger, corsOrigins, gate, onDone };
   const server = createHttpServer(
     {
       maxHeaderSize: options.maxHeaderBytes,

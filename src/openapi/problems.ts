@@ -17,6 +17,7 @@ const PROBLEM = Type.Object(
     title: Type.String({ description: 'Belongs to the code.' }),
     status: Type.Integer({ description: 'The HTTP status.' }),
     detail: Type.String({ description: 'What is wrong with this request, for people.' }),
+    help: Type.String({ description: 'What to do next, in one sentence.' }),
     code: Type.Enum(Object.keys(CATALOGUE) as ErrorCode[], { description: 'For programs.' }),
     requestId: Type.String({ description: 'To be told to the operator; it is in the log.' }),
     errors: Type.Optional(Type.Array(Fault, { description: 'Each fault of a query or body; at most 20.' })),

@@ -15,7 +15,8 @@ import { registerDocs } from '../routes/docs.js';
 import { registerHealth } from '../routes/health.js';
 import { registerMe } from '../routes/me.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
-import { registerReports } from '../routes/reports.js';
+import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
+import { registerStartPage } from '../routes/start-page.js';
 import type { Services } from '../services.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
@@ -39,6 +40,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     },
     plane: describePlane(config.routes),
   });
+  registerStartPage(app);
   registerHealth(app, () => readiness(options));
   registerMe(app, {
     identify,
@@ -53,10 +55,18 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerPassThroughRoutes(app, services);
-  for (const url of ['/healthz', '/readyz', '/gateway/v1/me', '/openapi.json'])
+  for (const url of ['/', '/healthz', '/readyz', '/gateway/v1/me', '/openapi.json'])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, '/api/v1/*', METHODS);
+  refuseWritesOfReports(app, config.routes);
   return app;
+}
+
+/** A report is read; only what an operator declares is passed through below it. */
+function refuseWritesOfReports(app: FastifyInstance, routes: readonly RouteRule[]): void {
+  const declared = routes.filter(({ path }) => path.startsWith(REPORT_PREFIX)).map(({ method }) => method);
+  const passed = METHODS.filter((method) => method === 'POST' || declared.some((one) => one === method));
+  refuseOtherMethods(app, `${REPORT_PREFIX}*`, [...new Set(['GET', 'HEAD', ...passed])]);
 }
 
 function registerReportRoutes(app: FastifyInstance, { config, gateway, pipeline }: Services): void {

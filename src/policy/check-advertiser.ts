@@ -24,19 +24,33 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team may not see the advertiser that ${foreign.param} names.`,
+      help: `${useOneOf(team.advertisers)}, or ask your operator to add this one to the team ${team.id}.`,
     });
   }
   const [lookalike] = access.lookalikes();
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${access.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters.`,
+      help: `Leave ${lookalike} out, or ask your operator to list it under report.nonAccountParameters.`,
     });
   }
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
       detail: `The team is limited to certain advertisers; name one by ${access.accountFields.join(' or ')}.`,
+      help: `${useOneOf(team.advertisers)}, named by ${access.accountFields.join(' or ')}.`,
     });
   }
+}
+
+/** Advertisers that a message names; `/gateway/v1/me` has them all. */
+const MOST_NAMED = 20;
+
+function useOneOf(own: readonly (number | string)[]): string {
+  if (own.length === 0) return 'Use an advertiser of your team, which has none yet';
+  const named = own.slice(0, MOST_NAMED).join(', ');
+  const left = own.length - MOST_NAMED;
+  const more = left > 0 ? ` and ${left} more that GET /gateway/v1/me lists` : '';
+  return `Use an advertiser of your team (${named}${more})`;
 }
 
 /**

@@ -11,7 +11,7 @@ import { type Answer, idOf, json, type Operation, type ProblemCode } from '../op
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../report/describe.js';
 import type { ParameterTable } from '../report/parameters.js';
 
-const REPORT_PREFIX = '/api/v1/report/';
+export const REPORT_PREFIX = '/api/v1/report/';
 
 export interface ReportRoutes {
   readonly report: (call: ReportCall) => Promise<ReportReply>;

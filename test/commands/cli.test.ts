@@ -298,7 +298,10 @@ describe('exit codes', () => {
 
   it('tell a wrong admin token, and a gateway that is none', async () => {
     const wrong = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
-    expect([wrong.code, wrong.stderr]).toEqual([77, expect.stringMatching(/^Invalid admin token: /)]);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      77,
+      expect.stringMatching(/^Invalid admin token: .*\nUse the token in ADMIN_TOKEN.*\.\n$/),
+    ]);
     const odd = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'two words' });
     expect([odd.code, odd.stderr]).toEqual([77, expect.stringContaining('ADMIN_TOKEN: holds 9 characters')]);
     expect(odd.stderr).not.toContain('two words');

@@ -18,6 +18,7 @@ Every error is a problem document: \`application/problem+json\`, RFC 9457.
 \`\`\`json
 {"type":"/docs/errors/advertiser_forbidden","title":"Advertiser forbidden","status":403,
  "detail":"The team may not see the advertiser that advertiserId names.",
+ "help":"Use an advertiser of your team (1, 2), or ask your operator to add this one to the team growth.",
  "code":"advertiser_forbidden","requestId":"db355aeb-a3ab-41ab-a508-363b8e465f60"}
 \`\`\`
 
@@ -26,6 +27,7 @@ Every error is a problem document: \`application/problem+json\`, RFC 9457.
 | \`code\` | for programs; one of the table below |
 | \`status\`, \`title\` | belong to the code |
 | \`detail\` | for people: what is wrong with this request |
+| \`help\` | for people: what to do next, in one sentence; without a valid key always the one below, and otherwise with the names that it needs: of the team's own scopes and advertisers alone, at most 20 |
 | \`errors\` | \`[{"param","message"}]\`, one for each fault of a query or body |
 | \`upstream\` | with \`upstream_rejected\`: the platform's own words, at most 1 KiB |
 | \`type\` | the code's page, on the gateway itself |

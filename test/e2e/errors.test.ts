@@ -76,6 +76,7 @@ async function expectProblem(
     title: expect.stringMatching(/\S/),
     status,
     detail: expect.stringMatching(/\S.*\.$/),
+    help: expect.stringMatching(/^[A-Z].*\.$/),
     code,
     requestId: answer.headers['x-request-id'],
     ...more,

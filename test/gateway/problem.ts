@@ -14,6 +14,7 @@ export function problemIn(reply: Reply): string {
     status: reply.status,
     requestId: reply.headers['x-request-id'],
     detail: expect.any(String),
+    help: expect.stringMatching(/^[A-Z].*\.$/),
   });
   expect(reply.headers['cache-control']).toBe('no-store');
   return outcomeOf(reply);

@@ -23,7 +23,8 @@ describe('a path that the gate refuses', () => {
       type: '/docs/errors/invalid_path',
       title: 'Invalid path',
       status: 400,
-      detail: 'The path is not in its plain form.',
+      detail: 'The path is not in its plain form: it is percent-encoded, which no path is here.',
+      help: 'Use segments of A-Z a-z 0-9 . _ ~ - only, none empty, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
       code: 'invalid_path',
       requestId: answer.headerOf('x-request-id'),
     });

@@ -44,6 +44,7 @@ describe('a problem', () => {
       title: 'Overloaded',
       status: 503,
       detail: 'for the caller',
+      help: 'Wait for as many seconds as retry-after says, and send fewer at once.',
       code: 'overloaded',
       requestId: headers['x-request-id'],
     });

@@ -105,6 +105,6 @@ describe('an answer that is not as described', () => {
 });
 
 function problem(code: string, status: number, more: object = {}): Pick<Exchange, 'headers' | 'text'> {
-  const told = { type: 'x', title: 'x', status, detail: 'x', code, requestId: 'x', ...more };
+  const told = { type: 'x', title: 'x', status, detail: 'x', help: 'x', code, requestId: 'x', ...more };
   return { headers: { 'content-type': 'application/problem+json' }, text: JSON.stringify(told) };
 }

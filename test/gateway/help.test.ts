@@ -1,0 +1,160 @@
+/** Every problem says what to do next: with names for a team, in one constant text for whoever has no key. */
+import { describe, expect, it } from 'vitest';
+import { CATALOGUE, GatewayError, type Problem, toProblem } from '../../src/errors.js';
+import { REPORT, type Reply, withGateway } from '../support/start-gateway.js';
+
+const problem = (reply: Reply) => reply.json<Problem>();
+
+describe('the help of an error', () => {
+  it.each(Object.keys(CATALOGUE) as (keyof typeof CATALOGUE)[])('%s is one sentence', (code) => {
+    const { help } = toProblem(new GatewayError(code), 'r');
+    expect(help).toMatch(/^[A-Z].*\.$/);
+    expect(help).not.toMatch(/[.!?] [A-Z]|`/);
+  });
+
+  it('names the parameters of a query that are at fault, and not all of many', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const asked = await gateway.call(`${REPORT}?advertiserId=x&dateFrom=never`, { key });
+    expect(problem(asked).help).toBe('Correct advertiserId, dateFrom as errors says, and repeat.');
+    const errors = Array.from({ length: 30 }, (_, index) => ({ param: `p${index}`, message: 'bad' }));
+    expect(toProblem(new GatewayError('invalid_query', { errors }), 'r').help).toBe(
+      'Correct p0, p1, p2, p3, p4 and others as errors says, and repeat.',
+    );
+  });
+
+  it("names the scope that is missing, and the team's own", async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ id: 'growth', scopes: ['platform:read'] });
+    expect(problem(await gateway.call(`${REPORT}?advertiserId=1`, { key })).help).toBe(
+      'Ask your operator to give the team growth the scope report:read; it holds platform:read.',
+    );
+  });
+
+  it("names the team's own advertisers alone, at most twenty", async () => {
+    const gateway = await withGateway();
+    const few = await gateway.addTeam({ id: 'few', advertisers: [1, 2] });
+    expect(problem(await gateway.call(`${REPORT}?advertiserId=777`, { key: few })).help).toBe(
+      'Use an advertiser of your team (1, 2), or ask your operator to add this one to the team few.',
+    );
+    expect(problem(await gateway.call(`${REPORT}?dateFrom=2026-11-01`, { key: few })).help).toContain(
+      '(1, 2)',
+    );
+    const advertisers = Array.from({ length: 30 }, (_, index) => 101 + index);
+    const many = await gateway.addTeam({ id: 'many', advertisers });
+    const { help } = problem(await gateway.call(`${REPORT}?advertiserId=777`, { key: many }));
+    expect(help.match(/\b1\d\d\b/g)).toHaveLength(20);
+    expect(help).toContain('and 10 more that GET /gateway/v1/me lists');
+  });
+
+  it('is the same for every key that is none', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const wrong = ['x', `${key}x`, key.slice(0, -1), 'a b'];
+    const helps = new Set<string>();
+    for (const one of wrong)
+      for (const path of [`${REPORT}?advertiserId=1`, '/gateway/v1/me', '/api/v1/campaign/1'])
+        helps.add(problem(await gateway.call(path, { key: one })).help);
+    expect([...helps]).toEqual([CATALOGUE.invalid_api_key.remedy.replaceAll('`', '')]);
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    ['/api/v1/%72eport/x', 'percent-encoded'],
+    ['/api/v1//x', 'empty segment'],
+    ['/api/v1/x/', 'ends with a slash'],
+    ['/api/v1/Report/x', 'begins with /api/v1/Report in place of /api/v1/report'],
+    ['/API/v1/x', 'begins with /API/v1 in place of /api/v1'],
+    ['/api/v1/x:y', 'a character other than'],
+  ])('%s is told which rule it breaks', async (path, rule) => {
+    const gateway = await withGateway();
+    const { code, detail } = problem(await gateway.call(path));
+    expect([code, detail]).toEqual(['invalid_path', expect.stringContaining(rule)]);
+  });
+
+  it('at which there is nothing is told of one that is near', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const told = async (path: string, shown?: string) =>
+      problem(await gateway.call(path, shown === undefined ? {} : { key: shown }));
+    expect(await told('/gateway/me')).toMatchObject({
+      status: 404,
+      detail: 'There is nothing at this address; did you mean /gateway/v1/me?',
+    });
+    expect((await told('/report/campaigns/get')).detail).toContain('/api/v1/report/campaigns/get?');
+    expect((await told('/report/campaigns/get', key)).detail).toBe(
+      (await told('/report/campaigns/get')).detail,
+    );
+    expect((await told('/wp-login.php')).detail).toBe('There is nothing at this address.');
+  });
+
+  it('of the admin plane is told of one there', async () => {
+    const gateway = await withGateway();
+    const reply = await gateway.admin.inject('/admin/v2/status');
+    expect(reply.json<Problem>().detail).toContain('did you mean /admin/v1/status?');
+    expect((await gateway.admin.inject('/report/x')).json<Problem>().detail).toBe(
+      'There is nothing at this address.',
+    );
+  });
+
+  it.each(['DELETE', 'PUT', 'PATCH'] as const)(
+    'of a report takes no %s, and says what it takes',
+    async (method) => {
+      const gateway = await withGateway();
+      const key = await gateway.addTeam();
+      for (const path of [REPORT, '/api/v1/report/creatives/get']) {
+        const reply = await gateway.call(path, { method, key });
+        expect([reply.status, reply.headers.allow, problem(reply).code]).toEqual([
+          405,
+          'GET, HEAD, POST',
+          'method_not_allowed',
+        ]);
+      }
+    },
+  );
+
+  it('of a report that an operator declared for a method is passed through', async () => {
+    const route = { method: 'DELETE', path: '/api/v1/report/saved', account: [] };
+    const gateway = await withGateway({ config: { routes: [route] } });
+    const key = await gateway.addTeam();
+    const reply = await gateway.call('/api/v1/report/saved', { method: 'DELETE', key });
+    expect(reply.headers['cache-status']).toBe('dsp-gateway; fwd=bypass');
+  });
+
+  it('that is none but / is a page for a browser, and JSON for others', async () => {
+    const gateway = await withGateway();
+    const page = await gateway.data.inject({ url: '/', headers: { accept: 'text/html,*/*;q=0.8' } });
+    expect([page.statusCode, page.headers['content-type'], page.headers.vary]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'accept',
+    ]);
+    expect(page.body).toContain('<a href="/docs">');
+    const plain = await gateway.data.inject('/');
+    expect(plain.json()).toEqual({
+      name: 'dsp-gateway',
+      what: 'A gateway for reports of the advertising platform.',
+      docs: '/docs',
+      openapi: '/openapi.json',
+    });
+    expect(page.body + plain.body).not.toMatch(/\d+\.\d+\.\d+/);
+    expect((await gateway.data.inject({ method: 'POST', url: '/' })).headers.allow).toBe('GET, HEAD');
+  });
+
+  it('that takes JSON says so', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const reply = await gateway.data.inject({
+      method: 'POST',
+      url: REPORT,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'text/plain' },
+      payload: 'x',
+    });
+    expect(reply.json()).toMatchObject({
+      status: 415,
+      detail: expect.stringContaining('application/json'),
+      help: expect.stringContaining('content-type: application/json'),
+    });
+  });
+});
