@@ -200,10 +200,10 @@ describe('403', () => {
 
 describe('404, 405, 406, 413, 414, 415, 431', () => {
   it('not_found and method_not_allowed', async () => {
-    for (const path of ['/', '/nowhere', '/admin/v1/teams', '/api', '/api/v2/report', '/console']) {
+    for (const path of ['/nowhere', '/admin/v1/teams', '/api', '/api/v2/report', '/console']) {
       await expectProblem(await ask(gateway.data + path, { key: full.key }), 404, 'not_found');
     }
-    for (const path of ['/healthz', '/readyz', '/gateway/v1/me', '/openapi.json']) {
+    for (const path of ['/', '/healthz', '/readyz', '/gateway/v1/me', '/openapi.json']) {
       const answer = await ask(gateway.data + path, { method: 'DELETE', key: full.key });
       await expectProblem(answer, 405, 'method_not_allowed');
       expect(answer.headers.allow).toBe('GET, HEAD');
