@@ -46,7 +46,7 @@ const KNOWS = {
   policy: ['auth', 'report', 'errors'],
   declared: ['auth', 'policy', 'registry', 'store', 'telemetry', 'errors', 'clock'],
   usage: ['report', 'store', 'telemetry', 'outcome', 'clock'],
-  http: ['auth', 'limits', 'report', 'telemetry', 'cache-control', 'outcome', 'errors'],
+  http: ['auth', 'limits', 'report', 'telemetry', 'cache-control', 'near-name', 'outcome', 'errors'],
   openapi: ['errors'],
   pipeline: [
     'report-policy',

@@ -91,11 +91,16 @@ describe('a target', () => {
   });
 
   it('takes no other methods', async () => {
-    for (const path of [REPORT, '/api/v1/campaign/1', '/api/v1/campaign/create']) {
+    const passed = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+    for (const [path, allow] of [
+      [REPORT, 'GET, HEAD, POST'],
+      ['/api/v1/campaign/1', passed],
+      ['/api/v1/campaign/create', passed],
+    ]) {
       for (const method of ['OPTIONS', 'TRACE']) {
         const text = await send(head(`${method} ${path} HTTP/1.1`, ['host: gateway', 'connection: close']));
         expect(statusOf(text)).toEqual([405]);
-        expect(text).toMatch(/^allow: GET, HEAD, POST, PUT, PATCH, DELETE\r$/m);
+        expect(text).toContain(`\r\nallow: ${allow}\r\n`);
       }
     }
     for (const method of ['TRACE', 'PROPFIND', 'OPTIONS', 'PURGE', 'LINK']) {
