@@ -1,6 +1,7 @@
 /** An answer as HTTP: a body with its headers, or a 304 for who has it already. */
 import type { ReportReply } from '../http/report-call.js';
 import { cacheHeaders, isNotModified } from '../http/respond.js';
+import { fileNameOf } from '../report/file-name.js';
 import type { Answer } from './answer.js';
 import type { Understood } from './understand.js';
 
@@ -21,6 +22,7 @@ export function createReply(now: () => number): Reply {
         ...headersOf(asked, answer, now()),
         'content-type': finished.contentType,
         ...(finished.coding === 'identity' ? {} : { 'content-encoding': finished.coding }),
+        ...savedAs(asked),
       },
       body: finished.body,
     };
@@ -29,6 +31,12 @@ export function createReply(now: () => number): Reply {
 
 function headersOf({ meansUntilMs }: Understood, { shown, source }: Answer, nowMs: number) {
   return cacheHeaders({ ...shown, keep: source.storable, meansUntilMs }, shown.coding, source, nowMs);
+}
+
+/** A table is for a spreadsheet: a browser saves it under a name that tells what it is. */
+function savedAs({ shape, question }: Understood): Readonly<Record<string, string>> {
+  if (shape.format !== 'csv') return {};
+  return { 'content-disposition': `attachment; filename="${fileNameOf(question.report, 'csv')}"` };
 }
 
 function noteAnswer({ context, totals }: Understood, { shown, source }: Answer): void {

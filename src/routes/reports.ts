@@ -108,7 +108,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     ...json(
       ANSWER,
       "The report. With `_format=raw` it is the platform's own answer: its status, its content type and its bytes.",
-      [...VALIDATORS, 'content-encoding'],
+      [...VALIDATORS, 'content-encoding', 'content-disposition'],
     ),
     content: {
       'application/json': ANSWER,

@@ -34,6 +34,18 @@ describe('the rows', () => {
     }
   });
 
+  it('come as a table with a name to save it under, whatever the account is called', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam();
+    const nameOf = async (query: string) => (await gateway.report(key, query)).headers['content-disposition'];
+    expect(await nameOf(`${BY_DATE}&_format=csv`)).toBe(
+      'attachment; filename="campaigns_1_2026-11-01_2026-11-07.csv"',
+    );
+    // From memory, too; and no other form is taken for a download.
+    expect(await nameOf(`${BY_DATE}&_format=csv`)).toContain('campaigns_1_');
+    expect(await nameOf(BY_DATE)).toBeUndefined();
+  });
+
   it('come in the format the caller accepts, the query asks for, or the team has', async () => {
     const gateway = await withGateway();
     const [json, csv] = [await gateway.addTeam(), await gateway.addTeam({ defaultFormat: 'csv' })];
