@@ -15,6 +15,8 @@ export interface ReportPolicy {
   readonly identity: { readonly account: string; readonly baseUrl: string };
   readonly accountFields: readonly string[];
   readonly accountPattern: RegExp;
+  /** Names an operator vouches for: they name no account. */
+  readonly nonAccounts: readonly string[];
   /** IANA time zone of an advertiser; null: of a report that names none. */
   timezoneOf(account: string | null): string;
 }
@@ -40,6 +42,7 @@ export function reportPolicy({ report, platform }: Config): ReportPolicy {
     identity: { account: platform.account, baseUrl: new URL(platform.baseUrl).href },
     accountFields: report.accountFields,
     accountPattern: new RegExp(report.accountPattern),
+    nonAccounts: report.nonAccountParameters,
     timezoneOf: (account) => (account === null ? undefined : timezones.get(account)) ?? platform.timezone,
   };
 }

@@ -360,7 +360,7 @@ const report = group(
     nonAccountParameters: Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]*$' }), {
       default: [],
       description:
-        'Parameters that look as if they named an account and do not, e.g. clientTimezone: limited teams may send them.',
+        'Parameters and columns that look as if they named an account and do not, e.g. clientTimezone: limited teams may send and see them.',
     }),
     maxRows: Type.Integer({
       minimum: 1,

@@ -118,13 +118,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-function canonicalRules({ config, policy, clock }: PipelineOptions): CanonicalRules {
-  const { accountFields, accountPattern, timezoneOf } = policy;
+function canonicalRules({ policy, clock }: PipelineOptions): CanonicalRules {
+  const { accountFields, accountPattern, nonAccounts, timezoneOf } = policy;
   return {
     table: parameterTable(accountFields),
     accountFields,
     accountPattern,
-    nonAccounts: config.report.nonAccountParameters,
+    nonAccounts,
     todayOf: (account) => dayAt(clock.now(), timezoneOf(account)),
     startOfDayOf: (account, day) => startOfDay(day, timezoneOf(account)),
   };

@@ -108,6 +108,7 @@ function digestInput(
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,
     accountPattern: options.policy.accountPattern,
+    nonAccounts: options.policy.nonAccounts,
     whole,
   };
 }

@@ -103,7 +103,7 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     rules: {
       routes: config.routes,
       accountPattern: services.policy.accountPattern,
-      nonAccounts: config.report.nonAccountParameters,
+      nonAccounts: services.policy.nonAccounts,
     },
     maxBodyBytes: config.server.maxBodyBytes,
     timeoutMs: config.platform.timeoutMs,

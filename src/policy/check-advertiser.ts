@@ -61,7 +61,8 @@ function useOneOf(own: readonly (number | string)[]): string {
 export function refuseForeignAccounts(caller: Caller, accounts: readonly string[]): void {
   if (mayBeShown(caller, accounts)) return;
   throw new GatewayError('upstream_invalid_response', {
-    internal: 'the answer holds an account the team may not see',
+    internal:
+      'the answer holds an account the team may not see; a column that looks like one and is none can be listed under report.nonAccountParameters',
   });
 }
 

@@ -2,6 +2,8 @@
  * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
  * that speaks of `advertiserId`. The platform may read any of them, so a limited team may send none. Pure.
  */
+
+import { OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
 
@@ -24,8 +26,6 @@ export interface GivenParameter {
   readonly asks: boolean;
 }
 
-/** Words for whom a report may be about, as a part of a pattern. */
-export const OWNER = 'user|account|acct|advertiser|client|customer|agenc(?:y|ie)|owner|parent|tenant';
 /** Short ones count as whole names only: `adv` begins `advanced`, and `acc` begins `accuracy`. */
 const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|uid|org|organi[sz]ation|company)s?(?:ids?)?$`, 'i');
 /** A split by accounts names none, as long as it says no more than on or off. */

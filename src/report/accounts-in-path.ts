@@ -1,5 +1,5 @@
 /** Which accounts the path of a request names: some platforms have addresses such as `advertiser/2/stats`. Pure. */
-import { OWNER } from './account-lookalikes.js';
+import { OWNER } from './account-words.js';
 import type { NamedAccount } from './asked-accounts.js';
 
 const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER})s?(?:[-_.]?ids?)?$`, 'i');

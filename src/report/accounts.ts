@@ -4,7 +4,18 @@
  * names are compared loosely, and a value that is no account id is returned rather than dropped.
  */
 
-import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
+import {
+  holdsId,
+  idNames,
+  idsIn,
+  isCount,
+  OWNER,
+  type Speaks,
+  speaksOfAccount,
+  wraps,
+} from './account-words.js';
+import { isJsonArray, type Json, JsonNumber, JsonObject, parseJson } from './json.js';
+import { JsonError } from './json-error.js';
 
 /** The shipped pattern, to be matched against a name in lower case without separators; see `isAccountName`. */
 export const ACCOUNT_PATTERN_SOURCE = '^(?:user|account|advertiser|client|customer|agency|owner|parent)ids?$';
@@ -34,7 +45,25 @@ function bareName(name: string): string {
  * `[1-9][0-9]*` is not an id, and is the caller's to refuse.
  */
 export function collectAccounts(document: Json, pattern: RegExp): Set<string> {
-  const walk: Walk = { pattern, accounts: new Set(), known: new Map() };
+  return collect(document, pattern, null);
+}
+
+/**
+ * The accounts an answer shows: those above, and what may be an id under every other name that speaks of an account:
+ * `advertiser: 2`, `advertisers: [2]`, `sub_account_id`, `account_no`; also in JSON that is kept in a text.
+ *
+ * @param nonAccounts names that an operator vouches for
+ */
+export function accountsShown(
+  document: Json,
+  pattern: RegExp,
+  nonAccounts: readonly string[] = [],
+): Set<string> {
+  return collect(document, pattern, nonAccounts);
+}
+
+function collect(document: Json, pattern: RegExp, nonAccounts: readonly string[] | null): Set<string> {
+  const walk: Walk = { pattern, nonAccounts, accounts: new Set(), known: new Map(), texts: 0 };
   visit(walk, document, '');
   return walk.accounts;
 }
@@ -49,54 +78,111 @@ export function asDocument(name: string, value: Json): Json {
 
 interface Walk {
   readonly pattern: RegExp;
+  /** Null: the pattern alone counts. */
+  readonly nonAccounts: readonly string[] | null;
   readonly accounts: Set<string>;
   /** What was found for each owner and list of names: rows share theirs. */
   readonly known: Map<string, Map<readonly string[], Verdict>>;
+  /** How many texts the walk is inside of. */
+  texts: number;
 }
+
+/** `every`: every scalar below names an account, for the configured pattern says so. */
+type Reading = 'every' | Speaks;
 
 interface Verdict {
-  readonly bare: readonly string[];
-  readonly isAccount: readonly boolean[];
+  readonly readings: readonly Reading[];
+  readonly ownersBelow: readonly string[];
 }
 
-/** @param owner bare name of the member that holds the value */
+/** @param owner name of the member that holds the value */
 function visit(walk: Walk, value: Json, owner: string): void {
   if (isJsonArray(value)) {
     for (const item of value) visit(walk, item, owner);
   } else if (value instanceof JsonObject) {
-    const { bare, isAccount } = verdictOn(walk, value.names, owner);
+    const { readings, ownersBelow } = verdictOn(walk, value.names, owner);
     for (let at = 0; at < value.values.length; at += 1) {
       const member = value.values[at];
-      if (member === undefined) continue;
-      if (isAccount[at]) take(walk.accounts, member);
-      else if (typeof member === 'object') visit(walk, member, ownerBelow(owner, bare[at] as string));
+      const reading = readings[at];
+      if (member === undefined || member === null) continue;
+      if (reading === 'every') take(walk.accounts, member);
+      else if (reading !== null && reading !== undefined)
+        takeIds(walk, member, ownersBelow[at] as string, reading);
+      else if (member instanceof JsonNumber) continue;
+      else if (typeof member === 'object') visit(walk, member, ownersBelow[at] as string);
+      else if (typeof member === 'string') visitText(walk, member, ownersBelow[at] as string, false);
     }
+  } else if (typeof value === 'string') visitText(walk, value, owner, false);
+}
+
+/** What may be an id below a name that speaks of an account; objects by their own members. */
+function takeIds(walk: Walk, value: Json, owner: string, reading: Speaks): void {
+  if (isJsonArray(value)) for (const item of value) takeIds(walk, item, owner, 'id');
+  else if (value instanceof JsonObject) visit(walk, value, owner);
+  else {
+    if (reading === 'id' || !isCount(value)) for (const id of idsIn(value)) walk.accounts.add(id);
+    if (typeof value === 'string') visitText(walk, value, owner, true);
   }
+}
+
+const OPENING = /^\s*[[{]\s*["{[\d]/;
+const OF_AN_ACCOUNT = new RegExp(`${OWNER}|adv|acc|\\\\u`, 'i');
+/** A text in a text in a text is nobody's honest report. */
+const MOST_TEXTS = 8;
+
+/**
+ * JSON that is kept in a text. Looked for in every text of an answer, so the first character decides for nearly all.
+ * @param isOwned whether it stands under a name that speaks of an account
+ */
+function visitText(walk: Walk, text: string, owner: string, isOwned: boolean): void {
+  const first = text.charCodeAt(0);
+  if (first !== 0x7b && first !== 0x5b && !(first <= 0x20)) return;
+  if (walk.nonAccounts === null || walk.texts >= MOST_TEXTS || !OPENING.test(text)) return;
+  if (!isOwned && !OF_AN_ACCOUNT.test(text)) return;
+  walk.texts += 1;
+  try {
+    const value = parseJson(text.trim());
+    if (isOwned) takeIds(walk, value, owner, 'id');
+    else visit(walk, value, owner);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+  }
+  walk.texts -= 1;
+}
+
+function verdictOn(walk: Walk, names: readonly string[], owner: string): Verdict {
+  const known = walk.known.get(owner) ?? new Map<readonly string[], Verdict>();
+  const verdict = known.get(names) ?? judge(walk, names, owner);
+  walk.known.set(owner, known.set(names, verdict));
+  return verdict;
+}
+
+/** Once for the names of all rows alike. */
+function judge(walk: Walk, names: readonly string[], owner: string): Verdict {
+  const { pattern, nonAccounts } = walk;
+  const above = bareName(owner);
+  const owners = ['', above, above.replace(/s$/, ''), above.replace(/ies$/, 'y')];
+  const isOwned = nonAccounts !== null && owner !== '' && speaksOfAccount(owner) !== null;
+  if (isOwned) for (const id of idNames(names)) walk.accounts.add(id);
+  const readingOf = (name: string): Reading => {
+    const bare = bareName(name);
+    if (owners.some((prefix) => `${prefix}${bare}`.search(pattern) >= 0)) return 'every';
+    if (nonAccounts === null || nonAccounts.includes(name)) return null;
+    return isOwned && holdsId(name) ? 'id' : speaksOfAccount(name);
+  };
+  return {
+    readings: names.map(readingOf),
+    ownersBelow: names.map((name) => ownerBelow(owner, name, isOwned)),
+  };
 }
 
 /**
  * The owner of what is below a member. Lists may be written as objects with numbers for names: `{"0": …}`. A long
  * name is no entity's; put before every name below it, it would cost time beyond the document's length.
  */
-function ownerBelow(owner: string, bare: string): string {
-  if (/^[0-9]+$/.test(bare)) return owner;
-  return bare.length > LONGEST_OWNER ? '' : bare;
-}
-
-function verdictOn(walk: Walk, names: readonly string[], owner: string): Verdict {
-  const known = walk.known.get(owner) ?? new Map<readonly string[], Verdict>();
-  const verdict = known.get(names) ?? judge(names, owner, walk.pattern);
-  walk.known.set(owner, known.set(names, verdict));
-  return verdict;
-}
-
-function judge(names: readonly string[], owner: string, pattern: RegExp): Verdict {
-  const bare = names.map(bareName);
-  const owners = ['', owner, owner.replace(/s$/, ''), owner.replace(/ies$/, 'y')];
-  return {
-    bare,
-    isAccount: bare.map((name) => owners.some((prefix) => `${prefix}${name}`.search(pattern) >= 0)),
-  };
+function ownerBelow(owner: string, name: string, isOwned: boolean): string {
+  if (/^[0-9]+$/.test(bareName(name)) || (isOwned && (wraps(name) || holdsId(name)))) return owner;
+  return name.length > LONGEST_OWNER ? '' : name;
 }
 
 /** Adds every scalar in or below a value. */

@@ -3,7 +3,7 @@
  * worker thread for large answers and in place for small ones.
  */
 import { hash } from 'node:crypto';
-import { collectAccounts } from './accounts.js';
+import { accountsShown } from './accounts.js';
 import { encodeTypes } from './column-types.js';
 import { daysBetween } from './days.js';
 import { CharsetError, decodeText } from './decode-text.js';
@@ -159,7 +159,9 @@ export function digestBytes(
     if (error instanceof JsonError || error instanceof CharsetError)
       return { kind: 'invalid', reason: error.message };
     if (!(error instanceof RowsError)) throw error;
-    const accounts = [...collectAccounts(parseJson(text, { allowBom: true }), ask.accountPattern)];
+    const accounts = [
+      ...accountsShown(parseJson(text, { allowBom: true }), ask.accountPattern, ask.nonAccounts),
+    ];
     return { kind: 'no-rows', reason: error.message, accounts };
   }
 }

@@ -3,7 +3,7 @@
  * only where JavaScript holds their decimal value exactly. Rows come as ready JSON text, so that serving them is a join.
  */
 
-import { collectAccounts } from './accounts.js';
+import { accountsShown } from './accounts.js';
 import type { ColumnTypes } from './column-types.js';
 import { isoDate } from './iso-date.js';
 import { type Json, type JsonObject, parseJson } from './json.js';
@@ -16,6 +16,8 @@ import { type DraftRow, type RowPlan, typesOf, writeRows } from './typed-rows.js
 export interface NormalizeInput extends RowsInput {
   /** Tells the members that name an account; see accounts.ts. */
   readonly accountPattern: RegExp;
+  /** Names that name no account, whatever they look like. */
+  readonly nonAccounts?: readonly string[];
   /** Where rows of this kind of report were before, as {@link Normalized.place} has it. */
   readonly seenAt?: readonly string[];
 }
@@ -68,7 +70,7 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
     types,
     rows: drafts.map(({ date, plan }, at) => ({ json: texts[at] as string, date, columns: plan.columns })),
     columns: [...columns],
-    accounts: [...collectAccounts(document, ask.accountPattern)].map(ownText).sort(),
+    accounts: [...accountsShown(document, ask.accountPattern, ask.nonAccounts)].map(ownText).sort(),
     splittable: judgeSplittable(
       found,
       given.map((row) => row.date),

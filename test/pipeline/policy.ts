@@ -15,6 +15,7 @@ export function policyOf(
     identity: { account: 'main', baseUrl: 'http://platform/' },
     accountFields: ['advertiserId', 'userId'],
     accountPattern: /(advertiser|user)_?id$/i,
+    nonAccounts: [],
     timezoneOf: () => 'UTC',
     ...changes,
   };
