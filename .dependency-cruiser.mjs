@@ -30,7 +30,7 @@ const LAYERS = [
 
 /** Room to the rooms (or files) it may import, beside itself. One that is not named here may import nothing. */
 const KNOWS = {
-  report: ['errors'],
+  report: ['near-name', 'errors'],
   store: ['repeat', 'clock'],
   simulator: ['clock'],
   config: ['near-name', 'errors'],

@@ -81,6 +81,8 @@ const explanation = Type.Object({
   calls: Type.Array(range),
   behind: Type.Array(range),
   storeAway: Type.Boolean(),
+  // One of an earlier release tells of none.
+  warnings: Type.Optional(Type.Array(Type.Object({ code: Type.String(), message: Type.String() }))),
 });
 
 const teamChange = Type.Object({

@@ -80,7 +80,7 @@ function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; q
 }
 
 function describe(explained: Answers['explanation']): string {
-  const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway } = explained;
+  const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway, warnings = [] } = explained;
   const learned = policy.divisibility;
   const kept = policy.mode === 'days' ? 'day by day' : 'as one entry';
   const rows = days ?? (whole === null ? [] : [{ date: 'whole report', ...whole }]);
@@ -95,6 +95,7 @@ function describe(explained: Answers['explanation']): string {
     ...(refusal === null
       ? []
       : [`refused   by the platform with ${refusal.status}, remembered for ${span(refusal.ttlSeconds)}`]),
+    ...warnings.map(({ message }) => `warning   ${message}`),
     '',
     renderTable(
       ['date', 'state', 'as of', 'age', 'fresh for', 'rows'],

@@ -308,6 +308,16 @@ const endpoint = Type.Object(
       default: 'own',
       description: '`origin`: RFC 9111 decides by the answer headers.',
     }),
+    knownParameters: Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]*$' }), {
+      default: [],
+      description:
+        'Further parameters that the platform reads here: they are taken for no slip and for no account, and no warning tells of them.',
+    }),
+    unknownParameters: Type.Enum(['pass', 'refuse'], {
+      default: 'pass',
+      description:
+        'What is done with a parameter that is not known and looks like no known one: passed on with a warning, or 400.',
+    }),
   },
   { additionalProperties: false, default: {} },
 );
@@ -323,7 +333,10 @@ const report = group(
     freshness,
     endpoints: Type.Record(Type.String({ pattern: '^[a-z0-9._~-]+(/[a-z0-9._~-]+)*$' }), endpoint, {
       default: {
-        'campaigns/get': { readByPost: true, divisible: 'auto', freshness: 'own' },
+        'campaigns/get': {
+          ...{ readByPost: true, divisible: 'auto', freshness: 'own' },
+          ...{ knownParameters: [], unknownParameters: 'pass' },
+        },
       },
       description: 'Declared report endpoints, by their path below /api/v1/report/.',
     }),

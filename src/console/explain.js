@@ -33,10 +33,11 @@ export async function explainView({ api, act }) {
   ];
 }
 
-function explained({ canonical, key, policy, days, whole, calls, storeAway }) {
+function explained({ canonical, key, policy, days, whole, calls, storeAway, warnings }) {
   const pieces = days ?? (whole === null ? [] : [{ date: 'whole report', ...whole }]);
   return [
     storeAway && h('p', { class: 'warn' }, 'The store is away: nothing could be looked up.'),
+    ...warnings.map(({ message }) => h('p', { class: 'warn' }, message)),
     fields([
       ['Asked as', h('code', {}, `${canonical.method} ${canonical.target}`)],
       ['Key', h('code', {}, key)],

@@ -32,6 +32,7 @@ export function logRequest(
     rows: trace.rows,
     ...(complete ? {} : { complete }),
     ...(trace.code === null ? {} : { code: trace.code }),
+    ...(trace.meant.length === 0 ? {} : { meant: trace.meant }),
     ...(trace.cause === undefined ? {} : { cause: describe(trace.cause) }),
   };
   if (status >= 500) request.log.warn(line, 'request');

@@ -122,6 +122,7 @@ function canonicalRules({ policy, clock }: PipelineOptions): CanonicalRules {
   const { accountFields, accountPattern, nonAccounts, timezoneOf } = policy;
   return {
     table: parameterTable(accountFields),
+    endpoints: policy.endpoints,
     accountFields,
     accountPattern,
     nonAccounts,

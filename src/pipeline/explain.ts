@@ -6,6 +6,7 @@ import type { Entry } from '../report/entry.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
+import { questionWarnings } from '../report/warnings.js';
 import type { Decision } from './decide.js';
 import type { ExplainedEntry, Explanation } from './explanation.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
@@ -52,6 +53,8 @@ export function createExplain(options: ExplainOptions): Explain {
       calls: rangesOf([...decision.fetches, ...(totals?.decision.fetches ?? [])]),
       behind: rangesOf([...decision.behind, ...(totals?.decision.behind ?? [])]),
       storeAway: run.degraded,
+      passedOn: report.passedOn.map(({ name }) => name),
+      warnings: [...questionWarnings(report)],
     };
   };
 }

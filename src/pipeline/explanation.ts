@@ -2,6 +2,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Divisibility } from '../divisibility/state.js';
 import type { Frozen } from '../record.js';
+import { PassedOn, ShownWarning } from '../report/describe.js';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const date = Type.String({ format: 'date' });
@@ -61,6 +62,10 @@ export const Explanation = Type.Object(
       description: 'Those it would make behind the answer, for what is given past its freshness.',
     }),
     storeAway: Type.Boolean(),
+    passedOn: PassedOn,
+    warnings: Type.Array(ShownWarning, {
+      description: 'What the answer will warn of already for its question.',
+    }),
   },
   { title: 'Explanation' },
 );

@@ -65,14 +65,18 @@ export function createUnderstand(options: UnderstandOptions): Understand {
     const body = call.readBody === null ? null : await call.readBody();
     const method = call.method === 'POST' ? 'POST' : 'GET';
     const { endpoint, query } = call;
-    const canonical = canonicalize({ endpoint, method, query, body }, rules);
-    const format = negotiateFormat(canonical.options.format, call.accept, caller.team.defaultFormat);
+    const { defaultFormat } = caller.team;
+    // Such an app was written for the platform: what it sends has always been answered somehow.
+    const lenient = defaultFormat === 'raw';
+    const canonical = canonicalize({ endpoint, method, query, body, lenient }, rules);
+    const format = negotiateFormat(canonical.options.format, call.accept, defaultFormat);
     const { report } = canonical;
     const shape = shapeOf(format, canonical.options);
     const question = ask(report, shape.format === 'raw' ? 'bytes' : 'rows');
     const coding = negotiateCoding(call.acceptEncoding);
     const compressFrom = refusesIdentity(call.acceptEncoding) ? 0 : compressMinBytes;
     const l1Key = finishedKey(question.series, report, shape, coding);
+    call.trace.meant = [...new Set(report.passedOn.flatMap(({ meant }) => meant))];
     call.trace.mark('understand');
     return {
       caller,

@@ -30,7 +30,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
   const [lookalike] = access.lookalikes();
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${access.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters.`,
+      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${access.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters, or under knownParameters of the endpoint.`,
       help: `Leave ${lookalike} out, or ask your operator to list it under report.nonAccountParameters.`,
     });
   }

@@ -35,13 +35,17 @@ export function namedAccounts(given: readonly Given[], rules: LookalikeRules): N
   });
 }
 
-/** Parameters that look like an account, and are not checked as one. */
+/**
+ * Parameters that look like an account, and are not checked as one.
+ * @param vouchedFor names that an operator says are none, where they stand as a parameter
+ */
 export function lookalikesOf(
   given: readonly Given[],
-  table: ParameterTable,
-  rules: LookalikeRules,
+  vouchedFor: readonly string[],
+  rules: LookalikeRules & { readonly table: ParameterTable },
 ): readonly string[] {
-  const isOpen = (name: string) => (table.kinds.get(name) ?? 'text') === 'text';
+  const isOpen = (name: string) =>
+    (rules.table.kinds.get(name) ?? 'text') === 'text' && !vouchedFor.includes(name);
   const open = given.filter((one) => !isOwn(one) && isOpen(one.name));
   const parameters = open.flatMap(({ name, place, values, json }): GivenParameter[] =>
     (place === 'body' ? [json] : values).map((value) => ({ name, value, asks: true })),

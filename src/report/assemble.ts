@@ -167,7 +167,7 @@ function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, rowCount:
   const { report, parts, totals, rules } = ask;
   const { from, to } = report;
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
-  const warnings = warningsOf(report.endpoint, parts, totals);
+  const warnings = warningsOf(report, parts, totals);
   const all = totals === null ? parts : [...parts, totals];
   const meta = {
     endpoint: report.endpoint,
@@ -183,6 +183,7 @@ function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, rowCount:
     reach: { summable: report.split.length === 0 },
     // The platform's own numbers, shown only when these rows are not all there are.
     ...(paging === null ? {} : { paging }),
+    ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(ask.days ? { days: showDays(ask) } : {}),
   };

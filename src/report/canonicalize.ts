@@ -11,9 +11,15 @@ import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './ask
 import { type PeriodEnd, periodOf } from './asked-period.js';
 import { type Given, type GivenRequest, isOwn, type Place, readGiven } from './given-parameters.js';
 import { type OutputOptions, readOutputOptions } from './output-options.js';
-import type { ParameterTable } from './parameters.js';
 import type { QueryPair } from './query-text.js';
 import { type Member, readMember, splitOf } from './read-members.js';
+import {
+  type NameRules,
+  type UnknownName,
+  unknownNameFaults,
+  unknownNames,
+  vouchedFor,
+} from './unknown-names.js';
 
 export interface CanonicalReport {
   /** Path below `/api/v1/report/`, e.g. `campaigns/get`. */
@@ -33,6 +39,8 @@ export interface CanonicalReport {
   /** E.g. `['date', 'campaign']`, in the order date, campaign, others. */
   readonly split: readonly string[];
   readonly spentBased: string | null;
+  /** Names the gateway does not know, which go to the platform as they stand; sorted. */
+  readonly passedOn: readonly UnknownName[];
 }
 
 export interface CanonicalRequest {
@@ -47,10 +55,11 @@ export interface CanonicalRequest {
 export interface ReportRequest extends GivenRequest {
   readonly endpoint: string;
   readonly method: 'GET' | 'POST';
+  /** Names that are probably meant for known ones are passed on all the same: the app is written for the platform. */
+  readonly lenient?: boolean;
 }
 
-export interface CanonicalRules extends LookalikeRules {
-  readonly table: ParameterTable;
+export interface CanonicalRules extends LookalikeRules, NameRules {
   /** The platform's today for an account (null: unknown), as a day number. */
   todayOf(account: string | null): number;
   /** When a day begins for the platform, for an account; epoch milliseconds. */
@@ -63,9 +72,11 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
   const given = readGiven(request, rules.table, faults);
   const account = accountOf(given, rules.accountFields);
   const today = rules.todayOf(account);
-  const read = given
-    .filter((one) => !isOwn(one))
-    .flatMap((one) => readMember(one, rules.table, today, faults));
+  const { endpoint, lenient = false } = request;
+  const platforms = given.filter((one) => !isOwn(one));
+  const unknown = unknownNames(platforms, endpoint, rules);
+  faults.push(...unknownNameFaults(unknown, endpoint, rules, lenient));
+  const read = platforms.flatMap((one) => readMember(one, rules.table, today, faults));
   const options = readOutputOptions(given.filter(isOwn).map(asPair), faults);
   const place: Place = request.method === 'POST' ? 'body' : 'query';
   const period = periodOf(read, options.period, today, place, faults);
@@ -77,9 +88,9 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
   return {
     options,
     today,
-    lookalikes: () => lookalikesOf(given, rules.table, rules),
+    lookalikes: () => lookalikesOf(given, vouchedFor(endpoint, rules), rules),
     report: {
-      endpoint: request.endpoint,
+      endpoint,
       method: request.method,
       members: members.sort(byPlaceAndName),
       ...period,
@@ -88,6 +99,7 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
       namesAccount: account !== null,
       split: splitOf(read),
       spentBased: read.find((one) => one.member.name === 'spentBased')?.texts[0] ?? null,
+      passedOn: unknown.sort((a, b) => (a.name < b.name ? -1 : 1)),
     },
   };
 }

@@ -66,13 +66,20 @@ const Day = Type.Object(
   { title: 'ReportDay' },
 );
 
-const Warning = Type.Object(
+export const ShownWarning = Type.Object(
   {
-    code: Type.String({ description: 'For programs: shape_unknown, totals_unavailable; more may come.' }),
+    code: Type.String({
+      description:
+        'For programs: parameters_passed_on, platform_chose_period, shape_unknown, totals_unavailable; more may come.',
+    }),
     message: Type.String({ description: 'For people: what it means, and what to do.' }),
   },
   { title: 'Warning' },
 );
+
+export const PassedOn = Type.Array(Type.String(), {
+  description: 'Parameters the gateway does not know, sent to the platform as given.',
+});
 
 const Paging = Type.Object(
   {
@@ -108,7 +115,10 @@ const Meta = Type.Object(
     paging: Type.Optional(Paging),
     days: Type.Optional(Type.Array(Day, { description: 'With _days=1.' })),
     totals: Type.Optional(Row),
-    warnings: Type.Optional(Type.Array(Warning, { description: 'Absent when there is nothing to warn of.' })),
+    passedOn: Type.Optional(PassedOn),
+    warnings: Type.Optional(
+      Type.Array(ShownWarning, { description: 'Absent when there is nothing to warn of.' }),
+    ),
   },
   { title: 'ReportMeta' },
 );

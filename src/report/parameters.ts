@@ -52,5 +52,7 @@ export function nameFault(name: string, table: ParameterTable): string | null {
   const known = table.byPlainName.get(plainName(name));
   if (known === undefined || known === name) return null;
   if (table.kinds.get(bare) === 'set') return null;
-  return table.kinds.has(bare) ? 'takes one value, not a list' : `must be spelt ${known}`;
+  return table.kinds.has(bare)
+    ? 'takes one value, not a list'
+    : `is not known here: did you mean \`${known}\`?`;
 }

@@ -1,16 +1,18 @@
 /** What a caller should know of an answer beside its rows: `meta.warnings`. */
+import type { CanonicalReport } from './canonicalize.js';
 import type { Entry, EntryHeader } from './entry.js';
+import { didYouMean } from './unknown-names.js';
 
 export interface Warning {
   /** For programs. */
-  readonly code: 'shape_unknown' | 'totals_unavailable';
+  readonly code: 'parameters_passed_on' | 'platform_chose_period' | 'shape_unknown' | 'totals_unavailable';
   /** For people: what it means, and what to do. */
   readonly message: string;
 }
 
 /** @param totals the unsplit report of the same period, when it was asked for */
 export function warningsOf(
-  endpoint: string,
+  report: CanonicalReport,
   parts: readonly Entry[],
   totals: Entry | null,
 ): readonly Warning[] {
@@ -18,9 +20,48 @@ export function warningsOf(
   const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
   const missing = totals === null ? null : whyNoTotals(totals.header);
   return [
-    ...(doubt === undefined ? [] : [shapeUnknown(endpoint, doubt)]),
+    ...questionWarnings(report),
+    ...(doubt === undefined ? [] : [shapeUnknown(report.endpoint, doubt)]),
     ...(missing === null ? [] : [totalsUnavailable(missing)]),
   ];
+}
+
+/** What can be said of a question before there is an answer. */
+export function questionWarnings(report: CanonicalReport): readonly Warning[] {
+  const chosen = chosenByPlatform(report);
+  return [
+    ...(report.passedOn.length === 0 ? [] : [parametersPassedOn(report)]),
+    ...(chosen === null ? [] : [platformChosePeriod(chosen)]),
+  ];
+}
+
+/** Names that a message tells; `meta.passedOn` has them all. */
+const MOST_NAMED = 5;
+
+function parametersPassedOn({ endpoint, passedOn }: CanonicalReport): Warning {
+  // Those that are probably slips first: they are what has to be mended.
+  const told = [...passedOn].sort((a, b) => Number(b.meant.length > 0) - Number(a.meant.length > 0));
+  const named = told
+    .slice(0, MOST_NAMED)
+    .map(({ name, meant }) => (meant.length === 0 ? name : `${name} (${didYouMean(meant)})`));
+  const more = told.length > MOST_NAMED ? [`${told.length - MOST_NAMED} more in meta.passedOn`] : [];
+  return {
+    code: 'parameters_passed_on',
+    message: `Not known to the gateway, and sent to the platform as given: ${[...named, ...more].join(', ')}. A platform that does not know them either ignores them without a word. Correct what is misspelt; an operator can list what the platform reads under report.endpoints."${endpoint}".knownParameters.`,
+  };
+}
+
+/** @returns the parameters whose absence left it to the platform; null when the whole period was given */
+function chosenByPlatform({ from, to }: CanonicalReport): string | null {
+  const left = [...(from.iso === null ? ['dateFrom'] : []), ...(to.iso === null ? ['dateTo'] : [])];
+  return left.length === 0 ? null : left.join(' and ');
+}
+
+function platformChosePeriod(left: string): Warning {
+  return {
+    code: 'platform_chose_period',
+    message: `Without ${left} the platform chose which days the rows are about, and may choose others tomorrow. Give dateFrom and dateTo, or _period.`,
+  };
 }
 
 function shapeUnknown(endpoint: string, doubt: string): Warning {

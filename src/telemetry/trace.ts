@@ -10,6 +10,8 @@ export interface Trace {
   outcome: Outcome | null;
   /** Problem code, when one was answered. */
   code: string | null;
+  /** Known names that parameters passed on were probably meant for; never what was sent. */
+  meant: readonly string[];
   rows: number;
   /** Platform calls that the same answer would have cost without a cache; 0 where none was given. */
   plainCalls: number;
@@ -53,6 +55,7 @@ export function createTrace(monotonicMs: () => number = () => performance.now())
     subject: null,
     outcome: null,
     code: null,
+    meant: [],
     rows: 0,
     plainCalls: 0,
     platformCalls: 0,

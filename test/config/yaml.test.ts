@@ -38,7 +38,14 @@ describe('settings of the YAML', () => {
       { method: 'GET', path: '/api/v1/files/*', read: false, account: [], pathChars: '' },
     ]);
     expect(config.report.endpoints).toEqual({
-      'a/b': { rowsAt: 'result.rows', readByPost: false, divisible: 'auto', freshness: 'own' },
+      'a/b': {
+        rowsAt: 'result.rows',
+        readByPost: false,
+        divisible: 'auto',
+        freshness: 'own',
+        knownParameters: [],
+        unknownParameters: 'pass',
+      },
     });
     expect(config.platform.timezones).toEqual({ 7: 'Europe/Berlin' });
     expect(config.platform.loginPaths).toEqual([]);

@@ -3,14 +3,16 @@ import type { EndpointRule } from '../../src/config/schema.js';
 import type { ReportPolicy } from '../../src/report-policy.js';
 import { RULES } from '../report/entries.js';
 
+const NAMES = { knownParameters: [], unknownParameters: 'pass' as const };
+
 export function policyOf(
   changes: Partial<Omit<ReportPolicy, 'endpoints'>> = {},
-  endpoints: Readonly<Record<string, EndpointRule>> = {},
+  endpoints: Readonly<Record<string, Omit<EndpointRule, keyof typeof NAMES>>> = {},
 ): ReportPolicy {
   return {
     freshness: RULES,
     negativeMs: 30_000,
-    endpoints: new Map(Object.entries(endpoints)),
+    endpoints: new Map(Object.entries(endpoints).map(([path, rule]) => [path, { ...NAMES, ...rule }])),
     plan: { mergeGapDays: 7, maxDaysPerCall: 92 },
     identity: { account: 'main', baseUrl: 'http://platform/' },
     accountFields: ['advertiserId', 'userId'],

@@ -10,6 +10,7 @@ import { TODAY } from './question-model.js';
 const ACCOUNT_FIELDS = ['advertiserId', 'userId'];
 export const RULES: CanonicalRules = {
   table: parameterTable(ACCOUNT_FIELDS),
+  endpoints: new Map([['campaigns/get', { knownParameters: [], unknownParameters: 'pass' }]]),
   accountFields: ACCOUNT_FIELDS,
   accountPattern: /^(user|account|advertiser|client|customer|agency|owner|parent)ids?$/,
   todayOf: () => dayNumber(TODAY) as number,

@@ -44,7 +44,7 @@ describe('the description of a report call', () => {
     const paging = { page: 1, pages: 2, perPage: 1, total: 2 };
     const answer = (full: boolean) =>
       assemble({
-        report: get('dateFrom=2026-11-09&dateTo=2026-11-10').report,
+        report: get(`dateFrom=2026-11-09&dateTo=2026-11-10${full ? '&sort=x' : ''}`).report,
         format: 'json',
         parts: [rowsEntry([{ a: 1 }], full ? { paging, doubt: 'it looks like none' } : {})],
         totals: full ? rowsEntry([{ a: 1 }]) : null,

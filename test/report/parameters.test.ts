@@ -54,10 +54,10 @@ describe('nameFault', () => {
   });
 
   it.each([
-    ['advertiserid', 'must be spelt advertiserId'],
-    ['advertiser_id', 'must be spelt advertiserId'],
-    ['user_id', 'must be spelt userId'],
-    ['campaign_ids[]', 'must be spelt campaignIds'],
+    ['advertiserid', 'is not known here: did you mean `advertiserId`?'],
+    ['advertiser_id', 'is not known here: did you mean `advertiserId`?'],
+    ['user_id', 'is not known here: did you mean `userId`?'],
+    ['campaign_ids[]', 'is not known here: did you mean `campaignIds`?'],
     ['advertiserId[]', 'takes one value, not a list'],
     ['byDate[]', 'takes one value, not a list'],
     ['toString', 'is not allowed as a parameter name'],
