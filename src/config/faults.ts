@@ -81,13 +81,16 @@ function describeFault(pointer: string, values: ConfigValues): string {
   if (schema === undefined && renamed !== undefined)
     return `${path}: was set; allowed is the same under its new name ${renamed}`;
   if (schema === undefined) {
-    const near = nearName(
-      path,
-      listSettings().map((setting) => setting.path),
-    );
+    const near = nearName(path, namesInYaml());
     return `${path}: was set; allowed is no setting of this name${near === undefined ? '' : `; did you mean ${near}?`}`;
   }
   return `${name}: was ${shown(was, schema)}; allowed is ${allowed(schema)}`;
+}
+
+/** Of all settings and of the groups they are in. */
+function namesInYaml(): Set<string> {
+  const parts = listSettings().map(({ path }) => path.split('.'));
+  return new Set(parts.flatMap((names) => names.map((_, at) => names.slice(0, at + 1).join('.'))));
 }
 
 /** Only a plain value in the place of a plain value is shown: what was put in a wrong place may hold a secret. */

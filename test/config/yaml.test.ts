@@ -84,6 +84,7 @@ describe('a YAML that cannot be', () => {
       'server: {prot: 1}',
       'server.prot: was set; allowed is no setting of this name; did you mean server.port?',
     ],
+    ['platfrom: {x: 1}', 'platfrom: was set; allowed is no setting of this name; did you mean platform?'],
     ['prot: 1', 'prot: was set; allowed is no setting of this name'],
     ['prot:', 'prot: was set; allowed is no setting of this name'],
     ['toString: 1', 'toString: was set; allowed is no setting of this name'],
