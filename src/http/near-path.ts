@@ -37,7 +37,7 @@ function withoutVersion(path: string): string {
 /** What others call the same. */
 const OTHER_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^\/(v\d\/)?(swagger|openapi|api-?docs?)\.(json|ya?ml)$/, '/openapi.json'],
-  [/^\/(swagger|openapi|api-?docs?|redoc|help)\b/, '/docs'],
+  [/^\/(swagger|openapi|api-?docs?|docs?|documentation|redoc|help)\b/, '/docs'],
   [/^\/(health|health-?check|live|livez|ping)$/, '/healthz'],
   [/^\/(ready|readiness)$/, '/readyz'],
   [/^\/errors?\b/, '/docs/errors'],

@@ -14,6 +14,7 @@ describe('an address at which there is nothing', () => {
     ['/health', '/healthz'],
     ['/ready', '/readyz'],
     ['/swagger', '/docs'],
+    ['/doc', '/docs'],
     ['/swagger.json', '/openapi.json'],
     ['/errors/invalid_query', '/docs/errors'],
   ])('%s is near %s', (path, near) => {
