@@ -40,7 +40,7 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
   const base = adminUrl(options, env);
   const token = adminToken(options, env);
   async function send(method: Method, path: string, body?: object): Promise<string> {
-    const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token, body).catch(
+    const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token.text, body).catch(
       (error: Error) => {
         const cause = error.cause instanceof Error ? error.cause.message : error.message;
         throw new Unreachable(
@@ -48,6 +48,7 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
         );
       },
     );
+    if (status === 401) throw unknownToken(base, token.source);
     if (status < 200 || status > 299) throw await refusal(text, status, base);
     return text;
   }
@@ -103,8 +104,14 @@ function adminUrl(options: AdminOptions, env: Environment): string {
   );
 }
 
+interface AdminToken {
+  readonly text: string;
+  /** The setting or file that it is from. */
+  readonly source: string;
+}
+
 /** The file named by an option, ADMIN_TOKEN, the file named by ADMIN_TOKEN_FILE, or the one the gateway made. */
-function adminToken(options: AdminOptions, env: Environment): string {
+function adminToken(options: AdminOptions, env: Environment): AdminToken {
   if (options.adminTokenFile === undefined && env.ADMIN_TOKEN) return checked(env.ADMIN_TOKEN, 'ADMIN_TOKEN');
   const path =
     options.adminTokenFile ?? (env.ADMIN_TOKEN_FILE || join(env.GATEWAY_DATA_DIR || './data', 'admin.token'));
@@ -112,8 +119,10 @@ function adminToken(options: AdminOptions, env: Environment): string {
   try {
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? `there is no file ${path}` : message;
     throw new CommandError(
-      `no admin token: ${(error as Error).message}. Set ADMIN_TOKEN, or name its file by --admin-token-file or ADMIN_TOKEN_FILE`,
+      `no admin token: ${reason}. Set ADMIN_TOKEN, or name its file by --admin-token-file or ADMIN_TOKEN_FILE`,
       EXIT.denied,
     );
   }
@@ -121,10 +130,10 @@ function adminToken(options: AdminOptions, env: Environment): string {
 }
 
 /** What no header can hold would make `fetch` throw an error that quotes it. */
-function checked(token: string, source: string): string {
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
+function checked(text: string, source: string): AdminToken {
+  if (/^[\x21-\x7e]+$/.test(text)) return { text, source };
   throw new CommandError(
-    `${source}: holds ${token.length} characters, some not printable ASCII; allowed is the admin token alone`,
+    `${source}: holds ${text.length} characters, some not printable ASCII; allowed is the admin token alone`,
     EXIT.denied,
   );
 }
@@ -135,6 +144,14 @@ function parseAnswer(text: string, base: string): unknown {
   } catch {
     throw new CommandError(`what answers at ${base} is no admin plane: it sent no JSON`, EXIT.unavailable);
   }
+}
+
+/** Often a gateway was meant that listens elsewhere. */
+function unknownToken(base: string, source: string): CommandError {
+  return new CommandError(
+    `The gateway at ${base} does not know this admin token (from ${source}).\nName the one that it was started with by ADMIN_TOKEN or --admin-token-file, or another gateway by --url.`,
+    EXIT.denied,
+  );
 }
 
 /** What was answered in place of what was asked for. */

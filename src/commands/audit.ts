@@ -2,7 +2,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
+import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
+import { EXIT } from './exit-codes.js';
 import { readSpan } from './span.js';
 import { renderTable } from './table.js';
 import { readId } from './teams.js';
@@ -44,10 +46,15 @@ export function addAuditCommand(program: Command, terminal: Terminal): void {
     );
 }
 
-/** A length counts back from now; anything else is for the gateway to read. */
+/** A length counts back from now; anything else is for the gateway to read, but for what no date can be. */
 function sinceOf(text: string, nowMs: number): string {
   const seconds = readSpan(text);
-  return seconds === null ? text : new Date(nowMs - seconds * 1000).toISOString();
+  if (seconds !== null) return new Date(nowMs - seconds * 1000).toISOString();
+  if (/^\d{4}-/.test(text)) return text;
+  throw new CommandError(
+    '--since: must be an ISO date or time, e.g. 2026-11-01, or a length such as 24h or 7d',
+    EXIT.data,
+  );
 }
 
 function readLimit(text: string): number {

@@ -71,12 +71,22 @@ function heldIn({ cache }: Answers['status']): string {
   return `about ${cache.l1Entries} answers in memory, ${bytes(cache.l1Bytes)}, and what the store holds`;
 }
 
-/** A report as it was copied from an app or a log, or its query alone. @param named which endpoint was named beside */
+/**
+ * A report as it was copied from an app or a log, or its query alone.
+ * @param named which endpoint was named beside
+ * @throws CommandError for the address of something else
+ */
 function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; query: string } {
   const [address = '', ...rest] = asked.split('?');
   if (rest.length === 0) return { endpoint: named, query: asked };
-  const endpoint = /\/api\/v1\/report\/([^#]+)$/.exec(address)?.[1] ?? named;
-  return { endpoint, query: rest.join('?').replace(/#.*$/, '') };
+  const endpoint = /\/api\/v1\/report\/([^#]+)$/.exec(address)?.[1];
+  // A path of its own that is no report's would be taken for the usual one.
+  if (endpoint === undefined && /\/./.test(address.replace(/^https?:\/\/[^/]*/, '')))
+    throw new CommandError(
+      `${address} is no report: only what lies below /api/v1/report/ is cached, all else is passed through`,
+      EXIT.data,
+    );
+  return { endpoint: endpoint ?? named, query: rest.join('?').replace(/#.*$/, '') };
 }
 
 function describe(explained: Answers['explanation']): string {

@@ -54,7 +54,7 @@ async function askGateway(
     const gateway: Check = {
       name: 'gateway',
       level: 'not well',
-      says: error.message,
+      says: error.message.replaceAll('\n', ' '),
       do: adviceOn(error),
     };
     const rest = skipped('platform, token, teams', 'not looked at: only a gateway that runs can tell');

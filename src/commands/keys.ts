@@ -128,7 +128,7 @@ function listKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>'): st
       stateOf(key, nowMs),
       until(key.expiresAt, nowMs),
       key.lastUsedAt ? until(key.lastUsedAt, nowMs) : 'never',
-      key.previous === null || Date.parse(key.previous.validUntil) <= nowMs
+      key.revokedAt !== null || key.previous === null || Date.parse(key.previous.validUntil) <= nowMs
         ? null
         : `${key.previous.prefix}…, ends ${until(key.previous.validUntil, nowMs)}`,
     ]),

@@ -123,6 +123,8 @@ describe('keys', () => {
     expect(row).toMatch(/…, ends in 23 h 59 min$/);
     expect((await done(`keys revoke ${id}`)).stdout).toBe(`revoked: ${id}\n`);
     expect([await outcome(key), await outcome(rolled.key)]).toEqual(['revoked_api_key', 'revoked_api_key']);
+    // Its old secret is refused, too, and does not end in a day.
+    expect((await done('keys list keyed')).stdout).toMatch(/ revoked +.* –$/m);
     const all = (await done('keys list --json')).json<{ id: string; revokedAt: string | null }[]>();
     expect(all.find((one) => one.id === id)?.revokedAt).toEqual(expect.any(String));
   });
@@ -135,7 +137,15 @@ describe('the token', () => {
     const staged = await done(`token stage --from-file ${path} --expires 2199-01-01`);
     expect(staged.stdout).toMatch(/^pending +tok_\w+ .* staged .* no +in \d+ d \d+ h +2199-01-01$/m);
     const early = await cli('token activate');
-    expect([early.code, early.stderr]).toEqual([4, expect.stringContaining('not verified')]);
+    expect([early.code, early.stderr]).toEqual([
+      4,
+      'Verification failed: The pending token is not verified.\nProve it by dsp-gateway token verify, or repeat with --force to activate it unproven.\n',
+    ]);
+    const spaced = await cli('token stage', 'two words\n');
+    expect([spaced.code, spaced.stderr]).toEqual([
+      65,
+      expect.stringContaining('token: must be printable ASCII characters without spaces, at most 16384'),
+    ]);
     expect((await done('token verify')).stdout).toMatch(/^pending /m);
     expect((await done('token activate')).stdout).toMatch(/^active .* staged /m);
     const back = await done('token rollback --json');
@@ -262,7 +272,15 @@ describe('status and audit', () => {
 describe('exit codes', () => {
   it.each([
     ['teams show nobody', 3, 'Not found: There is no team of this id.'],
-    ['teams create kept', 4, 'exists already'],
+    [
+      'teams create kept',
+      4,
+      'exists already.\nChange it by dsp-gateway teams update kept, or choose another id.\n',
+    ],
+    ['keys revoke key_nobody', 3, 'no key of this id.\ndsp-gateway keys list shows which there are.\n'],
+    ['token discard', 4, 'Nothing is to be done; dsp-gateway token show shows what there is.\n'],
+    ['token verify', 4, 'Stage one by dsp-gateway token stage; dsp-gateway token rotate takes'],
+    ['cache explain /api/v1/campaign/get?userId=1', 65, '/api/v1/campaign/get is no report'],
     ['teams create Capital', 65, '<team>: must be lower-case letters'],
     ['teams create a --max-range-days 0', 65, '--max-range-days: must be 1 or more'],
     ['teams create a --max-range-days x', 65, 'It must be a whole number.'],
@@ -277,9 +295,14 @@ describe('exit codes', () => {
     ['cache purge --advertiser x', 65, 'It must be a whole number.'],
     ['cache purge --advertiser 0', 65, '--advertiser: must be 1 or more'],
     ['cache purge --all --endpoint a', 64, '--all goes alone'],
-    ['audit --since nonsense', 65, '--since: must be an ISO date or time'],
+    [
+      'audit --since nonsense',
+      65,
+      '--since: must be an ISO date or time, e.g. 2026-11-01, or a length such as 24h',
+    ],
+    ['audit --since 2026-99-99', 65, '--since: must be an ISO date or time'],
     ['audit --action A!', 65, '--action: must be an action such as token.activate'],
-    ['usage --team nobody', 3, 'There is no team of this id.\n  dsp-gateway teams list'],
+    ['usage --team nobody', 3, 'There is no team of this id.\ndsp-gateway teams list shows'],
     ['usage --from nonsense', 65, '--from: must be a calendar day'],
     ['simulate --switch latencyMs=x', 65, 'latencyMs'],
     ['teams create a --scopes report', 65, '--scopes: allowed is report:read, platform:read, '],
@@ -289,7 +312,7 @@ describe('exit codes', () => {
       '--advertisers: must be 1 or more\n  --default',
     ],
     ['status --url nonsense', 65, '--url: allowed is an address such as'],
-    ['status --admin-token-file /nowhere', 77, 'no admin token: ENOENT'],
+    ['status --admin-token-file /nowhere', 77, 'no admin token: there is no file /nowhere. Set ADMIN_TOKEN'],
   ])('%s → %i', async (line, code, words) => {
     const ran = await cli(line);
     expect([ran.code, ran.stdout]).toEqual([code, '']);
@@ -300,8 +323,11 @@ describe('exit codes', () => {
     const wrong = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
     expect([wrong.code, wrong.stderr]).toEqual([
       77,
-      expect.stringMatching(/^Invalid admin token: .*\nUse the token in ADMIN_TOKEN.*\.\n$/),
+      `The gateway at ${gateway.admin} does not know this admin token (from ADMIN_TOKEN).\nName the one that it was started with by ADMIN_TOKEN or --admin-token-file, or another gateway by --url.\n`,
     ]);
+    const doctor = await runCli(['doctor'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
+    expect(doctor.stdout).toContain(`: The gateway at ${gateway.admin} does not know this admin token`);
+    expect(doctor.stdout).not.toContain('�');
     const odd = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'two words' });
     expect([odd.code, odd.stderr]).toEqual([77, expect.stringContaining('ADMIN_TOKEN: holds 9 characters')]);
     expect(odd.stderr).not.toContain('two words');
