@@ -155,7 +155,8 @@ export const CATALOGUE = {
     status: 409,
     title: 'Verification failed',
     meaning: 'The platform did not accept the token, or nothing could prove it; the active token stays.',
-    remedy: 'Read `detail`, and stage another token, or repeat with "force": true to activate it unverified.',
+    remedy:
+      'Give another token, or repeat with "force": true to activate this one although nothing proved it.',
   },
   idempotency_in_flight: {
     status: 409,
@@ -372,14 +373,18 @@ const MOST_NAMES = 5;
 
 function helpOf({ code, options: { help, errors } }: GatewayError): string {
   if (help !== undefined) return help;
-  // Only who has shown a key is told of a query.
-  if (code === 'invalid_query' && errors !== undefined) {
-    const names = [...new Set(listed(errors).errors?.map(({ param }) => param))];
+  // Only who has shown a key or an admin token is told of a query or a body. The body itself has no name.
+  const names = [...new Set(listed(errors ?? []).errors?.map(({ param }) => param))];
+  if (/^invalid_(query|body)$/.test(code) && names.length > 0 && !names.includes('')) {
     const named = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ' and others' : '');
     return `Correct ${named} as errors says, and repeat.`;
   }
-  // Without the marks of code that its page has.
-  return CATALOGUE[code].remedy.replaceAll('`', '');
+  return withoutMarks(CATALOGUE[code].remedy);
+}
+
+/** Of code, which the error's page has. */
+function withoutMarks(text: string): string {
+  return text.replaceAll('`', '');
 }
 
 /** @returns the problem document for an error, its `type` being a page below `/docs/errors/`. */
@@ -389,7 +394,7 @@ export function toProblem(error: GatewayError, requestId: string): Problem {
     type: `/docs/errors/${error.code}`,
     title: entry.title,
     status: error.status,
-    detail: error.options.detail ?? entry.meaning,
+    detail: error.options.detail ?? withoutMarks(entry.meaning),
     help: helpOf(error),
     code: error.code,
     requestId,

@@ -84,7 +84,7 @@ export async function importRegistry(
   for (let tries = 1; ; tries++) {
     const present: Texts = new Map(backedUp(registry).map(([id, { value }]) => [id, value]));
     const isFilled = isPeoples(present.keys());
-    if (isFilled && !replace) throw conflict('There are teams or keys already; repeat with "replace": true.');
+    if (isFilled && !replace) throw conflict('There are teams or keys already.', REPLACE);
     const { writes, stillRevoked } = planImport(present, records);
     const event = {
       action: 'registry.import',
@@ -100,7 +100,8 @@ export async function importRegistry(
       return { ...counts, replaced: isFilled, ...stillRevoked };
     } catch (error) {
       if (!(error instanceof RegistryConflict)) throw error;
-      if (tries === MAX_TRIES) throw conflict('The registry was changed in between; try again.');
+      if (tries === MAX_TRIES)
+        throw conflict('The registry was changed in between; nothing was done.', 'Repeat the call.');
       await registry.refresh();
     }
   }
@@ -182,8 +183,10 @@ function countOf(ids: Iterable<string>, prefix: string): number {
   return [...ids].filter((id) => id.startsWith(prefix)).length;
 }
 
-function conflict(detail: string): GatewayError {
-  return new GatewayError('conflict', { detail });
+const REPLACE = 'Repeat with "replace": true to put the backup in their place.';
+
+function conflict(detail: string, help: string): GatewayError {
+  return new GatewayError('conflict', { detail, help });
 }
 
 function invalid(errors: FieldFault[]): GatewayError {

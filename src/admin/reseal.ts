@@ -69,7 +69,8 @@ function othersResealed(registry: Registry, sealer: Sealer): [id: string, text: 
 
 function busy(cause: RegistryConflict): GatewayError {
   return new GatewayError('conflict', {
-    detail: 'The tokens were changed again and again; try again.',
+    detail: 'The tokens were changed again and again meanwhile; nothing was done.',
+    help: 'Repeat the call.',
     cause,
   });
 }

@@ -86,22 +86,28 @@ function existingTeam(id: string, directory: Directory): string {
   if (directory.team(id) === undefined)
     throw new GatewayError('not_found', {
       detail: 'There is no team of this id.',
-      help: 'Use an id that GET /admin/v1/teams lists.',
+      help: 'GET /admin/v1/teams shows which there are.',
     });
   return id;
 }
 
 function existingKey(id: string, directory: Directory): KeyRecord {
   const key = directory.key(id);
-  if (key === undefined) throw new GatewayError('not_found', { detail: 'There is no key of this id.' });
+  if (key === undefined)
+    throw new GatewayError('not_found', {
+      detail: 'There is no key of this id.',
+      help: 'GET /admin/v1/teams/{id}/keys shows which there are.',
+    });
   return key;
 }
 
 function refuseToRoll(key: KeyRecord, directory: Directory, nowMs: number): void {
-  if (directory.isRevoked(key)) throw new GatewayError('conflict', { detail: 'The key is revoked.' });
+  const help = `Issue another key by POST /admin/v1/teams/${key.teamId}/keys.`;
+  if (directory.isRevoked(key)) throw new GatewayError('conflict', { detail: 'The key is revoked.', help });
   if (key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs)
     throw new GatewayError('conflict', {
-      detail: `The key has expired (${key.expiresAt}), and so would a new secret of it; issue another key.`,
+      detail: `The key has expired (${key.expiresAt}), and so would a new secret of it.`,
+      help,
     });
 }
 
@@ -144,7 +150,8 @@ async function save(
   } catch (error) {
     if (!(error instanceof RegistryConflict)) throw error;
     throw new GatewayError('conflict', {
-      detail: 'The key or its team was changed in between; try again.',
+      detail: 'The key or its team was changed in between; nothing was done.',
+      help: 'Repeat the call.',
     });
   }
 }

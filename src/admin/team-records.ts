@@ -35,7 +35,10 @@ export function createTeamRecords(options: TeamRecordsOptions): TeamRecords {
       const team = completeTeam(given);
       refuseFaults(addressFaults(team.ipAllow));
       if (directory.team(team.id) !== undefined)
-        throw new GatewayError('conflict', { detail: `The team ${team.id} exists already.` });
+        throw new GatewayError('conflict', {
+          detail: `The team ${team.id} exists already.`,
+          help: `Change it by PATCH /admin/v1/teams/${team.id}, or choose another id.`,
+        });
       const event = { action: 'team.create', subject: team.id, after: team };
       await save({ team, revision: 0 }, event, actor, options);
       return team;
@@ -68,7 +71,7 @@ function existing(id: string, { registry, directory }: TeamRecordsOptions): Team
   if (team === undefined || revision === undefined) {
     throw new GatewayError('not_found', {
       detail: 'There is no team of this id.',
-      help: 'Use an id that GET /admin/v1/teams lists.',
+      help: 'GET /admin/v1/teams shows which there are.',
     });
   }
   return { team, revision };
@@ -79,7 +82,8 @@ function managedByHand(id: string, options: TeamRecordsOptions): TeamVersion {
   const found = existing(id, options);
   if (found.team.managedBy === undefined) return found;
   throw new GatewayError('conflict', {
-    detail: `The team ${id} is declared in a file. Change it there and apply the file; to manage it by hand, take it out of the file and apply that with --release.`,
+    detail: `The team ${id} is declared in a file, which alone may change it.`,
+    help: 'Change it there and apply the file; to manage it by hand, take it out of the file and apply that with --release.',
   });
 }
 
@@ -110,7 +114,8 @@ async function commit(
   } catch (error) {
     if (!(error instanceof RegistryConflict)) throw error;
     throw new GatewayError('conflict', {
-      detail: 'The team was changed in between; read it and try again.',
+      detail: 'The team was changed in between; nothing was done.',
+      help: `Read it by GET /admin/v1/teams/${team.id}, and repeat the change if it is still wanted.`,
     });
   }
 }

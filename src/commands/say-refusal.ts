@@ -1,7 +1,7 @@
 /** What the admin API refused, in the words of whoever typed the command: its options, not the members of a body. */
 import type { Command, Option } from 'commander';
 import { CommandError } from './command-error.js';
-import { EXIT, exitCodeOf } from './exit-codes.js';
+import { exitCodeOf } from './exit-codes.js';
 
 interface Fault {
   readonly param: string;
@@ -18,14 +18,32 @@ export interface Refusal {
 /** Thrown for a problem document; ends the command with its title, its detail, its faults and what to do next. */
 export class Refused extends CommandError {
   readonly refusal: Refusal;
-  /** @param further lines in front of what to do next */
-  constructor(refusal: Refusal, status: number, further: readonly string[] = []) {
+  constructor(refusal: Refusal, status: number) {
     const { title, detail, errors = [], help } = refusal;
     const lines = errors.map(({ param, message }) => `  ${param}: ${message}`);
-    const next = help === undefined ? [] : [help];
-    super([`${title}: ${detail}`, ...lines, ...further, ...next].join('\n'), exitCodeOf(status));
+    const next = help === undefined || SEEN_ABOVE.test(help) ? [] : [inCommands(help)];
+    super([`${title}: ${detail}`, ...lines, ...next].join('\n'), exitCodeOf(status));
     this.refusal = refusal;
   }
+}
+
+/** What the lines above it say already. */
+const SEEN_ABOVE = /^Read detail\b/;
+
+/** Calls of the admin API, and members of their bodies, as the commands and options that stand for them. */
+const COMMANDS: readonly (readonly [call: RegExp, command: string])[] = [
+  [/GET \/admin\/v1\/token\b/g, 'dsp-gateway token show'],
+  [/POST \/admin\/v1\/token\/([a-z]+)/g, 'dsp-gateway token $1'],
+  [/GET \/admin\/v1\/teams\/\{id\}\/keys/g, 'dsp-gateway keys list'],
+  [/POST \/admin\/v1\/teams\/([\w-]+)\/keys/g, 'dsp-gateway keys issue $1'],
+  [/GET \/admin\/v1\/teams\/([\w-]+)/g, 'dsp-gateway teams show $1'],
+  [/PATCH \/admin\/v1\/teams\/([\w-]+)/g, 'dsp-gateway teams update $1'],
+  [/GET \/admin\/v1\/teams\b/g, 'dsp-gateway teams list'],
+  [/"(force|replace)": true/g, '--$1'],
+];
+
+function inCommands(help: string): string {
+  return COMMANDS.reduce((said, [call, command]) => said.replace(call, command), help);
 }
 
 /** Members whose option or argument has another name. */
@@ -39,12 +57,11 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 /** @returns the same refusal as the command that was typed has it */
 export function inWordsOf(command: Command, { refusal, message, exitCode }: Refused): CommandError {
   const faults = refusal.errors ?? [];
-  if (exitCode === EXIT.notFound) return new Refused(refusal, 404, whatThereIs(refusal.detail));
   const said = new Map<string, string>();
   for (const { param, message: fault } of faults) {
     const name = nameOf(command, param);
     // A value that may be of several forms has a fault for each of them; the first is the closest.
-    if (name !== null && !said.has(name)) said.set(name, plainFault(fault));
+    if (name !== null && !said.has(name)) said.set(name, fault);
     else if (name === null) said.set(param, fault);
   }
   if (faults.length === 0 || !faults.some(({ param }) => nameOf(command, param) !== null))
@@ -67,28 +84,4 @@ function nameOf(command: Command, param: string): string | null {
   const option = command.options.find((one: Option) => !one.hidden && one.attributeName() === name);
   if (option !== undefined) return option.long ?? option.flags;
   return command.registeredArguments.some((argument) => argument.name() === name) ? `<${name}>` : null;
-}
-
-/** What a schema's validator says, as people say it. */
-const PLAIN: readonly (readonly [RegExp, string])[] = [
-  [/^must be equal to one of the allowed values: /, 'allowed is '],
-  [
-    /^must match pattern "\^\(\?!gateway\$\)\[a-z0-9-\]\{1,40\}\$"$/,
-    'must be lower-case letters, digits and hyphens, at most 40, and not gateway',
-  ],
-  [/^must be >= (\S+)$/, 'must be $1 or more'],
-  [/^must be <= (\S+)$/, 'must be $1 or less'],
-  [/^must NOT have more than /, 'must have at most '],
-  [/^must NOT have fewer than /, 'must have at least '],
-  [/^must NOT have duplicate items.*$/, 'must name each one once'],
-];
-
-function plainFault(text: string): string {
-  return PLAIN.reduce((said, [form, words]) => said.replace(form, words), text);
-}
-
-/** The command that lists what there is, where an id was none. */
-function whatThereIs(detail: string): string[] {
-  const kind = /\b(team|key)\b/.exec(detail)?.[1];
-  return kind === undefined ? [] : [`  dsp-gateway ${kind}s list shows which there are`];
 }

@@ -87,8 +87,8 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
 }
 
 function busy(cause: RegistryConflict): GatewayError {
-  const detail = 'The token was changed by others again and again; try again.';
-  return new GatewayError('conflict', { detail, cause });
+  const detail = 'The token was changed by others again and again meanwhile; nothing was done.';
+  return new GatewayError('conflict', { detail, help: 'Repeat the call.', cause });
 }
 
 function unavailable(internal: string): GatewayError {

@@ -9,6 +9,7 @@ import {
   createToken,
   markVerified,
   type NewToken,
+  noPending,
   renew,
   stage,
   type Token,
@@ -44,8 +45,8 @@ export async function mintAndStage(actor: Actor, options: RotationOptions): Prom
   const { keeper, clock, mintToken } = options;
   if (mintToken === null) {
     throw new GatewayError('conflict', {
-      detail:
-        'No token request is configured. Set PLATFORM_USERNAME, PLATFORM_PASSWORD, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET, or stage a token.',
+      detail: 'No token request is configured, so the platform cannot be asked for a token.',
+      help: 'Give a token by POST /admin/v1/token/rotate, or set PLATFORM_USERNAME, PLATFORM_PASSWORD, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET.',
     });
   }
   const { secret, expiresInS } = await mintToken();
@@ -77,8 +78,7 @@ export async function verifyPending(
 ): Promise<Vault> {
   const { keeper, clock } = options;
   const { pending: token, active } = keeper.vault();
-  if (token === null && id === undefined)
-    throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
+  if (token === null && id === undefined) throw noPending();
   if (token === null || token.id !== (id ?? token.id)) throw superseded();
   try {
     await proveToken(token, { ...options, active, mayGuess });
@@ -111,6 +111,7 @@ export function activatePending(
 
 function superseded(): GatewayError {
   return new GatewayError('conflict', {
-    detail: 'Another token was put in its place in between; try again.',
+    detail: 'Another token was put in its place in between.',
+    help: 'GET /admin/v1/token shows which; repeat if yours is still wanted.',
   });
 }

@@ -91,7 +91,10 @@ export function stage(vault: Vault, token: Token): Vault {
     if (token.expiryKnown && token.expiresAt !== vault.active.expiresAt) {
       return { ...vault, active: { ...vault.active, expiresAt: token.expiresAt, expiryKnown: true } };
     }
-    throw new GatewayError('conflict', { detail: 'This token is the active one already.' });
+    throw refused(
+      'This token is the active one already.',
+      'Nothing is to be done; GET /admin/v1/token shows it.',
+    );
   }
   const seen = [...vault.seen.filter((one) => one !== token.fingerprint), token.fingerprint].slice(-MAX_SEEN);
   return { ...vault, pending: token, seen };
@@ -127,13 +130,12 @@ export function markRefused(vault: Vault, tokenId: string, nowMs: number): Vault
 
 /** Makes the pending token the active one; the active one becomes previous. */
 export function activate(vault: Vault, force: boolean, nowMs: number): Vault {
-  if (vault.pending === null)
-    throw new GatewayError('conflict', { detail: 'There is no pending token; stage one first.' });
-  if (isExpired(vault.pending, nowMs))
-    throw new GatewayError('conflict', { detail: 'The pending token has expired.' });
+  if (vault.pending === null) throw noPending();
+  if (isExpired(vault.pending, nowMs)) throw refused('The pending token has expired.', GIVE_ANOTHER);
   if (vault.pending.verifiedAt === null && !force) {
     throw new GatewayError('verification_failed', {
-      detail: 'The pending token is not verified. Verify it first, or repeat with "force": true.',
+      detail: 'The pending token is not verified.',
+      help: 'Prove it by POST /admin/v1/token/verify, or repeat with "force": true to activate it unproven.',
     });
   }
   return { ...vault, active: vault.pending, pending: null, previous: vault.active };
@@ -141,10 +143,9 @@ export function activate(vault: Vault, force: boolean, nowMs: number): Vault {
 
 /** Makes the previous token the active one again; the two change places. */
 export function rollback(vault: Vault, nowMs: number): Vault {
-  if (vault.previous === null)
-    throw new GatewayError('conflict', { detail: 'There is no previous token to go back to.' });
+  if (vault.previous === null) throw refused('There is no previous token to go back to.', GIVE_ANOTHER);
   if (isExpired(vault.previous, nowMs)) {
-    throw new GatewayError('conflict', { detail: 'The previous token has expired.' });
+    throw refused('The previous token has expired.', GIVE_ANOTHER);
   }
   return { ...vault, active: { ...vault.previous, refusedAt: null }, previous: vault.active };
 }
@@ -168,10 +169,26 @@ export function noteRecovery(vault: Vault, nowMs: number): Vault {
   return { ...vault, active, recoveredAt: [...vault.recoveredAt, at].slice(-MAX_RECOVERIES) };
 }
 
+const GIVE_ANOTHER = 'Give another token by POST /admin/v1/token/rotate.';
+
+function refused(detail: string, help: string): GatewayError {
+  return new GatewayError('conflict', { detail, help });
+}
+
+export function noPending(): GatewayError {
+  return refused(
+    'There is no pending token; stage one first.',
+    'Stage one by POST /admin/v1/token/stage; POST /admin/v1/token/rotate takes all steps in one.',
+  );
+}
+
 /** Forgets the pending token. */
 export function discard(vault: Vault): Vault {
   if (vault.pending === null)
-    throw new GatewayError('conflict', { detail: 'There is no pending token to discard.' });
+    throw refused(
+      'There is no pending token to discard.',
+      'Nothing is to be done; GET /admin/v1/token shows what there is.',
+    );
   return { ...vault, pending: null };
 }
 

@@ -68,9 +68,15 @@ export async function proveToken(token: Token, options: ProveOptions): Promise<v
   const { outcome, reason } = await askPlatform(token.secret, all, probe);
   if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return;
   const now = active === null ? 'no token is active' : 'the active one stays';
-  if (outcome === 'refused') throw unverified(`The platform refused the token; ${now}.`, REFUSED);
+  if (outcome === 'refused')
+    throw unverified(
+      `The platform refused the token; ${now}.`,
+      "Copy the token from the platform's dashboard once more, whole, and give that.",
+      REFUSED,
+    );
   throw unverified(
-    `The token could not be proven (${reason}); ${now}. Set PLATFORM_PROBE to a cheap call that works, or activate it unproven: token rotate --force, or "force": true.`,
+    `The token could not be proven (${reason}); ${now}.`,
+    'Set PLATFORM_PROBE to a cheap call that works, or repeat with "force": true to activate it unproven.',
   );
 }
 
@@ -87,10 +93,15 @@ export async function compareWithActive(
   const less = await hasReducedAccess(token.secret, active.secret);
   if (less === null) return;
   throw unverified(
-    `The token sees less than the active one: ${less}. The active one stays; if that is meant, activate it all the same: token rotate --force, or "force": true.`,
+    `The token sees less than the active one: ${less}. The active one stays.`,
+    'Give a token of the same account, or repeat with "force": true if that is meant.',
   );
 }
 
-function unverified(detail: string, internal?: string): GatewayError {
-  return new GatewayError('verification_failed', { detail, ...(internal === undefined ? {} : { internal }) });
+function unverified(detail: string, help: string, internal?: string): GatewayError {
+  return new GatewayError('verification_failed', {
+    detail,
+    help,
+    ...(internal === undefined ? {} : { internal }),
+  });
 }

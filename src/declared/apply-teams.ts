@@ -41,7 +41,10 @@ export async function applyTeams(
     } catch (error) {
       if (!(error instanceof RegistryConflict)) throw error;
       if (tries === MAX_TRIES)
-        throw new GatewayError('conflict', { detail: 'The teams are being changed; try again.' });
+        throw new GatewayError('conflict', {
+          detail: 'The teams were changed again and again meanwhile; nothing was done.',
+          help: 'Repeat the call.',
+        });
       await registry.refresh();
     }
   }

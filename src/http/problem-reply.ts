@@ -54,6 +54,7 @@ function nothingAt(url: string, known: readonly string[]): GatewayError {
   if (near === undefined) return new GatewayError('not_found');
   return new GatewayError('not_found', {
     detail: `${CATALOGUE.not_found.meaning.slice(0, -1)}; did you mean ${near}?`,
+    help: `Ask ${near}, or read /docs, which lists what there is.`,
   });
 }
 
@@ -127,7 +128,7 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
         const name = params.missingProperty ?? params.additionalProperty;
         const path = fault.instancePath.slice(1).replaceAll('/', '.');
         const param = [path, name].filter((part) => part !== undefined && part !== '').join('.');
-        return { param, message: withAllowed(fault.message ?? 'is not valid', params) };
+        return { param, message: inPlainWords(fault.message ?? 'is not valid', params) };
       }),
     });
   }
@@ -140,7 +141,25 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
     : asGatewayError(error);
 }
 
-function withAllowed(message: string, params: Record<string, unknown>): string {
-  const { allowedValues } = params;
-  return Array.isArray(allowedValues) ? `${message}: ${allowedValues.join(', ')}` : message;
+/** What a schema's validator says, as people say it. */
+const PLAIN: readonly (readonly [RegExp, string])[] = [
+  [
+    /^must match pattern "\^\(\?!gateway\$\)\[a-z0-9-\]\{1,40\}\$"$/,
+    'must be lower-case letters, digits and hyphens, at most 40, and not gateway',
+  ],
+  [
+    /^must match pattern "\^\[\\x21-\\x7e\]\{1,16384\}\$"$/,
+    'must be printable ASCII characters without spaces, at most 16384',
+  ],
+  [/^must be >= (\S+)$/, 'must be $1 or more'],
+  [/^must be <= (\S+)$/, 'must be $1 or less'],
+  [/^must NOT have more than /, 'must have at most '],
+  [/^must NOT have fewer than /, 'must have at least '],
+  [/^must NOT have duplicate items.*$/, 'must name each one once'],
+  [/^must NOT have additional properties$/, 'is no member that this call takes'],
+];
+
+function inPlainWords(message: string, { allowedValues }: Record<string, unknown>): string {
+  if (Array.isArray(allowedValues)) return `allowed is ${allowedValues.join(', ')}`;
+  return PLAIN.reduce((said, [form, words]) => said.replace(form, words), message);
 }

@@ -23,11 +23,12 @@ export function checkAccount({ caller, rule, path }: Asker, asked: Asked, rules:
   if (rule === undefined || rule.account.length === 0) throw new GatewayError('route_forbidden');
   const { pairs, parsed: body } = asked;
   const declared = rule.account.flatMap((place) => declaredAccount(place, asked));
+  // The declared places first: a refusal then names the very field.
   const accounts: NamedAccount[] = [
+    ...declared,
     ...accountsInPath(path),
     ...pairs.map((pair) => namedIn(pair, rules.accountPattern)),
     ...(body === null ? [] : [{ param: 'body', values: [...collectAccounts(body, rules.accountPattern)] }]),
-    ...declared,
   ];
   checkAdvertiser(caller, {
     accounts,

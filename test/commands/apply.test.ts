@@ -75,7 +75,9 @@ describe('apply', () => {
     ]) {
       const ran = await cli(['teams', ...args]);
       expect([ran.code, ran.stdout]).toEqual([4, '']);
-      expect(ran.stderr).toContain('declared in a file. Change it there and apply the file');
+      expect(ran.stderr).toMatch(
+        /declared in a file, which alone may change it\.\nChange it there and apply the file/,
+      );
     }
     expect(await team('fixed')).toMatchObject({ advertisers: [1] });
     // Its keys are issued as ever.

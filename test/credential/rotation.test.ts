@@ -178,7 +178,7 @@ describe('a minted token', () => {
     const { rotation } = await openScene({ mint: null });
     await expect(rotation.mint(ALICE)).rejects.toMatchObject({
       code: 'conflict',
-      options: { detail: expect.stringContaining('PLATFORM_CLIENT_SECRET') },
+      options: { help: expect.stringContaining('PLATFORM_CLIENT_SECRET') },
     });
   });
 

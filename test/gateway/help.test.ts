@@ -1,7 +1,7 @@
 /** Every problem says what to do next: with names for a team, in one constant text for whoever has no key. */
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE, GatewayError, type Problem, toProblem } from '../../src/errors.js';
-import { REPORT, type Reply, withGateway } from '../support/start-gateway.js';
+import { ADMIN_TOKEN, REPORT, type Reply, withGateway } from '../support/start-gateway.js';
 
 const problem = (reply: Reply) => reply.json<Problem>();
 
@@ -47,6 +47,35 @@ describe('the help of an error', () => {
     expect(help).toContain('and 10 more that GET /gateway/v1/me lists');
   });
 
+  it('names the very field of a body that names a foreign advertiser', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ id: 'few', advertisers: [1], scopes: ['platform:read'] });
+    const reply = await gateway.call('/api/v1/campaign/get', { method: 'POST', key, json: { userId: 9 } });
+    expect(problem(reply).detail).toBe('The team may not see the advertiser that body.userId names.');
+  });
+
+  it('names the members of an admin body that are at fault, and says in plain words what is allowed', async () => {
+    const gateway = await withGateway();
+    const reply = await gateway.admin.inject({
+      method: 'POST',
+      url: '/admin/v1/teams',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      payload: { id: 'NO', advertisers: [1], more: 1 },
+    });
+    expect(reply.json<Problem>()).toMatchObject({
+      help: 'Correct more, id as errors says, and repeat.',
+      errors: [
+        { param: 'more', message: 'is no member that this call takes' },
+        { param: 'id', message: expect.stringMatching(/^must be lower-case letters, digits and hyphens/) },
+      ],
+    });
+  });
+
+  it('has no marks of code, and no detail has', async () => {
+    for (const code of Object.keys(CATALOGUE) as (keyof typeof CATALOGUE)[])
+      expect(toProblem(new GatewayError(code), 'r').detail).not.toContain('`');
+  });
+
   it('is the same for every key that is none', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();
@@ -81,6 +110,7 @@ describe('an address', () => {
     expect(await told('/gateway/me')).toMatchObject({
       status: 404,
       detail: 'There is nothing at this address; did you mean /gateway/v1/me?',
+      help: 'Ask /gateway/v1/me, or read /docs, which lists what there is.',
     });
     expect((await told('/report/campaigns/get')).detail).toContain('/api/v1/report/campaigns/get?');
     expect((await told('/report/campaigns/get', key)).detail).toBe(
