@@ -1,6 +1,7 @@
 /** The cache: purge, explain. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
+import type { Directory } from '../auth/directory.js';
 import type { PurgeScope, Purges } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
@@ -15,6 +16,7 @@ export interface CacheOptions {
   readonly purges: Purges;
   readonly clock: Clock;
   readonly pipeline: { readonly explain: Explain };
+  readonly directory: Pick<Directory, 'team'>;
 }
 
 /** Segments of a path that are no `.` or `..`. */
@@ -46,12 +48,18 @@ const EXPLAIN: Operation = {
   query: Type.Object({
     endpoint: Type.String({ description: 'The path of a report, e.g. campaigns/get.' }),
     query: Type.String({ description: 'The URL-encoded query of a report.' }),
+    team: Type.Optional(
+      Type.String({ description: 'Id of a team: its default format decides where the query names none.' }),
+    ),
   }),
   answers: { 200: json(Explanation) },
   problems: ['invalid_query'],
 };
 
-export function registerCache(app: FastifyInstance, { purges, clock, pipeline }: CacheOptions): void {
+export function registerCache(
+  app: FastifyInstance,
+  { purges, clock, pipeline, directory }: CacheOptions,
+): void {
   app.post(
     '/admin/v1/cache/purge',
     shownAs('cache', 'Forget cached reports', PURGE, Purge),
@@ -68,7 +76,7 @@ export function registerCache(app: FastifyInstance, { purges, clock, pipeline }:
 
   const shown = shownAs('cache', 'What the cache holds of a report', EXPLAIN);
   app.get('/admin/v1/cache/explain', shown, async (request) => {
-    const { endpoint, query } = request.query as { endpoint?: string; query?: string };
+    const { endpoint, query, team } = request.query as { endpoint?: string; query?: string; team?: unknown };
     if (typeof endpoint !== 'string' || !ENDPOINT.test(endpoint)) {
       throw new GatewayError('invalid_query', {
         errors: [{ param: 'endpoint', message: 'must be the path of a report, e.g. campaigns/get' }],
@@ -79,7 +87,14 @@ export function registerCache(app: FastifyInstance, { purges, clock, pipeline }:
         errors: [{ param: 'query', message: 'must be the URL-encoded query of a report' }],
       });
     }
-    return pipeline.explain(endpoint, query);
+    if (team === undefined) return pipeline.explain(endpoint, query);
+    const known = typeof team === 'string' ? directory.team(team) : undefined;
+    if (known === undefined) {
+      throw new GatewayError('invalid_query', {
+        errors: [{ param: 'team', message: 'must be the id of a team' }],
+      });
+    }
+    return pipeline.explain(endpoint, query, known.defaultFormat);
   });
 }
 

@@ -27,12 +27,17 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
       '--endpoint <path>',
       'report endpoint, where the address does not say it (default: campaigns/get)',
     )
+    .option('--team <id>', 'as this team asks: its default format decides where the query names none')
     .action(
-      act<AdminOptions & { endpoint?: string }>(terminal, async (admin, options, asked = '') => {
-        const search = new URLSearchParams(reportIn(asked, options.endpoint));
-        const answer = await admin.ask('explanation', 'GET', `cache/explain?${search}`);
-        show(terminal, options, answer, describe);
-      }),
+      act<AdminOptions & { endpoint?: string; team?: string }>(
+        terminal,
+        async (admin, options, asked = '') => {
+          const { endpoint, team } = options;
+          const search = new URLSearchParams({ ...reportIn(asked, endpoint), ...(team && { team }) });
+          const answer = await admin.ask('explanation', 'GET', `cache/explain?${search}`);
+          show(terminal, options, answer, describe);
+        },
+      ),
     );
   adminCommand(cache, {
     name: 'purge',

@@ -4,6 +4,7 @@ import { currentState, type Divisibility } from '../divisibility/state.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
 import type { Entry } from '../report/entry.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
+import type { Format } from '../report/output-options.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
 import { questionWarnings } from '../report/warnings.js';
@@ -17,17 +18,24 @@ export interface ExplainOptions extends RunDeps {
   readonly learner: Pick<Learner, 'status' | 'show'>;
 }
 
-/** @throws GatewayError `invalid_query` as the report call itself would */
-export type Explain = (endpoint: string, query: string) => Promise<Explanation>;
+/**
+ * @param defaultFormat of the team that would ask
+ * @throws GatewayError `invalid_query` as the report call itself would
+ */
+export type Explain = (endpoint: string, query: string, defaultFormat?: Format) => Promise<Explanation>;
 
 export function createExplain(options: ExplainOptions): Explain {
   const { learner, policy, now } = options;
   const { account, baseUrl } = policy.identity;
 
-  return async function explain(endpoint, query) {
-    const canonical = canonicalize({ endpoint, method: 'GET', query, body: null }, options.canonical);
+  return async function explain(endpoint, query, defaultFormat = 'json') {
+    const lenient = defaultFormat === 'raw';
+    const canonical = canonicalize(
+      { endpoint, method: 'GET', query, body: null, lenient },
+      options.canonical,
+    );
     const { report } = canonical;
-    const form = canonical.options.format === 'raw' ? 'bytes' : 'rows';
+    const form = (canonical.options.format ?? defaultFormat) === 'raw' ? 'bytes' : 'rows';
     const series = seriesId(report, account, baseUrl);
     const question: ReportQuestion = { report, series, form };
     const looked = await look(options, question);

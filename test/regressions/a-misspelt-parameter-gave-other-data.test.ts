@@ -15,6 +15,7 @@ const WHOLE = 'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-02';
 interface Told {
   readonly passedOn?: readonly string[];
   readonly warnings?: readonly { readonly code: string; readonly message: string }[];
+  readonly whole?: { readonly state: string };
 }
 
 const told = (reply: Reply): Told => reply.json<{ meta: Told }>().meta;
@@ -23,10 +24,10 @@ const errorsIn = (reply: Reply) =>
   reply.json<Problem>().errors?.map(({ param, message }) => `${param}: ${message}`);
 const withEndpoint = (rule: object) => ({ config: { report: { endpoints: { 'campaigns/get': rule } } } });
 
-async function explain(gateway: TestGateway, query: string) {
+async function explain(gateway: TestGateway, query: string, more: Readonly<Record<string, string>> = {}) {
   const { statusCode, payload } = await gateway.admin.inject({
     method: 'GET',
-    url: `/admin/v1/cache/explain?${new URLSearchParams({ endpoint: 'campaigns/get', query })}`,
+    url: `/admin/v1/cache/explain?${new URLSearchParams({ endpoint: 'campaigns/get', query, ...more })}`,
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
   });
   return { status: statusCode, json: JSON.parse(payload) as Problem & Told };
@@ -72,9 +73,9 @@ describe('a name that is meant for a known parameter', () => {
     expect(told(reply).passedOn).toEqual(['from']);
   });
 
-  it('goes with a warning alone for a team whose default is raw, and the log says so', async () => {
+  it('goes with a warning alone for a team whose default is raw, and log and explain say so', async () => {
     const gateway = await withGateway();
-    const key = await gateway.addTeam({ defaultFormat: 'raw' });
+    const key = await gateway.addTeam({ id: 'moved', defaultFormat: 'raw' });
     const raw = await gateway.report(key, `${WHOLE}&from=2026-11-01`);
     expect(raw.status).toBe(200);
     expect(gateway.simulator.calls.at(-1)?.url).toContain('&from=2026-11-01');
@@ -83,6 +84,11 @@ describe('a name that is meant for a known parameter', () => {
     ).toMatchObject({
       meant: ['dateFrom'],
     });
+    const explained = await explain(gateway, `${WHOLE}&from=2026-11-01`, { team: 'moved' });
+    expect(explained.json.warnings?.[0]?.message).toContain('from (did you mean `dateFrom`?)');
+    // The bytes that the team was given.
+    expect(explained.json.whole?.state).toBe('final');
+    expect((await explain(gateway, WHOLE, { team: 'nobody' })).json.errors?.[0]?.param).toBe('team');
     const json = await gateway.report(key, `${WHOLE}&from=2026-11-01&_format=json`);
     expect(told(json).passedOn).toEqual(['from']);
     expect(told(json).warnings).toEqual([
