@@ -54,8 +54,10 @@ export function watchHealth(
     const leftMs = pause.leftMs();
     return leftMs > 0 ? `paused for ${Math.ceil(leftMs / 1000)} s` : null;
   });
-  health.watch('platform', () =>
-    circuit.isOpen ? `failing; asked again in ${Math.ceil(circuit.leftMs() / 1000)} s` : null,
-  );
+  health.watch('platform', () => {
+    if (!circuit.isOpen) return null;
+    const leftS = Math.ceil(circuit.leftMs() / 1000);
+    return `failing; asked again ${leftS > 0 ? `in ${leftS} s` : 'by the next call'}`;
+  });
   health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
 }

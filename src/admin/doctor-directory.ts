@@ -26,7 +26,7 @@ export function directoryLooks({ directory, clock }: DirectoryLooksOptions): Rea
         return {
           level: 'warning',
           says: 'there is no team: nobody can call',
-          do: 'dsp-gateway teams create <id>',
+          do: 'dsp-gateway teams create <id>; where there were teams before: dsp-gateway registry import <backup>',
         };
       const blind = teams.filter(
         ({ advertisers, scopes }) => advertisers.length === 0 && scopes.includes('report:read'),

@@ -90,7 +90,7 @@ function proven({ outcome, reason, target }: TokenProof): string | Found {
   return {
     level: 'warning',
     says: `it could not be told: ${reason} (${target})`,
-    do: 'see whether PLATFORM_BASE_URL is right and can be reached from here, and that PLATFORM_PROBE names a report',
+    do: "see that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if it is set, names a report",
   };
 }
 

@@ -27,10 +27,11 @@ export function readSpan(text: string): number | null {
   return size === undefined ? null : Number(count) * size;
 }
 
-/** How long until an ISO time, e.g. `in 364 d 23 h` or `3 d 2 h ago`; `never` for none. */
+/** How long until an ISO time, e.g. `in 364 d 23 h`, `3 d 2 h ago` or `now`; `never` for none. */
 export function until(isoTime: string | null, nowMs: number): string {
   if (isoTime === null) return 'never';
   const seconds = Math.trunc((Date.parse(isoTime) - nowMs) / 1000);
+  if (seconds === 0) return 'now';
   return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`;
 }
 

@@ -154,6 +154,12 @@ export function isIsoDate(text: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
+/** What replicas share, and the command that makes one. */
+const NEEDED_WITH_REDIS = [
+  ['GATEWAY_MASTER_KEY', 'openssl rand -base64 32'],
+  ['ADMIN_TOKEN', 'openssl rand -hex 24'],
+] as const;
+
 function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
   const faults: string[] = [];
   const forms = [
@@ -167,9 +173,11 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
   if (!shared && secrets.has('REDIS_REGISTRY_URL')) {
     faults.push('REDIS_REGISTRY_URL: was set; allowed is only together with REDIS_URL');
   }
-  for (const name of ['GATEWAY_MASTER_KEY', 'ADMIN_TOKEN']) {
+  for (const [name, made] of NEEDED_WITH_REDIS) {
     if (shared && !secrets.has(name))
-      faults.push(`${name}: was not set; allowed is a value, as Redis is used`);
+      faults.push(
+        `${name}: was not set; allowed is a value that all replicas share, as Redis is used (make one: ${made})`,
+      );
   }
   if (secrets.has('REDIS_PASSWORD') && !forms.some((form) => form.startsWith('redis.'))) {
     faults.push(

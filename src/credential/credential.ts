@@ -83,7 +83,7 @@ export function createCredential(options: CredentialOptions): Credential {
     const planted = await plant(options, keeper, rotation);
     if (!(await tokenRecovery.ensure())) {
       logger.error(
-        'there is no platform token; set PLATFORM_TOKEN or the token request, or stage one by POST /admin/v1/token/rotate',
+        'there is no platform token, so the platform cannot be asked; give one by dsp-gateway token rotate, or set PLATFORM_TOKEN or the token request',
       );
     }
     return planted;

@@ -76,7 +76,7 @@ export async function proveToken(token: Token, options: ProveOptions): Promise<v
     );
   throw unverified(
     `The token could not be proven (${reason}); ${now}.`,
-    'Set PLATFORM_PROBE to a cheap call that works, or repeat with "force": true to activate it unproven.',
+    'Repeat when the platform answers, with PLATFORM_PROBE set to a cheap call that works, or with "force": true to activate it unproven.',
   );
 }
 

@@ -113,7 +113,7 @@ async function secret(
     return {
       level: 'not well',
       says: `${path} is gone, and nothing else opens what is stored in ${folder}`,
-      do: 'put the file back from a backup; docs/operations.md, "A lost master key", says what is lost without it',
+      do: 'put the file back from a backup; without one, dsp-gateway store forget-sealed starts over and keeps the teams (docs/operations.md, "A lost master key")',
     };
   if (found === null) return skipped(`${path} is not there yet; the next start makes it`);
   const mode = found.mode & 0o777;

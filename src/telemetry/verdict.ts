@@ -175,7 +175,7 @@ function platformFindings(text: string): readonly Finding[] {
         level: 'not well',
         part,
         says: `the platform fails (${text}): ${CACHED_ALONE}`,
-        do: 'look whether PLATFORM_BASE_URL can be reached from here: dsp-gateway doctor',
+        do: "see that the platform is up, and that the gateway's machine reaches PLATFORM_BASE_URL; the gateway goes on trying by itself",
       },
     ];
   return [unknownFinding(part, text)];

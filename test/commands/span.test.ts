@@ -36,6 +36,7 @@ describe('lengths of time', () => {
     const nowMs = Date.parse('2026-11-21T00:00:00Z');
     expect(until('2026-11-22T01:00:00Z', nowMs)).toBe('in 1 d 1 h');
     expect(until('2026-11-20T23:00:00Z', nowMs)).toBe('1 h ago');
+    expect(until('2026-11-21T00:00:00.400Z', nowMs)).toBe('now');
     expect(until(null, nowMs)).toBe('never');
   });
 });

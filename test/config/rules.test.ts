@@ -207,8 +207,8 @@ describe('Redis', () => {
     expect(load({ ...BASE, ...env, WORKERS: '2' }, yaml).server.workers).toBe(2);
     const { GATEWAY_MASTER_KEY: _, ADMIN_TOKEN: __, ...without } = env;
     expect(faultsOf({ ...BASE, ...without }, yaml)).toEqual([
-      'GATEWAY_MASTER_KEY: was not set; allowed is a value, as Redis is used',
-      'ADMIN_TOKEN: was not set; allowed is a value, as Redis is used',
+      'GATEWAY_MASTER_KEY: was not set; allowed is a value that all replicas share, as Redis is used (make one: openssl rand -base64 32)',
+      'ADMIN_TOKEN: was not set; allowed is a value that all replicas share, as Redis is used (make one: openssl rand -hex 24)',
     ]);
   });
 

@@ -180,6 +180,7 @@ describe('doctor', () => {
     expect(checkOf(ran, 'master key')).toMatchObject({
       level: 'not well',
       says: expect.stringContaining('master.key is gone'),
+      do: expect.stringContaining('dsp-gateway store forget-sealed'),
     });
     expect(checkOf(ran, 'embedded store')).toMatchObject({
       level: 'well',
@@ -220,7 +221,9 @@ it('a platform that is down: the verdict says that it is left alone', async () =
       await report(gateway, key);
       return (await cli('status')).stdout;
     })
-    .toMatch(/NOT WELL: the platform fails \(failing; asked again in \d+ s\)/);
+    .toMatch(
+      /NOT WELL: the platform fails \(failing; asked again in \d+ s\).*\n {2}do: see that the platform is up/,
+    );
   expect((await cli('status')).code).toBe(2);
   await gateway.end('SIGTERM');
 });

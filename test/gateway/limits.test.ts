@@ -268,6 +268,9 @@ describe('a platform that keeps failing', () => {
 
     gateway.simulator.clearFaults();
     gateway.clock.advanceMonotonic(5000);
+    expect((await gateway.call('/readyz')).json()).toMatchObject({
+      platform: 'failing; asked again by the next call',
+    });
     expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
     expect((await gateway.call('/readyz')).json()).toMatchObject({ platform: 'ok' });
   });
