@@ -2,9 +2,9 @@
 import type { RouteRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
-import { accountLookalikes } from '../report/account-lookalikes.js';
+import { accountLookalikes, type OwnIds } from '../report/account-lookalikes.js';
 import { asDocument, collectAccounts, isAccountName } from '../report/accounts.js';
-import { accountsInPath } from '../report/accounts-in-path.js';
+import { accountsInPath, namesOwner } from '../report/accounts-in-path.js';
 import type { NamedAccount } from '../report/asked-accounts.js';
 import { type Json, JsonNumber } from '../report/json.js';
 import type { QueryPair } from '../report/query-text.js';
@@ -34,11 +34,17 @@ export function checkAccount({ caller, rule, path }: Asker, asked: Asked, rules:
     accounts,
     namesAccount: declared.length > 0,
     accountFields: rule.account,
-    lookalikes: () => lookalikesOf(rule, asked, rules),
+    // Of what `ids` are, the path says: `campaign/get`, or `advertiser/get`.
+    lookalikes: (isOwn) => lookalikesOf(rule, asked, rules, { isOwn, bareIds: namesOwner(path) }),
   });
 }
 
-function lookalikesOf(rule: RouteRule, { pairs, parsed: body }: Asked, rules: PassRules): string[] {
+function lookalikesOf(
+  rule: RouteRule,
+  { pairs, parsed: body }: Asked,
+  rules: PassRules,
+  own: OwnIds,
+): string[] {
   const inQuery = pairs.map(({ name, value }) => ({ name, value, asks: true }));
   const inBody = (body?.names ?? []).map((name, index) => ({
     name,
@@ -51,8 +57,8 @@ function lookalikesOf(rule: RouteRule, { pairs, parsed: body }: Asked, rules: Pa
       .filter((field) => field.startsWith(`${place}.`))
       .map((field) => field.slice(place.length + 1));
   return [
-    ...accountLookalikes(inQuery, { ...rules, accountFields: fieldsIn('query') }),
-    ...accountLookalikes(inBody, { ...rules, accountFields: fieldsIn('body') }),
+    ...accountLookalikes(inQuery, { ...rules, accountFields: fieldsIn('query') }, own),
+    ...accountLookalikes(inBody, { ...rules, accountFields: fieldsIn('body') }, own),
   ];
 }
 

@@ -8,7 +8,7 @@ export interface AccountRequest {
   /** Every account-like value of the request. */
   readonly accounts: readonly NamedAccount[];
   /** Parameters that look like an account, and are not checked as one. Called for limited teams only, for it costs. */
-  readonly lookalikes: () => readonly string[];
+  readonly lookalikes: (isOwn: (account: string) => boolean) => readonly string[];
   /** The fields that could carry the account, for the message. */
   readonly accountFields: readonly string[];
 }
@@ -27,7 +27,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
       help: `${useOneOf(team.advertisers)}, or ask your operator to add this one to the team ${team.id}.`,
     });
   }
-  const [lookalike] = access.lookalikes();
+  const [lookalike] = access.lookalikes((account) => allowed.has(account));
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${access.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters, or under knownParameters of the endpoint.`,

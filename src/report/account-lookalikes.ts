@@ -1,11 +1,20 @@
 /**
  * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
- * that speaks of `advertiserId`. The platform may read any of them, so a limited team may send none. Pure.
+ * that speaks of `advertiserId`, ids beside the word that they are an advertiser's. The platform may read any of them,
+ * so a limited team may send none, but for an object that names accounts of its own and holds no other number. Pure.
  */
-
 import { OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
-import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
+import {
+  choosesByAccount,
+  foreignChoices,
+  isBareId,
+  isOtherEntity,
+  numbersIn,
+  textsIn,
+} from './chosen-ids.js';
+import { isJsonArray, type Json, JsonNumber, JsonObject, parseJson } from './json.js';
+import { JsonError } from './json-error.js';
 
 export interface LookalikeRules {
   /** Names that are checked against the team's list already. */
@@ -24,10 +33,19 @@ export interface GivenParameter {
    * like one is: an address to click may hold anything.
    */
   readonly asks: boolean;
+  /** Whether an operator says that it is none, where it stands as a parameter. */
+  readonly isVouchedFor?: boolean;
+}
+
+/** Which ids may stand under names that look like an account. */
+export interface OwnIds {
+  readonly isOwn: (account: string) => boolean;
+  /** Whether `id` and `ids`, which say not of what, may be those of accounts here. */
+  readonly bareIds: boolean;
 }
 
 /** Short ones count as whole names only: `adv` begins `advanced`, and `acc` begins `accuracy`. */
-const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|uid|org|organi[sz]ation|company)s?(?:ids?)?$`, 'i');
+const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|aid|uid|org|organi[sz]ation|company)s?(?:ids?)?$`, 'i');
 /** A split by accounts names none, as long as it says no more than on or off. */
 const SPLIT = /^by[A-Z]/;
 const SWITCHES = new Set(['', '0', '1', 'true', 'false', 'null']);
@@ -48,35 +66,86 @@ const COLUMNS =
 const COLUMN_NAME = /^\s*[+-]?[a-z_]+(?:[\s:]+(?:asc|desc))?\s*$/i;
 
 /** @returns the names of those that look like an account and are not checked as one, each once */
-export function accountLookalikes(given: readonly GivenParameter[], rules: LookalikeRules): string[] {
-  const found = given
-    .filter(
-      ({ name }) =>
-        !rules.nonAccounts?.includes(name.replace(/\[\]$/, '')) && !rules.accountFields.includes(name),
-    )
-    .filter(({ name, value, asks }) => isLookalike(name, value, { texts: asks, fields: false }, rules))
-    .map(({ name }) => name);
-  return [...new Set(found)];
+export function accountLookalikes(
+  given: readonly GivenParameter[],
+  rules: LookalikeRules,
+  own: OwnIds,
+): string[] {
+  const open = given.filter(
+    ({ name, isVouchedFor }) =>
+      !isVouchedFor &&
+      !rules.nonAccounts?.includes(name.replace(/\[\]$/, '')) &&
+      !rules.accountFields.includes(name),
+  );
+  const look = { ...rules, ...own };
+  const found = open.filter(({ name, value, asks }) => {
+    const document = asDocument(name, value);
+    const reading = { texts: asks, fields: false, bareIds: own.bareIds, inTexts: 0 };
+    return document instanceof JsonObject
+      ? holdsLookalike(document, reading, look)
+      : isLookalike(name, value, reading, look);
+  });
+  return [...new Set([...found.map(({ name }) => name), ...chosenBeside(given, open, look)])];
 }
 
-/** What is made of the texts in a value. */
+type Look = LookalikeRules & OwnIds;
+
+/**
+ * What is chosen by `by=advertiser&values=2`, or by `group[by]=advertiser&group[ids][]=2`. That `by` itself names no
+ * account, as an operator may say, changes nothing of what is beside it.
+ */
+function chosenBeside(
+  given: readonly GivenParameter[],
+  open: readonly GivenParameter[],
+  look: Look,
+): string[] {
+  const asking = open.filter(({ asks }) => asks);
+  const rootOf = (name: string) => name.split('[', 1)[0];
+  return given
+    .filter(({ name, value, asks }) => asks && choosesByAccount(name, value, true))
+    .flatMap(({ name }) => {
+      const isNested = name.replace(/\[\]$/, '').includes('[');
+      const beside = isNested ? asking.filter((one) => rootOf(one.name) === rootOf(name)) : asking;
+      return foreignChoices(beside, look.isOwn, isNested);
+    });
+}
+
+/** What is made of the texts and names in a value. */
 interface Reading {
   /** They may be expressions. */
   readonly texts: boolean;
   /** One of them may be the field of an expression. */
   readonly fields: boolean;
+  /** `ids` may be those of accounts. */
+  readonly bareIds: boolean;
+  /** How many texts it stands in. */
+  readonly inTexts: number;
 }
 
-function isLookalike(name: string, value: Json, above: Reading, rules: LookalikeRules): boolean {
-  if (isAccountName(name, rules.accountPattern)) return false;
+function isLookalike(name: string, value: Json, above: Reading, look: Look): boolean {
+  // Its values are checked elsewhere; here, the names in it that may be ids: `{"advertiserIds": {"2": 1}}`.
+  if (isAccountName(name, look.accountPattern)) return !isAllOwn(value, look);
   const plain = bare(name);
-  if (OWNER_NAME.test(plain) && !isSplit(name, value) && !isChecked(name, value, rules)) return true;
+  if (
+    OWNER_NAME.test(plain) &&
+    !isSplit(name, value) &&
+    !(isChecked(name, value, look) && isAllOwn(value, look))
+  )
+    return true;
+  if (above.bareIds && isBareId(name) && !textsIn(value).every(look.isOwn)) return true;
   if (COLUMNS.test(plain) && isColumns(value)) return false;
   const reading = {
     texts: above.texts || EXPRESSION.test(plain),
     fields: above.fields || BY_FIELD.test(plain),
+    bareIds: above.bareIds && !isOtherEntity(name),
+    inTexts: above.inTexts,
   };
-  return holdsLookalike(value, reading, rules);
+  return holdsLookalike(value, reading, look);
+}
+
+/** The own id beside it makes no other number one's own: `{"id": 1, "include": [2]}`. */
+function isAllOwn(value: Json, { isOwn }: OwnIds): boolean {
+  return numbersIn(value).every(isOwn);
 }
 
 function isSplit(name: string, value: Json): boolean {
@@ -102,29 +171,51 @@ function isChecked(name: string, value: Json, rules: LookalikeRules): boolean {
   return collectAccounts(asDocument(name, value), rules.accountPattern).size > 0;
 }
 
-function holdsLookalike(value: Json, reading: Reading, rules: LookalikeRules): boolean {
-  if (typeof value === 'string') return reading.texts && speaksOfAccount(value, reading.fields);
-  if (isJsonArray(value)) return value.some((item) => holdsLookalike(item, reading, rules));
+function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
+  if (typeof value === 'string') return reading.texts && namesAccount(value, reading, look);
+  if (isJsonArray(value)) return value.some((item) => holdsLookalike(item, reading, look));
   if (!(value instanceof JsonObject)) return false;
-  return value.names.some((name, index) =>
-    rules.nonAccounts?.includes(name)
-      ? false
-      : isLookalike(name, value.values[index] as Json, reading, rules),
-  );
+  const members = value.names
+    .map((name, index) => ({ name, value: value.values[index] as Json }))
+    .filter(({ name }) => !look.nonAccounts?.includes(name));
+  if (
+    members.length > 1 &&
+    members.some((one) => choosesByAccount(one.name, one.value, reading.texts)) &&
+    foreignChoices(members, look.isOwn, true).length > 0
+  )
+    return true;
+  return members.some((one) => isLookalike(one.name, one.value, reading, look));
 }
 
 /** A text that is encoded more often is nobody's honest filter. */
 const MOST_DECODINGS = 8;
+/** Nor is JSON in a text, in JSON in a text, in another; each could be encoded in many ways. */
+const MOST_TEXTS = 2;
 
-function speaksOfAccount(text: string, fields: boolean): boolean {
+function namesAccount(text: string, reading: Reading, look: Look): boolean {
   let plain = text;
   for (let times = 0; times < MOST_DECODINGS; times++) {
-    if (SPOKEN.test(plain) || (fields && FIELD.test(plain))) return true;
+    if (SPOKEN.test(plain) || (reading.fields && FIELD.test(plain))) return true;
+    const inner = jsonIn(plain);
+    if (inner !== null && reading.inTexts >= MOST_TEXTS) return true;
+    if (inner !== null && holdsLookalike(inner, { ...reading, inTexts: reading.inTexts + 1 }, look))
+      return true;
     const decoded = decode(plain);
     if (decoded === plain) return false;
     plain = decoded;
   }
   return true;
+}
+
+/** The document in a text; null when it is none. */
+function jsonIn(text: string): Json {
+  if (!/^\s*[[{]/.test(text)) return null;
+  try {
+    return parseJson(text.trim());
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
 }
 
 /** Encoded once more, as in an address or in JSON: whoever reads filters may decode them. */

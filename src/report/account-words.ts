@@ -51,7 +51,7 @@ export function wraps(name: string): boolean {
 }
 
 /** `subAccount_ID`, `sub-account.id` → `sub account id`. */
-function wordsOf(name: string): string {
+export function wordsOf(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')

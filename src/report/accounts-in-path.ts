@@ -5,6 +5,11 @@ import type { NamedAccount } from './asked-accounts.js';
 const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER})s?(?:[-_.]?ids?)?$`, 'i');
 const OWNER_AND_ID = new RegExp(`^(?:${OWNER})s?[-_.~](\\w*\\d\\w*)$`, 'i');
 
+/** Whether what stands behind a path is an account: `/api/v1/advertiser/get`. */
+export function namesOwner(path: string): boolean {
+  return path.split('/').some((segment) => OWNER_SEGMENT.test(segment));
+}
+
 /**
  * The accounts that a path names: `2` in `advertiser/2/stats` and in `user-2`. What holds no digit is another word.
  * @returns at most one entry, with every value

@@ -1,5 +1,10 @@
 /** The accounts that a report request names, wherever they stand. */
-import { accountLookalikes, type GivenParameter, type LookalikeRules } from './account-lookalikes.js';
+import {
+  accountLookalikes,
+  type GivenParameter,
+  type LookalikeRules,
+  type OwnIds,
+} from './account-lookalikes.js';
 import { collectAccounts, isAccountName } from './accounts.js';
 import { type Given, isOwn } from './given-parameters.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from './json.js';
@@ -43,14 +48,16 @@ export function lookalikesOf(
   given: readonly Given[],
   vouchedFor: readonly string[],
   rules: LookalikeRules & { readonly table: ParameterTable },
+  isOwnAccount: OwnIds['isOwn'],
 ): readonly string[] {
-  const isOpen = (name: string) =>
-    (rules.table.kinds.get(name) ?? 'text') === 'text' && !vouchedFor.includes(name);
+  const isOpen = (name: string) => (rules.table.kinds.get(name) ?? 'text') === 'text';
   const open = given.filter((one) => !isOwn(one) && isOpen(one.name));
-  const parameters = open.flatMap(({ name, place, values, json }): GivenParameter[] =>
-    (place === 'body' ? [json] : values).map((value) => ({ name, value, asks: true })),
-  );
-  return accountLookalikes(parameters, rules);
+  const parameters = open.flatMap(({ name, place, values, json }): GivenParameter[] => {
+    const isVouchedFor = vouchedFor.includes(name);
+    return (place === 'body' ? [json] : values).map((value) => ({ name, value, asks: true, isVouchedFor }));
+  });
+  // No parameter `ids` is documented for reports; campaigns have a name of their own.
+  return accountLookalikes(parameters, rules, { isOwn: isOwnAccount, bareIds: true });
 }
 
 function jsonTexts(json: Json): string[] {

@@ -6,7 +6,7 @@
  * cache key cannot reach the platform.
  */
 import { type FieldFault, GatewayError } from '../errors.js';
-import type { LookalikeRules } from './account-lookalikes.js';
+import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
 import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './asked-accounts.js';
 import { type PeriodEnd, periodOf } from './asked-period.js';
 import { type Given, type GivenRequest, isOwn, type Place, readGiven } from './given-parameters.js';
@@ -46,7 +46,7 @@ export interface CanonicalReport {
 export interface CanonicalRequest {
   readonly report: CanonicalReport;
   /** Parameters that look like an account, and are not checked as one; looked for when called. */
-  readonly lookalikes: () => readonly string[];
+  readonly lookalikes: (isOwn: OwnIds['isOwn']) => readonly string[];
   readonly options: OutputOptions;
   /** The platform's today by which the question was read, as a day number. */
   readonly today: number;
@@ -88,7 +88,7 @@ export function canonicalize(request: ReportRequest, rules: CanonicalRules): Can
   return {
     options,
     today,
-    lookalikes: () => lookalikesOf(given, vouchedFor(endpoint, rules), rules),
+    lookalikes: (isOwnAccount) => lookalikesOf(given, vouchedFor(endpoint, rules), rules, isOwnAccount),
     report: {
       endpoint,
       method: request.method,

@@ -1,0 +1,118 @@
+/**
+ * Ids in a request that say not whose they are: `ids`, or those beside a word that says it, as in
+ * `{"by": "advertiser", "ids": [2]}`; and every number that stands in a value. Pure.
+ */
+import { idsIn, speaksOfAccount, wordsOf } from './account-words.js';
+import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
+
+interface Member {
+  readonly name: string;
+  readonly value: Json;
+}
+
+/** What else a report is about; below these words an id is theirs: `{"campaign": {"id": 7}}`. */
+const ENTITY =
+  'campaign|creative|placement|site|app|publisher|audience|segment|deal|country|region|city|geo|device|browser|os|language|category|domain|ad|ad ?set|ad ?group|line ?item|insertion ?order|format|size|goal|conversion|event|pixel|tag|channel|exchange|inventory|product|currency|timezone';
+const OTHER_ENTITY = new RegExp(`(?:^| )(?:${ENTITY})(?:s|ies|es)?$`);
+/** With words around it that say not of what either: `includeIds`, `id_in`. */
+const BARE_ID =
+  /^(?:(?:entity|entities|object|item|record|target|include|exclude|selected|only|filter|in|by|for|list) )*ids?(?: (?:in|eq|list|filter|include|only))*$/;
+/** Where a flat query puts what it chooses; in an object it may be called anything. */
+const CHOICE =
+  /^(?:ids?|keys?|values?|val|in|eq|equals?|is|lists?|items?|include[ds]?|only|match|selected|selection|operands?|numbers?|nos?|codes?|refs?|members?|entity|entities|targets?)$/;
+/** How much is shown, and when: no choice of anything. */
+const EXTENT =
+  /(?:^| )(?:limit|offset|page|pages|size|top|skip|take|count|max|min|first|last|precision|decimals|depth|interval|days?|hours?|version|priority|weight|amount|budget|bid|price|threshold|timezone|date|time|year|month|week|from|to)$/;
+const ID_OF = / ids?$/;
+/** What a choice is made by, wherever it stands. */
+const CHOOSES = /(?:^| )(?:by|dimensions?|fields?|level|entity|group)$/;
+/** Texts for people, orders and columns choose nothing. */
+const NO_CHOICE =
+  /(?:^| )(?:name|title|label|description|comment|text|url|domain)$|^(?:sort|order|sorted|ordered)(?: by)?$|^(?:fields|columns|metrics)$/;
+
+/** Whether a name is of an id and says not of what. */
+export function isBareId(name: string): boolean {
+  return BARE_ID.test(wordsOf(name));
+}
+
+/** Whether the ids below a name are those of something else than an account. */
+export function isOtherEntity(name: string): boolean {
+  return OTHER_ENTITY.test(wordsOf(name));
+}
+
+/**
+ * Whether a member says that something is chosen by account: `by: "advertiser"`, `dimensions: ["advertiser_id"]`.
+ * @param asks whether it is part of a question; of what is to be written, `type: "user"` says nothing of accounts
+ */
+export function choosesByAccount(name: string, value: Json, asks: boolean): boolean {
+  const words = wordsOf(lastPart(name));
+  if (NO_CHOICE.test(words) || !(asks || CHOOSES.test(words))) return false;
+  if (isJsonArray(value)) return value.some((item) => choosesByAccount(name, item, asks));
+  return (
+    typeof value === 'string' &&
+    /^[\w\s.,+-]{2,200}$/.test(value) &&
+    value.split(',').some((one) => speaksOfAccount(one) !== null)
+  );
+}
+
+/**
+ * The members beside such a word whose numbers are not all own.
+ * @param isNested whether they stand in an object, where every number may be chosen
+ */
+export function foreignChoices(
+  members: readonly Member[],
+  isOwn: (account: string) => boolean,
+  isNested: boolean,
+): string[] {
+  return members
+    .filter(({ name, value }) => {
+      const words = wordsOf(lastPart(name));
+      const isOther =
+        EXTENT.test(words) || ID_OF.test(words) || OTHER_ENTITY.test(words) || /^by /.test(words);
+      const mayChoose = CHOICE.test(words) || isBareId(lastPart(name)) || (isNested && !isOther);
+      return mayChoose && !numbersIn(value).every(isOwn);
+    })
+    .map(({ name }) => name);
+}
+
+const NUMBER = /^[+-]?[0-9.]*[0-9](?:[eE][+-]?[0-9]+)?$/;
+const SWITCHES = new Set(['', '0', '1', 'true', 'false', 'null']);
+
+/** Every number in a value, as it was written, and names that may be ids: `{"2": true}`. */
+export function numbersIn(value: Json): readonly string[] {
+  if (isJsonArray(value)) return value.flatMap(numbersIn);
+  if (value instanceof JsonObject)
+    return value.values.flatMap((member, at) => {
+      const inside = numbersIn(member);
+      const name = value.names[at] as string;
+      const isId = /^[1-9][0-9]*$/.test(name) && (inside.length === 0 || isSwitch(member));
+      return isId ? [name, ...inside] : inside;
+    });
+  const text = textOf(value);
+  const ids = idsIn(value);
+  return ids.length > 0 || !NUMBER.test(text) || text === '0' ? ids : [text];
+}
+
+/** Every text and number in a value, but for switches; a text of several as each of them. */
+export function textsIn(value: Json): readonly string[] {
+  if (isJsonArray(value)) return value.flatMap(textsIn);
+  if (value instanceof JsonObject) return [...value.values.flatMap(textsIn), ...numbersIn(value)];
+  if (value === null || typeof value === 'boolean') return [];
+  return textOf(value)
+    .split(/[,;|\s]+/)
+    .filter((text) => text !== '');
+}
+
+function isSwitch(value: Json): boolean {
+  return !isJsonArray(value) && !(value instanceof JsonObject) && SWITCHES.has(textOf(value));
+}
+
+function textOf(value: Json): string {
+  return value instanceof JsonNumber ? value.text : String(value).trim();
+}
+
+/** `ids` of `group[ids][0]`. */
+function lastPart(name: string): string {
+  const parts = name.split(/[[\]]+/).filter((part) => part !== '' && !/^[0-9]+$/.test(part));
+  return parts.at(-1) ?? name;
+}
