@@ -15,7 +15,7 @@ export async function runDemo(env: Environment, once: boolean): Promise<void> {
 async function showTour(demo: Demo): Promise<void> {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   print('');
-  const { answers, checked, calls, direct, faults } = await tour(demo, print);
+  const { questions, checked, calls, direct, faults } = await tour(demo, print);
   print(
     'Why: one cached answer serves every spelling, every format and every team that may see it, and a range is',
   );
@@ -27,7 +27,7 @@ async function showTour(demo: Demo): Promise<void> {
       : `${faults.length} answers were wrong.`,
   );
   print(
-    `${answers} questions, ${calls} platform calls. Apps that ask the platform themselves would have made ${direct}: ${direct - calls} saved.`,
+    `${questions} questions, ${calls} platform calls. Apps that ask the platform themselves would have made ${direct}: ${direct - calls} saved.`,
   );
   await demo.stop();
   process.exitCode = faults.length === 0 ? 0 : 1;

@@ -22,8 +22,10 @@ export interface Step {
   readonly behind?: number;
   /** How many it would cost an app that asks the platform itself. */
   readonly direct: number;
-  /** Waited for before the call. */
-  readonly after?: (demo: Demo, print: (line: string) => void) => Promise<void>;
+  /** By how many people it is asked, one after the other; 1 when left out. */
+  readonly people?: number;
+  /** Waited for before the call. @returns the questions it took */
+  readonly after?: (demo: Demo, print: (line: string) => void) => Promise<number>;
   readonly status: number;
   readonly judge: (answer: Answer, demo: Demo) => Judged;
 }
@@ -150,8 +152,17 @@ function furtherCalls(day: DayOf): Step[] {
         fault: text.includes('"advertiser_forbidden"') ? null : 'another error than advertiser_forbidden',
       }),
     },
+    {
+      ...checked(day, 28, 5),
+      title: `What dashboards do all day: ${PEOPLE} people look at report 7.`,
+      people: PEOPLE,
+      calls: 0,
+      direct: PEOPLE,
+    },
   ];
 }
+
+const PEOPLE = 50;
 
 /** Ranges of different lengths and ends, as days ago, that bring the report through its probation. */
 const PROBATION: readonly (readonly [first: number, last: number])[] = [
@@ -161,8 +172,8 @@ const PROBATION: readonly (readonly [first: number, last: number])[] = [
   [34, 16],
 ];
 
-/** Not counted among the questions: it happens once for a kind of report, not with every question. */
-async function passProbation(demo: Demo, print: (line: string) => void): Promise<void> {
+/** It happens once for a kind of report, not with every question. @returns the questions it took */
+async function passProbation(demo: Demo, print: (line: string) => void): Promise<number> {
   const before = demo.simulator.callCount;
   const { adminUrl, adminToken } = demo;
   const day = dayOf(demo);
@@ -183,6 +194,7 @@ async function passProbation(demo: Demo, print: (line: string) => void): Promise
     `   It took ${demo.simulator.callCount - before} platform calls, once for this kind of report: it is proven now.)`,
   );
   print('');
+  return PROBATION.length;
 }
 
 /** The gateway's rows are the platform's: every member of the truth is there with its value. */

@@ -4,9 +4,10 @@ import type { Demo } from './start-demo.js';
 import { stepsOf } from './tour-steps.js';
 
 export interface TourResult {
-  readonly answers: number;
+  readonly questions: number;
   /** How many of them were held against the platform's own numbers. */
   readonly checked: number;
+  /** Platform calls, those that compare and check included. */
   readonly calls: number;
   /** Platform calls without the gateway. */
   readonly direct: number;
@@ -16,17 +17,21 @@ export interface TourResult {
 /** @param print told line by line what happens */
 export async function tour(demo: Demo, print: (line: string) => void): Promise<TourResult> {
   const faults: string[] = [];
-  let calls = 0;
   let checked = 0;
-  const steps = stepsOf(demo);
-  for (const [index, step] of steps.entries()) {
-    await step.after?.(demo, print);
+  let questions = 0;
+  let direct = 0;
+  const atStart = demo.simulator.callCount;
+  for (const [index, step] of stepsOf(demo).entries()) {
+    // Each of them would be one call without the gateway.
+    const further = (await step.after?.(demo, print)) ?? 0;
+    const { behind = 0, people = 1 } = step;
+    questions += further + people;
+    direct += further + step.direct;
     const before = demo.simulator.callCount;
-    const answer = await ask(demo, step.path);
+    let answer = await ask(demo, step.path);
+    for (let person = 1; person < people; person++) answer = await ask(demo, step.path);
     await untilQuiet(demo);
-    const { behind = 0 } = step;
     const cost = demo.simulator.callCount - before;
-    calls += cost;
     const { fault, note, isChecked = false } = step.judge(answer, demo);
     if (isChecked) checked += 1;
     print(`${index + 1}. ${step.title}`);
@@ -46,6 +51,5 @@ export async function tour(demo: Demo, print: (line: string) => void): Promise<T
     }
     print('');
   }
-  const direct = steps.reduce((sum, step) => sum + step.direct, 0);
-  return { answers: steps.length, checked, calls, direct, faults };
+  return { questions, checked, calls: demo.simulator.callCount - atStart, direct, faults };
 }

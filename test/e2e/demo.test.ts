@@ -30,10 +30,11 @@ describe.concurrent('npm run demo', () => {
     expect(Number(questions)).toBeGreaterThanOrEqual(5);
     expect(Number(calls)).toBeGreaterThan(0);
     expect(Number(saved)).toBe(Number(direct) - Number(calls));
-    expect(Number(saved)).toBeGreaterThan(0);
-    expect(stdout.match(/^ {3}checked: \d+ rows, each value is the platform's own$/gm)).toHaveLength(6);
+    // What was spent on comparing counts, and is little beside what dashboards ask for.
+    expect(Number(saved)).toBeGreaterThan(Number(calls));
+    expect(stdout.match(/^ {3}checked: \d+ rows, each value is the platform's own$/gm)).toHaveLength(7);
     expect(stdout).toMatch(
-      /\n6 of the answers were held against .*: all the same\.\n\d+ questions, .* saved\.\n$/,
+      /\n7 of the answers were held against .*: all the same\.\n\d+ questions, .* saved\.\n$/,
     );
     expect(stdout).not.toContain('WRONG');
     expect(demo.stderr.replaceAll(/^npm .*$/gm, '').trim()).toBe('');
