@@ -20,6 +20,7 @@ export interface HereOptions {
 }
 
 export async function lookHere({ env, runs }: HereOptions): Promise<readonly Check[]> {
+  if (runs && !hasSettings(env)) return [{ name: 'this machine', ...skipped(NOT_ITS_SETTINGS) }];
   let config: Config | null = null;
   const settings = await lookAtAll({
     settings: async () => {
@@ -47,6 +48,20 @@ export async function lookHere({ env, runs }: HereOptions): Promise<readonly Che
       ...(connection === null ? {} : redisLooks(connection, known?.redis.timeoutMs ?? 1000)),
     })),
   ];
+}
+
+const NOT_ITS_SETTINGS =
+  'not looked at: this shell has not the settings of the gateway that runs (PLATFORM_BASE_URL is not set here); run doctor with them, too';
+
+/** Whether a gateway could be meant by what is set here: a shell that has its address and admin token alone is none. */
+function hasSettings(env: Environment): boolean {
+  try {
+    loadConfig(env);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return !error.faults.some((fault) => fault.startsWith('PLATFORM_BASE_URL: was not set'));
+  }
 }
 
 /** As far as it can be told while the settings are wrong. */

@@ -150,6 +150,16 @@ describe('doctor', () => {
     await gateway.end('SIGTERM');
   });
 
+  it('does not call a gateway unwell because the shell has only its address and the admin token', async () => {
+    const gateway = await startGateway(platform.env);
+    await newTeam(gateway, { id: 'growth', advertisers: [1] });
+    const env = { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: gateway.adminToken };
+    const ran = await runCli(['doctor'], env);
+    expect([ran.code, ran.stderr]).toEqual([0, '']);
+    expect(ran.stdout).toMatch(/^– +this machine: not looked at: this shell has not the settings/m);
+    await gateway.end('SIGTERM');
+  });
+
   it('looks at everything though the settings are wrong and nobody answers', async () => {
     const env = {
       GATEWAY_ADMIN_URL: `http://127.0.0.1:${await freePort()}`,
