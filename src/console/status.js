@@ -1,9 +1,9 @@
-import { fields, h, span, when } from './dom.js';
+import { fields, h, span, table, when } from './dom.js';
 
-/** Health at a glance: whatever the gateway says of itself. */
+/** The verdict and what to do, then whatever the gateway says of itself. */
 export async function statusView({ api, refresh }) {
   const status = await api('GET', 'status');
-  const { ready, version, uptimeSeconds, ...parts } = status;
+  const { ready, version, uptimeSeconds, verdict, processes = [], ...parts } = status;
   return [
     h('h2', {}, 'Status'),
     h(
@@ -12,13 +12,34 @@ export async function statusView({ api, refresh }) {
       h('span', { class: ready ? 'good' : 'bad' }, ready ? 'Ready' : 'Not ready'),
       `, version ${version}, up for ${span(uptimeSeconds)}`,
     ),
+    ...(verdict === undefined ? [] : verdictLines(verdict)),
     h('div', { class: 'row' }, h('button', { type: 'button', onclick: refresh }, 'Refresh')),
     ...Object.entries(parts).flatMap(([name, part]) =>
       typeof part === 'object' && part !== null
         ? [h('h3', {}, title(name)), fields(Object.entries(part).map(shownField))]
         : [fields([shownField([name, part])])],
     ),
+    h('h3', {}, 'Processes'),
+    table(
+      'Processes',
+      PROCESS,
+      processes.map((one) => PROCESS.map((name) => one[name.toLowerCase()])),
+    ),
   ];
+}
+
+const PROCESS = ['Host', 'PID', 'Version', 'Store', 'Credential', 'Platform'];
+
+const STYLE = { well: 'good', warning: 'warn' };
+
+/** As `dsp-gateway status` has it: what is wrong and what it means, and below it what to do. */
+function verdictLines({ level, findings }) {
+  const styleOf = (one) => STYLE[one] ?? 'bad';
+  if (findings.length === 0) return [h('p', {}, h('span', { class: styleOf(level) }, level))];
+  return findings.flatMap((finding) => [
+    h('p', {}, h('span', { class: styleOf(finding.level) }, finding.level), `: ${finding.says}`),
+    h('p', {}, `To do: ${finding.do}`),
+  ]);
 }
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T/;
