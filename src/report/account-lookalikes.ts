@@ -100,14 +100,24 @@ function chosenBeside(
   look: Look,
 ): string[] {
   const asking = open.filter(({ asks }) => asks);
-  const rootOf = (name: string) => name.split('[', 1)[0];
-  return given
-    .filter(({ name, value, asks }) => asks && choosesByAccount(name, value, true))
-    .flatMap(({ name }) => {
-      const isNested = name.replace(/\[\]$/, '').includes('[');
-      const beside = isNested ? asking.filter((one) => rootOf(one.name) === rootOf(name)) : asking;
-      return foreignChoices(beside, look.isOwn, isNested);
-    });
+  const choosing = given.filter(({ name, value, asks }) => asks && choosesByAccount(name, value, true));
+  // Once for each object, and once for what stands in none: many may say what is chosen by.
+  const objects = new Set(choosing.map(({ name }) => objectOf(name)));
+  return [...objects].flatMap((object) =>
+    object === null
+      ? foreignChoices(asking, look.isOwn, false)
+      : foreignChoices(
+          asking.filter(({ name }) => name.startsWith(`${object}[`)),
+          look.isOwn,
+          true,
+        ),
+  );
+}
+
+/** `group` of `group[by][]`; null for `by` and `by[]`. */
+function objectOf(name: string): string | null {
+  const cut = name.replace(/\[\]$/, '').indexOf('[');
+  return cut < 0 ? null : name.slice(0, cut);
 }
 
 /** What is made of the texts and names in a value. */

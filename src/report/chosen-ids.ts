@@ -47,7 +47,11 @@ export function isOtherEntity(name: string): boolean {
 export function choosesByAccount(name: string, value: Json, asks: boolean): boolean {
   const words = wordsOf(lastPart(name));
   if (NO_CHOICE.test(words) || !(asks || CHOOSES.test(words))) return false;
-  if (isJsonArray(value)) return value.some((item) => choosesByAccount(name, item, asks));
+  return saysAccount(value);
+}
+
+function saysAccount(value: Json): boolean {
+  if (isJsonArray(value)) return value.some(saysAccount);
   return (
     typeof value === 'string' &&
     /^[\w\s.,+-]{2,200}$/.test(value) &&
