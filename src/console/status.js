@@ -23,7 +23,7 @@ export async function statusView({ api, refresh }) {
     table(
       'Processes',
       PROCESS,
-      processes.map((one) => PROCESS.map((name) => one[name.toLowerCase()])),
+      processes.map((one) => PROCESS.map((name) => String(one[name.toLowerCase()] ?? ''))),
     ),
   ];
 }

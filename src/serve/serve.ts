@@ -40,7 +40,8 @@ export async function serve(
 async function runUntilSignal(log: Log, start: () => Promise<Running>): Promise<void> {
   const stop = stopSignal();
   const running = await startUnless(stop, start(), log);
-  announceAdminToken(running);
+  // The supervisor says it once for all of them.
+  if (cluster.isPrimary) announceAdminToken(running);
   crashOnSurprise(log);
   await stop;
   await running.stop();
@@ -75,6 +76,7 @@ async function supervise(config: Config, proxy: ProxySettings, log: Log): Promis
     }),
     log,
   );
+  announceAdminToken(running);
   crashOnSurprise(log);
   healths.join(running.services.health);
   const workers = superviseWorkers({

@@ -43,9 +43,9 @@ it('says what is wrong and what to do, in words, before all else', async () => {
 });
 
 it('says that all is well, and shows processes as a table', async () => {
-  const one = { id: 'x', host: 'vm', pid: 42, version: '1.2.3', store: 'ok', l1Entries: 1 };
+  const one = { id: 'x', host: 'vm', pid: 4200, version: '1.2.3', store: 'ok', l1Entries: 1 };
   const lines = await linesOf({ verdict: { level: 'well', findings: [] }, processes: [one] });
   expect(lines[2]).toBe('well');
-  expect(lines.at(-1)).toContain('vm421.2.3ok');
+  expect(lines.at(-1)).toContain('vm42001.2.3ok');
   expect(lines.join()).not.toMatch(/[{[]/);
 });

@@ -9,6 +9,7 @@ import {
   type Env,
   type Gateway,
   launchGateway,
+  logLines,
   type Platform,
   startGateway,
   startPlatform,
@@ -118,6 +119,13 @@ describe('a lost master key', () => {
     expect((await cli('audit --json')).stdout).toContain('registry.forget-sealed');
     await after.end('SIGTERM');
   });
+});
+
+it('where the admin token is, is told once, and by no worker', async () => {
+  const gateway = await startGateway({ ...platform.env, WORKERS: '2' });
+  await expect.poll(() => logLines(gateway).filter(({ msg }) => msg === 'listening')).toHaveLength(3);
+  await gateway.end('SIGTERM');
+  expect(gateway.stderr.match(/The admin token is in /g)).toHaveLength(1);
 });
 
 describe('workers that cannot start', () => {
