@@ -6,7 +6,7 @@ import { CommandError } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
 import { confirm } from './read-secret.js';
-import { bytes, span } from './span.js';
+import { bytes, counted, span } from './span.js';
 import { renderTable } from './table.js';
 import { readNumber } from './teams.js';
 import type { Terminal } from './terminal.js';
@@ -73,7 +73,7 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
 
 /** How much there is to forget. Processes tell now and then, so it is not exact. */
 function heldIn({ cache }: Answers['status']): string {
-  return `about ${cache.l1Entries} answers in memory, ${bytes(cache.l1Bytes)}, and what the store holds`;
+  return `about ${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}, and what the store holds`;
 }
 
 /**
@@ -125,7 +125,7 @@ function describe(explained: Answers['explanation']): string {
     ),
     calls.length === 0
       ? 'Answering it now makes no platform call.'
-      : `Answering it now makes ${calls.length} platform call${calls.length === 1 ? '' : 's'}:`,
+      : `Answering it now makes ${counted(calls.length, 'platform call')}:`,
     ...calls.map(showRange),
     ...(behind.length === 0
       ? []

@@ -9,6 +9,7 @@ import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
 import { plainJson } from './plain-text.js';
 import { confirm, readText } from './read-secret.js';
+import { counted } from './span.js';
 import type { Terminal } from './terminal.js';
 
 interface ImportOptions extends AdminOptions {
@@ -70,7 +71,7 @@ function describeImport({ imported }: Restored): string {
     stillRevoked === 0
       ? ''
       : `; ${stillRevoked} of them were revoked since the backup, and stay so: issue new ones`;
-  return `imported: ${teams} teams, ${keys} keys${replaced ? ', in place of what was there' : ''}${revoked}\n`;
+  return `imported: ${counted(teams, 'team')}, ${counted(keys, 'key')}${replaced ? ', in place of what was there' : ''}${revoked}\n`;
 }
 
 function parseBackup(text: string, path: string): object {

@@ -1,4 +1,4 @@
-/** Lengths of time, and sizes, as people write them. */
+/** Lengths of time, numbers of things, and sizes, as people write them. */
 
 const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, 'd'],
@@ -33,6 +33,11 @@ export function until(isoTime: string | null, nowMs: number): string {
   const seconds = Math.trunc((Date.parse(isoTime) - nowMs) / 1000);
   if (seconds === 0) return 'now';
   return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`;
+}
+
+/** E.g. `1 answer` or `2 answers`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** E.g. `12.3 MiB`. */

@@ -5,7 +5,7 @@ import type { Answers } from './answers.js';
 import { Unreachable } from './command-error.js';
 import { act, adminCommand, show } from './define.js';
 import { EXIT } from './exit-codes.js';
-import { bytes, span, until } from './span.js';
+import { bytes, counted, span, until } from './span.js';
 import { renderFields } from './table.js';
 import type { Terminal } from './terminal.js';
 import { endWith, renderFinding, unreachable, withColours } from './verdict.js';
@@ -45,7 +45,7 @@ function describeStatus(status: Answers['status'], nowMs: number): string {
     ['token', `${worst.credential}${expires}`],
     ['platform', `${worst.platform}; calls under way ${callsRunning}, waiting ${callsQueued}`],
     ['store', `${worst.store}, ${store.kind}`],
-    ['cache', `${cache.l1Entries} answers in memory, ${bytes(cache.l1Bytes)}`],
+    ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
     ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
   ]);
   return `${found === '' ? 'WELL\n' : found}\n${lines}`;

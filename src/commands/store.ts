@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { withExamples } from './define.js';
 import { confirm } from './read-secret.js';
+import { counted } from './span.js';
 import type { Terminal } from './terminal.js';
 
 interface StoreOptions {
@@ -61,7 +62,7 @@ function addForgetSealed(store: Command, terminal: Terminal): void {
       const { forgetSealed } = await import('../serve/forget-sealed.js');
       const { teams, keys } = await forgetSealed(config);
       print(
-        `Forgotten: the platform token and ${keys} keys; ${teams} teams are kept.\nNow start the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,
+        `Forgotten: the platform token and ${counted(keys, 'key')}. Kept: ${counted(teams, 'team')}.\nNow start the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,
       );
     });
   withExamples(forget, ['store forget-sealed']);

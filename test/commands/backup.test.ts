@@ -44,7 +44,7 @@ it('what is exported works in a gateway that knew nothing of it', async () => {
 
   const to = await start(first);
   expect(await status(to, key)).toBe(401);
-  expect((await cli(to, `registry import ${path}`)).stdout).toBe('imported: 1 teams, 1 keys\n');
+  expect((await cli(to, `registry import ${path}`)).stdout).toBe('imported: 1 team, 1 key\n');
   expect(await status(to, key)).toBe(200);
 
   expect(await cli(to, `registry import ${path}`)).toMatchObject({ code: 4, stdout: '' });

@@ -215,7 +215,7 @@ describe('the cache', () => {
     );
     expect((await done('cache purge --all --json')).json()).toEqual({ purged: 'all' });
     expect((await done('cache purge --all')).stdout).toMatch(
-      /^purged: all \(about \d+ answers in memory, [\d.]+ \w+, and what the store holds\)$/m,
+      /^purged: all \(about \d+ answers? in memory, [\d.]+ \w+, and what the store holds\)$/m,
     );
     const faulty = await cli('cache purge');
     expect([faulty.code, faulty.stderr]).toEqual([64, expect.stringContaining('or say --all')]);

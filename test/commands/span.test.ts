@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readSpan, span, until } from '../../src/commands/span.js';
+import { counted, readSpan, span, until } from '../../src/commands/span.js';
 import { renderFields, renderTable } from '../../src/commands/table.js';
 
 describe('lengths of time', () => {
@@ -30,6 +30,10 @@ describe('lengths of time', () => {
 
   it.each(['', '3', 'h', '-1h', '1.5h', '1 h', '1w', '1h30min', '١h'])('are not %j', (text) => {
     expect(readSpan(text)).toBeNull();
+  });
+
+  it('are told from numbers of things', () => {
+    expect([0, 1, 2].map((count) => counted(count, 'key'))).toEqual(['0 keys', '1 key', '2 keys']);
   });
 
   it('until a time look both ways', () => {
