@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Environment } from '../config/rules.js';
 import type { Answers } from './answers.js';
 import { CommandError, Unreachable } from './command-error.js';
-import { EXIT } from './exit-codes.js';
+import { EXIT, exitCodeOf } from './exit-codes.js';
 import { Refused } from './say-refusal.js';
 
 export interface AdminOptions {
@@ -162,5 +162,11 @@ async function refusal(text: string, status: number, base: string): Promise<Comm
     const words = `what answers at ${base} is no admin plane: ${status}, and no problem document`;
     return new CommandError(words, EXIT.unavailable);
   }
+  // As the data plane says it, whose port is one off.
+  if (problem.detail.startsWith('There is nothing at this address'))
+    return new CommandError(
+      `there is no admin API at ${base}, which may be the data plane; say where the admin plane is by --url or GATEWAY_ADMIN_URL`,
+      exitCodeOf(status),
+    );
   return new Refused(problem, status);
 }

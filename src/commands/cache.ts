@@ -83,7 +83,7 @@ function heldIn({ cache }: Answers['status']): string {
  */
 function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; query: string } {
   const [address = '', ...rest] = asked.split('?');
-  if (rest.length === 0) return { endpoint: named, query: asked };
+  if (rest.length === 0 && !/^(https?:\/)?\//.test(asked)) return { endpoint: named, query: asked };
   const endpoint = /\/api\/v1\/report\/([^#]+)$/.exec(address)?.[1];
   // A path of its own that is no report's would be taken for the usual one.
   if (endpoint === undefined && /\/./.test(address.replace(/^https?:\/\/[^/]*/, '')))

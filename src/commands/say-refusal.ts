@@ -28,7 +28,7 @@ export class Refused extends CommandError {
 }
 
 /** What the lines above it say already. */
-const SEEN_ABOVE = /^Read detail\b/;
+const SEEN_ABOVE = /^Read detail\b|\bas errors says\b/;
 
 /** Calls of the admin API, and members of their bodies, as the commands and options that stand for them. */
 const COMMANDS: readonly (readonly [call: RegExp, command: string])[] = [

@@ -129,6 +129,10 @@ describe('cache explain', () => {
     const { code, stdout } = await run(['explain', address]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^GET \/api\/v1\/report\/creatives\/get\?advertiserId=1&byDate=1&/);
+    // Without a query it is an address still.
+    expect((await run(['explain', 'https://gateway.example/api/v1/report/campaigns/get'])).stdout).toMatch(
+      /^GET \/api\/v1\/report\/campaigns\/get\n/,
+    );
     expect((await run(['explain', `?${week(9)}`])).stdout).toMatch(
       /^GET \/api\/v1\/report\/campaigns\/get\?/,
     );
