@@ -8,7 +8,7 @@ import { laterPurges, PURGES_RECORD } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
 import type { Sealer } from '../credential/seal.js';
-import { type FieldFault, GatewayError } from '../errors.js';
+import { changedInBetween, type FieldFault, GatewayError } from '../errors.js';
 import type { Registry } from '../registry/replica.js';
 import { MIGRATIONS, migrateRecords, type Texts } from '../registry/schema.js';
 import { RegistryConflict } from '../store/port.js';
@@ -84,7 +84,11 @@ export async function importRegistry(
   for (let tries = 1; ; tries++) {
     const present: Texts = new Map(backedUp(registry).map(([id, { value }]) => [id, value]));
     const isFilled = isPeoples(present.keys());
-    if (isFilled && !replace) throw conflict('There are teams or keys already.', REPLACE);
+    if (isFilled && !replace)
+      throw new GatewayError('conflict', {
+        detail: 'There are teams or keys already.',
+        help: 'Repeat with "replace": true to put the backup in their place.',
+      });
     const { writes, stillRevoked } = planImport(present, records);
     const event = {
       action: 'registry.import',
@@ -100,8 +104,7 @@ export async function importRegistry(
       return { ...counts, replaced: isFilled, ...stillRevoked };
     } catch (error) {
       if (!(error instanceof RegistryConflict)) throw error;
-      if (tries === MAX_TRIES)
-        throw conflict('The registry was changed in between; nothing was done.', 'Repeat the call.');
+      if (tries === MAX_TRIES) throw changedInBetween('The registry was', error);
       await registry.refresh();
     }
   }
@@ -181,12 +184,6 @@ function countsOf(ids: Iterable<string>): { readonly teams: number; readonly key
 
 function countOf(ids: Iterable<string>, prefix: string): number {
   return [...ids].filter((id) => id.startsWith(prefix)).length;
-}
-
-const REPLACE = 'Repeat with "replace": true to put the backup in their place.';
-
-function conflict(detail: string, help: string): GatewayError {
-  return new GatewayError('conflict', { detail, help });
 }
 
 function invalid(errors: FieldFault[]): GatewayError {

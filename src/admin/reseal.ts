@@ -4,7 +4,7 @@ import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
 import { SealError, type Sealer } from '../credential/seal.js';
 import { readVault, writeVault } from '../credential/vault-text.js';
-import { GatewayError } from '../errors.js';
+import { changedInBetween, GatewayError } from '../errors.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import { RegistryConflict } from '../store/port.js';
@@ -31,7 +31,7 @@ export function createReseal(registry: Registry, sealer: Sealer, clock: Clock): 
     } catch (error) {
       if (error instanceof SealError)
         throw new GatewayError('conflict', { detail: `${error.message}.`, cause: error });
-      throw error instanceof RegistryConflict ? busy(error) : error;
+      throw error instanceof RegistryConflict ? changedInBetween('The tokens were', error) : error;
     }
   };
 
@@ -65,12 +65,4 @@ function othersResealed(registry: Registry, sealer: Sealer): [id: string, text: 
       ? []
       : [[TOKEN_PEPPER_RECORD, resealPepper(pepper.value, sealer), pepper.revision] as const]),
   ].map(([id, text, revision]) => [id, text, revision]);
-}
-
-function busy(cause: RegistryConflict): GatewayError {
-  return new GatewayError('conflict', {
-    detail: 'The tokens were changed again and again meanwhile; nothing was done.',
-    help: 'Repeat the call.',
-    cause,
-  });
 }

@@ -2,10 +2,11 @@
 import { type Directory, newKeyId, TEAM_PREFIX } from '../auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
-import { GatewayError } from '../errors.js';
+import { changedInBetween, GatewayError } from '../errors.js';
 import type { Registry } from '../registry/replica.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
+import { noTeam } from './team-records.js';
 
 export interface TeamKeysOptions {
   readonly registry: Registry;
@@ -83,11 +84,7 @@ export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
 }
 
 function existingTeam(id: string, directory: Directory): string {
-  if (directory.team(id) === undefined)
-    throw new GatewayError('not_found', {
-      detail: 'There is no team of this id.',
-      help: 'GET /admin/v1/teams shows which there are.',
-    });
+  if (directory.team(id) === undefined) throw noTeam();
   return id;
 }
 
@@ -149,10 +146,7 @@ async function save(
     });
   } catch (error) {
     if (!(error instanceof RegistryConflict)) throw error;
-    throw new GatewayError('conflict', {
-      detail: 'The key or its team was changed in between; nothing was done.',
-      help: 'Repeat the call.',
-    });
+    throw changedInBetween('The key or its team was', error);
   }
 }
 

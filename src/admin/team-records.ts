@@ -68,13 +68,15 @@ interface TeamVersion {
 function existing(id: string, { registry, directory }: TeamRecordsOptions): TeamVersion {
   const team = directory.team(id);
   const revision = registry.get(TEAM_PREFIX + id)?.revision;
-  if (team === undefined || revision === undefined) {
-    throw new GatewayError('not_found', {
-      detail: 'There is no team of this id.',
-      help: 'GET /admin/v1/teams shows which there are.',
-    });
-  }
+  if (team === undefined || revision === undefined) throw noTeam();
   return { team, revision };
+}
+
+export function noTeam(): GatewayError {
+  return new GatewayError('not_found', {
+    detail: 'There is no team of this id.',
+    help: 'GET /admin/v1/teams shows which there are.',
+  });
 }
 
 /** A change here of one that a file declares would be undone by the next look into the file. */

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import { GatewayError } from '../errors.js';
+import { changedInBetween, GatewayError } from '../errors.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import { RegistryConflict } from '../store/port.js';
@@ -62,7 +62,7 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
       const event = { action, subject: subjectOf(before, after), before: shown(before), after: shown(after) };
       return { text: writeVault(after, sealer), audit: [auditLine(event, actor, clock.now())] };
     }).catch((error: unknown) => {
-      throw error instanceof RegistryConflict ? busy(error) : error;
+      throw error instanceof RegistryConflict ? changedInBetween('The token was', error) : error;
     });
     if (moved) logger.info({ action, actor: actor.name, ...shownIds(after) }, 'the token vault changed');
     return after;
@@ -84,11 +84,6 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
     refresh: registry.refresh,
     onChange: (listener) => registry.onChange(VAULT_RECORD, listener),
   };
-}
-
-function busy(cause: RegistryConflict): GatewayError {
-  const detail = 'The token was changed by others again and again meanwhile; nothing was done.';
-  return new GatewayError('conflict', { detail, help: 'Repeat the call.', cause });
 }
 
 function unavailable(internal: string): GatewayError {

@@ -3,7 +3,7 @@ import { type Directory, TEAM_PREFIX } from '../auth/directory.js';
 import { endLife, KEY_PREFIX, LIFE_PREFIX } from '../auth/key-record.js';
 import type { NewTeam } from '../auth/team.js';
 import type { Clock } from '../clock.js';
-import { GatewayError } from '../errors.js';
+import { changedInBetween } from '../errors.js';
 import type { Registry } from '../registry/replica.js';
 import { type RegistryCommit, RegistryConflict } from '../store/port.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
@@ -40,11 +40,7 @@ export async function applyTeams(
       return changes;
     } catch (error) {
       if (!(error instanceof RegistryConflict)) throw error;
-      if (tries === MAX_TRIES)
-        throw new GatewayError('conflict', {
-          detail: 'The teams were changed again and again meanwhile; nothing was done.',
-          help: 'Repeat the call.',
-        });
+      if (tries === MAX_TRIES) throw changedInBetween('The teams were', error);
       await registry.refresh();
     }
   }
