@@ -10,11 +10,13 @@ import {
   foreignChoices,
   isBareId,
   isOtherEntity,
+  isSwitch,
   numbersIn,
   textsIn,
 } from './chosen-ids.js';
-import { isJsonArray, type Json, JsonNumber, JsonObject, parseJson } from './json.js';
+import { isJsonArray, type Json, JsonObject, parseJson } from './json.js';
 import { JsonError } from './json-error.js';
+import { plainName } from './parameters.js';
 
 export interface LookalikeRules {
   /** Names that are checked against the team's list already. */
@@ -45,10 +47,9 @@ export interface OwnIds {
 }
 
 /** Short ones count as whole names only: `adv` begins `advanced`, and `acc` begins `accuracy`. */
-const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|aid|uid|org|organi[sz]ation|company)s?(?:ids?)?$`, 'i');
+const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|aid|uid|org|organi[sz]ation|company)s?(?:ids?)?$`);
 /** A split by accounts names none, as long as it says no more than on or off. */
 const SPLIT = /^by[A-Z]/;
-const SWITCHES = new Set(['', '0', '1', 'true', 'false', 'null']);
 const BETWEEN = `[\\s_.\\-[\\]"'\\\\]*`;
 /** `advertiserId`, `advertiser_id`, `"user.ids"` in a text; `advertiser: 2` and `client in (2)`, too. */
 const SPOKEN = new RegExp(
@@ -57,12 +58,12 @@ const SPOKEN = new RegExp(
 );
 /** The name of an account field and nothing else, where one part of an expression says the field and another the value. */
 const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
-const EXPRESSION = /filter|where|condition|criteri|expr|having|rule|^(?:query|q|search|scope|params)$/i;
 /** What is filtered, rather than looked for by a word. */
-const BY_FIELD = /filter|where|condition|criteri|expr|having|rule/i;
+const BY_FIELD = /filter|where|condition|criteri|expr|having|rule/;
+const EXPRESSION = new RegExp(`${BY_FIELD.source}|^(?:query|q|search|scope|params)$`);
 /** Which columns, and in which order: names alone select no account. */
 const COLUMNS =
-  /^(?:sort|order|group|sorted|ordered|grouped)(?:by)?$|^(?:fields|columns|dimensions|metrics)$/i;
+  /^(?:sort|order|group|sorted|ordered|grouped)(?:by)?$|^(?:fields|columns|dimensions|metrics)$/;
 const COLUMN_NAME = /^\s*[+-]?[a-z_]+(?:[\s:]+(?:asc|desc))?\s*$/i;
 
 /** @returns the names of those that look like an account and are not checked as one, each once */
@@ -135,10 +136,10 @@ interface Reading {
 function isLookalike(name: string, value: Json, above: Reading, look: Look): boolean {
   // Its values are checked elsewhere; here, the names in it that may be ids: `{"advertiserIds": {"2": 1}}`.
   if (isAccountName(name, look.accountPattern)) return !isAllOwn(value, look);
-  const plain = bare(name);
+  const plain = plainName(name);
   if (
     OWNER_NAME.test(plain) &&
-    !isSplit(name, value) &&
+    !(SPLIT.test(name) && isSwitch(value)) &&
     !(isChecked(name, value, look) && isAllOwn(value, look))
   )
     return true;
@@ -156,14 +157,6 @@ function isLookalike(name: string, value: Json, above: Reading, look: Look): boo
 /** The own id beside it makes no other number one's own: `{"id": 1, "include": [2]}`. */
 function isAllOwn(value: Json, { isOwn }: OwnIds): boolean {
   return numbersIn(value).every(isOwn);
-}
-
-function isSplit(name: string, value: Json): boolean {
-  return (
-    SPLIT.test(name) &&
-    !isJsonArray(value) &&
-    SWITCHES.has(value instanceof JsonNumber ? value.text : String(value))
-  );
 }
 
 function isColumns(value: Json): boolean {
@@ -233,8 +226,4 @@ function decode(text: string): string {
   return text.replace(/%([0-9a-f]{2})|\\u00([0-9a-f]{2})/gi, (_, percent?: string, escaped?: string) =>
     String.fromCharCode(Number.parseInt(percent ?? (escaped as string), 16)),
   );
-}
-
-function bare(name: string): string {
-  return name.replace(/[_.\-[\]\s]/g, '');
 }

@@ -61,7 +61,7 @@ export function wordsOf(name: string): string {
     .join(' ');
 }
 
-const WHOLE = /^[+-]?[0-9]+(?:\.0*)?(?:[eE][+]?[0-9]+)?$/;
+const WHOLE = /^[+-]?[0-9]+(?:\.0*)?(?:[eE]\+?[0-9]+)?$/;
 /** `0` stands for none. */
 const NONE = '0';
 const ONE_NUMBER = /^\s*[0-9]{1,3}(?:[,. ]?[0-9]{3})*\s*$|^\s*[0-9]+\s*$/;

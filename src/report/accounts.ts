@@ -16,6 +16,7 @@ import {
 } from './account-words.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, parseJson } from './json.js';
 import { JsonError } from './json-error.js';
+import { plainName } from './parameters.js';
 
 /** The shipped pattern, to be matched against a name in lower case without separators; see `isAccountName`. */
 export const ACCOUNT_PATTERN_SOURCE = '^(?:user|account|advertiser|client|customer|agency|owner|parent)ids?$';
@@ -26,14 +27,10 @@ const LONGEST_OWNER = 100;
  * Whether a member or parameter name is one of an account: `advertiserId`, `advertiser_id` and `Advertiser.ID`
  * are one name.
  *
- * @param pattern is matched against the name in lower case without `_ . - [ ]`, white space and control characters.
+ * @param pattern is matched against the name in its plain form
  */
 export function isAccountName(name: string, pattern: RegExp): boolean {
-  return bareName(name).search(pattern) >= 0;
-}
-
-function bareName(name: string): string {
-  return name.toLowerCase().replace(/[_.\-[\]\s\p{Cc}]/gu, '');
+  return plainName(name).search(pattern) >= 0;
 }
 
 /**
@@ -160,12 +157,12 @@ function verdictOn(walk: Walk, names: readonly string[], owner: string): Verdict
 /** Once for the names of all rows alike. */
 function judge(walk: Walk, names: readonly string[], owner: string): Verdict {
   const { pattern, nonAccounts } = walk;
-  const above = bareName(owner);
+  const above = plainName(owner);
   const owners = ['', above, above.replace(/s$/, ''), above.replace(/ies$/, 'y')];
   const isOwned = nonAccounts !== null && owner !== '' && speaksOfAccount(owner) !== null;
   if (isOwned) for (const id of idNames(names)) walk.accounts.add(id);
   const readingOf = (name: string): Reading => {
-    const bare = bareName(name);
+    const bare = plainName(name);
     if (owners.some((prefix) => `${prefix}${bare}`.search(pattern) >= 0)) return 'every';
     if (nonAccounts === null || nonAccounts.includes(name)) return null;
     return isOwned && holdsId(name) ? 'id' : speaksOfAccount(name);
@@ -181,7 +178,7 @@ function judge(walk: Walk, names: readonly string[], owner: string): Verdict {
  * name is no entity's; put before every name below it, it would cost time beyond the document's length.
  */
 function ownerBelow(owner: string, name: string, isOwned: boolean): string {
-  if (/^[0-9]+$/.test(bareName(name)) || (isOwned && (wraps(name) || holdsId(name)))) return owner;
+  if (/^[0-9]+$/.test(plainName(name)) || (isOwned && (wraps(name) || holdsId(name)))) return owner;
   return name.length > LONGEST_OWNER ? '' : name;
 }
 

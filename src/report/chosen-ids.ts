@@ -107,7 +107,8 @@ export function textsIn(value: Json): readonly string[] {
     .filter((text) => text !== '');
 }
 
-function isSwitch(value: Json): boolean {
+/** On, off or nothing said, as `byDate=1`. */
+export function isSwitch(value: Json): boolean {
   return !isJsonArray(value) && !(value instanceof JsonObject) && SWITCHES.has(textOf(value));
 }
 

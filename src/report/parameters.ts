@@ -32,9 +32,14 @@ export function parameterTable(accountFields: readonly string[]): ParameterTable
   return { kinds, byPlainName: new Map([...kinds.keys()].map((name) => [plainName(name), name])) };
 }
 
-/** What a sloppy reader might take a name for: case and `_ . - [ ]` do not count. */
+/** What a sloppy reader might take a name for: case, `_ . - [ ]`, white space and control characters do not count. */
 export function plainName(name: string): string {
-  return name.toLowerCase().replace(/[_.\-[\]\s]/g, '');
+  return name.toLowerCase().replace(/[_.\-[\]\s\p{Cc}]/gu, '');
+}
+
+/** @param meant at least one */
+export function didYouMean(...meant: readonly string[]): string {
+  return `did you mean ${meant.map((name) => `\`${name}\``).join(' or ')}?`;
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]*(\[\])?$/;
@@ -52,7 +57,5 @@ export function nameFault(name: string, table: ParameterTable): string | null {
   const known = table.byPlainName.get(plainName(name));
   if (known === undefined || known === name) return null;
   if (table.kinds.get(bare) === 'set') return null;
-  return table.kinds.has(bare)
-    ? 'takes one value, not a list'
-    : `is not known here: did you mean \`${known}\`?`;
+  return table.kinds.has(bare) ? 'takes one value, not a list' : `is not known here: ${didYouMean(known)}`;
 }

@@ -4,7 +4,7 @@
  */
 import type { FieldFault } from '../errors.js';
 import { nearName } from '../near-name.js';
-import { GATEWAY_PARAMETERS, type ParameterTable, plainName } from './parameters.js';
+import { didYouMean, GATEWAY_PARAMETERS, type ParameterTable, plainName } from './parameters.js';
 
 /** What is said of the names of a declared endpoint. */
 export interface EndpointNames {
@@ -101,14 +101,9 @@ export function unknownNameFaults(
   const allowed = [...rules.table.kinds.keys(), ...names.knownParameters].join(', ');
   return unknown.flatMap(({ name, meant }): FieldFault[] => {
     if (meant.length > 0 && (!lenient || names.unknownParameters === 'refuse'))
-      return [{ param: name, message: `is not known here: ${didYouMean(meant)}` }];
+      return [{ param: name, message: `is not known here: ${didYouMean(...meant)}` }];
     return names.unknownParameters === 'refuse'
       ? [{ param: name, message: `is not known here; allowed are ${allowed}` }]
       : [];
   });
-}
-
-/** @param meant at least one */
-export function didYouMean(meant: readonly string[]): string {
-  return `did you mean ${meant.map((name) => `\`${name}\``).join(' or ')}?`;
 }

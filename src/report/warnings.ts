@@ -1,7 +1,7 @@
 /** What a caller should know of an answer beside its rows: `meta.warnings`. */
 import type { CanonicalReport } from './canonicalize.js';
 import type { Entry, EntryHeader } from './entry.js';
-import { didYouMean } from './unknown-names.js';
+import { didYouMean } from './parameters.js';
 
 export interface Warning {
   /** For programs. */
@@ -43,7 +43,7 @@ function parametersPassedOn({ endpoint, passedOn }: CanonicalReport): Warning {
   const told = [...passedOn].sort((a, b) => Number(b.meant.length > 0) - Number(a.meant.length > 0));
   const named = told
     .slice(0, MOST_NAMED)
-    .map(({ name, meant }) => (meant.length === 0 ? name : `${name} (${didYouMean(meant)})`));
+    .map(({ name, meant }) => (meant.length === 0 ? name : `${name} (${didYouMean(...meant)})`));
   const more = told.length > MOST_NAMED ? [`${told.length - MOST_NAMED} more in meta.passedOn`] : [];
   return {
     code: 'parameters_passed_on',
