@@ -11,6 +11,7 @@ import { guessReports } from './pipeline/guess-reports.js';
 import { countRowsOf } from './pipeline/reference-reports.js';
 import { createAgent } from './platform/agent.js';
 import { openPresentRegistry } from './registry/open.js';
+import { saysError } from './report/says-error.js';
 import { reportPolicy } from './report-policy.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
@@ -54,6 +55,7 @@ export async function openFoundation(options: FoundationOptions) {
     logger,
     pepper: auth.tokenPepper,
     rules: platformRules,
+    saysError,
     countRows: (body, reference) => countRowsOf(body, reference, policy),
     guessReports: () => {
       const seen = auth.directory

@@ -13,7 +13,7 @@ import { createExpiryWarning } from './expiry-warning.js';
 import { createVaultKeeper, type VaultKeeper } from './keeper.js';
 import { type Minted, mintToken } from './mint.js';
 import { type Outlook, outlookOf } from './outlook.js';
-import { probeToken } from './probe.js';
+import { type ProbeOptions, probeToken } from './probe.js';
 import { createReferenceReports, type ReferenceReports } from './reference-reports.js';
 import { createRenewal } from './renewal.js';
 import { createRotation, type Rotation } from './rotation.js';
@@ -36,6 +36,7 @@ export interface CredentialOptions {
   readonly agent: Dispatcher;
   readonly rules: InterpretRules;
   readonly countRows: SightOptions['countRows'];
+  readonly saysError: ProbeOptions['saysError'];
   /** Reports that a working token should be able to ask for: paths and queries below the base URL. */
   readonly guessReports: () => readonly string[];
   readonly clock: Clock;
@@ -124,7 +125,7 @@ export function createCredential(options: CredentialOptions): Credential {
 }
 
 function verifyOptions(options: CredentialOptions, referenceReports: ReferenceReports): VerifyOptions {
-  const { agent, rules, countRows, clock, guessReports } = options;
+  const { agent, rules, countRows, saysError, clock, guessReports } = options;
   const { probe, timeoutMs, maxAnswerBytes } = options.config.platform;
   return {
     async probeTargets() {
@@ -132,7 +133,8 @@ function verifyOptions(options: CredentialOptions, referenceReports: ReferenceRe
       const targets = (await referenceReports.list()).map(({ target }) => target);
       return { targets, configured: false, guesses: guessReports() };
     },
-    probe: (target, secret) => probeToken(target, secret, { agent, rules, timeoutMs, nowMs: clock.now() }),
+    probe: (target, secret) =>
+      probeToken(target, secret, { agent, rules, timeoutMs, saysError, nowMs: clock.now() }),
     hasReducedAccess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
   };
 }

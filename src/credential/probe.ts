@@ -1,7 +1,9 @@
 /** Proves a token by one cheap call to the platform. */
 import { randomUUID } from 'node:crypto';
 import type { Dispatcher } from 'undici';
+import { GatewayError } from '../errors.js';
 import { type InterpretRules, interpret, single } from '../platform/interpret.js';
+import { readBody } from '../platform/read-body.js';
 
 /** accepted: the platform answered · refused: 401 or a login redirect · unknown: it could not be told */
 export interface ProbeResult {
@@ -17,7 +19,12 @@ export interface ProbeOptions {
   readonly rules: InterpretRules;
   readonly timeoutMs: number;
   readonly nowMs: number;
+  /** Whether a body says that it is an error: platforms tell of a bad token under status 200, too. */
+  readonly saysError: (body: Buffer) => boolean;
 }
+
+/** An error is shorter. */
+const LONGEST_ERROR_BYTES = 65_536;
 
 /**
  * @param target path and query below the base URL
@@ -36,7 +43,7 @@ export async function probeToken(target: string, token: string, options: ProbeOp
       },
       signal: AbortSignal.timeout(options.timeoutMs),
     });
-    response.body.on('error', () => {}).destroy();
+    const isError = await tellsOfError(response, options.saysError);
     const verdict = interpret(response.statusCode, response.headers, options.rules, options.nowMs);
     const reason = `the platform answered the probe with status ${response.statusCode}`;
     const date = Date.parse(single(response.headers.date) ?? '');
@@ -45,9 +52,30 @@ export async function probeToken(target: string, token: string, options: ProbeOp
     // A login page may come with status 200, too; it proves nothing.
     if (/html/i.test(single(response.headers['content-type']) ?? ''))
       return { outcome: 'unknown', reason: `${reason}, but with an HTML page`, platformNowMs };
+    if (isError)
+      return { outcome: 'unknown', reason: `${reason}, and says that it is an error`, platformNowMs };
     return { outcome: verdict.kind === 'answer' ? 'accepted' : 'unknown', reason, platformNowMs };
   } catch (error) {
     const reason = `the probe failed: ${(error as Error).message}`;
     return { outcome: 'unknown', reason, platformNowMs: null };
+  }
+}
+
+/** Only JSON is read, and no more of it than an error takes; of anything else the status alone counts. */
+async function tellsOfError(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  saysError: ProbeOptions['saysError'],
+): Promise<boolean> {
+  if (statusCode !== 200 || !/json/i.test(single(headers['content-type']) ?? '')) {
+    body.on('error', () => {}).destroy();
+    return false;
+  }
+  try {
+    return saysError(
+      Buffer.concat(await readBody(body, single(headers['content-encoding']), LONGEST_ERROR_BYTES)),
+    );
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'upstream_too_large') return false;
+    throw error;
   }
 }

@@ -5,7 +5,7 @@ import { readBody } from '../platform/read-body.js';
 import type { ProbeOptions } from './probe.js';
 import type { ReferenceReports, StoredReferenceReport } from './reference-reports.js';
 
-export interface SightOptions extends Omit<ProbeOptions, 'nowMs'> {
+export interface SightOptions extends Omit<ProbeOptions, 'nowMs' | 'saysError'> {
   readonly referenceReports: Pick<ReferenceReports, 'list'>;
   /** The rows in an answer to a reference's report; null when they cannot be told. */
   readonly countRows: (body: Buffer, reference: StoredReferenceReport) => number | null;

@@ -13,6 +13,7 @@ import { createSealer } from '../../src/credential/seal.js';
 import { createTokenRecovery, type TokenRecovery } from '../../src/credential/token-recovery.js';
 import type { SeesLess } from '../../src/credential/visibility-check.js';
 import type { Registry } from '../../src/registry/replica.js';
+import { saysError } from '../../src/report/says-error.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
 import type { Switches } from '../../src/simulator/switches.js';
@@ -86,7 +87,7 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
         : { targets: [probe], configured: true, guesses },
     hasReducedAccess: options.hasReducedAccess ?? (async () => null),
     probe: (target, secret) =>
-      probeToken(target, secret, { agent, rules, timeoutMs: 10_000, nowMs: clock.now() }),
+      probeToken(target, secret, { agent, rules, timeoutMs: 10_000, saysError, nowMs: clock.now() }),
   });
   const evidence = createEvidence({ keeper, clock, logger });
   const tokenRecovery = createTokenRecovery({

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { probeToken } from '../../src/credential/probe.js';
+import { saysError } from '../../src/report/says-error.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import { deadUrl, startHttpPlatform } from '../support/broken-platform.js';
 import { PROBE } from './credential-harness.js';
@@ -11,7 +12,7 @@ function probe(baseUrl: URL, token = 'token-to-prove', target = '/api/v1/x?a=1',
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
   const rules = { baseUrl, loginPaths: ['/login'] };
-  return probeToken(target, token, { agent, rules, timeoutMs, nowMs: 0 });
+  return probeToken(target, token, { agent, rules, timeoutMs, saysError, nowMs: 0 });
 }
 const answer =
   (status: number, headers: Record<string, string> = {}) =>
@@ -56,6 +57,25 @@ describe('the probe', () => {
     const result = await probe(url);
     expect(result.outcome).toBe(outcome);
     expect(result.reason).toContain(String(status));
+  });
+
+  it.each([
+    ['{"error":"Unauthenticated."}', 'unknown'],
+    ['{"success":false,"message":"invalid token"}', 'unknown'],
+    ['{"message":"Unauthenticated."}', 'unknown'],
+    ['{"status":401,"data":[]}', 'unknown'],
+    ['[]', 'accepted'],
+    ['{"data":[],"message":"ok"}', 'accepted'],
+    ['{"error":null,"data":[{"date":"2026-11-01","impressions":5}]}', 'accepted'],
+    ['[{"error":"none","impressions":5}]', 'accepted'],
+    ['not json', 'accepted'],
+    ['', 'accepted'],
+    [`[{"error":"${'x'.repeat(70_000)}"}]`, 'accepted'],
+  ])('takes %s under status 200 for %s', async (body, outcome) => {
+    const { url } = await startHttpPlatform((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    });
+    expect((await probe(url)).outcome).toBe(outcome);
   });
 
   it('does not wait for a body, however long it is', async () => {
