@@ -77,25 +77,18 @@ export function registerCache(
   const shown = shownAs('cache', 'What the cache holds of a report', EXPLAIN);
   app.get('/admin/v1/cache/explain', shown, async (request) => {
     const { endpoint, query, team } = request.query as { endpoint?: string; query?: string; team?: unknown };
-    if (typeof endpoint !== 'string' || !ENDPOINT.test(endpoint)) {
-      throw new GatewayError('invalid_query', {
-        errors: [{ param: 'endpoint', message: 'must be the path of a report, e.g. campaigns/get' }],
-      });
-    }
-    if (typeof query !== 'string') {
-      throw new GatewayError('invalid_query', {
-        errors: [{ param: 'query', message: 'must be the URL-encoded query of a report' }],
-      });
-    }
+    if (typeof endpoint !== 'string' || !ENDPOINT.test(endpoint))
+      throw invalid('endpoint', 'must be the path of a report, e.g. campaigns/get');
+    if (typeof query !== 'string') throw invalid('query', 'must be the URL-encoded query of a report');
     if (team === undefined) return pipeline.explain(endpoint, query);
     const known = typeof team === 'string' ? directory.team(team) : undefined;
-    if (known === undefined) {
-      throw new GatewayError('invalid_query', {
-        errors: [{ param: 'team', message: 'must be the id of a team' }],
-      });
-    }
+    if (known === undefined) throw invalid('team', 'must be the id of a team');
     return pipeline.explain(endpoint, query, known.defaultFormat);
   });
+}
+
+function invalid(param: string, message: string): GatewayError {
+  return new GatewayError('invalid_query', { errors: [{ param, message }] });
 }
 
 function readScope({ all, advertiserId, endpoint, from, to }: Static<typeof Purge>): PurgeScope {

@@ -311,7 +311,7 @@ const endpoint = Type.Object(
     knownParameters: Type.Array(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]*$' }), {
       default: [],
       description:
-        'Further parameters that the platform reads here: they are taken for no slip and for no account, and no warning tells of them.',
+        'Further parameters that the platform reads here: taken neither for misspelt nor for an account, and not warned of.',
     }),
     unknownParameters: Type.Enum(['pass', 'refuse'], {
       default: 'pass',
@@ -334,8 +334,11 @@ const report = group(
     endpoints: Type.Record(Type.String({ pattern: '^[a-z0-9._~-]+(/[a-z0-9._~-]+)*$' }), endpoint, {
       default: {
         'campaigns/get': {
-          ...{ readByPost: true, divisible: 'auto', freshness: 'own' },
-          ...{ knownParameters: [], unknownParameters: 'pass' },
+          readByPost: true,
+          divisible: 'auto',
+          freshness: 'own',
+          knownParameters: [],
+          unknownParameters: 'pass',
         },
       },
       description: 'Declared report endpoints, by their path below /api/v1/report/.',

@@ -3,7 +3,7 @@ import { fields, h, span, table, when } from './dom.js';
 /** The verdict and what to do, then whatever the gateway says of itself. */
 export async function statusView({ api, refresh }) {
   const status = await api('GET', 'status');
-  const { ready, version, uptimeSeconds, verdict, processes = [], ...parts } = status;
+  const { ready, version, uptimeSeconds, verdict, processes, ...parts } = status;
   return [
     h('h2', {}, 'Status'),
     h(
@@ -12,7 +12,7 @@ export async function statusView({ api, refresh }) {
       h('span', { class: ready ? 'good' : 'bad' }, ready ? 'Ready' : 'Not ready'),
       `, version ${version}, up for ${span(uptimeSeconds)}`,
     ),
-    ...(verdict === undefined ? [] : verdictLines(verdict)),
+    ...verdictLines(verdict),
     h('div', { class: 'row' }, h('button', { type: 'button', onclick: refresh }, 'Refresh')),
     ...Object.entries(parts).flatMap(([name, part]) =>
       typeof part === 'object' && part !== null

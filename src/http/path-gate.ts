@@ -24,7 +24,7 @@ export function brokenRule(target: string, wider: GateRules['wider']): string | 
   const cut = target.indexOf('?');
   const path = cut < 0 ? target : target.slice(0, cut);
   if (!path.startsWith('/')) return 'does not start with /';
-  if (target.includes('#')) return 'is followed by a fragment (#), which is not sent';
+  if (target.includes('#')) return 'is followed by a fragment (#), which a client keeps to itself';
   if (!PLAIN.test(path) && !wider.some((wide) => wide.path.test(path))) return characterRule(path);
   if (path.split('/').some((segment) => segment === '.' || segment === '..'))
     return 'has a segment . or .., which no segment may be';
@@ -42,6 +42,7 @@ function apiRule(path: string): string | null {
   const lower = path.toLowerCase();
   if (lower !== '/api' && !lower.startsWith('/api/')) return null;
   if (path.endsWith('/')) return 'ends with a slash, which no path below /api does';
+  // The version is fixed as a beginning, so that no `/api/V1x` passes; the others as whole segments.
   const fixed = ['/api', '/api/v1', '/api/v1/report'].findLast(
     (prefix) => lower === prefix || lower.startsWith(prefix === '/api/v1' ? prefix : `${prefix}/`),
   ) as string;

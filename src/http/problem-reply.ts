@@ -50,7 +50,9 @@ function knownPaths(app: FastifyInstance): () => readonly string[] {
 /** Whoever asks may have no key: what is suggested depends on the address alone. */
 function nothingAt(url: string, known: readonly string[]): GatewayError {
   const path = url.split('?', 1)[0] as string;
-  const near = nearPath(path, known) ?? (known.includes('/gateway/v1/me') ? nearReport(path) : undefined);
+  // Only the data plane has reports.
+  const isDataPlane = known.includes('/gateway/v1/me');
+  const near = nearPath(path, known) ?? (isDataPlane ? nearReport(path) : undefined);
   if (near === undefined) return new GatewayError('not_found');
   return new GatewayError('not_found', {
     detail: `${CATALOGUE.not_found.meaning.slice(0, -1)}; did you mean ${near}?`,
@@ -141,16 +143,14 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
     : asGatewayError(error);
 }
 
+/** What a value that does not match the pattern of a schema must be. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  '^(?!gateway$)[a-z0-9-]{1,40}$': 'lower-case letters, digits and hyphens, at most 40, and not gateway',
+  '^[\\x21-\\x7e]{1,16384}$': 'printable ASCII characters without spaces, at most 16384',
+};
+
 /** What a schema's validator says, as people say it. */
 const PLAIN: readonly (readonly [RegExp, string])[] = [
-  [
-    /^must match pattern "\^\(\?!gateway\$\)\[a-z0-9-\]\{1,40\}\$"$/,
-    'must be lower-case letters, digits and hyphens, at most 40, and not gateway',
-  ],
-  [
-    /^must match pattern "\^\[\\x21-\\x7e\]\{1,16384\}\$"$/,
-    'must be printable ASCII characters without spaces, at most 16384',
-  ],
   [/^must be >= (\S+)$/, 'must be $1 or more'],
   [/^must be <= (\S+)$/, 'must be $1 or less'],
   [/^must NOT have more than /, 'must have at most '],
@@ -159,7 +159,9 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
   [/^must NOT have additional properties$/, 'is no member that this call takes'],
 ];
 
-function inPlainWords(message: string, { allowedValues }: Record<string, unknown>): string {
+function inPlainWords(message: string, { allowedValues, pattern }: Record<string, unknown>): string {
   if (Array.isArray(allowedValues)) return `allowed is ${allowedValues.join(', ')}`;
+  const form = PATTERNS[String(pattern)];
+  if (form !== undefined) return `must be ${form}`;
   return PLAIN.reduce((said, [form, words]) => said.replace(form, words), message);
 }
