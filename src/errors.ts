@@ -385,7 +385,7 @@ const MOST_NAMES = 5;
 
 function helpOf({ code, options: { help, errors } }: GatewayError): string {
   if (help !== undefined) return help;
-  // Only who has shown a key or an admin token is told of a query or a body. The body itself has no name.
+  // Both codes are for callers with a valid key or admin token. A fault of the body as a whole has no name.
   const names = [...new Set(listed(errors ?? []).errors?.map(({ param }) => param))];
   if (/^invalid_(query|body)$/.test(code) && names.length > 0 && !names.includes('')) {
     const named = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ' and others' : '');
@@ -394,7 +394,7 @@ function helpOf({ code, options: { help, errors } }: GatewayError): string {
   return withoutMarks(CATALOGUE[code].remedy);
 }
 
-/** Of code, which the error's page has. */
+/** Without the backticks that mark code on the error's page. */
 function withoutMarks(text: string): string {
   return text.replaceAll('`', '');
 }

@@ -146,7 +146,7 @@ function parseAnswer(text: string, base: string): unknown {
   }
 }
 
-/** Often a gateway was meant that listens elsewhere. */
+/** Names both, for as often as the token is wrong, another gateway was meant than the one that answered. */
 function unknownToken(base: string, source: string): CommandError {
   return new CommandError(
     `The gateway at ${base} does not know this admin token (from ${source}).\nName the one that it was started with by ADMIN_TOKEN or --admin-token-file, or another gateway by --url.`,
@@ -162,7 +162,7 @@ async function refusal(text: string, status: number, base: string): Promise<Comm
     const words = `what answers at ${base} is no admin plane: ${status}, and no problem document`;
     return new CommandError(words, EXIT.unavailable);
   }
-  // As the data plane says it, whose port is one off.
+  // Every plane says so of an address it does not have; most often the data plane's port was given.
   if (problem.detail.startsWith('There is nothing at this address'))
     return new CommandError(
       `there is no admin API at ${base}, which may be the data plane; say where the admin plane is by --url or GATEWAY_ADMIN_URL`,

@@ -81,7 +81,7 @@ const explanation = Type.Object({
   calls: Type.Array(range),
   behind: Type.Array(range),
   storeAway: Type.Boolean(),
-  // One of an earlier release tells of none.
+  // A gateway of an earlier release sends none.
   warnings: Type.Optional(Type.Array(Type.Object({ code: Type.String(), message: Type.String() }))),
 });
 
@@ -148,7 +148,7 @@ const forms = {
     Type.Object({
       title: Type.String(),
       detail: Type.String(),
-      // Not of every release.
+      // A gateway of an earlier release sends none.
       help: Type.Optional(Type.String()),
       errors: Type.Optional(Type.Array(Type.Object({ param: Type.String(), message: Type.String() }))),
     }),

@@ -27,7 +27,7 @@ export function addCacheCommands(program: Command, terminal: Terminal): void {
       '--endpoint <path>',
       'report endpoint, where the address does not say it (default: campaigns/get)',
     )
-    .option('--team <id>', 'as this team asks: its default format decides where the query names none')
+    .option('--team <id>', 'as this team would be answered: in its default format where the query names none')
     .action(
       act<AdminOptions & { endpoint?: string; team?: string }>(
         terminal,

@@ -93,7 +93,7 @@ export function stage(vault: Vault, token: Token): Vault {
     }
     throw refused(
       'This token is the active one already.',
-      'Nothing is to be done; GET /admin/v1/token shows it.',
+      'Nothing needs to be done; GET /admin/v1/token shows it.',
     );
   }
   const seen = [...vault.seen.filter((one) => one !== token.fingerprint), token.fingerprint].slice(-MAX_SEEN);
@@ -177,7 +177,7 @@ function refused(detail: string, help: string): GatewayError {
 
 export function noPending(): GatewayError {
   return refused(
-    'There is no pending token; stage one first.',
+    'There is no pending token.',
     'Stage one by POST /admin/v1/token/stage; POST /admin/v1/token/rotate takes all steps in one.',
   );
 }
@@ -187,7 +187,7 @@ export function discard(vault: Vault): Vault {
   if (vault.pending === null)
     throw refused(
       'There is no pending token to discard.',
-      'Nothing is to be done; GET /admin/v1/token shows what there is.',
+      'Nothing needs to be done; GET /admin/v1/token shows what there is.',
     );
   return { ...vault, pending: null };
 }

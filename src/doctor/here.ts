@@ -51,7 +51,7 @@ export async function lookHere({ env, runs }: HereOptions): Promise<readonly Che
 }
 
 const NOT_ITS_SETTINGS =
-  'not looked at: this shell has not the settings of the gateway that runs (PLATFORM_BASE_URL is not set here); run doctor with them, too';
+  'not looked at: the settings of the running gateway are not set in this shell (PLATFORM_BASE_URL is missing); run doctor where they are, too';
 
 /** Whether a gateway could be meant by what is set here: a shell that has its address and admin token alone is none. */
 function hasSettings(env: Environment): boolean {

@@ -20,24 +20,29 @@ export interface AccountRequest {
 export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
   if (team.advertisers === '*') return;
   const allowed = new Set(team.advertisers.map(String));
+  const fields = access.accountFields.join(' or ');
   const foreign = access.accounts.find(({ values }) => values.some((value) => !allowed.has(value)));
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team may not see the advertiser that ${foreign.param} names.`,
-      help: `${useOneOf(team.advertisers)}, or ask your operator to add this one to the team ${team.id}.`,
+      help: advertiserHelp(
+        team.advertisers,
+        team.id,
+        `, or ask your operator to add this one to the team ${team.id}`,
+      ),
     });
   }
   const [lookalike] = access.lookalikes((account) => allowed.has(account));
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words. Name it by ${access.accountFields.join(' or ')}; an operator can list names that are no account's under report.nonAccountParameters, or under knownParameters of the endpoint.`,
-      help: `Leave ${lookalike} out, or ask your operator to list it under report.nonAccountParameters.`,
+      detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words.`,
+      help: `Leave ${lookalike} out and name the advertiser by ${fields}, or, if it names no account, ask your operator to list it under report.nonAccountParameters.`,
     });
   }
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
-      detail: `The team is limited to certain advertisers; name one by ${access.accountFields.join(' or ')}.`,
-      help: `${useOneOf(team.advertisers)}, named by ${access.accountFields.join(' or ')}.`,
+      detail: `The team is limited to certain advertisers; name one by ${fields}.`,
+      help: advertiserHelp(team.advertisers, team.id, `, named by ${fields}`),
     });
   }
 }
@@ -45,12 +50,11 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
 /** Advertisers that a message names; `/gateway/v1/me` has them all. */
 const MOST_NAMED = 20;
 
-function useOneOf(own: readonly (number | string)[]): string {
-  if (own.length === 0) return 'Use an advertiser of your team, which has none yet';
-  const named = own.slice(0, MOST_NAMED).join(', ');
+function advertiserHelp(own: readonly (number | string)[], team: string, more: string): string {
+  if (own.length === 0) return `Ask your operator to give the team ${team} an advertiser; it has none.`;
   const left = own.length - MOST_NAMED;
-  const more = left > 0 ? ` and ${left} more that GET /gateway/v1/me lists` : '';
-  return `Use an advertiser of your team (${named}${more})`;
+  const others = left > 0 ? ` and ${left} more that GET /gateway/v1/me lists` : '';
+  return `Use an advertiser of your team (${own.slice(0, MOST_NAMED).join(', ')}${others})${more}.`;
 }
 
 /**

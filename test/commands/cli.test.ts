@@ -280,7 +280,7 @@ describe('exit codes', () => {
       'exists already.\nChange it by dsp-gateway teams update kept, or choose another id.\n',
     ],
     ['keys revoke key_nobody', 3, 'no key of this id.\ndsp-gateway keys list shows which there are.\n'],
-    ['token discard', 4, 'Nothing is to be done; dsp-gateway token show shows what there is.\n'],
+    ['token discard', 4, 'Nothing needs to be done; dsp-gateway token show shows what there is.\n'],
     ['token verify', 4, 'Stage one by dsp-gateway token stage; dsp-gateway token rotate takes'],
     ['cache explain /api/v1/campaign/get?userId=1', 65, '/api/v1/campaign/get is no report'],
     ['teams create Capital', 65, '<team>: must be lower-case letters'],

@@ -167,7 +167,7 @@ describe('doctor', () => {
     const env = { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: gateway.adminToken };
     const ran = await runCli(['doctor'], env);
     expect([ran.code, ran.stderr]).toEqual([0, '']);
-    expect(ran.stdout).toMatch(/^– +this machine: not looked at: this shell has not the settings/m);
+    expect(ran.stdout).toMatch(/^– +this machine: not looked at: the settings of the running gateway/m);
     await gateway.end('SIGTERM');
   });
 
