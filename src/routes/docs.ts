@@ -1,12 +1,13 @@
 /** The interface described: OpenAPI 3.1 made from the routes, a page to read it, and a page for every error. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import Type from 'typebox';
 import { CATALOGUE, type ErrorCode, GatewayError, statusOf } from '../errors.js';
 import { CARRIER, complete } from '../openapi/complete.js';
 import { json } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
+import { escapeHtml, page, sendPage } from './page.js';
 
 export interface DocsOptions {
   readonly title: string;
@@ -20,9 +21,6 @@ export interface DocsOptions {
 /** Swagger UI styles elements one by one, and draws its icons as data. */
 const UI_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
-const PAGE_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
-
 /** To be registered before the routes it describes. */
 export async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
   const { title, description, version, securitySchemes, plane } = options;
@@ -74,10 +72,6 @@ const DOCUMENT = {
   },
 };
 
-function sendPage(reply: FastifyReply, html: string): FastifyReply {
-  return reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY).send(html);
-}
-
 function errorList(admin: boolean): string {
   const rows = Object.entries(CATALOGUE).map(
     ([code, { title }]) =>
@@ -107,30 +101,7 @@ function shownStatus(code: ErrorCode, admin: boolean): string {
   return code === 'upstream_rejected' ? '4xx' : String(statusOf(code, admin));
 }
 
-function page(title: string, content: string): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} · dsp-gateway</title>
-<link rel="icon" href="data:,">
-<style>${STYLE}</style>
-</head><body><h1>${escapeHtml(title)}</h1>
-${content}
-</body></html>`;
-}
-
-const STYLE = `
-body{font:16px/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color:#1c2530;background:#fff}
-code{background:#eef1f4;padding:.1em .3em;border-radius:.25em;overflow-wrap:anywhere}
-a{color:#0b5cad}
-table{border-collapse:collapse}
-th,td{text-align:left;vertical-align:top;padding:.3rem .75rem .3rem 0}
-@media(prefers-color-scheme:dark){body{color:#dfe6ee;background:#12171d}code{background:#222a33}a{color:#7db7f5}}
-`;
-
 /** Plain text in which backquotes mark code. */
 function prose(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
