@@ -154,7 +154,7 @@ function furtherCalls(day: DayOf): Step[] {
     },
     {
       ...checked(day, 28, 5),
-      title: `What dashboards do all day: ${PEOPLE} people look at report 7.`,
+      title: `What dashboards do all day: ${PEOPLE} people open the report of step 7.`,
       people: PEOPLE,
       calls: 0,
       direct: PEOPLE,

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ACCOUNT_PATTERN_SOURCE, accountsShown } from '../../src/report/accounts.js';
-import { type JsonObject, parseJson } from '../../src/report/json.js';
+import { parseJson } from '../../src/report/json.js';
 
 const PATTERN = new RegExp(ACCOUNT_PATTERN_SOURCE);
 const shown = (row: unknown, nonAccounts?: readonly string[]): string[] => [
@@ -126,10 +126,9 @@ describe('accountsShown', () => {
     expect(shown({ client: 5, clientId: 6, advertiser: 7 }, ['client', 'clientId'])).toEqual(['6', '7']);
   });
 
-  it('gives up on texts in texts at some depth, and on what is no JSON', () => {
+  it('gives up on texts in texts at some depth', () => {
     let text = '{"advertiserId":2}';
     for (let depth = 0; depth < 12; depth += 1) text = JSON.stringify({ a: text });
     expect(shown(text)).toEqual([]);
-    expect(parseJson(text) as JsonObject).toBeDefined();
   });
 });
