@@ -56,6 +56,13 @@ const SPOKEN = new RegExp(
   `(?:${OWNER})s?${BETWEEN}(?:ids?(?![a-z])|[:=<>!~]|(?<=[\\s\\]"'])(?:eq\\b|in\\s*[([]))`,
   'i',
 );
+/** `user(id: 2)`, `advertiser,eq,2` and `client.in(2)`: of whom, their numbers tell. */
+const CALLED = new RegExp(
+  `(?:${OWNER})s?(?:\\s*[({]\\s*ids?(?![a-z])|\\s*[,;|]\\s*(?:eq|in|is)\\s*[,;|(]|\\.(?:eq|in|is)\\s*\\()`,
+  'i',
+);
+/** An account as a word of its own, which `clientType` and `user_agent` are not. */
+const WORD = new RegExp(`(?:^|[^a-z])(?:${OWNER})s?(?![a-z]|[_.-][a-z])`, 'i');
 /** The name of an account field and nothing else, where one part of an expression says the field and another the value. */
 const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
 /** What is filtered, rather than looked for by a word. */
@@ -199,6 +206,8 @@ function namesAccount(text: string, reading: Reading, look: Look): boolean {
   let plain = text;
   for (let times = 0; times < MOST_DECODINGS; times++) {
     if (SPOKEN.test(plain) || (reading.fields && FIELD.test(plain))) return true;
+    if ((CALLED.test(plain) || (reading.fields && WORD.test(plain))) && !holdsOwnNumbers(plain, look))
+      return true;
     const inner = jsonIn(plain);
     if (inner !== null && reading.inTexts >= MOST_TEXTS) return true;
     if (inner !== null && holdsLookalike(inner, { ...reading, inTexts: reading.inTexts + 1 }, look))
@@ -208,6 +217,11 @@ function namesAccount(text: string, reading: Reading, look: Look): boolean {
     plain = decoded;
   }
   return true;
+}
+
+/** In an expression of a language that is not known here, as `eq(advertiser,2)`, any number may be whose it is. */
+function holdsOwnNumbers(text: string, { isOwn }: OwnIds): boolean {
+  return (text.match(/\d+/g) ?? []).every(isOwn);
 }
 
 /** The document in a text; null when it is none. */

@@ -2,8 +2,8 @@
 import { OWNER } from './account-words.js';
 import type { NamedAccount } from './asked-accounts.js';
 
-const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER})s?(?:[-_.]?ids?)?$`, 'i');
-const OWNER_AND_ID = new RegExp(`^(?:${OWNER})s?[-_.~](\\w*\\d\\w*)$`, 'i');
+const OWNER_SEGMENT = new RegExp(`^(?:[a-z]+[-_.])?(?:${OWNER}|adv)s?(?:[-_.]?ids?)?$`, 'i');
+const OWNER_AND_ID = new RegExp(`^(?:${OWNER}|adv)s?[-_.~](\\w*\\d\\w*)$`, 'i');
 
 /** Whether what stands behind a path is an account: `/api/v1/advertiser/get`. */
 export function namesOwner(path: string): boolean {

@@ -19,7 +19,7 @@ const BARE_ID =
   /^(?:(?:entity|entities|object|item|record|target|include|exclude|selected|only|filter|in|by|for|list) )*ids?(?: (?:in|eq|list|filter|include|only))*$/;
 /** Where a flat query puts what it chooses; in an object it may be called anything. */
 const CHOICE =
-  /^(?:ids?|keys?|values?|val|in|eq|equals?|is|lists?|items?|include[ds]?|only|match|selected|selection|operands?|numbers?|nos?|codes?|refs?|members?|entity|entities|targets?)$/;
+  /^(?:(?:filter|dimension|field|entity|group|target|by|selected) )?(?:ids?|keys?|values?|vals?|v|filters?|in|eq|equals?|is|lists?|items?|include[ds]?|only|match|selected|selection|operands?|numbers?|nos?|codes?|refs?|members?|entity|entities|targets?)$/;
 /** How much is shown, and when: no choice of anything. */
 const EXTENT =
   /(?:^| )(?:limit|offset|page|pages|size|top|skip|take|count|max|min|first|last|precision|decimals|depth|interval|days?|hours?|version|priority|weight|amount|budget|bid|price|threshold|timezone|date|time|year|month|week|from|to)$/;

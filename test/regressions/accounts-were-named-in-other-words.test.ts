@@ -28,6 +28,15 @@ describe('a team that is limited to advertisers', () => {
     'advId=2',
     'uid=2',
     'company=2',
+    'filter=advertiser,eq,2',
+    'filter=eq(advertiser,2)',
+    'where=client%20between%201%20and%203',
+    'filter=advertiser/2',
+    'filter=2%20in%20users',
+    'q=advertiser(id:2)',
+    'query=%7Badvertisers%7Bid(2)%7D%7D',
+    'q=advertiser;in;2',
+    'x=advertiser.in(2)',
   ])('may not ask for a report by %s, while another may', async (extra) => {
     const gateway = await withGateway();
     const limited = await gateway.addTeam({ advertisers: [1] });
@@ -48,6 +57,11 @@ describe('a team that is limited to advertisers', () => {
     'sort=-userId,spent',
     'fields=advertiserId,impressions',
     'advanced=1',
+    'filter=advertiser,eq,1',
+    'filter=clientType,eq,2',
+    'filter=user_agent,eq,2',
+    'filter=campaign,eq,7',
+    'q=client%20report%20(2)',
   ])('may ask by %s as before', async (extra) => {
     const gateway = await withGateway();
     const limited = await gateway.addTeam({ advertisers: [1] });
@@ -87,7 +101,7 @@ describe('a team that is limited to advertisers', () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam({ advertisers: [1] });
     const ask = (path: string) => gateway.call(`/api/v1/report/${path}?${QUERY}`, { key });
-    for (const path of ['advertiser/2/stats', 'sub-accounts/2', 'user-2/stats', 'clients/acme2'])
+    for (const path of ['advertiser/2/stats', 'sub-accounts/2', 'user-2/stats', 'clients/acme2', 'adv/2'])
       expect(outcomeOf(await ask(path)), path).toBe('403 advertiser_forbidden');
     expect(gateway.simulator.callCount).toBe(0);
     for (const path of ['advertiser/1/stats', 'user/stats', 'advertisers/top-ten'])

@@ -121,7 +121,7 @@ describe('a limited team', () => {
     // `groupBy` is refused by itself, for it is nearly `byDate`.
     const split = by.filter((one) => one !== 'groupBy');
     const number = fc.constantFrom('2', '02', '2.0', '1,2');
-    const member = fc.constantFrom('ids', 'values', 'in', 'include', 'list');
+    const member = fc.constantFrom('ids', 'values', 'in', 'include', 'list', 'filterValue', 'fieldIds', 'v');
     fc.assert(
       fc.property(split, spelt, member, number, (how, what, name, v) => {
         expect(codeOf(report(get(`advertiserId=1&${how}=${what}&${name}=${v}`)))).toBe(
