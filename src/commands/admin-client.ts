@@ -146,10 +146,10 @@ function parseAnswer(text: string, base: string): unknown {
   }
 }
 
-/** Names both, for as often as the token is wrong, another gateway was meant than the one that answered. */
+/** With the address, for often a gateway was meant that listens elsewhere. */
 function unknownToken(base: string, source: string): CommandError {
   return new CommandError(
-    `The gateway at ${base} does not know this admin token (from ${source}).\nName the one that it was started with by ADMIN_TOKEN or --admin-token-file, or another gateway by --url.`,
+    `The gateway at ${base} does not know this admin token (from ${source}).\nGive the one it was started with, by ADMIN_TOKEN or --admin-token-file, or name another gateway by --url.`,
     EXIT.denied,
   );
 }

@@ -85,7 +85,7 @@ function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; q
   const [address = '', ...rest] = asked.split('?');
   if (rest.length === 0 && !/^(https?:\/)?\//.test(asked)) return { endpoint: named, query: asked };
   const endpoint = /\/api\/v1\/report\/([^#]+)$/.exec(address)?.[1];
-  // A path of its own that is no report's would be taken for the usual one.
+  // Else the address of something else would be explained as the default endpoint.
   if (endpoint === undefined && /\/./.test(address.replace(/^https?:\/\/[^/]*/, '')))
     throw new CommandError(
       `${address} is no report: only what lies below /api/v1/report/ is cached, all else is passed through`,
@@ -105,7 +105,9 @@ function describe(explained: Answers['explanation']): string {
     `kept      ${kept}: ${policy.because}`,
     ...(learned === null
       ? []
-      : [`learned   ${describeLearned(learned)}, ${learned.restatements} restatements of final days`]),
+      : [
+          `learned   ${describeLearned(learned)}, ${counted(learned.restatements, 'restatement')} of final days`,
+        ]),
     ...(storeAway ? ['store     away: nothing could be looked up'] : []),
     ...(refusal === null
       ? []
@@ -141,8 +143,8 @@ function describeLearned({
   trials = [],
 }: NonNullable<Answers['explanation']['policy']['divisibility']>): string {
   return state === 'learning'
-    ? `learning, ${agreements.length} agreements`
-    : `${state}, ${trials.length} trials`;
+    ? `learning, ${counted(agreements.length, 'agreement')}`
+    : `${state}, ${counted(trials.length, 'trial')}`;
 }
 
 const showRange = ({ from, to }: Answers['explanation']['calls'][number]) =>

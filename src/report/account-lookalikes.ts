@@ -1,7 +1,7 @@
 /**
  * Parameters that look as if they named an account, in words that nobody checks: `client`, `sub_account_id`, a filter
- * that speaks of `advertiserId`, ids beside the word that they are an advertiser's. The platform may read any of them,
- * so a limited team may send none, but for an object that names accounts of its own and holds no other number. Pure.
+ * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
+ * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
  */
 import { OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
@@ -35,14 +35,14 @@ export interface GivenParameter {
    * like one is: an address to click may hold anything.
    */
   readonly asks: boolean;
-  /** Whether an operator says that it is none, where it stands as a parameter. */
+  /** Whether an operator says that it names no account: of the parameter itself, not of members inside of it. */
   readonly isVouchedFor?: boolean;
 }
 
 /** Which ids may stand under names that look like an account. */
 export interface OwnIds {
   readonly isOwn: (account: string) => boolean;
-  /** Whether `id` and `ids`, which say not of what, may be those of accounts here. */
+  /** Whether `id` and `ids`, which do not say of what, may be those of accounts here. */
   readonly bareIds: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Ids in a request that say not whose they are: `ids`, or those beside a word that says it, as in
+ * Ids in a request that do not say whose they are: `ids`, or those beside a word that says it, as in
  * `{"by": "advertiser", "ids": [2]}`; and every number that stands in a value. Pure.
  */
 import { idsIn, speaksOfAccount, wordsOf } from './account-words.js';
@@ -14,7 +14,7 @@ interface Member {
 const ENTITY =
   'campaign|creative|placement|site|app|publisher|audience|segment|deal|country|region|city|geo|device|browser|os|language|category|domain|ad|ad ?set|ad ?group|line ?item|insertion ?order|format|size|goal|conversion|event|pixel|tag|channel|exchange|inventory|product|currency|timezone';
 const OTHER_ENTITY = new RegExp(`(?:^| )(?:${ENTITY})(?:s|ies|es)?$`);
-/** With words around it that say not of what either: `includeIds`, `id_in`. */
+/** With words around it that do not say of what either: `includeIds`, `id_in`. */
 const BARE_ID =
   /^(?:(?:entity|entities|object|item|record|target|include|exclude|selected|only|filter|in|by|for|list) )*ids?(?: (?:in|eq|list|filter|include|only))*$/;
 /** Where a flat query puts what it chooses; in an object it may be called anything. */
@@ -30,7 +30,7 @@ const CHOOSES = /(?:^| )(?:by|dimensions?|fields?|level|entity|group)$/;
 const NO_CHOICE =
   /(?:^| )(?:name|title|label|description|comment|text|url|domain)$|^(?:sort|order|sorted|ordered)(?: by)?$|^(?:fields|columns|metrics)$/;
 
-/** Whether a name is of an id and says not of what. */
+/** Whether a name is of an id and does not say of what. */
 export function isBareId(name: string): boolean {
   return BARE_ID.test(wordsOf(name));
 }

@@ -325,7 +325,7 @@ describe('exit codes', () => {
     const wrong = await runCli(['status'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
     expect([wrong.code, wrong.stderr]).toEqual([
       77,
-      `The gateway at ${gateway.admin} does not know this admin token (from ADMIN_TOKEN).\nName the one that it was started with by ADMIN_TOKEN or --admin-token-file, or another gateway by --url.\n`,
+      `The gateway at ${gateway.admin} does not know this admin token (from ADMIN_TOKEN).\nGive the one it was started with, by ADMIN_TOKEN or --admin-token-file, or name another gateway by --url.\n`,
     ]);
     const doctor = await runCli(['doctor'], { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'wrong' });
     expect(doctor.stdout).toContain(`: The gateway at ${gateway.admin} does not know this admin token`);
