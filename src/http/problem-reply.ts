@@ -35,7 +35,35 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
     sendProblem(translate(error, rules), request, reply),
   );
   const known = knownPaths(app);
-  app.setNotFoundHandler((request, reply) => sendProblem(nothingAt(request.url, known()), request, reply));
+  const methodsOf = knownMethods(app);
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] as string;
+    const methods = methodsOf(path);
+    const isOther = methods.length > 0 && !methods.includes(request.method);
+    const error = isOther ? wrongMethod(methods) : nothingAt(path, known());
+    return sendProblem(error, request, reply);
+  });
+}
+
+/** What an address takes; one that ends in a wildcard is many addresses, and says nothing. */
+function knownMethods(app: FastifyInstance): (path: string) => readonly string[] {
+  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
+  app.addHook('onRoute', ({ url, method }) => {
+    if (url.includes('*')) return;
+    const pattern = url.replace(/[.?+^$()[\]{}|\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+');
+    routes.push({ pattern: new RegExp(`^${pattern}$`), methods: [method].flat() });
+  });
+  return (path) => [
+    ...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
+  ];
+}
+
+function wrongMethod(methods: readonly string[]): GatewayError {
+  const allow = methods.toSorted().join(', ');
+  return new GatewayError('method_not_allowed', {
+    detail: `This address takes ${allow}.`,
+    headers: { allow },
+  });
 }
 
 /** Addresses that somebody can have meant: of one spelling each, and not the files of a page. */
@@ -48,8 +76,7 @@ function knownPaths(app: FastifyInstance): () => readonly string[] {
 }
 
 /** Whoever asks may have no key: what is suggested depends on the address alone. */
-function nothingAt(url: string, known: readonly string[]): GatewayError {
-  const path = url.split('?', 1)[0] as string;
+function nothingAt(path: string, known: readonly string[]): GatewayError {
   // Only the data plane has reports.
   const isDataPlane = known.includes('/gateway/v1/me');
   const near = nearPath(path, known) ?? (isDataPlane ? nearReport(path) : undefined);

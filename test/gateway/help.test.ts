@@ -128,6 +128,22 @@ describe('an address', () => {
     );
   });
 
+  it('that takes other methods says which, and does not send to itself', async () => {
+    const gateway = await withGateway();
+    const other = async (method: 'GET' | 'PUT', url: string) => {
+      const reply = await gateway.admin.inject({ method, url });
+      return [reply.statusCode, reply.headers.allow, reply.json<Problem>().detail];
+    };
+    const takes = (allow: string) => [405, allow, `This address takes ${allow}.`];
+    expect(await other('PUT', '/admin/v1/status')).toEqual(takes('GET, HEAD'));
+    expect(await other('PUT', '/admin/v1/teams/growth?x=1')).toEqual(takes('DELETE, GET, HEAD, PATCH'));
+    expect(await other('GET', '/admin/v1/token/rotate')).toEqual(takes('POST'));
+    expect(await other('PUT', '/openapi.json')).toEqual(takes('GET, HEAD'));
+    expect((await other('GET', '/docs/errors/nope'))[0]).toBe(404);
+    expect((await other('PUT', '/admin/v1/nothing'))[0]).toBe(404);
+    expect(problem(await gateway.call('/docs', { method: 'POST' })).code).toBe('method_not_allowed');
+  });
+
   it.each(['DELETE', 'PUT', 'PATCH'] as const)(
     'of a report takes no %s, and says what it takes',
     async (method) => {

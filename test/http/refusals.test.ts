@@ -59,7 +59,7 @@ describe('what the framework refuses', () => {
       'headers_too_large',
     ],
     ['an address that is none', 'GET /nothing HTTP/1.1', [], '', 404, 'not_found'],
-    ['a method without a route', 'DELETE /ok HTTP/1.1', [], '', 404, 'not_found'],
+    ['a method without a route', 'DELETE /ok HTTP/1.1', [], '', 405, 'method_not_allowed'],
     ['a path in another spelling', 'GET /%6fk HTTP/1.1', [], '', 400, 'invalid_path'],
     ['a target in absolute form', 'GET http://gateway.example/ok HTTP/1.1', [], '', 400, 'invalid_path'],
     [

@@ -93,7 +93,7 @@ describe('a problem', () => {
         .errors?.map(({ param }) => param)
         .toSorted(),
     ).toEqual(['deep.n', 'extra', 'id', 'kind']);
-    expect(missing.problem().errors?.find(({ param }) => param === 'kind')?.message).toMatch(/: a, b$/);
+    expect(missing.problem().errors?.find(({ param }) => param === 'kind')?.message).toBe('allowed is a, b');
     expect((await send({ id: 'xyz' })).status).toBe(200);
   });
 
