@@ -302,8 +302,8 @@ export interface GatewayErrorOptions {
   /** Shown to the caller instead of the catalogue's meaning. Must hold nothing secret. */
   readonly detail?: string;
   /**
-   * What to do next, instead of the catalogue's remedy. For callers who have shown a valid key, and of names only their
-   * own: whoever has none is told the same as everybody.
+   * What to do next, instead of the catalogue's remedy. To a caller with a valid key it may give names, of the team's own
+   * alone; to any other nothing but what the request itself says.
    */
   readonly help?: string;
   /** For the log only. */

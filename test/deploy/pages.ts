@@ -27,7 +27,7 @@ Every error is a problem document: \`application/problem+json\`, RFC 9457.
 | \`code\` | for programs; one of the table below |
 | \`status\`, \`title\` | belong to the code |
 | \`detail\` | for people: what is wrong with this request |
-| \`help\` | for people: what to do next, in one sentence. Without a valid key it is the one of the table below; with one it gives names, of the team's own scopes and advertisers alone |
+| \`help\` | for people: what to do next, in one sentence. Without a valid key it is the one of the table below, or for a 404 an address that is near; with one it gives names, of the team's own scopes and advertisers alone |
 | \`errors\` | \`[{"param","message"}]\`, one for each fault of a query or body |
 | \`upstream\` | with \`upstream_rejected\`: the platform's own words, at most 1 KiB |
 | \`type\` | the code's page, on the gateway itself |
