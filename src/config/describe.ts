@@ -1,9 +1,10 @@
 /** The settings for people: the table of the docs, and `config/default.yaml`. Both are checked against the schema. */
 import { stringify } from 'yaml';
-import { allowed, listSettings, type Setting } from './settings.js';
+import { allowed, listMembers, listSettings, type Setting } from './settings.js';
 
 export function settingsTable(): string {
-  const rows = listSettings().map((setting) => {
+  const settings = listSettings().flatMap((setting) => [setting, ...listMembers(setting)]);
+  const rows = settings.map((setting) => {
     const env =
       setting.env === undefined ? '–' : `\`${setting.env}\`${setting.secret ? ' (or `_FILE`)' : ''}`;
     return `| ${env} | \`${setting.path}\` | ${cell(shownDefault(setting))} | ${cell(setting.schema.description ?? '')} | ${cell(allowed(setting.schema))} |`;
@@ -40,6 +41,7 @@ function shownDefault(setting: Setting): string {
   if (setting.shownDefault !== undefined) return setting.shownDefault;
   const value = setting.schema.default;
   if (value === undefined) return setting.path === 'platform.baseUrl' ? 'required' : '–';
+  if (value === '' || (Array.isArray(value) && value.length === 0)) return 'none';
   return typeof value === 'object' ? 'see config/default.yaml' : `\`${String(value)}\``;
 }
 

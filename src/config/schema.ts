@@ -283,6 +283,7 @@ const endpoint = Type.Object(
     rowsAt: Type.Optional(
       Type.String({
         description: 'Dotted path of the row array, e.g. result.rows; empty: the root; unset: found by rule.',
+        allowed: 'text',
       }),
     ),
     requiredColumns: Type.Optional(
@@ -430,6 +431,7 @@ const route = Type.Object(
       default: '',
       maxLength: 16,
       description: 'Further characters allowed in path segments of this route.',
+      allowed: 'at most 16 characters',
     }),
   },
   { additionalProperties: false },

@@ -46,6 +46,14 @@ export function listSettings(root: TSchema = ConfigSchema): Setting[] {
   return found;
 }
 
+/** Settings of each entry of a list or map, e.g. `report.endpoints.*.rowsAt`, but for those whose name says it all. */
+export function listMembers({ path, schema }: Setting): Setting[] {
+  const entry = schema.items ?? Object.values(schema.patternProperties ?? {})[0];
+  return Object.entries(entry?.properties ?? {})
+    .filter(([, child]) => child.description !== undefined)
+    .map(([name, child]) => ({ path: `${path}.*.${name}`, schema: child }));
+}
+
 /** The schema node at a JSON pointer of a value, e.g. `/server/port` or `/routes/0/method`. */
 export function schemaAt(pointer: string, root: TSchema = ConfigSchema): SchemaNode | undefined {
   let node: SchemaNode | undefined = root as SchemaNode;
