@@ -131,6 +131,33 @@ it('where the admin token is, is told once, and by no worker', async () => {
   expect(gateway.stderr.match(/The admin token is in /g)).toHaveLength(1);
 });
 
+it('a store with nothing in it is not said to be forgotten, nor made', async () => {
+  const folder = await tempFolder();
+  const dataDir = join(folder, 'data');
+  const none = await runCli(['store', 'forget-sealed', '--yes'], {
+    ...platform.env,
+    GATEWAY_DATA_DIR: dataDir,
+  });
+  expect([none.code, none.stdout, none.stderr]).toEqual([
+    78,
+    '',
+    expect.stringContaining(`${dataDir} holds no team, key or token: nothing was changed`),
+  ]);
+  expect(await readdir(folder)).toEqual([]);
+  const redis = await startRedis();
+  const onRedis = await runCli(['store', 'forget-sealed', '--yes'], {
+    ...platform.env,
+    REDIS_URL: redis.url,
+    GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    ADMIN_TOKEN: 'admin-token-of-a-test',
+  });
+  expect([onRedis.code, onRedis.stderr]).toEqual([
+    78,
+    expect.stringContaining('this Redis holds no team, key or token: nothing was changed'),
+  ]);
+  await redis.close();
+});
+
 describe('workers that cannot start', () => {
   it('end the whole at once, with the reason told once, where the port is taken', async () => {
     const [port, adminPort] = [await freePort(), await freePort()];
