@@ -1,7 +1,6 @@
 /** The console: a page of static files over the admin API. It asks for the admin token itself, so it needs none. */
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { refuseOtherMethods } from '../routes/refuse-methods.js';
 
 /** The same place from `src/admin` and from `dist/admin`: nothing is built, and nothing is copied. */
 const FOLDER = new URL('../../src/console/', import.meta.url);
@@ -50,6 +49,5 @@ export function registerConsole(app: FastifyInstance): void {
     app.get(url, { schema: { hide: true } }, async (_request, reply) =>
       reply.headers({ ...HEADERS, 'content-type': type }).send(body),
     );
-    refuseOtherMethods(app, url, ['GET', 'HEAD']);
   }
 }

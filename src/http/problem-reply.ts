@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   asGatewayError,
-  CATALOGUE,
   type ErrorCode,
   type FieldFault,
   GatewayError,
@@ -11,7 +10,7 @@ import {
   toProblem,
 } from '../errors.js';
 import type { Trace } from '../telemetry/trace.js';
-import { nearPath, nearReport } from './near-path.js';
+import { createNotFound } from './not-found.js';
 import { VARY } from './respond.js';
 
 /** Fastify's own errors, by code. */
@@ -34,57 +33,8 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
   app.setErrorHandler((error: FastifyError, request, reply) =>
     sendProblem(translate(error, rules), request, reply),
   );
-  const known = knownPaths(app);
-  const methodsOf = knownMethods(app);
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0] as string;
-    const methods = methodsOf(path);
-    const isOther = methods.length > 0 && !methods.includes(request.method);
-    const error = isOther ? wrongMethod(methods) : nothingAt(path, known());
-    return sendProblem(error, request, reply);
-  });
-}
-
-/** What an address takes; one that ends in a wildcard is many addresses, and says nothing. */
-function knownMethods(app: FastifyInstance): (path: string) => readonly string[] {
-  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
-  app.addHook('onRoute', ({ url, method }) => {
-    if (url.includes('*')) return;
-    const pattern = url.replace(/[.?+^$()[\]{}|\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+');
-    routes.push({ pattern: new RegExp(`^${pattern}$`), methods: [method].flat() });
-  });
-  return (path) => [
-    ...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
-  ];
-}
-
-function wrongMethod(methods: readonly string[]): GatewayError {
-  const allow = methods.toSorted().join(', ');
-  return new GatewayError('method_not_allowed', {
-    detail: `This address takes ${allow}.`,
-    headers: { allow },
-  });
-}
-
-/** Addresses that somebody can have meant: of one spelling each, and not the files of a page. */
-function knownPaths(app: FastifyInstance): () => readonly string[] {
-  const paths = new Set<string>();
-  app.addHook('onRoute', ({ url, method }) => {
-    if ([method].flat().includes('GET') && !/[*:]|\/static\/|.\/$/.test(url)) paths.add(url);
-  });
-  return () => [...paths];
-}
-
-/** Whoever asks may have no key: what is suggested depends on the address alone. */
-function nothingAt(path: string, known: readonly string[]): GatewayError {
-  // Only the data plane has reports.
-  const isDataPlane = known.includes('/gateway/v1/me');
-  const near = nearPath(path, known) ?? (isDataPlane ? nearReport(path) : undefined);
-  if (near === undefined) return new GatewayError('not_found');
-  return new GatewayError('not_found', {
-    detail: `${CATALOGUE.not_found.meaning.slice(0, -1)}; did you mean ${near}?`,
-    help: `Ask ${near}, or read /docs, which lists what there is.`,
-  });
+  const notFound = createNotFound(app);
+  app.setNotFoundHandler((request, reply) => sendProblem(notFound(request), request, reply));
 }
 
 function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -1,19 +1,15 @@
 /** 405 for addresses that exist, and the methods they do take. */
 import type { FastifyInstance, HTTPMethods } from 'fastify';
-import { GatewayError } from '../errors.js';
+import { wrongMethod } from '../http/not-found.js';
 
 /** Answers every method of `url` that has no route of its own. To be called after the routes are registered. */
 export function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly HTTPMethods[]): void {
-  const allow = allowed.join(', ');
   app.route({
     url,
     method: app.supportedMethods.filter((method) => !allowed.includes(method)),
     schema: { hide: true },
     onRequest: async () => {
-      throw new GatewayError('method_not_allowed', {
-        detail: `This address takes ${allow}.`,
-        headers: { allow },
-      });
+      throw wrongMethod(allowed);
     },
     handler: async () => undefined,
   });
