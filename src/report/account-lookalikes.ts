@@ -3,6 +3,7 @@
  * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
  * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
  */
+import { decodeOnce, mayNameAnother } from './account-expressions.js';
 import { OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
 import {
@@ -50,21 +51,6 @@ export interface OwnIds {
 const OWNER_NAME = new RegExp(`${OWNER}|^(?:adv|acc|aid|uid|org|organi[sz]ation|company)s?(?:ids?)?$`);
 /** A split by accounts names none, as long as it says no more than on or off. */
 const SPLIT = /^by[A-Z]/;
-const BETWEEN = `[\\s_.\\-[\\]"'\\\\]*`;
-/** `advertiserId`, `advertiser_id`, `"user.ids"` in a text; `advertiser: 2` and `client in (2)`, too. */
-const SPOKEN = new RegExp(
-  `(?:${OWNER})s?${BETWEEN}(?:ids?(?![a-z])|[:=<>!~]|(?<=[\\s\\]"'])(?:eq\\b|in\\s*[([]))`,
-  'i',
-);
-/** `user(id: 2)`, `advertiser,eq,2` and `client.in(2)`: of whom, their numbers tell. */
-const CALLED = new RegExp(
-  `(?:${OWNER})s?(?:\\s*[({]\\s*ids?(?![a-z])|\\s*[,;|]\\s*(?:eq|in|is)\\s*[,;|(]|\\.(?:eq|in|is)\\s*\\()`,
-  'i',
-);
-/** An account as a word of its own, which `clientType` and `user_agent` are not. */
-const WORD = new RegExp(`(?:^|[^a-z])(?:${OWNER})s?(?![a-z]|[_.-][a-z])`, 'i');
-/** The name of an account field and nothing else, where one part of an expression says the field and another the value. */
-const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
 /** What is filtered, rather than looked for by a word. */
 const BY_FIELD = /filter|where|condition|criteri|expr|having|rule/;
 const EXPRESSION = new RegExp(`${BY_FIELD.source}|^(?:query|q|search|scope|params)$`);
@@ -205,23 +191,16 @@ const MOST_TEXTS = 2;
 function namesAccount(text: string, reading: Reading, look: Look): boolean {
   let plain = text;
   for (let times = 0; times < MOST_DECODINGS; times++) {
-    if (SPOKEN.test(plain) || (reading.fields && FIELD.test(plain))) return true;
-    if ((CALLED.test(plain) || (reading.fields && WORD.test(plain))) && !holdsOwnNumbers(plain, look))
-      return true;
+    if (mayNameAnother(plain, reading.fields, look.isOwn)) return true;
     const inner = jsonIn(plain);
     if (inner !== null && reading.inTexts >= MOST_TEXTS) return true;
     if (inner !== null && holdsLookalike(inner, { ...reading, inTexts: reading.inTexts + 1 }, look))
       return true;
-    const decoded = decode(plain);
+    const decoded = decodeOnce(plain);
     if (decoded === plain) return false;
     plain = decoded;
   }
   return true;
-}
-
-/** In an expression of a language that is not known here, as `eq(advertiser,2)`, any number may be whose it is. */
-function holdsOwnNumbers(text: string, { isOwn }: OwnIds): boolean {
-  return (text.match(/\d+/g) ?? []).every(isOwn);
 }
 
 /** The document in a text; null when it is none. */
@@ -233,11 +212,4 @@ function jsonIn(text: string): Json {
     if (error instanceof JsonError) return null;
     throw error;
   }
-}
-
-/** Encoded once more, as in an address or in JSON: whoever reads filters may decode them. */
-function decode(text: string): string {
-  return text.replace(/%([0-9a-f]{2})|\\u00([0-9a-f]{2})/gi, (_, percent?: string, escaped?: string) =>
-    String.fromCharCode(Number.parseInt(percent ?? (escaped as string), 16)),
-  );
 }
