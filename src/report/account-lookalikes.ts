@@ -66,13 +66,13 @@ export function accountLookalikes(
   own: OwnIds,
 ): string[] {
   const open = given.filter(
-    ({ name, isVouchedFor }) =>
-      !isVouchedFor &&
-      !rules.nonAccounts?.includes(name.replace(/\[\]$/, '')) &&
-      !rules.accountFields.includes(name),
+    ({ name }) =>
+      !rules.nonAccounts?.includes(name.replace(/\[\]$/, '')) && !rules.accountFields.includes(name),
   );
   const look = { ...rules, ...own };
-  const found = open.filter(({ name, value, asks }) => {
+  const found = open.filter(({ name, value, asks, isVouchedFor }) => {
+    if (isVouchedFor)
+      return saysAccount(name, value, { texts: asks, fields: false, bareIds: false, inTexts: 0 }, look);
     const document = asDocument(name, value);
     const reading = { texts: asks, fields: false, bareIds: own.bareIds, inTexts: 0 };
     return document instanceof JsonObject
@@ -137,6 +137,12 @@ function isLookalike(name: string, value: Json, above: Reading, look: Look): boo
   )
     return true;
   if (above.bareIds && isBareId(name) && !textsIn(value).every(look.isOwn)) return true;
+  return saysAccount(name, value, above, look);
+}
+
+/** What a value says, whatever its name is taken for: that the platform reads `filter` tells nothing of what is filtered. */
+function saysAccount(name: string, value: Json, above: Reading, look: Look): boolean {
+  const plain = plainName(name);
   if (COLUMNS.test(plain) && isColumns(value)) return false;
   const reading = {
     texts: above.texts || EXPRESSION.test(plain),

@@ -178,4 +178,28 @@ describe('a name that an operator vouches for', () => {
     const other = await gateway.call(`/api/v1/report/creatives/get?${WHOLE}&clientTimezone=UTC`, { key });
     expect(outcomeOf(other)).toBe('403 advertiser_forbidden');
   });
+
+  it('may still say an account by its value', async () => {
+    const gateway = await withGateway(
+      withEndpoint({ readByPost: true, knownParameters: ['filter', 'client', 'ids', 'sort'] }),
+    );
+    const key = await gateway.addTeam({ advertisers: [1] });
+    for (const foreign of [
+      'filter=advertiserId:2',
+      'filter=advertiser,eq,2',
+      'client=%7B%22user.id%22:2%7D',
+      'dimension=advertiser&ids=2',
+    ])
+      expect(outcomeOf(await gateway.report(key, `${WHOLE}&${foreign}`)), foreign).toBe(
+        '403 advertiser_forbidden',
+      );
+    const body = { advertiserId: 1, filter: { by: 'advertiser', values: [2] } };
+    expect(outcomeOf(await gateway.call(REPORT, { method: 'POST', key, json: body }))).toBe(
+      '403 advertiser_forbidden',
+    );
+    for (const own of ['filter=spent%3E5', 'client=2', 'client[]=mobile', 'ids=7', 'sort=advertiserId'])
+      expect((await gateway.report(key, `${WHOLE}&${own}`)).status, own).toBe(200);
+    const honest = { advertiserId: 1, filter: { campaign: { ids: [7] } } };
+    expect((await gateway.call(REPORT, { method: 'POST', key, json: honest })).status).toBe(200);
+  });
 });
