@@ -17,12 +17,17 @@ const WORD = new RegExp(`(?:^|[^a-z])(?:${OWNER})s?(?![a-z]|[_.-][a-z])`, 'i');
 /** The name of an account field and nothing else, where one part of an expression says the field and another the value. */
 const FIELD = new RegExp(`^\\s*(?:[a-z]+[_.])?(?:${OWNER})s?\\s*$`, 'i');
 
+/** The first part of a triple, `["advertiser", "=", 2]`. */
+export function isAccountField(text: string): boolean {
+  return FIELD.test(text);
+}
+
 /**
  * Whether a text may name an account that is not the team's own. What is SPOKEN of counts whatever its value.
  * @param fields whether it may be the field of an expression, whose value stands elsewhere
  */
 export function mayNameAnother(text: string, fields: boolean, isOwn: (account: string) => boolean): boolean {
-  if (SPOKEN.test(text) || (fields && FIELD.test(text))) return true;
+  if (SPOKEN.test(text) || (fields && isAccountField(text))) return true;
   return (CALLED.test(text) || (fields && WORD.test(text))) && !holdsOwnNumbers(text, isOwn);
 }
 

@@ -3,7 +3,7 @@
  * that speaks of `advertiserId`, ids beside a word that says they are advertisers'. The platform may read any of them, so
  * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
  */
-import { decodeOnce, mayNameAnother } from './account-expressions.js';
+import { decodeOnce, isAccountField, mayNameAnother } from './account-expressions.js';
 import { OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
 import {
@@ -97,7 +97,9 @@ function chosenBeside(
   const choosing = given.filter(({ name, value, asks }) => asks && choosesByAccount(name, value, true));
   // Once for each object, and once for what stands in none: many may say what is chosen by.
   const objects = new Set(choosing.map(({ name }) => objectOf(name)));
-  return [...objects].flatMap((object) =>
+  const names = new Set(choosing.map(({ name }) => name));
+  const listed = asking.filter(({ name, value }) => names.has(name) && !isAllOwn(value, look));
+  const beside = [...objects].flatMap((object) =>
     object === null
       ? foreignChoices(asking, look.isOwn, false)
       : foreignChoices(
@@ -106,6 +108,8 @@ function chosenBeside(
           true,
         ),
   );
+  // `x[]=advertiser&x[]=2` is one list.
+  return [...listed.map(({ name }) => name), ...beside];
 }
 
 /** `group` of `group[by][]`; null for `by` and `by[]`. */
@@ -175,7 +179,13 @@ function isChecked(name: string, value: Json, rules: LookalikeRules): boolean {
 
 function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
   if (typeof value === 'string') return reading.texts && namesAccount(value, reading, look);
-  if (isJsonArray(value)) return value.some((item) => holdsLookalike(item, reading, look));
+  if (isJsonArray(value))
+    return (
+      (reading.texts &&
+        value.some((item) => typeof item === 'string' && isAccountField(item)) &&
+        !isAllOwn(value, look)) ||
+      value.some((item) => holdsLookalike(item, reading, look))
+    );
   if (!(value instanceof JsonObject)) return false;
   const members = value.names
     .map((name, index) => ({ name, value: value.values[index] as Json }))

@@ -73,7 +73,7 @@ export function foreignChoices(
       const words = wordsOf(lastPart(name));
       const isOther =
         EXTENT.test(words) || ID_OF.test(words) || OTHER_ENTITY.test(words) || /^by /.test(words);
-      const mayChoose = CHOICE.test(words) || isBareId(lastPart(name)) || (isNested && !isOther);
+      const mayChoose = CHOICE.test(words) || partsOf(name).some(isBareId) || (isNested && !isOther);
       return mayChoose && !numbersIn(value).every(isOwn);
     })
     .map(({ name }) => name);
@@ -118,6 +118,10 @@ function textOf(value: Json): string {
 
 /** `ids` of `group[ids][0]`. */
 function lastPart(name: string): string {
-  const parts = name.split(/[[\]]+/).filter((part) => part !== '' && !/^[0-9]+$/.test(part));
-  return parts.at(-1) ?? name;
+  return partsOf(name).at(-1) ?? name;
+}
+
+/** `group` and `ids` of `group[ids][0]`. */
+function partsOf(name: string): string[] {
+  return name.split(/[[\]]+/).filter((part) => part !== '' && !/^[0-9]+$/.test(part));
 }

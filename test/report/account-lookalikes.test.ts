@@ -133,6 +133,19 @@ describe('a limited team', () => {
     );
   });
 
+  it('names no other account as a part of a list, or in a list with a name', () => {
+    for (const x of [['advertiser', 2], [['user', '=', 2]], { and: [['client', 'in', [1, 2]]] }])
+      expect(codeOf(report(post(JSON.stringify({ advertiserId: 1, x })))), JSON.stringify(x)).toBe(
+        'advertiser_forbidden',
+      );
+    for (const x of [['advertiser', 1], ['user', 'date'], [['campaign', '=', 7]], ['Acme', 2]])
+      expect(codeOf(report(post(JSON.stringify({ advertiserId: 1, x })))), JSON.stringify(x)).toBeNull();
+    expect(codeOf(report(get('advertiserId=1&x[]=advertiser&x[]=2')))).toBe('advertiser_forbidden');
+    expect(codeOf(report(get('advertiserId=1&x[]=advertiser&x[]=1')))).toBeNull();
+    expect(codeOf(pass({}, 'by=advertiser&ids[x]=2'))).toBe('advertiser_forbidden');
+    expect(codeOf(pass({}, 'by=campaign&ids[x]=2'))).toBeNull();
+  });
+
   it('hides nothing in texts in texts, nor costs much by them', () => {
     let text = JSON.stringify({ x: '%2525252525252525252541', by: 'campaign' });
     for (let depth = 0; depth < 9; depth += 1) text = JSON.stringify({ a: text });
