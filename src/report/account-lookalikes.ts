@@ -12,8 +12,8 @@ import {
   isBareId,
   isOtherEntity,
   isSwitch,
-  numbersIn,
-  textsIn,
+  type OwnValues,
+  ownValues,
 } from './chosen-ids.js';
 import { isJsonArray, type Json, JsonObject, parseJson } from './json.js';
 import { JsonError } from './json-error.js';
@@ -69,12 +69,17 @@ export function accountLookalikes(
     ({ name }) =>
       !rules.nonAccounts?.includes(name.replace(/\[\]$/, '')) && !rules.accountFields.includes(name),
   );
-  const look = { ...rules, ...own };
+  const look = { ...rules, ...own, own: ownValues(own.isOwn), left: { chars: MOST_CHARS } };
   const found = open.filter(({ name, value, asks, isVouchedFor }) => {
     if (isVouchedFor)
-      return saysAccount(name, value, { texts: asks, fields: false, bareIds: false, inTexts: 0 }, look);
+      return saysAccount(
+        name,
+        value,
+        { texts: asks, fields: false, bareIds: false, inTexts: 0, owners: 0 },
+        look,
+      );
     const document = asDocument(name, value);
-    const reading = { texts: asks, fields: false, bareIds: own.bareIds, inTexts: 0 };
+    const reading = { texts: asks, fields: false, bareIds: own.bareIds, inTexts: 0, owners: 0 };
     return document instanceof JsonObject
       ? holdsLookalike(document, reading, look)
       : isLookalike(name, value, reading, look);
@@ -82,7 +87,11 @@ export function accountLookalikes(
   return [...new Set([...found.map(({ name }) => name), ...chosenBeside(given, open, look)])];
 }
 
-type Look = LookalikeRules & OwnIds;
+interface Look extends LookalikeRules, OwnIds {
+  readonly own: OwnValues;
+  /** Characters of texts that may still be read. */
+  readonly left: { chars: number };
+}
 
 /**
  * What is chosen by `by=advertiser&values=2`, or by `group[by]=advertiser&group[ids][]=2`. That `by` itself names no
@@ -98,13 +107,13 @@ function chosenBeside(
   // Once for each object, and once for what stands in none: many may say what is chosen by.
   const objects = new Set(choosing.map(({ name }) => objectOf(name)));
   const names = new Set(choosing.map(({ name }) => name));
-  const listed = asking.filter(({ name, value }) => names.has(name) && !isAllOwn(value, look));
+  const listed = asking.filter(({ name, value }) => names.has(name) && !look.own.numbers(value));
   const beside = [...objects].flatMap((object) =>
     object === null
-      ? foreignChoices(asking, look.isOwn, false)
+      ? foreignChoices(asking, look.own, false)
       : foreignChoices(
           asking.filter(({ name }) => name.startsWith(`${object}[`)),
-          look.isOwn,
+          look.own,
           true,
         ),
   );
@@ -128,19 +137,23 @@ interface Reading {
   readonly bareIds: boolean;
   /** How many texts it stands in. */
   readonly inTexts: number;
+  /** Below how many names of accounts it stands. */
+  readonly owners: number;
 }
 
 function isLookalike(name: string, value: Json, above: Reading, look: Look): boolean {
   // Its values are checked elsewhere; here, the names in it that may be ids: `{"advertiserIds": {"2": 1}}`.
-  if (isAccountName(name, look.accountPattern)) return !isAllOwn(value, look);
+  if (isAccountName(name, look.accountPattern)) return !look.own.numbers(value);
   const plain = plainName(name);
+  if (above.owners >= MOST_OWNERS && OWNER_NAME.test(plain)) return true;
+  // The own id beside it makes no other number one's own: `{"id": 1, "include": [2]}`.
   if (
     OWNER_NAME.test(plain) &&
     !(SPLIT.test(name) && isSwitch(value)) &&
-    !(isChecked(name, value, look) && isAllOwn(value, look))
+    !(isChecked(name, value, look) && look.own.numbers(value))
   )
     return true;
-  if (above.bareIds && isBareId(name) && !textsIn(value).every(look.isOwn)) return true;
+  if (above.bareIds && isBareId(name) && !look.own.texts(value)) return true;
   return saysAccount(name, value, above, look);
 }
 
@@ -153,13 +166,9 @@ function saysAccount(name: string, value: Json, above: Reading, look: Look): boo
     fields: above.fields || BY_FIELD.test(plain),
     bareIds: above.bareIds && !isOtherEntity(name),
     inTexts: above.inTexts,
+    owners: above.owners + (OWNER_NAME.test(plain) ? 1 : 0),
   };
   return holdsLookalike(value, reading, look);
-}
-
-/** The own id beside it makes no other number one's own: `{"id": 1, "include": [2]}`. */
-function isAllOwn(value: Json, { isOwn }: OwnIds): boolean {
-  return numbersIn(value).every(isOwn);
 }
 
 function isColumns(value: Json): boolean {
@@ -183,7 +192,7 @@ function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
     return (
       (reading.texts &&
         value.some((item) => typeof item === 'string' && isAccountField(item)) &&
-        !isAllOwn(value, look)) ||
+        !look.own.numbers(value)) ||
       value.some((item) => holdsLookalike(item, reading, look))
     );
   if (!(value instanceof JsonObject)) return false;
@@ -193,7 +202,7 @@ function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
   if (
     members.length > 1 &&
     members.some((one) => choosesByAccount(one.name, one.value, reading.texts)) &&
-    foreignChoices(members, look.isOwn, true).length > 0
+    foreignChoices(members, look.own, true).length > 0
   )
     return true;
   return members.some((one) => isLookalike(one.name, one.value, reading, look));
@@ -203,10 +212,16 @@ function holdsLookalike(value: Json, reading: Reading, look: Look): boolean {
 const MOST_DECODINGS = 8;
 /** Nor is JSON in a text, in JSON in a text, in another; each could be encoded in many ways. */
 const MOST_TEXTS = 2;
+/** Nor are accounts in accounts, many times over. */
+const MOST_OWNERS = 4;
+/** All texts of a request together, each time they are decoded: what is refused for it is no question of anybody's. */
+const MOST_CHARS = 2_097_152;
 
 function namesAccount(text: string, reading: Reading, look: Look): boolean {
   let plain = text;
   for (let times = 0; times < MOST_DECODINGS; times++) {
+    look.left.chars -= plain.length;
+    if (look.left.chars < 0) return true;
     if (mayNameAnother(plain, reading.fields, look.isOwn)) return true;
     const inner = jsonIn(plain);
     if (inner !== null && reading.inTexts >= MOST_TEXTS) return true;

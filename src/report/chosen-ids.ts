@@ -63,18 +63,14 @@ function saysAccount(value: Json): boolean {
  * The members beside such a word whose numbers are not all own.
  * @param isNested whether they stand in an object, where every number may be chosen
  */
-export function foreignChoices(
-  members: readonly Member[],
-  isOwn: (account: string) => boolean,
-  isNested: boolean,
-): string[] {
+export function foreignChoices(members: readonly Member[], own: OwnValues, isNested: boolean): string[] {
   return members
     .filter(({ name, value }) => {
       const words = wordsOf(lastPart(name));
       const isOther =
         EXTENT.test(words) || ID_OF.test(words) || OTHER_ENTITY.test(words) || /^by /.test(words);
       const mayChoose = CHOICE.test(words) || partsOf(name).some(isBareId) || (isNested && !isOther);
-      return mayChoose && !numbersIn(value).every(isOwn);
+      return mayChoose && !own.numbers(value);
     })
     .map(({ name }) => name);
 }
@@ -82,29 +78,64 @@ export function foreignChoices(
 const NUMBER = /^[+-]?[0-9.]*[0-9](?:[eE][+-]?[0-9]+)?$/;
 const SWITCHES = new Set(['', '0', '1', 'true', 'false', 'null']);
 
-/** Every number in a value, as it was written, and names that may be ids: `{"2": true}`. */
-export function numbersIn(value: Json): readonly string[] {
-  if (isJsonArray(value)) return value.flatMap(numbersIn);
-  if (value instanceof JsonObject)
-    return value.values.flatMap((member, at) => {
-      const inside = numbersIn(member);
-      const name = value.names[at] as string;
-      const isId = /^[1-9][0-9]*$/.test(name) && (inside.length === 0 || isSwitch(member));
-      return isId ? [name, ...inside] : inside;
-    });
-  const text = textOf(value);
-  const ids = idsIn(value);
-  return ids.length > 0 || !NUMBER.test(text) || text === '0' ? ids : [text];
+/** Whether what stands in a value is the team's own. */
+export interface OwnValues {
+  /** Every number in it, as it was written, and every name that may be an id: `{"2": true}`. */
+  numbers(value: Json): boolean;
+  /** Every text and number in it, but for switches; a text of several as each of them. */
+  texts(value: Json): boolean;
 }
 
-/** Every text and number in a value, but for switches; a text of several as each of them. */
-export function textsIn(value: Json): readonly string[] {
-  if (isJsonArray(value)) return value.flatMap(textsIn);
-  if (value instanceof JsonObject) return [...value.values.flatMap(textsIn), ...numbersIn(value)];
-  if (value === null || typeof value === 'boolean') return [];
-  return textOf(value)
-    .split(/[,;|\s]+/)
-    .filter((text) => text !== '');
+interface Numbers {
+  readonly some: boolean;
+  readonly own: boolean;
+}
+
+/** Each list and object is looked at once, however many it stands in that are asked about. */
+export function ownValues(isOwn: (account: string) => boolean): OwnValues {
+  const knownNumbers = new WeakMap<object, Numbers>();
+  const knownTexts = new WeakMap<object, boolean>();
+  const numbers = (value: Json): Numbers => once(knownNumbers, value, () => numbersOf(value));
+  const texts = (value: Json): boolean => once(knownTexts, value, () => ownTexts(value));
+
+  function numbersOf(value: Json): Numbers {
+    if (isJsonArray(value)) return joined(value.map(numbers));
+    if (value instanceof JsonObject)
+      return joined(
+        value.values.map((member, at) => {
+          const inside = numbers(member);
+          const name = value.names[at] as string;
+          const isId = /^[1-9][0-9]*$/.test(name) && (!inside.some || isSwitch(member));
+          return isId ? { some: true, own: inside.own && isOwn(name) } : inside;
+        }),
+      );
+    const text = textOf(value);
+    const ids = idsIn(value);
+    const found = ids.length > 0 || !NUMBER.test(text) || text === '0' ? ids : [text];
+    return { some: found.length > 0, own: found.every(isOwn) };
+  }
+
+  function ownTexts(value: Json): boolean {
+    if (isJsonArray(value)) return value.every(texts);
+    if (value instanceof JsonObject) return value.values.every(texts) && numbers(value).own;
+    if (value === null || typeof value === 'boolean') return true;
+    return textOf(value)
+      .split(/[,;|\s]+/)
+      .every((text) => text === '' || isOwn(text));
+  }
+
+  return { numbers: (value) => numbers(value).own, texts };
+}
+
+function joined(all: readonly Numbers[]): Numbers {
+  return { some: all.some(({ some }) => some), own: all.every(({ own }) => own) };
+}
+
+function once<T>(known: WeakMap<object, T>, value: Json, find: () => T): T {
+  if (typeof value !== 'object' || value === null) return find();
+  const found = known.get(value) ?? find();
+  known.set(value, found);
+  return found;
 }
 
 /** On, off or nothing said, as `byDate=1`. */
