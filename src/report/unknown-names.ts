@@ -73,12 +73,13 @@ function meantFor(name: string, known: readonly string[]): readonly string[] {
   if (same !== undefined) return [same];
   const alias = ALIASES.get(plain);
   if (alias !== undefined) return alias;
-  const candidates = new Map([...known, ...GATEWAY_PARAMETERS].map((one) => [plainName(one), one]));
+  const candidates = [...known, ...GATEWAY_PARAMETERS];
   const near = nearName(
     plain,
-    [...candidates.keys()].filter((one) => !isAnotherThing(plain, one)),
+    candidates.map(plainName).filter((one) => !isAnotherThing(plain, one)),
   );
-  return near === undefined ? [] : [candidates.get(near) as string];
+  // The first of one plain form: a known name in another spelling is refused, whoever vouches for it.
+  return candidates.filter((one) => plainName(one) === near).slice(0, 1);
 }
 
 /** `campaignId` beside `campaignIds`, `dateFrom2` beside `dateFrom`: one letter off, and meant so. */

@@ -137,6 +137,8 @@ describe('a name that goes to the platform', () => {
     );
     expect(meant('timeZone', { knownParameters: ['timezone'] })).toEqual(['timezone']);
     expect(meant('timezon', { knownParameters: ['timezone'] })).toEqual(['timezone']);
+    // That is refused as another spelling of `dateFrom`, and must not be advised.
+    expect(meant('dateForm', { knownParameters: ['date_from'] })).toEqual(['dateFrom']);
   });
 
   it('is known, or refused, or listed: never none of them', () => {
