@@ -37,12 +37,12 @@ try {
   writeFileSync(`${folder}/a.ts`, "import { b } from './b.js';\nexport const a = (): unknown => b;\n");
   writeFileSync(
     `${folder}/b.ts`,
-    "import { a } from './a.js';\nimport '../../gateway.js';\nexport const b = (): unknown => a;\n",
+    "import { a } from './a.js';\nimport '../../gateway.js';\nimport 'node:async_hooks';\nexport const b = (): unknown => a;\n",
   );
   const planted = (await violations()).found
     .filter(({ from }) => from.startsWith(folder))
     .map(({ rule }) => rule.name);
-  for (const name of ['no-cycles', 'report-knows', 'gateway-is-composed-once']) {
+  for (const name of ['no-cycles', 'report-knows', 'gateway-is-composed-once', 'no-async-context']) {
     if (!planted.includes(name)) faults.push(`the rule ${name} did not find what was planted for it`);
   }
 } finally {

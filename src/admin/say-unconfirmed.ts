@@ -8,10 +8,12 @@ import { type Durability, noteDurability } from '../registry/durability.js';
 export function sayUnconfirmed(scope: FastifyInstance): void {
   const noted = new WeakMap<FastifyRequest, Durability>();
   // The last hook before the handler: what reads a body leaves the context behind.
-  scope.addHook('preHandler', (request, _reply, done) => {
+  scope.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return done();
     const durability: Durability = { unconfirmed: null };
     noted.set(request, durability);
-    noteDurability(durability, done);
+    const end = noteDurability(durability, done);
+    reply.raw.once('close', end);
   });
   scope.addHook('onSend', async (request, reply, payload) => {
     const unconfirmed = noted.get(request)?.unconfirmed ?? null;

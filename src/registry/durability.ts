@@ -8,10 +8,20 @@ export interface Durability {
 }
 
 const durability = new AsyncLocalStorage<Durability>();
+let underWay = 0;
 
-/** Runs `work`; commits made within it are noted in `noted`. */
-export function noteDurability<T>(noted: Durability, work: () => T): T {
-  return durability.run(noted, work);
+/**
+ * Runs `work`; commits made within it are noted in `noted`.
+ * @returns to be called once, when no more are to be noted. On Node 20 every asynchronous step of the process costs
+ *   more while this is under way, whoever takes it, so it is turned off in between
+ */
+export function noteDurability(noted: Durability, work: () => void): () => void {
+  underWay += 1;
+  durability.run(noted, work);
+  return () => {
+    underWay -= 1;
+    if (underWay === 0) durability.disable();
+  };
 }
 
 /** Notes a commit that is made, and confirmed by too few. */
