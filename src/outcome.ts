@@ -57,31 +57,36 @@ export interface CacheStatus {
 
 /** The `cache-status` header (RFC 9211). */
 export function writeCacheStatus(status: CacheStatus): string {
-  const parts = ['dsp-gateway', ...STEPS[status.outcome](status)];
-  return parts.join('; ');
+  return `dsp-gateway; ${STEPS[status.outcome](status)}`;
 }
 
-type Step = (status: CacheStatus) => string[];
+type Step = (status: CacheStatus) => string;
+
+const hit =
+  (detail: string): Step =>
+  ({ ttlS }) =>
+    `hit; ttl=${ttlS}; detail=${detail}`;
 
 const forwarded =
-  (reason: string, ...flags: string[]): Step =>
-  (status) => [`fwd=${reason}`, ...flags, ...(status.stored ? ['stored'] : []), ...detailOf(status)];
+  (reason: string): Step =>
+  (status) =>
+    `fwd=${reason}${status.stored ? '; stored' : ''}${detailOf(status)}`;
 
 /** One detail at most (RFC 9211, section 2.8); that the store is away matters more than the count of days. */
-function detailOf({ degraded, days }: CacheStatus): string[] {
-  if (degraded) return ['detail=degraded'];
-  return days === null ? [] : [`detail="days=${days.fetched}/${days.total}"`];
+function detailOf({ degraded, days }: CacheStatus): string {
+  if (degraded) return '; detail=degraded';
+  return days === null ? '' : `; detail="days=${days.fetched}/${days.total}"`;
 }
 
 const STEPS: Readonly<Record<Outcome, Step>> = {
-  hit: ({ ttlS, tier }) => ['hit', `ttl=${ttlS}`, `detail=${tier ?? 'store'}`],
-  stale: ({ ttlS }) => ['hit', `ttl=${ttlS}`, 'detail=stale-while-revalidate'],
-  'stale-if-error': ({ ttlS }) => ['hit', `ttl=${ttlS}`, 'detail=stale-if-error'],
+  hit: ({ ttlS, tier }) => `hit; ttl=${ttlS}; detail=${tier ?? 'store'}`,
+  stale: hit('stale-while-revalidate'),
+  'stale-if-error': hit('stale-if-error'),
   miss: forwarded('miss'),
   refresh: forwarded('stale'),
   forced: forwarded('request'),
-  collapsed: forwarded('miss', 'collapsed'),
-  pass: () => ['fwd=bypass'],
-  replay: () => ['hit', 'detail=idempotency'],
-  error: () => ['fwd=miss'],
+  collapsed: forwarded('miss; collapsed'),
+  pass: () => 'fwd=bypass',
+  replay: () => 'hit; detail=idempotency',
+  error: () => 'fwd=miss',
 };

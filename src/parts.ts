@@ -85,7 +85,7 @@ export async function createParts(options: PartsOptions) {
     platform,
     idempotency,
     pipeline,
-    gateway: createGateway(pipeline),
+    gateway: createGateway({ ...foundation, ...pipeline, limits: limits.teams }),
   };
 }
 

@@ -7,6 +7,8 @@ import { createHmac, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** Value of a character in base 62, by its code. */
+const DIGIT = Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)));
 const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^dgw_[0-9A-Za-z]{${RANDOM_LENGTH}}_[0-9A-Za-z]{${CHECKSUM_LENGTH}}$`);
@@ -24,7 +26,14 @@ export function generateApiKey(): string {
 export function isWellFormedApiKey(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const random = text.slice(4, 4 + RANDOM_LENGTH);
-  return checksum(random) === text.slice(-CHECKSUM_LENGTH);
+  return crc32(random) === readChecksum(text.slice(-CHECKSUM_LENGTH));
+}
+
+/** @returns the number that six characters in base 62 stand for */
+function readChecksum(text: string): number {
+  let value = 0;
+  for (let at = 0; at < text.length; at++) value = value * 62 + (DIGIT[text.charCodeAt(at)] as number);
+  return value;
 }
 
 /** CRC-32 in base 62: 62^6 exceeds 2^32, so nothing is cut. */

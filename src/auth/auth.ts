@@ -5,7 +5,7 @@ import type { Sealer } from '../credential/seal.js';
 import type { Registry } from '../registry/replica.js';
 import type { Counters } from '../store/port.js';
 import { createDirectory, type Directory } from './directory.js';
-import { createIdentify, type Identify } from './identify.js';
+import { createIdentify, createRecognize, type Identify, type Recognize } from './identify.js';
 import { createLastUse, type LastUse } from './last-use.js';
 import { openPepper, tokenPepper } from './pepper.js';
 import { createSlowFailures, type SlowFailures } from './slow-failures.js';
@@ -13,6 +13,7 @@ import { createSlowFailures, type SlowFailures } from './slow-failures.js';
 export interface Auth {
   readonly directory: Directory;
   readonly identify: Identify;
+  readonly recognize: Recognize;
   readonly lastUse: LastUse;
   readonly slowFailures: SlowFailures;
   /** What the platform's tokens are known by. */
@@ -35,9 +36,11 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
   const lastUse = createLastUse({ counters, clock, logger });
+  const recognize = createRecognize({ directory, registry, clock, maxStaleMs });
   return {
     directory,
-    identify: createIdentify({ directory, registry, clock, maxStaleMs, onUse: lastUse.note }),
+    recognize,
+    identify: createIdentify(recognize, lastUse.note),
     lastUse,
     slowFailures: createSlowFailures(clock),
     tokenPepper: tokenPepper(registry, sealer, pepper),

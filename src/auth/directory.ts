@@ -3,7 +3,7 @@
  *
  * Everything here comes from the registry's copy in memory; no request waits for the store.
  */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Registry } from '../registry/replica.js';
 import { generateApiKey, hashApiKey, shownPrefix } from './api-key.js';
 import { KEY_PREFIX, KeyRecord, type KeySecret, LIFE_PREFIX, LifeRecord } from './key-record.js';
@@ -25,7 +25,7 @@ export interface Directory {
   life(teamId: string): number;
   /** Whether a key was revoked, by itself or with its team. */
   isRevoked(key: KeyRecord): boolean;
-  /** Finds a key by its text; the hash is computed whatever the text, so that known and unknown cost the same. */
+  /** Finds a key by its text; whatever is not known costs the same. */
   findKey(text: string): FoundKey | undefined;
   /** A new secret for a key: the text to be shown once, and what is stored of it. */
   createSecret(): { readonly text: string; readonly secret: KeySecret };
@@ -39,6 +39,7 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
   let keys = new Map<string, KeyRecord>();
   let byHash = new Map<string, FoundKey>();
   let lives = new Map<string, number>();
+  const found = createFoundKeys();
 
   function readTeams(): void {
     teams = new Map(
@@ -50,6 +51,7 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
   function readKeys(): void {
     const records = registry.list(KEY_PREFIX).map(([id, { value }]) => KeyRecord.read(value, id));
     keys = new Map(records.map((key) => [key.id, key]));
+    found.clear();
     byHash = new Map(
       records.flatMap((key) =>
         key.secrets.map((secret): [string, FoundKey] => [secret.hash, { key, secret }]),
@@ -81,13 +83,36 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
         .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id)),
     life,
     isRevoked: (key) => key.revokedAt !== null || !isOfItsTeam(key),
-    findKey: (text) => byHash.get(hashApiKey(text, pepper())),
+    findKey(text) {
+      const now = pepper();
+      return found.get(text, now) ?? found.keep(text, now, byHash.get(hashApiKey(text, now)));
+    },
     createSecret() {
       const text = generateApiKey();
       return {
         text,
         secret: { hash: hashApiKey(text, pepper()), prefix: shownPrefix(text), validUntil: null },
       };
+    },
+  };
+}
+
+/**
+ * Keys that were found before, by a plain digest of their text: one that is used again and again costs a third. Unknown
+ * ones are not kept, so there are no more than keys; and neither is what a key may do.
+ */
+function createFoundKeys() {
+  const known = new Map<string, FoundKey>();
+  let under: Buffer | null = null;
+  const digestOf = (text: string) => hash('sha256', text, 'binary');
+  return {
+    clear: () => known.clear(),
+    get: (text: string, pepper: Buffer) => (under === pepper ? known.get(digestOf(text)) : undefined),
+    keep(text: string, pepper: Buffer, key: FoundKey | undefined): FoundKey | undefined {
+      if (under !== pepper) known.clear();
+      under = pepper;
+      if (key !== undefined) known.set(digestOf(text), key);
+      return key;
     },
   };
 }

@@ -64,6 +64,11 @@ const server = group(
       env: 'WORKERS',
       description: 'Processes that share the port.',
     }),
+    fastPath: Type.Boolean({
+      default: true,
+      description:
+        'Answer plain requests for reports at hand before the router; off: by the router, like all others. The answers are the same.',
+    }),
     trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       description:

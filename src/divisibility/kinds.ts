@@ -44,7 +44,19 @@ export function createKinds(registry: Registry): Kinds {
   }
 
   const base = () => registry.get(BASE_RECORD)?.value ?? FIRST_GENERATION;
-  const generationOf = (id: string) => get(id)?.generation ?? base();
+  const generations = new Map<string, string>();
+  const forget = () => generations.clear();
+  registry.onChange(PREFIX, forget);
+  registry.onChange(BASE_RECORD, forget);
+
+  function generationOf(id: string): string {
+    const known = generations.get(id);
+    if (known !== undefined) return known;
+    const generation = get(id)?.generation ?? base();
+    if (generations.size > MAX_KINDS) forget();
+    generations.set(id, generation);
+    return generation;
+  }
 
   /**
    * The kinds beyond the bound, to be forgotten: what costs least to learn again first, and of that the oldest.

@@ -38,6 +38,8 @@ export interface DivisibilityStatus {
 
 export interface Learner {
   status(report: CanonicalReport): DivisibilityStatus;
+  /** Its generation alone: what was split under another one is void. */
+  generationOf(report: CanonicalReport): string;
   /** For people: what is known of a kind. */
   show(report: CanonicalReport): Divisibility | null;
   /** Compares freshly split days with what was known of them before. */
@@ -74,6 +76,7 @@ const NOTHING: Comparing = { verdict: 'same', same: new Set() };
 export function createLearner(options: LearnerOptions): Learner {
   return {
     status: (report) => statusOf(options, report),
+    generationOf: (report) => generationOf(options, report),
     compare: (news, fetch) => compare(options, news, fetch),
     couldNotSplit: (report, reason) => couldNotSplit(options, report, reason),
     show: (report) => options.kinds.get(idOf(options, report)),
@@ -91,13 +94,19 @@ function statusOf(options: LearnerOptions, report: CanonicalReport): Divisibilit
   const { endpoint } = report;
   const divisible = options.policy.endpoints.get(endpoint)?.divisible;
   const record = options.kinds.get(id);
-  const common = { id, wholeUntil: wholeUntil(record, options.now()) };
+  const generation = generationOf(options, report);
+  const common = { id, generation, wholeUntil: wholeUntil(record, options.now()) };
   if (divisible === 'auto') {
     const state = record === null ? 'learning' : currentState(record, options.now());
-    return { ...common, pinned: false, generation: options.kinds.generationOf(id), state };
+    return { ...common, pinned: false, state };
   }
-  if (divisible === 'always') return { ...common, pinned: true, generation: 'pinned', state: 'proven' };
-  return { ...common, pinned: true, generation: 'never', state: 'refuted' };
+  return { ...common, pinned: true, state: divisible === 'always' ? 'proven' : 'refuted' };
+}
+
+function generationOf(options: LearnerOptions, report: CanonicalReport): string {
+  const divisible = options.policy.endpoints.get(report.endpoint)?.divisible;
+  if (divisible === 'auto') return options.kinds.generationOf(idOf(options, report));
+  return divisible === 'always' ? 'pinned' : 'never';
 }
 
 async function compare(
@@ -185,8 +194,15 @@ async function couldNotSplit(
   );
 }
 
+/** A report that is remembered is asked about again and again. */
+const ids = new WeakMap<CanonicalReport, string>();
+
 function idOf({ policy }: LearnerOptions, report: CanonicalReport): string {
-  return divisibilityId(report, policy.accountFields);
+  const known = ids.get(report);
+  if (known !== undefined) return known;
+  const id = divisibilityId(report, policy.accountFields);
+  ids.set(report, id);
+  return id;
 }
 
 const SHOWN_DATES = 10;

@@ -30,6 +30,13 @@ async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Prom
   if (!/\borigin\b/i.test(vary)) reply.header('vary', vary === '' ? 'origin' : `${vary}, origin`);
 }
 
+/** The same for what is answered before any plugin runs, of requests that name no origin: header names and values. */
+export function corsWithoutOrigin(origins: readonly string[]): readonly string[] {
+  if (origins.length === 0) return [];
+  const exposed = ['access-control-expose-headers', EXPOSED_HEADERS.join(', ')];
+  return origins.includes('*') ? ['access-control-allow-origin', '*', ...exposed] : exposed;
+}
+
 export interface CorsOfRefusal {
   /** A browser asks ahead whether it may ask. */
   readonly preflight: boolean;

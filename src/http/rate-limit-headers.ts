@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { RateStanding } from '../limits/team-limits.js';
 
-function rateLimitHeaders({ limit, left, resetS }: RateStanding): Record<string, string> {
+export function rateLimitHeaders({ limit, left, resetS }: RateStanding): Record<string, string> {
   return {
     'ratelimit-policy': `"team";q=${limit};w=60`,
     ratelimit: `"team";r=${left};t=${resetS}`,

@@ -7,6 +7,8 @@ export interface ReportCall {
   /** Of the request, for the log. */
   readonly id: string;
   readonly method: 'GET' | 'HEAD' | 'POST';
+  /** Path and query, as received. */
+  readonly target: string;
   /** Path below `/api/v1/report/`. */
   readonly endpoint: string;
   /** As received, without `?`. */
@@ -34,3 +36,25 @@ export interface ReportReply {
   /** In pieces, in order; null for a 304. */
   readonly body: readonly Buffer[] | null;
 }
+
+/** What is read of a plain call before it may be answered at once. */
+export type HitCall = Pick<
+  ReportCall,
+  'method' | 'target' | 'keys' | 'accept' | 'acceptEncoding' | 'ifNoneMatch'
+>;
+
+/** An answer that was at hand, with what its log line and its counts need. */
+export interface Hit {
+  readonly reply: ReportReply;
+  readonly team: string;
+  readonly key: string;
+  readonly endpoint: string;
+  readonly rows: number;
+  /** Platform calls that the same answer would have cost without a cache. */
+  readonly plainCalls: number;
+  /** To be called when the request is over, once or more. */
+  readonly leave: () => void;
+}
+
+/** A larger body is sent by the piece, for its caller may read it as slowly as it likes; a smaller one the system takes. */
+export const AT_ONCE_BYTES = 65_536;

@@ -1,6 +1,13 @@
 /** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
 import { randomUUID } from 'node:crypto';
-import { createServer as createHttpServer, METHODS, type RequestListener, type Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  METHODS,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import { AjvCompiler } from '@fastify/ajv-compiler';
 import {
@@ -25,10 +32,15 @@ declare module 'fastify' {
   }
 }
 
+/** Asked before any routing. @returns whether it has answered; if not, nothing has happened */
+export type AnswerAtOnce = (request: IncomingMessage, response: ServerResponse) => boolean;
+
 export interface ServerOptions {
   readonly plane: 'data' | 'admin' | 'metrics';
   readonly logger: Logger;
   readonly gate: GateRules;
+  /** Asked first; every target that it answers was let through by the gate before. */
+  readonly answerAtOnce?: AnswerAtOnce;
   /** Pages of these may read what the gate answers; none where absent. */
   readonly corsOrigins?: readonly string[];
   readonly problems: ProblemRules;
@@ -90,7 +102,7 @@ type Account = (request: Accounted, status: number, durationMs: number, complete
 
 /** What the path gate refuses is answered here; `route` has the rest. */
 function gatedServer(route: RequestListener, options: ServerOptions, onDone: Account): Server {
-  const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs } = options;
+  const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs, answerAtOnce = () => false } = options;
   const refusal = { logger: options.logger as FastifyBaseLogger, corsOrigins, gate, onDone };
   const server = createHttpServer(
     {
@@ -106,6 +118,7 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
       requireHostHeader: false,
     },
     (request, response) => {
+      if (answerAtOnce(request, response)) return;
       const fault = gateFault(request.url ?? '', gate);
       if (fault === null) route(request, response);
       else refusePath(fault, request, response, refusal);

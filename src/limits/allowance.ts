@@ -18,6 +18,8 @@ import { createPermitReturns } from './return-permits.js';
 export interface Allowances {
   /** Uses one permit. @returns null when it was there, else milliseconds until there may be one */
   take(bucket: Bucket): Promise<number | null>;
+  /** Uses one permit that is at hand. @returns false where none is: then `take` tells */
+  takeAtHand(bucket: Bucket): boolean;
   /** Gives a permit back that was not used after all, to the bucket it was taken from. */
   putBack(bucket: Bucket): void;
   /** Whether there is no permit, as the store said within the last second or says now. */
@@ -81,6 +83,12 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
 
   return {
     take,
+    takeAtHand(bucket) {
+      const lease = leases.of(bucket);
+      if (lease.held < 1 || lease.usedAtMs - lease.drawnAtMs > HELD_MS) return false;
+      lease.held -= 1;
+      return true;
+    },
     async isEmpty(bucket) {
       const lease = leases.of(bucket);
       if (lease.held >= 1) return false;

@@ -25,6 +25,11 @@ export interface TeamLimits {
    * @throws GatewayError `rate_limited`
    */
   enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void>;
+  /**
+   * The same without a word to the store: charges only where nothing is in the way.
+   * @returns to be called when the request is over, once or more; null where `enter` has to tell
+   */
+  enterAtOnce(team: Team): (() => void) | null;
   /** Without asking the store. */
   rate(team: Team): RateStanding;
   /** Further requests of the team that this replica would let in now. */
@@ -34,21 +39,16 @@ export interface TeamLimits {
 const MINUTE_MS = 60_000;
 
 export function createTeamLimits(
-  allowances: Pick<Allowances, 'take' | 'look'>,
+  allowances: Pick<Allowances, 'take' | 'takeAtHand' | 'look'>,
   replicas: Pick<Replicas, 'share'>,
 ): TeamLimits {
   const running = new Map<string, number>();
 
-  function begin({ id, limits }: Team): () => void {
-    const count = running.get(id) ?? 0;
-    const most = replicas.share(limits.maxConcurrent);
-    if (count >= most) {
-      throw new GatewayError('rate_limited', {
-        detail: `The team has as many requests under way as it may (${limits.maxConcurrent} at once).`,
-        retryAfterS: 1,
-      });
-    }
-    running.set(id, count + 1);
+  const concurrencyLeft = ({ id, limits }: Team) =>
+    Math.max(0, replicas.share(limits.maxConcurrent) - (running.get(id) ?? 0));
+
+  function begin({ id }: Team): () => void {
+    running.set(id, (running.get(id) ?? 0) + 1);
     let over = false;
     return () => {
       if (over) return;
@@ -61,6 +61,12 @@ export function createTeamLimits(
 
   return {
     async enter(team, onResponseClosed) {
+      if (concurrencyLeft(team) === 0) {
+        throw new GatewayError('rate_limited', {
+          detail: `The team has as many requests under way as it may (${team.limits.maxConcurrent} at once).`,
+          retryAfterS: 1,
+        });
+      }
       const leave = begin(team);
       onResponseClosed(leave);
       const waitMs = await allowances.take(bucketOf(team));
@@ -71,22 +77,31 @@ export function createTeamLimits(
         retryAfterS: Math.ceil(waitMs / 1000),
       });
     },
+    enterAtOnce: (team) =>
+      concurrencyLeft(team) > 0 && allowances.takeAtHand(bucketOf(team)) ? begin(team) : null,
     rate(team) {
       const { left, nextInMs } = allowances.look(bucketOf(team));
       const limit = team.limits.requestsPerMinute;
       const fullInMs = ((limit - left) * MINUTE_MS) / limit;
       return { limit, left, resetS: Math.max(1, Math.ceil((left === 0 ? nextInMs : fullInMs) / 1000)) };
     },
-    concurrencyLeft: ({ id, limits }) =>
-      Math.max(0, replicas.share(limits.maxConcurrent) - (running.get(id) ?? 0)),
+    concurrencyLeft,
   };
 }
 
-function bucketOf({ id, limits: { requestsPerMinute } }: Team): Bucket {
-  return {
-    key: `requests:${id}`,
+/** A team whose limits are changed is another value. */
+const buckets = new WeakMap<Team, Bucket>();
+
+function bucketOf(team: Team): Bucket {
+  const known = buckets.get(team);
+  if (known !== undefined) return known;
+  const { requestsPerMinute } = team.limits;
+  const bucket = {
+    key: `requests:${team.id}`,
     capacity: requestsPerMinute,
     refillPerMs: requestsPerMinute / MINUTE_MS,
     ttlMs: 2 * MINUTE_MS,
   };
+  buckets.set(team, bucket);
+  return bucket;
 }

@@ -18,10 +18,13 @@ import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
 import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
+import { createKnownQuestions } from './known-questions.js';
 import { createLookUp } from './look-up.js';
+import { createReadQuestion } from './read-question.js';
+import { createRecall, type Recall } from './recall.js';
 import type { Finished } from './render.js';
 import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
-import { createReply, type Reply } from './reply.js';
+import { createReply, createReplyAtOnce, type Reply, type ReplyAtOnce } from './reply.js';
 import { createReport } from './report.js';
 import { createSharedTries } from './shared-tries.js';
 import { createUnderstand, type Understand } from './understand.js';
@@ -41,9 +44,11 @@ export interface PipelineOptions
 export interface Pipeline {
   readonly admit: Admit;
   readonly understand: Understand;
+  readonly recall: Recall;
   readonly finished: FinishedAnswers;
   readonly renderAnswer: RenderAnswer;
   readonly reply: Reply;
+  readonly replyAtOnce: ReplyAtOnce;
   readonly canonical: CanonicalRules;
   readonly explain: Explain;
   /** Requests that wait for what others have under way. */
@@ -97,16 +102,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (check !== null) background.add(check);
     },
   });
-  const { compressMinBytes } = config.cache;
+  const known = createKnownQuestions();
+  const read = createReadQuestion({ canonical, policy, compressMinBytes: config.cache.compressMinBytes });
+  const { generationOf } = learner;
   return {
     admit: createAdmit(options),
-    understand: createUnderstand({
-      ...{ canonical, policy, compressMinBytes, now },
-      generationOf: (one) => learner.status(one).generation,
-    }),
+    understand: createUnderstand({ read, known, generationOf, now }),
+    recall: createRecall({ known, generationOf, now }),
     finished,
     renderAnswer: createRenderAnswer({ report, workerPool, finished, policy, now }),
     reply: createReply(now),
+    replyAtOnce: createReplyAtOnce(now),
     canonical,
     explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
     waiting: () => locks.waiting + tries.waiting,

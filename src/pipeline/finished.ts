@@ -1,6 +1,7 @@
 /** Finished bodies of this process: an answer from here is sent as it is. */
 import type { L1 } from '../cache/l1.js';
 import type { Purges } from '../cache/purges.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import type { ReportQuestion } from './question.js';
 import { type Finished, isServable } from './render.js';
@@ -9,6 +10,8 @@ import type { Understood } from './understand.js';
 export interface FinishedAnswers {
   /** @returns an answer that may be sent now */
   look(asked: Understood): Answer | null;
+  /** @returns a body that may be sent now, and is worth no check */
+  find(l1Key: string, report: CanonicalReport): Finished | null;
   /** Keeps what may be kept. */
   keep(asked: Understood, finished: Finished): void;
 }
@@ -30,6 +33,13 @@ export function createFinishedAnswers({ l1, purges, now, onJoinedHit }: Finished
       if (!isServable(finished, question.report, purges, context.directives.maxAgeMs, nowMs)) return null;
       if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) onJoinedHit(question);
       return { shown: finished, source: FROM_L1, body: () => finished };
+    },
+    find(l1Key, report) {
+      const finished = l1.get(l1Key);
+      if (finished === undefined) return null;
+      const nowMs = now();
+      if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) return null;
+      return isServable(finished, report, purges, null, nowMs) ? finished : null;
     },
     keep({ l1Key }, finished) {
       if (finished.status === 200 && !finished.stale) l1.set(l1Key, finished);

@@ -2,7 +2,9 @@
 import type { ReportReply } from '../http/report-call.js';
 import { cacheHeaders, isNotModified } from '../http/respond.js';
 import { fileNameOf } from '../report/file-name.js';
-import type { Answer } from './answer.js';
+import { type Answer, FROM_L1 } from './answer.js';
+import type { ReadQuestion } from './read-question.js';
+import type { Finished } from './render.js';
 import type { Understood } from './understand.js';
 
 export type Reply = (asked: Understood, answer: Answer) => Promise<ReportReply>;
@@ -16,32 +18,57 @@ export function createReply(now: () => number): Reply {
       return { status: 304, headers: headersOf(asked, answer, now()), body: null };
     const finished = await answer.body();
     asked.context.trace.mark('render');
-    return {
-      status: finished.status,
-      headers: {
-        ...headersOf(asked, answer, now()),
-        'content-type': finished.contentType,
-        ...(finished.coding === 'identity' ? {} : { 'content-encoding': finished.coding }),
-        ...savedAs(asked),
-      },
-      body: finished.body,
-    };
+    return withBody(asked, finished, headersOf(asked, answer, now()));
   };
 }
 
-function headersOf({ meansUntilMs }: Understood, { shown, source }: Answer, nowMs: number) {
-  return cacheHeaders({ ...shown, keep: source.storable, meansUntilMs }, shown.coding, source, nowMs);
+/** An answer of this process that may be sent as it is. */
+export type ReplyAtOnce = (
+  asked: ReadQuestion,
+  finished: Finished,
+  ifNoneMatch: string | undefined,
+) => ReportReply;
+
+export function createReplyAtOnce(now: () => number): ReplyAtOnce {
+  return (asked, finished, ifNoneMatch) => {
+    const headers = headersOf(asked, { shown: finished, source: FROM_L1 }, now());
+    if (isNotModified(ifNoneMatch, finished.tag, finished.coding))
+      return { status: 304, headers, body: null };
+    return withBody(asked, finished, headers);
+  };
 }
 
-/** A table is for a spreadsheet: a browser saves it under a name that tells what it is. */
-function savedAs({ shape, question }: Understood): Readonly<Record<string, string>> {
-  if (shape.format !== 'csv') return {};
-  return { 'content-disposition': `attachment; filename="${fileNameOf(question.report, 'csv')}"` };
+/** Platform calls that an answer would have cost without a cache. */
+export function plainCallsOf({ totals }: ReadQuestion): number {
+  return totals === null ? 1 : 2;
 }
 
-function noteAnswer({ context, totals }: Understood, { shown, source }: Answer): void {
-  const { trace } = context;
+function withBody(
+  { shape, question }: ReadQuestion,
+  { status, contentType, coding, body }: Finished,
+  headers: Record<string, string>,
+): ReportReply {
+  headers['content-type'] = contentType;
+  if (coding !== 'identity') headers['content-encoding'] = coding;
+  // A table is for a spreadsheet: a browser saves it under a name that tells what it is.
+  if (shape.format === 'csv')
+    headers['content-disposition'] = `attachment; filename="${fileNameOf(question.report, 'csv')}"`;
+  return { status, headers, body };
+}
+
+function headersOf(
+  { meansUntilMs }: ReadQuestion,
+  { shown, source }: Pick<Answer, 'shown' | 'source'>,
+  nowMs: number,
+): Record<string, string> {
+  const { tag, asOfMs, freshUntilMs, coding } = shown;
+  const validators = { tag, asOfMs, freshUntilMs, meansUntilMs, keep: source.storable };
+  return cacheHeaders(validators, coding, source, nowMs);
+}
+
+function noteAnswer(asked: Understood, { shown, source }: Answer): void {
+  const { trace } = asked.context;
   trace.outcome = source.outcome;
   trace.rows = shown.rowCount;
-  trace.plainCalls = totals === null ? 1 : 2;
+  trace.plainCalls = plainCallsOf(asked);
 }

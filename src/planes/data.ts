@@ -2,8 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
-import { registerCors } from '../http/cors.js';
+import { callerAddress } from '../http/caller-address.js';
+import { corsWithoutOrigin, registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
+import type { AnswerAtOnce } from '../http/server.js';
 import { slowRefusals } from '../http/slow-refusals.js';
 import type { Plane } from '../openapi/plane.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
@@ -12,7 +14,9 @@ import { createOutlet } from '../pass-through/outlet.js';
 import type { PatienceRules } from '../pass-through/read-patience.js';
 import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { registerDocs } from '../routes/docs.js';
+import { createFastPath } from '../routes/fast-path.js';
 import { registerHealth } from '../routes/health.js';
+import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
@@ -25,7 +29,7 @@ import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;
   const { config, identify } = services;
-  const app = createPlaneServer('data', services);
+  const app = createPlaneServer('data', services, hitsAtOnce(services));
   measureAnswers(app);
   slowRefusals(app, services.slowFailures);
   await registerCors(app, config.server.corsOrigins);
@@ -48,10 +52,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     usage: services.usage.recent,
     credential: services.outlook,
   });
-  registerRateLimitHeaders(app, (id) => {
-    const team = services.directory.team(id);
-    return team === undefined ? null : services.limits.teams.rate(team);
-  });
+  registerRateLimitHeaders(app, rateOf(services));
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerPassThroughRoutes(app, services);
@@ -60,6 +61,35 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   refuseOtherMethods(app, '/api/v1/*', METHODS);
   refuseWritesOfReports(app, config.routes);
   return app;
+}
+
+/** Undefined where it is turned off, and where the log tells of the stages that only the other way has. */
+function hitsAtOnce(services: Services): AnswerAtOnce | undefined {
+  const { config, gateway, log, metrics, usage } = services;
+  const { logger } = log;
+  if (!config.server.fastPath || logger.isLevelEnabled('debug')) return undefined;
+  const isLogged = logger.isLevelEnabled('info');
+  return createFastPath({
+    hit: gateway.hit,
+    rate: rateOf(services),
+    addressOf: callerAddress(config.server.trustedProxies),
+    alsoVary: config.server.corsOrigins.length > 0 ? ', origin' : '',
+    headers: corsWithoutOrigin(config.server.corsOrigins),
+    onDone(answer) {
+      const { durationMs, bytes, hit } = answer;
+      metrics.request('data', hit.reply.status, 'hit', hit.team, durationMs);
+      usage.addHit(hit.team, { rows: hit.rows, saved: hit.plainCalls, bytesOut: bytes });
+      if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
+    },
+  });
+}
+
+/** What is left of a team's requests; null when there is no such team any more. */
+function rateOf({ directory, limits }: Services) {
+  return (id: string) => {
+    const team = directory.team(id);
+    return team === undefined ? null : limits.teams.rate(team);
+  };
 }
 
 /** A report is read; only what an operator declares is passed through below it. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
 import { widerPath } from '../http/path-gate.js';
-import { createServer } from '../http/server.js';
+import { type AnswerAtOnce, createServer } from '../http/server.js';
 import type { Readiness } from '../routes/health.js';
 import type { Services } from '../services.js';
 import { countRequest } from '../usage/count-request.js';
@@ -23,6 +23,7 @@ export interface PlaneOptions {
 export function createPlaneServer(
   plane: 'data' | 'admin' | 'metrics',
   { config, log, metrics, usage }: Services,
+  answerAtOnce?: AnswerAtOnce,
 ): FastifyInstance {
   const { server, routes } = config;
   return createServer({
@@ -34,6 +35,7 @@ export function createPlaneServer(
         .filter(({ pathChars }) => pathChars !== '')
         .map(({ path, pathChars }) => widerPath(path, pathChars)),
     },
+    ...(answerAtOnce === undefined ? {} : { answerAtOnce }),
     corsOrigins: plane === 'data' ? server.corsOrigins : [],
     problems: { invalidBodyStatus: statusOf('invalid_body', plane !== 'data') },
     maxHeaderBytes: server.maxHeaderBytes,

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
-import type { ReportCall, ReportReply } from '../http/report-call.js';
+import { AT_ONCE_BYTES, type ReportCall, type ReportReply } from '../http/report-call.js';
 import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { type Answer, idOf, json, type Operation, type ProblemCode } from '../openapi/operation.js';
@@ -25,9 +25,6 @@ export interface ReportRoutes {
   /** The last piece of a large answer's way: it breaks off when the caller does not read. */
   readonly outlet: () => Transform;
 }
-
-/** A larger body may stand in the process for as long as its caller likes; a smaller one the system takes. */
-const AT_ONCE_BYTES = 65_536;
 
 export function registerReports(app: FastifyInstance, routes: ReportRoutes): void {
   const { report, endpoints, readByPost, table, maxBodyBytes } = routes;
@@ -152,6 +149,7 @@ function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: nu
   return {
     id: request.id,
     method: request.method as ReportCall['method'],
+    target,
     endpoint: path.slice(REPORT_PREFIX.length),
     query: cut < 0 ? '' : target.slice(cut + 1),
     readBody:

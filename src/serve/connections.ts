@@ -22,8 +22,11 @@ export interface Connections {
 }
 
 interface Connection {
-  /** Answers on it that have not ended; more than one where requests were sent ahead. */
-  readonly answers: Set<ServerResponse>;
+  /**
+   * Answers on it that have not ended; more than one where requests were sent ahead. No Set: its tables are linked to
+   * those they replace, and so keep answers that ended from being collected young.
+   */
+  readonly answers: ServerResponse[];
   /** When the last of them ended, or when it was opened; milliseconds. */
   idleSinceMs: number;
 }
@@ -43,7 +46,7 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
     heardMs = nowMs();
     const known = connections.get(socket);
     if (known !== undefined) return known;
-    const connection = { answers: new Set<ServerResponse>(), idleSinceMs: heardMs };
+    const connection: Connection = { answers: [], idleSinceMs: heardMs };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
     return connection;
@@ -51,10 +54,10 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
 
   function answering({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = arrived(socket);
-    connection.answers.add(response);
+    connection.answers.push(response);
     if (closing) sayClose(response);
     response.once('close', () => {
-      connection.answers.delete(response);
+      connection.answers.splice(connection.answers.indexOf(response), 1);
       connection.idleSinceMs = nowMs();
     });
   }
@@ -64,9 +67,9 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
     // In front of whatever answers, for it may do so at once.
     server.prependListener('request', answering);
   }
-  const answers = () => [...connections.values()].flatMap((connection) => [...connection.answers]);
+  const answers = () => [...connections.values()].flatMap((connection) => connection.answers);
   const isIdle = (connection: Connection) =>
-    connection.answers.size === 0 && nowMs() - connection.idleSinceMs >= IDLE_MS;
+    connection.answers.length === 0 && nowMs() - connection.idleSinceMs >= IDLE_MS;
 
   return {
     get count() {

@@ -22,6 +22,13 @@ export interface LoggerOptions {
 
 export interface Log {
   readonly logger: Logger;
+  /**
+   * Writes a line of JSON that is composed already, without its line break. It must hold nothing that a caller sent,
+   * but for what {@link Log.clean} gave.
+   */
+  write(line: string): void;
+  /** A text of a caller as it may stand in such a line: between the quotes of JSON, without the secrets that are known. */
+  clean(text: string): string;
   /** From now on these secrets are hidden, in place of those before. */
   hide(secrets: readonly string[]): void;
   /** Whether lines arrive, and how many were lost. */
@@ -30,11 +37,15 @@ export interface Log {
   close(): Promise<void>;
 }
 
+const MAX_CLEANED = 1000;
+
 /** How long the end of a process may wait for the reader of its log. */
 const CLOSE_MS = 2000;
 
 export function createLog({ level, stream, secrets }: LoggerOptions): Log {
   let hidden: readonly string[] = [];
+  /** Texts as they were cleaned of what is hidden now. */
+  let cleaned = new Map<string, string>();
   const known = secrets ?? (() => hidden);
   const output: LogSink | null =
     stream === undefined ? createLogSink({ onRecovered: (lines) => tellLost(logger, lines) }) : null;
@@ -75,8 +86,20 @@ export function createLog({ level, stream, secrets }: LoggerOptions): Log {
   );
   return {
     logger,
+    write: (line) => {
+      sink.write(pretty === null ? `${line}\n` : prettyLine(`${line}\n`, pretty));
+    },
+    clean(text) {
+      const before = secrets === undefined ? cleaned.get(text) : undefined;
+      if (before !== undefined) return before;
+      const clean = scrub(JSON.stringify(text).slice(1, -1), known());
+      if (cleaned.size >= MAX_CLEANED) cleaned.clear();
+      cleaned.set(text, clean);
+      return clean;
+    },
     hide: (now) => {
       hidden = now;
+      cleaned = new Map();
     },
     health: () => output?.health() ?? { ok: true, droppedLines: 0 },
     close: async () => output?.close(CLOSE_MS),
@@ -99,11 +122,19 @@ function tellLost(logger: Logger, lines: number): void {
 
 function scrub(line: string, secrets: readonly string[]): string {
   let clean = line;
-  for (const secret of secrets) {
-    if (secret.length < MIN_SECRET_LENGTH) continue;
-    for (const spelling of spellings(secret)) clean = clean.replaceAll(spelling, REDACTED);
-  }
+  for (const spelling of spellingsOf(secrets)) clean = clean.replaceAll(spelling, REDACTED);
   return clean.replace(KEYS, REDACTED).replace(BEARER, `Bearer ${REDACTED}`);
+}
+
+/** Of a list that does not change, made once. */
+const spelt = new WeakMap<readonly string[], readonly string[]>();
+
+function spellingsOf(secrets: readonly string[]): readonly string[] {
+  const known = spelt.get(secrets);
+  if (known !== undefined) return known;
+  const all = secrets.filter(({ length }) => length >= MIN_SECRET_LENGTH).flatMap(spellings);
+  spelt.set(secrets, all);
+  return all;
 }
 
 /** As it stands in a URL, as JSON writes it in a line, and in a text that is JSON itself; longest first. */

@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { CallReport } from '../platform/slot.js';
 import { type Gauges, registerGauges } from './gauges.js';
+import { createRequestTally, SECONDS } from './request-tally.js';
 
 export interface Metrics {
   readonly registry: Registry;
@@ -13,21 +14,17 @@ export interface Metrics {
   registryLoss(outcome: string): void;
 }
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-
 export function createMetrics(gauges: Gauges): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'dsp_gateway_' });
-  const requests = requestMetrics(registry);
+  const requests = createRequestTally(registry);
   const calls = callMetrics(registry);
   const counters = eventCounters(registry);
   registerGauges(registry, gauges);
   return {
     registry,
-    request(plane, status, outcome, team, durationMs) {
-      requests.count.inc({ plane, status: String(status), outcome, team: team ?? '' });
-      requests.seconds.observe({ plane, outcome }, durationMs / 1000);
-    },
+    request: (plane, status, outcome, team, durationMs) =>
+      requests.add(plane, status, outcome, team ?? '', durationMs),
     platformCall({ outcome, team, durationMs }) {
       calls.count.inc({ outcome, team });
       calls.seconds.observe({ outcome }, durationMs / 1000);
@@ -36,25 +33,6 @@ export function createMetrics(gauges: Gauges): Metrics {
     divisibility: (event) => counters.divisibility.inc({ event }),
     crossCheck: () => counters.audits.inc(),
     registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
-  };
-}
-
-function requestMetrics(registry: Registry) {
-  const registers = [registry];
-  return {
-    count: new Counter({
-      name: 'dsp_gateway_requests_total',
-      help: 'Requests answered, by plane, status, outcome and team.',
-      labelNames: ['plane', 'status', 'outcome', 'team'],
-      registers,
-    }),
-    seconds: new Histogram({
-      name: 'dsp_gateway_request_duration_seconds',
-      help: 'Time from the first byte of a request to the last of its answer.',
-      labelNames: ['plane', 'outcome'],
-      buckets: SECONDS,
-      registers,
-    }),
   };
 }
 
@@ -71,7 +49,7 @@ function callMetrics(registry: Registry) {
       name: 'dsp_gateway_platform_call_duration_seconds',
       help: 'Time of one try of a platform call.',
       labelNames: ['outcome'],
-      buckets: SECONDS,
+      buckets: [...SECONDS],
       registers,
     }),
   };

@@ -9,10 +9,10 @@ import { isoDay } from '../report/days.js';
 import { type Counters, StoreUnavailable } from '../store/port.js';
 import { readUsage } from './read-usage.js';
 import { createUsageBatches } from './usage-batches.js';
-import { dayGroup, type UsageDay, type UsageField } from './usage-day.js';
+import { dayGroup, type UsageDay } from './usage-day.js';
+import { createUsageTally, type UsageTally } from './usage-tally.js';
 
-export interface Usage {
-  add(team: string, counts: ReadonlyMap<UsageField, number>): void;
+export interface Usage extends Pick<UsageTally, 'add' | 'addHit'> {
   /** Writes what was counted so far. @returns whether the store took it all */
   flush(): Promise<boolean>;
   /**
@@ -44,12 +44,10 @@ const RECENT_DAYS = 30;
 const CLOSE_TRIES = 5;
 const CLOSE_WAIT_MS = 500;
 
-type Counts = Map<string, Map<string, Map<UsageField, number>>>;
-
 export function createUsage(options: UsageOptions): Usage {
   const { counters, clock, logger } = options;
   const batches = createUsageBatches(counters, clock, logger);
-  let counted: Counts = new Map();
+  const tally = createUsageTally(clock);
   let flushing: Promise<boolean> | null = null;
   /** After a failure, a batch is begun only when the store answers: what was sent can no longer be put together. */
   let doubtful = false;
@@ -70,12 +68,10 @@ export function createUsage(options: UsageOptions): Usage {
   async function write(): Promise<boolean> {
     try {
       await batches.resend();
-      if (counted.size === 0) return true;
+      if (tally.isEmpty()) return true;
       if (doubtful) await counters.read([dayGroup(isoDay(today()))]);
       doubtful = false;
-      const counts = counted;
-      counted = new Map();
-      await batches.send(counts);
+      await batches.send(tally.take());
       return true;
     } catch (error) {
       if (!doubtful) logger.warn({ err: error }, 'usage cannot be written; it is kept in memory');
@@ -85,7 +81,8 @@ export function createUsage(options: UsageOptions): Usage {
   }
 
   return {
-    add: (team, counts) => addTo(counted, isoDay(today()), team, counts),
+    add: tally.add,
+    addHit: tally.addHit,
     flush,
     read: (from, to, team) => readUsage(counters, from, to, team),
     recent: (team) => recentOf(team, counters, daysBack(RECENT_DAYS - 1)),
@@ -102,12 +99,6 @@ export function createUsage(options: UsageOptions): Usage {
   };
 }
 
-function addTo(counted: Counts, day: string, team: string, counts: ReadonlyMap<UsageField, number>): void {
-  const teams = entryOf(counted, day, () => new Map<string, Map<UsageField, number>>());
-  const fields = entryOf(teams, team, () => new Map<UsageField, number>());
-  for (const [field, by] of counts) fields.set(field, (fields.get(field) ?? 0) + by);
-}
-
 async function recentOf(
   team: string,
   counters: Counters,
@@ -119,12 +110,4 @@ async function recentOf(
     if (error instanceof StoreUnavailable) return null;
     throw error;
   }
-}
-
-function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
 }

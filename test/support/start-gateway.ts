@@ -33,6 +33,8 @@ export interface GatewayOptions {
   /** The store of another gateway, to be its replica. */
   readonly sharedStore?: Store;
   readonly clock?: TestClock;
+  /** `debug` unless given, which shows the stages of each request; answers at once are given above it. */
+  readonly logLevel?: string;
 }
 
 /** A log line as JSON. */
@@ -101,6 +103,8 @@ export interface TestGateway {
   readonly data: FastifyInstance;
   readonly admin: FastifyInstance;
   readonly store: Store;
+  /** Another data plane over the same services, with changes. */
+  buildData(changes: Partial<Services>): Promise<FastifyInstance>;
   /** Asks the data plane, without a socket. */
   call(target: string, call?: Call): Promise<Reply>;
   /** Asks for the campaign report. @param query without `?` */
@@ -130,7 +134,7 @@ export async function startGatewayAt(
   const config = await settings(folder, platform, options.config ?? {});
   const lines: string[] = [];
   const log = createLog({
-    level: 'debug',
+    level: options.logLevel ?? 'debug',
     stream: { write: (line) => void lines.push(line) },
     secrets: () => [platform.token, ADMIN_TOKEN],
   });
@@ -168,6 +172,7 @@ export async function startGatewayAt(
     data,
     admin,
     store: own,
+    buildData: (changes) => buildDataPlane({ ...app, services: { ...services, ...changes } }),
     call,
     report,
     manage,

@@ -1,0 +1,103 @@
+/** Requests and their durations, counted as plain numbers and shown to Prometheus when it asks. */
+import type { Metric, Registry } from 'prom-client';
+
+/** Upper bounds of the histogram, seconds. */
+export const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
+
+interface Series {
+  readonly labels: Readonly<Record<string, string>>;
+  count: number;
+}
+
+interface Durations extends Series {
+  /** Observations up to each of {@link SECONDS}, and beyond the last; not cumulated. */
+  readonly bins: number[];
+  sumS: number;
+}
+
+export interface RequestTally {
+  add(plane: string, status: number, outcome: string, team: string, durationMs: number): void;
+}
+
+/** @param registry where the two metrics are registered */
+export function createRequestTally(registry: Registry): RequestTally {
+  const requests = new Map<string, Series>();
+  const durations = new Map<string, Durations>();
+  register(registry, {
+    name: 'dsp_gateway_requests_total',
+    help: 'Requests answered, by plane, status, outcome and team.',
+    type: 'counter',
+    labelNames: ['plane', 'status', 'outcome', 'team'],
+    values: () => [...requests.values()].map(({ labels, count }) => ({ labels, value: count })),
+  });
+  register(registry, {
+    name: 'dsp_gateway_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last of its answer.',
+    type: 'histogram',
+    labelNames: ['plane', 'outcome'],
+    values: () => [...durations.values()].flatMap(valuesOf),
+  });
+  return {
+    add(plane, status, outcome, team, durationMs) {
+      const key = `${plane} ${status} ${outcome} ${team}`;
+      const known = requests.get(key);
+      if (known === undefined)
+        requests.set(key, { labels: { plane, status: String(status), outcome, team }, count: 1 });
+      else known.count += 1;
+      observe(durations, plane, outcome, durationMs / 1000);
+    },
+  };
+}
+
+function observe(all: Map<string, Durations>, plane: string, outcome: string, seconds: number): void {
+  const key = `${plane} ${outcome}`;
+  let one = all.get(key);
+  if (one === undefined) {
+    one = { labels: { plane, outcome }, count: 0, bins: Array(SECONDS.length + 1).fill(0), sumS: 0 };
+    all.set(key, one);
+  }
+  let bin = 0;
+  while (bin < SECONDS.length && seconds > (SECONDS[bin] as number)) bin += 1;
+  (one.bins[bin] as number) += 1;
+  one.count += 1;
+  one.sumS += seconds;
+}
+
+interface Value {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  readonly metricName?: string;
+}
+
+/** As prom-client gives a histogram: cumulated buckets, then sum and count. */
+function valuesOf({ labels, bins, sumS, count }: Durations): Value[] {
+  const name = 'dsp_gateway_request_duration_seconds';
+  let below = 0;
+  const buckets = bins.map((observed, at) => {
+    below += observed;
+    return { labels: { le: SECONDS[at] ?? '+Inf', ...labels }, value: below, metricName: `${name}_bucket` };
+  });
+  return [
+    ...buckets,
+    { labels, value: sumS, metricName: `${name}_sum` },
+    { labels, value: count, metricName: `${name}_count` },
+  ];
+}
+
+interface Shown {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'histogram';
+  readonly labelNames: readonly string[];
+  readonly values: () => Value[];
+}
+
+/** The registry asks a metric for no more than this; its own classes resolve labels at each observation, which costs. */
+function register(registry: Registry, { name, help, type, labelNames, values }: Shown): void {
+  const metric = {
+    ...{ name, help, type, labelNames, aggregator: 'sum' },
+    get: async () => ({ name, help, type, values: values(), aggregator: 'sum' }),
+    reset() {},
+  };
+  registry.registerMetric(metric as unknown as Metric);
+}

@@ -1,0 +1,65 @@
+/** What was counted since it was last taken: by day, team and field, in memory. */
+import type { Clock } from '../clock.js';
+import { isoDay } from '../report/days.js';
+import type { Pending, UsageField } from './usage-day.js';
+
+export interface UsageTally {
+  add(team: string, counts: ReadonlyMap<UsageField, number>): void;
+  /** The same for a report that was answered at once. */
+  addHit(
+    team: string,
+    hit: { readonly rows: number; readonly saved: number; readonly bytesOut: number },
+  ): void;
+  isEmpty(): boolean;
+  /** Everything so far; counting begins anew. */
+  take(): Pending;
+}
+
+type Fields = Map<UsageField, number>;
+
+export function createUsageTally(clock: Clock): UsageTally {
+  let counted = new Map<string, Map<string, Fields>>();
+  let [day, dayIso] = [Number.NaN, ''];
+
+  /** Of a team, today. */
+  function fieldsOf(team: string): Fields {
+    const today = Math.floor(clock.now() / 86_400_000);
+    if (today !== day) [day, dayIso] = [today, isoDay(today)];
+    const teams = entryOf(counted, dayIso, () => new Map<string, Fields>());
+    return entryOf(teams, team, () => new Map());
+  }
+
+  return {
+    add(team, counts) {
+      const fields = fieldsOf(team);
+      for (const [field, by] of counts) grow(fields, field, by);
+    },
+    addHit(team, { rows, saved, bytesOut }) {
+      const fields = fieldsOf(team);
+      grow(fields, 'requests', 1);
+      grow(fields, 'hits', 1);
+      grow(fields, 'rows', rows);
+      grow(fields, 'upstreamCallsSaved', saved);
+      grow(fields, 'bytesOut', bytesOut);
+    },
+    isEmpty: () => counted.size === 0,
+    take() {
+      const taken = counted;
+      counted = new Map();
+      return taken;
+    },
+  };
+}
+
+/** Nothing is no count. */
+function grow(fields: Fields, field: UsageField, by: number): void {
+  if (by > 0) fields.set(field, (fields.get(field) ?? 0) + by);
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
