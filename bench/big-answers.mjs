@@ -6,7 +6,7 @@
  * Usage: npm run build && node bench/big-answers.mjs [--rate 200] [--answers 20] [--redis redis://…]
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -48,6 +48,13 @@ const platformUrl = await firstLine(platform, () => true);
 
 const LIMITS = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 100_000_000, maxConcurrent: 10_000 };
 
+/** Settings of a gateway that shares its Redis with another. */
+function prefixed(name) {
+  const path = join(folder, `${name}.yaml`);
+  writeFileSync(path, `redis:\n  prefix: bench-${name}\n`);
+  return path;
+}
+
 /** A gateway of its own process and data, with a team that may see everything. */
 async function startGateway(name) {
   const { child, lines } = start(['dist/cli.js', 'serve'], {
@@ -59,7 +66,7 @@ async function startGateway(name) {
     GATEWAY_DATA_DIR: join(folder, name),
     PLATFORM_BASE_URL: platformUrl,
     PLATFORM_TOKEN: 'bench-token',
-    ...(values.redis === undefined ? {} : { REDIS_URL: values.redis, REDIS_KEY_PREFIX: `bench-${name}:` }),
+    ...(values.redis === undefined ? {} : { REDIS_URL: values.redis, GATEWAY_CONFIG: prefixed(name) }),
   });
   const { urls } = JSON.parse(await firstLine({ lines }, (line) => line.includes('"msg":"listening"')));
   const manage = async (path, body) => {

@@ -2,7 +2,7 @@
  * What a miss adds to a direct call of the platform: the middle latency of calls that nobody asked before, through the
  * gateway and past it, alternating, at a platform that takes 20 ms.
  *
- * Usage: npm run bench:miss -- [--redis redis://…] [--rounds 5] [--calls 200] [--json]
+ * Usage: npm run bench:miss -- [--redis redis://…, an empty one] [--rounds 5] [--calls 200] [--json]
  */
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
@@ -27,8 +27,7 @@ const platformUrl = await firstLine(platform);
 const gateway = await startGateway({
   folder: temporaryFolder(),
   platform: platformUrl,
-  env:
-    values.redis === undefined ? {} : { REDIS_URL: values.redis, REDIS_KEY_PREFIX: `bench-${process.pid}:` },
+  env: values.redis === undefined ? {} : { REDIS_URL: values.redis },
   profile: values.profile ?? null,
 });
 
