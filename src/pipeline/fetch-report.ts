@@ -35,7 +35,10 @@ export function createFetchReport(options: FetchReportOptions): FetchReport {
     return slot.send(request, async (response) => {
       const encoding = single(response.headers['content-encoding']);
       const chunks = await readBody(response.body, encoding, options.maxAnswerBytes);
-      return readAnswer({ ...input, startedAt }, response, chunks, reading);
+      const fetched = await readAnswer({ ...input, startedAt }, response, chunks, reading);
+      if (fetched.kind === 'answer' && (fetched.rowsFault !== null || fetched.doubt !== null))
+        response.doubt();
+      return fetched;
     });
   };
 }

@@ -36,6 +36,8 @@ export interface Response {
   readonly token: string;
   /** Aborted when the call's time is over; reading the body must stop then. */
   readonly signal: AbortSignal;
+  /** To be called of a 200 that is no answer after all: it may be all that the platform says to a wrong token. */
+  readonly doubt: () => void;
 }
 
 /** How one request ended, for metrics and the log line. */
@@ -171,10 +173,15 @@ async function converse<T>(
   const verdict = interpret(status, answered, rules, clock.now());
   if (verdict.kind === 'answer' || verdict.kind === 'rejected') {
     const { signal } = deadline;
-    const value = await consume({ status, headers: answered, body: content, token: active.token, signal });
+    let doubted = false;
+    const doubt = () => {
+      doubted = true;
+    };
+    const { token } = active;
+    const value = await consume({ status, headers: answered, body: content, token, signal, doubt });
     report(attempt, verdict.kind, admission, options);
     // What a 4xx says is not about the token, and may come before anybody looked at it.
-    if (verdict.kind === 'answer') tokens.accepted(active.id);
+    if (verdict.kind === 'answer' && !doubted) tokens.accepted(active.id);
     return { value };
   }
   report(attempt, verdict.kind, admission, options);
