@@ -357,9 +357,14 @@ export interface Problem {
 const MOST_FAULTS = 20;
 /** A name or message may be as long as the body it came in. */
 const LONGEST_TEXT = 300;
+/** A sentence may hold such a name. */
+const LONGEST_SENTENCE = 1500;
+
+function clip(text: string, most = LONGEST_TEXT): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
 
 function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorCount'> {
-  const clip = (text: string) => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
   const errors = faults
     .slice(0, MOST_FAULTS)
     .map(({ param, message }) => ({ param: clip(param), message: clip(message) }));
@@ -406,8 +411,8 @@ export function toProblem(error: GatewayError, requestId: string): Problem {
     type: `/docs/errors/${error.code}`,
     title: entry.title,
     status: error.status,
-    detail: error.options.detail ?? withoutMarks(entry.meaning),
-    help: helpOf(error),
+    detail: clip(error.options.detail ?? withoutMarks(entry.meaning), LONGEST_SENTENCE),
+    help: clip(helpOf(error), LONGEST_SENTENCE),
     code: error.code,
     requestId,
     ...(error.options.errors ? listed(error.options.errors) : {}),
