@@ -25,6 +25,7 @@ import { type GateRules, gateFault } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
 import { refusePath } from './refuse-path.js';
 import { type Accounted, GONE, logRequest } from './request-log.js';
+import { tellWhenGone } from './waiting-answers.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -118,6 +119,7 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
       requireHostHeader: false,
     },
     (request, response) => {
+      tellWhenGone(request, response);
       if (answerAtOnce(request, response)) return;
       const fault = gateFault(request.url ?? '', gate);
       if (fault === null) route(request, response);
