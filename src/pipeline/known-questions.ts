@@ -27,15 +27,16 @@ interface Known {
 /** Longer ones are seldom asked twice, and would take the room of many. */
 const MAX_CHARS = 1024;
 const MAX_BYTES = 16_777_216;
-/** What one takes beside its own texts, about. */
-const ONE_BYTES = 4096;
+/** What one takes beside its own texts, about; and what each parameter adds that nobody knows, for it is kept by name. */
+const [ONE_BYTES, PARAMETER_BYTES] = [4096, 640];
 /** Ways to ask for one target: what clients accept differs little. */
 const MAX_WAYS = 8;
 
 export function createKnownQuestions(): KnownQuestions {
   const known = new LRUCache<string, readonly Known[]>({
     maxSize: MAX_BYTES,
-    sizeCalculation: (ways, target) => ways.length * ONE_BYTES + 2 * target.length,
+    sizeCalculation: (ways, target) =>
+      ways.length * (ONE_BYTES + target.split('&').length * PARAMETER_BYTES) + 2 * target.length,
   });
 
   return {
