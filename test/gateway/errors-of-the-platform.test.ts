@@ -31,8 +31,10 @@ describe('what the platform does', () => {
     ['201', { kind: 'status', status: 201 }, '502 upstream_invalid_response'],
     ['206', { kind: 'status', status: 206 }, '502 upstream_invalid_response'],
   ])('%s', async (_what, fault, expected) => {
+    // Short where it has to pass, and long where it must not.
+    const timeoutMs = fault.kind === 'hang' ? 2000 : 30_000;
     const gateway = await withGateway({
-      config: { platform: { timeoutMs: 400, maxAnswerBytes: 1_000_000, retry: { baseMs: 1 } } },
+      config: { platform: { timeoutMs, maxAnswerBytes: 1_000_000, retry: { baseMs: 1 } } },
     });
     const key = await gateway.addTeam();
     gateway.simulator.fault(fault);
