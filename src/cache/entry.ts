@@ -13,8 +13,11 @@ import { crc32 } from 'node:zlib';
 import type { CacheEntry } from '../store/port.js';
 import { HEADER_BYTES, pack, unpack } from './header.js';
 
-/** Of the header and of the facts; another one is absent. */
-const FORMAT = 1;
+/**
+ * Of the header and of the facts; another one is absent. It is raised, too, when other accounts are found in an answer than
+ * before: what an entry says of them decides who may see it.
+ */
+const FORMAT = 2;
 const CHECKSUM_AT = 1;
 const CHECKED_FROM = 5;
 const CODEC_AT = 7;
