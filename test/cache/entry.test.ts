@@ -5,7 +5,7 @@ import { HEADER_BYTES } from '../../src/cache/header.js';
 import { isoDay } from '../../src/report/days.js';
 import { STAMP_BYTES } from '../../src/store/entry-stamp.js';
 import { type CacheEntry, HEADER_MAX_BYTES } from '../../src/store/port.js';
-import { laterFormat } from './later-format.js';
+import { inFormat, laterFormat } from './later-format.js';
 
 const VERSION = Date.parse('2026-11-21T12:00:00Z');
 const HASH = 'n4bQgYhMfWWaL-qgxVrQFA';
@@ -171,6 +171,10 @@ describe('encodeEntry and decodeEntry', () => {
 
   it('tell what a later release has written from what is damaged', () => {
     expect(decodeEntry(ID, laterFormat(ID, entryOf(DAY)))).toBe('unknown');
+  });
+
+  it('use nothing of a release that found other accounts in an answer', () => {
+    expect(decodeEntry(ID, inFormat(ID, entryOf(DAY), 1))).toBe('unknown');
   });
 
   it("read no bytes that are nobody's", () => {
