@@ -128,7 +128,7 @@ async function createKey(adminUrl, adminToken) {
   return (await post('/admin/v1/teams/bench/keys', {})).key;
 }
 
-/** The other policies know no empty days: an advertiser without delivery is as fresh for them as any other. */
+/** The other policies know no empty days: their days without rows stay fresh for as long as days with rows. */
 const PLAIN_FRESHNESS = `
 report:
   freshness: { emptySeconds: 3600, emptyFinalSeconds: 2592000 }

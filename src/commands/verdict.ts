@@ -26,7 +26,7 @@ export function renderFinding({ level, says, do: advice }: ShownFinding): string
 
 const COLOURS: Readonly<Record<string, number>> = { ok: 32, WELL: 32, WARNING: 33, 'NOT WELL': 31 };
 
-/** The same terminal, on which the verdicts that begin a line have colours; nothing else has any. */
+/** Colours the verdict at the beginning of a line, where the terminal shows colours. */
 export function withColours(terminal: Terminal): Terminal {
   if (!terminal.colours) return terminal;
   const paint = (found: string) => `\u001b[${COLOURS[found]}m${found}\u001b[0m`;

@@ -1,4 +1,5 @@
 /** What the cache holds of a report and what answering it would cost, without asking the platform. For operators. */
+
 import type { Learner } from '../divisibility/learn.js';
 import { currentState, type Divisibility } from '../divisibility/state.js';
 import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
@@ -7,6 +8,7 @@ import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Format } from '../report/output-options.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
+import { isLenient } from '../report/unknown-names.js';
 import { questionWarnings } from '../report/warnings.js';
 import type { Decision } from './decide.js';
 import type { ExplainedEntry, Explanation } from './explanation.js';
@@ -29,7 +31,7 @@ export function createExplain(options: ExplainOptions): Explain {
   const { account, baseUrl } = policy.identity;
 
   return async function explain(endpoint, query, defaultFormat = 'json') {
-    const lenient = defaultFormat === 'raw';
+    const lenient = isLenient(defaultFormat);
     const canonical = canonicalize(
       { endpoint, method: 'GET', query, body: null, lenient },
       options.canonical,

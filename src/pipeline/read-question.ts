@@ -13,9 +13,11 @@ import {
   canonicalize,
 } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
+import { fileNameOf } from '../report/file-name.js';
 import type { JsonObject } from '../report/json.js';
 import type { Format } from '../report/output-options.js';
 import { seriesId, unsplit } from '../report/platform-call.js';
+import { isLenient } from '../report/unknown-names.js';
 import { FIRST_DAY } from '../report/values.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { ReportQuestion } from './question.js';
@@ -29,6 +31,8 @@ export interface ReadQuestion {
   readonly access: AccessRequest;
   readonly shape: Shape;
   readonly coding: Coding;
+  /** What a browser saves it as: a table is for a spreadsheet. Null for what is shown. */
+  readonly fileName: string | null;
   /** Size from which on the answer is compressed, bytes. */
   readonly compressFrom: number;
   /** Of the finished answer, but for the generation of its kind. */
@@ -69,8 +73,7 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
 
   return ({ endpoint, method: sent, query, accept, acceptEncoding }, body, defaultFormat) => {
     const method = sent === 'POST' ? 'POST' : 'GET';
-    // Such an app was written for the platform: what it sends has always been answered somehow.
-    const lenient = defaultFormat === 'raw';
+    const lenient = isLenient(defaultFormat);
     const canonical = canonicalize({ endpoint, method, query, body, lenient }, rules);
     const format = negotiateFormat(canonical.options.format, accept, defaultFormat);
     const { report, today } = canonical;
@@ -84,6 +87,7 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
       access: accessRequestOf(canonical, rules),
       shape,
       coding,
+      fileName: shape.format === 'csv' ? fileNameOf(report, 'csv') : null,
       compressFrom: refusesIdentity(acceptEncoding) ? 0 : compressMinBytes,
       finishedKey: finishedKey(question.series, report, shape, coding),
       meant: [...new Set(report.passedOn.flatMap(({ meant }) => meant))],

@@ -1,7 +1,6 @@
 /** An answer as HTTP: a body with its headers, or a 304 for who has it already. */
 import type { ReportReply } from '../http/report-call.js';
 import { cacheHeaders, isNotModified } from '../http/respond.js';
-import { fileNameOf } from '../report/file-name.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import type { ReadQuestion } from './read-question.js';
 import type { Finished } from './render.js';
@@ -44,15 +43,13 @@ export function plainCallsOf({ totals }: ReadQuestion): number {
 }
 
 function withBody(
-  { shape, question }: ReadQuestion,
+  { fileName }: ReadQuestion,
   { status, contentType, coding, body }: Finished,
   headers: Record<string, string>,
 ): ReportReply {
   headers['content-type'] = contentType;
   if (coding !== 'identity') headers['content-encoding'] = coding;
-  // A table is for a spreadsheet: a browser saves it under a name that tells what it is.
-  if (shape.format === 'csv')
-    headers['content-disposition'] = `attachment; filename="${fileNameOf(question.report, 'csv')}"`;
+  if (fileName !== null) headers['content-disposition'] = `attachment; filename="${fileName}"`;
   return { status, headers, body };
 }
 

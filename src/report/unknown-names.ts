@@ -4,6 +4,7 @@
  */
 import type { FieldFault } from '../errors.js';
 import { nearName } from '../near-name.js';
+import type { Format } from './output-options.js';
 import { didYouMean, GATEWAY_PARAMETERS, type ParameterTable, plainName } from './parameters.js';
 
 /** What is said of the names of a declared endpoint. */
@@ -25,6 +26,11 @@ export interface UnknownName {
   readonly name: string;
   /** Known names it is probably meant for. */
   readonly meant: readonly string[];
+}
+
+/** An app that takes the platform's own bytes was written for the platform: what it sends was always answered somehow. */
+export function isLenient(defaultFormat: Format): boolean {
+  return defaultFormat === 'raw';
 }
 
 /** By their plain form. What other platforms call a thing, and what an app was told for it elsewhere. */

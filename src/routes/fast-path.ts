@@ -41,8 +41,9 @@ export interface FastPathOptions {
 export function createFastPath(options: FastPathOptions): AnswerAtOnce {
   return (request, response) => {
     const startedMs = performance.now();
+    if (request.url?.startsWith(REPORT_PREFIX) !== true) return false;
     const simple = readSimpleRequest(request);
-    if (simple === null || !simple.target.startsWith(REPORT_PREFIX)) return false;
+    if (simple === null) return false;
     const hit = hitOf(options, simple, options.addressOf(request));
     if (hit === null) return false;
     const id = randomUUID();
@@ -53,7 +54,7 @@ export function createFastPath(options: FastPathOptions): AnswerAtOnce {
       options.onDone({ id, method: simple.method, durationMs, bytes, complete, hit });
     };
     // The system has taken all of it: what `finish` would tell in the next turn.
-    if (response.writableLength === 0) done(true);
+    if (response.writableLength === 0) done(!request.socket.destroyed);
     else response.once('close', () => done(response.writableFinished));
     return true;
   };

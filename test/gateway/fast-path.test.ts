@@ -3,13 +3,22 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Services } from '../../src/services.js';
 import { listenGateway } from '../support/listen-gateway.js';
+import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { exchange, head } from '../support/raw-socket.js';
-import { type GatewayOptions, REPORT, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
+import {
+  ADMIN_TOKEN,
+  type GatewayOptions,
+  gatewayAt,
+  REPORT,
+  type SimulatedGateway,
+  type TestGateway,
+  withGateway,
+} from '../support/start-gateway.js';
 
 const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 
-interface Scene {
-  readonly gateway: SimulatedGateway;
+interface Scene<G extends TestGateway = TestGateway> {
+  readonly gateway: G;
   readonly key: string;
   /** How many answers were given at once so far. */
   readonly atOnce: () => number;
@@ -22,8 +31,14 @@ interface Scene {
 async function scene(
   options: GatewayOptions = {},
   team: Readonly<Record<string, unknown>> = {},
-): Promise<Scene> {
-  const gateway = await withGateway({ logLevel: 'info', ...options });
+): Promise<Scene<SimulatedGateway>> {
+  return sceneOf(await withGateway({ logLevel: 'info', ...options }), team);
+}
+
+async function sceneOf<G extends TestGateway>(
+  gateway: G,
+  team: Readonly<Record<string, unknown>> = {},
+): Promise<Scene<G>> {
   const key = await gateway.addTeam(team);
   let atOnce = 0;
   const { config, usage } = gateway.services;
@@ -170,7 +185,7 @@ describe('an answer at once is the router’s, byte for byte', () => {
 });
 
 describe('a request that was answered at once', () => {
-  it('is logged, counted and charged as any other', async () => {
+  it('is logged, counted and charged as if the router had answered it', async () => {
     const { gateway, key, fast, routed, atOnce } = await scene();
     for (let n = 0; n < 2; n++) await routed(requestOf(key, {}));
     await routed(requestOf(key, {}));
@@ -197,15 +212,14 @@ describe('a request that was answered at once', () => {
   });
 
   it('is no secret’s way into the log', async () => {
-    const { gateway, key, fast, routed, atOnce } = await scene({
-      config: { report: { endpoints: {} } },
-    });
-    const path = `/api/v1/report/${gateway.simulator.token}/get`;
-    await routed(requestOf(key, { path }));
-    await routed(requestOf(key, { path }));
-    await fast(requestOf(key, { path }));
-    expect(gateway.logText).not.toContain(gateway.simulator.token);
-    expect(atOnce()).toBeLessThanOrEqual(1);
+    const platform = await startRawPlatform(sends('{"data":[{"date":"2026-11-01","spent":1}]}'));
+    const at = await sceneOf(await gatewayAt(platform, { logLevel: 'info' }));
+    const ask = { path: `/api/v1/report/${ADMIN_TOKEN}/get` };
+    await warm(at, ask);
+    expect(await at.fast(requestOf(at.key, ask))).toMatch(/^HTTP\/1\.1 200 /);
+    expect(at.atOnce()).toBe(1);
+    const paths = at.gateway.log.filter(({ msg, plane }) => msg === 'request' && plane === 'data');
+    expect(paths.map(({ path }) => path)).toEqual(Array(3).fill('/api/v1/report/[redacted]/get'));
   });
 });
 
@@ -244,9 +258,8 @@ describe('between two requests that are otherwise the same', () => {
     expect(await at.fast(requestOf(at.key, {}))).toMatch(/^HTTP\/1\.1 200 /);
     expect(at.atOnce()).toBe(1);
     await change(at);
-    const answers = [await at.fast(requestOf(at.key, {})), await at.fast(requestOf(at.key, {}))];
-    expect(answers.at(-1)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(at.atOnce()).toBeLessThanOrEqual(2);
+    expect(await at.fast(requestOf(at.key, {}))).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(at.atOnce()).toBe(1);
   });
 
   it('the requests are used up: no more are answered than the team may ask', async () => {

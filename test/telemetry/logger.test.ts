@@ -134,3 +134,17 @@ it('leaves out what libraries say of a port and of a failed call, for lines of o
   logger.info({ urls: { data: 'http://127.0.0.1:8080' } }, 'listening');
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['listening']);
 });
+
+describe('a line that is composed already', () => {
+  it('is written as it is, and its parts are cleaned by what is hidden now, not by what was', () => {
+    const lines: string[] = [];
+    const log = createLog({ level: 'info', stream: { write: (line) => void lines.push(line) } });
+    expect(log.clean('path/of-a-secret"')).toBe('path/of-a-secret\\"');
+    log.hide(['of-a-secret']);
+    expect(log.clean('path/of-a-secret"')).toBe('path/[redacted]\\"');
+    log.hide([]);
+    expect(log.clean('path/of-a-secret"')).toBe('path/of-a-secret\\"');
+    log.write('{"msg":"request"}');
+    expect(lines).toEqual(['{"msg":"request"}\n']);
+  });
+});
