@@ -1,26 +1,31 @@
 /** A gateway as it is shipped, with teams that may see everything and ask without end. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { lineIn, startNode } from './processes.mjs';
 
 const CLI = new URL('../../dist/cli.js', import.meta.url).pathname;
+const LOOP_WATCH = new URL('./loop-watch.mjs', import.meta.url).pathname;
 const LIMITS = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 100_000_000, maxConcurrent: 10_000 };
 
 /**
  * @param folder where its data goes
  * @param env settings beside those that every benchmark needs
  * @param profile a folder for its CPU profile, written when it ends
- * @returns its process, its address, and a key for each team
+ * @param watched whether it tells how late its event loop is
+ * @returns its process, its address, and a key for each team; `loop`, asked at the end of a time, tells of that time
  */
-export async function startGateway({ folder, platform, env = {}, core = null, teams = 1, profile = null }) {
+export async function startGateway(options) {
+  const { folder, platform, env = {}, core = null, teams = 1, profile = null, watched = false } = options;
   mkdirSync(folder, { recursive: true });
   const profiled =
     profile === null
       ? (process.env.NODE_ARGS?.split(' ') ?? [])
       : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+  const watch = join(folder, 'loop');
   // A reader of its log would take its share of the cores.
   const output = join(folder, 'log');
-  const running = startNode([...profiled, CLI, 'serve'], {
+  const running = startNode([...profiled, ...(watched ? ['--import', LOOP_WATCH] : []), CLI, 'serve'], {
     ...{ core, output },
     env: {
       HOST: '127.0.0.1',
@@ -31,6 +36,7 @@ export async function startGateway({ folder, platform, env = {}, core = null, te
       GATEWAY_DATA_DIR: join(folder, 'data'),
       PLATFORM_BASE_URL: platform,
       PLATFORM_TOKEN: 'bench-token',
+      LOOP_WATCH: watch,
       ...env,
     },
   });
@@ -40,7 +46,16 @@ export async function startGateway({ folder, platform, env = {}, core = null, te
     await manage(urls.admin, '/admin/v1/teams', { id: `team-${n}`, advertisers: '*', limits: LIMITS });
     keys.push((await manage(urls.admin, `/admin/v1/teams/team-${n}/keys`, {})).key);
   }
-  return { ...running, pid: running.child.pid, url: urls.data, admin: urls.admin, keys };
+  const { pid } = running.child;
+  return { ...running, pid, url: urls.data, admin: urls.admin, keys, loop: () => askLoop(pid, watch) };
+}
+
+async function askLoop(pid, file) {
+  const lines = () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
+  const before = lines().length;
+  process.kill(pid, 'SIGUSR2');
+  while (lines().length === before) await sleep(20);
+  return JSON.parse(lines().at(-1));
 }
 
 async function manage(url, path, body) {

@@ -60,6 +60,12 @@ export function cpuUs(pid) {
   return children === '' ? own : children.split(' ').reduce((sum, child) => sum + cpuUs(child), own);
 }
 
+/** How long a process's first thread, which has its event loop, has run and has waited for a core, milliseconds. */
+export function threadMs(pid) {
+  const [ran, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+  return { ran: Number(ran) / 1e6, waited: Number(waited) / 1e6 };
+}
+
 /** Private memory of a process, bytes. */
 export function privateBytes(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

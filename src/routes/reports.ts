@@ -2,6 +2,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { inTurns } from '../http/in-turns.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
 import { AT_ONCE_BYTES, type ReportCall, type ReportReply } from '../http/report-call.js';
@@ -39,7 +40,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     if (request.method === 'HEAD') return reply.header('content-length', length).send(undefined);
     if (length <= AT_ONCE_BYTES) return reply.send(Buffer.concat(content));
     const outlet = routes.outlet();
-    pipeline(Readable.from(slices(content)), outlet, () => {});
+    pipeline(Readable.from(inTurns(content)), outlet, () => {});
     return reply.header('content-length', length).send(outlet);
   };
   for (const endpoint of endpoints) {
@@ -56,12 +57,6 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
       scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table)), handler);
     }
   });
-}
-
-/** What a caller takes is seen by the piece. */
-function* slices(content: readonly Buffer[]): Generator<Buffer> {
-  for (const piece of content)
-    for (let at = 0; at < piece.length; at += AT_ONCE_BYTES) yield piece.subarray(at, at + AT_ONCE_BYTES);
 }
 
 /** Fastify's own HEAD says `content-length: 0` where there is no body, also of a 304. */

@@ -22,7 +22,7 @@ const TIMEOUT_MS = 2_000;
 const MAP_SPARE_BYTES = 256 * 1024 ** 2;
 
 /** Changes with the form of the records. */
-const FORM = Buffer.from('1');
+const FORM = Buffer.from('2');
 const FORM_KEY = Buffer.from('F');
 
 export interface CacheFolderOptions {

@@ -1,8 +1,11 @@
 /**
  * Cache entries as records of an ordered environment. The keys:
- * `e` series · group · field: an entry: length of its head (1 byte) · head · body
+ * `e` series · group · field: an entry: length of its head (1 byte) · head · body; of a large one: 0 · length of its
+ * head · head · name of its body
  * `f` series · digest: facts: their end (6 bytes) · their bytes
- * `x` end (6 bytes) · key of one of these: how many bytes it takes (4 bytes)
+ * `p` name of a body (10 bytes) · number (2 bytes): a piece of it; see large-bodies.ts
+ * `x` end (6 bytes) · key of one of these, or what those of a body's pieces begin with: how many bytes it takes (4 bytes)
+ * · stamp of the record (6 bytes)
  *
  * Of several entries of one series those of a range of days are neighbours. The index of ends tells what is over, and
  * what ends next, without reading any entry.
@@ -12,8 +15,14 @@ import type { CachePlace } from '../port.js';
 
 const ENTRY = Buffer.from('e');
 const FACTS = Buffer.from('f');
+/** Of a body; see large-bodies.ts. */
+export const PIECE = Buffer.from('p');
 const END = Buffer.from('x');
 const TIME_BYTES = 6;
+const SIZE_BYTES = 4;
+const STAMP_BYTES = 6;
+/** In the place of the length of a head, which is never 0. */
+const LARGE = 0;
 const PAGE_BYTES = 4096;
 /** A record above about half a page has pages of its own. */
 const OWN_PAGES_ABOVE = 2000;
@@ -50,35 +59,56 @@ export function isEntryKey(key: Buffer): boolean {
   return key[0] === ENTRY[0];
 }
 
-/** What a record takes on the disk, with that of the index. */
-export function encodeSize(key: Buffer, value: Buffer): Buffer {
-  const bytes = key.length + value.length + OVERHEAD_BYTES;
+/** A record of the index. */
+export interface End {
+  /** What a record takes on the disk, with that of the index. */
+  readonly bytes: number;
+  /** Of the record that ends; 0 where it has none of its own. */
+  readonly stamp: number;
+}
+
+/** @param valueBytes length of the record's value */
+export function encodeEnd(key: Buffer, valueBytes: number, stamp: number): Buffer {
+  const bytes = key.length + valueBytes + OVERHEAD_BYTES;
   const pages = bytes > OWN_PAGES_ABOVE ? Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES : bytes;
-  const size = Buffer.alloc(4);
-  size.writeUInt32BE(Math.min(pages + 2 * key.length + OVERHEAD_BYTES, 2 ** 32 - 1));
-  return size;
+  const value = Buffer.alloc(SIZE_BYTES + STAMP_BYTES);
+  value.writeUInt32BE(Math.min(pages + 2 * key.length + OVERHEAD_BYTES, 2 ** 32 - 1));
+  value.writeUIntBE(stamp, SIZE_BYTES, STAMP_BYTES);
+  return value;
 }
 
-export function decodeSize(value: Buffer): number {
-  return value.length === 4 ? value.readUInt32BE() : 0;
+/** @returns null when it is damaged */
+export function decodeEnd(value: Buffer): End | null {
+  if (value.length !== SIZE_BYTES + STAMP_BYTES) return null;
+  return { bytes: value.readUInt32BE(), stamp: value.readUIntBE(SIZE_BYTES, STAMP_BYTES) };
 }
 
-export function encodeEntryRecord(head: Buffer, body: Buffer): Buffer {
-  return Buffer.concat([Buffer.of(head.length), head, body]);
+/** What stands in front of a body in the record of its entry. */
+export function frontOfBody(head: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(head.length), head]);
+}
+
+/** The same of a large body, whose name stands in its place. */
+export function frontOfBodyName(head: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(LARGE, head.length), head]);
 }
 
 export interface EntryRecord {
   readonly stamp: Stamp;
   readonly head: Buffer;
+  /** Or the name of one that lies beside it. */
   readonly body: Buffer;
+  readonly isLarge: boolean;
 }
 
 /** @returns null for what is no entry */
 export function decodeEntryRecord(value: Buffer): EntryRecord | null {
-  const length = value[0] ?? 0;
-  const head = value.subarray(1, 1 + length);
+  const isLarge = value[0] === LARGE;
+  const start = isLarge ? 2 : 1;
+  const end = start + (value[start - 1] ?? 0);
+  const head = value.subarray(start, end);
   const stamp = readStamp(head);
-  return stamp === null ? null : { stamp, head, body: value.subarray(1 + length) };
+  return stamp === null ? null : { stamp, head, body: value.subarray(end), isLarge };
 }
 
 export function encodeFactsRecord(endsAtMs: number, facts: Buffer): Buffer {

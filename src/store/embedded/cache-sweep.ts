@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../clock.js';
 import {
+  decodeEnd,
   decodeEntryRecord,
   decodeFactsRecord,
-  decodeSize,
   endsAfter,
   isEntryKey,
   readEnd,
 } from './cache-records.js';
 import { type Environment, RecordDamaged, type RecordWrite, type StoredRecord } from './environment.js';
+import { bodyNameOf, removalsOfBody } from './large-bodies.js';
 
 /** Small, so that nobody waits long for the lock that a sweep takes. */
 const AT_ONCE = 200;
@@ -63,10 +64,44 @@ async function* inTurns(environment: Pick<Environment, 'read'>): AsyncGenerator<
 }
 
 function sizeOf(ends: readonly StoredRecord[]): number {
-  return ends.reduce((sum, { value }) => sum + decodeSize(value), 0);
+  return ends.reduce((sum, { value }) => sum + (decodeEnd(value)?.bytes ?? 0), 0);
 }
 
+/** Without a look at what ends: the index says which it is. */
 async function removeEnded(
+  environment: Pick<Environment, 'read' | 'write'>,
+  ends: readonly StoredRecord[],
+): Promise<void> {
+  const bodies: RecordWrite[] = [];
+  const others: Promise<StoredRecord | null>[] = [];
+  for (const end of ends) {
+    const { endsAtMs, of } = readEnd(end.key);
+    const bodyName = bodyNameOf(of);
+    if (bodyName !== null) bodies.push(...removalsOfBody(bodyName, endsAtMs));
+    else others.push(removeOne(environment, end, of));
+  }
+  if (bodies.length > 0) await environment.write(null, bodies);
+  const changed = (await Promise.all(others)).filter((end) => end !== null);
+  await removeChanged(environment, changed);
+}
+
+/** @returns what it was not removed by: its record has changed since, or is damaged */
+async function removeOne(
+  environment: Pick<Environment, 'write'>,
+  end: StoredRecord,
+  of: Buffer,
+): Promise<StoredRecord | null> {
+  const { stamp = 0 } = decodeEnd(end.value) ?? {};
+  const removals = [
+    { key: end.key, value: null },
+    { key: of, value: null },
+  ];
+  const isRemoved = stamp > 0 && (await environment.write({ key: of, stamp }, removals));
+  return isRemoved ? null : end;
+}
+
+/** Those that are seldom: what they are of has to be looked at. */
+async function removeChanged(
   environment: Pick<Environment, 'read' | 'write'>,
   ends: readonly StoredRecord[],
 ): Promise<void> {

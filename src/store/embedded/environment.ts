@@ -5,12 +5,11 @@
  * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits for the
  * other processes, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
  */
-import { randomInt } from 'node:crypto';
 import { type Database, open } from 'lmdb';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { makeFolders, syncFolder } from './folder.js';
-import { decodeRecord, encodeRecord } from './record-bytes.js';
+import { decodeRecord, encodeRecord, newStamp } from './record-bytes.js';
 import { createFaults, unavailable, within } from './write-faults.js';
 
 /** The longest key, bytes. */
@@ -19,6 +18,7 @@ export const KEY_MAX_BYTES = 511;
 /** Far more than processes times their reads at one time. */
 const READERS_MAX = 126;
 
+const NOTHING = Buffer.alloc(0);
 const WRITE_TIMEOUT_MS = 5_000;
 
 export interface EnvironmentOptions {
@@ -53,6 +53,10 @@ export interface RecordWrite {
   readonly key: Buffer;
   /** Null deletes; nothing happens where there is nothing. Must not be written to afterwards. */
   readonly value: Buffer | null;
+  /** Stands in front of the value, which is large, and is not copied to join them. */
+  readonly front?: Buffer;
+  /** One of `newStamp`, for whoever must know it; else it gets one. */
+  readonly stamp?: number;
 }
 
 export interface RangeOptions {
@@ -69,6 +73,8 @@ export interface RangeOptions {
 export interface View {
   /** @throws RecordDamaged */
   get(key: Buffer): StoredRecord | null;
+  /** Whether there is one, damaged or not. */
+  has(key: Buffer): boolean;
   /**
    * In the order of the keys.
    * @throws RecordDamaged, unless `onDamaged` is given: then it is told of each, and they are left out
@@ -198,6 +204,7 @@ function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => Reco
       if (value === null) throw damaged(key);
       return { key, stamp, value };
     },
+    has: (key) => db.doesExist(key),
     range({ from, to, limit, reverse = false }, onDamaged) {
       const bounds = reverse
         ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse }
@@ -222,20 +229,14 @@ function queue(
   writes: readonly RecordWrite[],
 ): Promise<boolean> {
   const apply = () => {
-    for (const { key, value } of writes) {
-      const stamp = newStamp();
+    for (const { key, value, front = NOTHING, stamp = newStamp() } of writes) {
       if (value === null) void db.remove(key);
-      else void db.put(key, encodeRecord(key, stamp, value), stamp);
+      else void db.put(key, encodeRecord(key, stamp, [front, value]), stamp);
     }
   };
   if (condition === null) return db.batch(apply);
   const { key, stamp } = condition;
   return stamp === 0 ? db.ifNoExists(key, apply) : db.ifVersion(key, stamp, apply);
-}
-
-/** No counter: one that was deleted and made again must not look like the one before. */
-function newStamp(): number {
-  return randomInt(1, 2 ** 48 - 1);
 }
 
 /** @throws RangeError */

@@ -1,23 +1,28 @@
 import type { Clock } from '../../clock.js';
 import { LATEST_MS, replaces, type StampedWrite, stampWrite } from '../entry-stamp.js';
 import { createKnownFacts } from '../known-facts.js';
-import { type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
+import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import {
   decodeEntryRecord,
   decodeFactsRecord,
   type EntryRecord,
-  encodeEntryRecord,
+  encodeEnd,
   encodeFactsRecord,
-  encodeSize,
   endKey,
   entryKey,
   factsKey,
+  frontOfBody,
+  frontOfBodyName,
 } from './cache-records.js';
 import type { Environment, RecordWrite, View } from './environment.js';
-import { getHeld, type Held, readEntries, readEntry } from './read-entries.js';
+import { hasBody, LARGE_BODY_BYTES, readBody, removalsOfBody, writeBody } from './large-bodies.js';
+import { DAMAGED, getHeld, type Held, type LargeEntry, readEntries, readEntry } from './read-entries.js';
+import { newStamp } from './record-bytes.js';
+
+type UsedEnvironment = Pick<Environment, 'read' | 'write'>;
 
 export interface LmdbCacheOptions {
-  readonly environment: Pick<Environment, 'read' | 'write'>;
+  readonly environment: UsedEnvironment;
   readonly clock: Clock;
   /** Asked before anything is kept. */
   readonly hasRoom: () => boolean;
@@ -35,38 +40,44 @@ const FACTS_STEP_MS = 86_400_000;
 export function createLmdbCache({ environment, clock, hasRoom, onWritten }: LmdbCacheOptions): CacheStore {
   const known = createKnownFacts();
 
-  /** Loops while others write the same entry: each time one of them has been the first. */
-  async function writeOne({ write, stamp, head, ttlMs }: StampedWrite): Promise<void> {
-    const key = entryKey(write);
-    for (;;) {
-      const [held, isWhole] = environment.read((view): [Held, boolean] => {
-        const found = getHeld(view, key);
-        return [found, readEntry(view, write, found, { clock, known }) !== null];
-      });
-      const present = recordOf(held);
-      if (present !== null && isWhole && !replaces(stamp.version, present.stamp.version)) return;
-      const value = encodeEntryRecord(head, write.body);
-      const writes: RecordWrite[] = [...withoutEnd(present, key)];
-      if (ttlMs >= 1) {
-        writes.push({ key, value }, { key: endKey(stamp.endsAtMs, key), value: encodeSize(key, value) });
-      } else writes.push({ key, value: null });
-      if (await writeIfStill(environment, held, key, writes)) return;
-    }
+  /** Whether what is there stays. One that cannot be read, for want of facts or of its body, does not. */
+  function stays(view: View, held: Held, { write, stamp }: StampedWrite): boolean {
+    const present = recordOf(held);
+    if (present === null || replaces(stamp.version, present.stamp.version)) return false;
+    const entry = readEntry(view, write, held, { clock, known });
+    return entry !== null && (!('bodyName' in entry) || hasBody(view, entry.bodyName));
   }
 
-  async function removeOne(place: CachePlace): Promise<void> {
-    const key = entryKey(place);
+  /** Loops while others write the same entry: each time one of them has been the first. */
+  async function writeOne(entry: StampedWrite): Promise<void> {
+    const { write, stamp, ttlMs } = entry;
+    const key = entryKey(write);
+    const isLarge = ttlMs >= 1 && write.body.length > LARGE_BODY_BYTES;
+    let bodyName: Buffer | null = null;
     for (;;) {
-      const held = environment.read((view) => getHeld(view, key));
-      if (held === null) return;
-      const writes = [...withoutEnd(recordOf(held), key), { key, value: null }];
+      const [held, isToStay] = environment.read((view): [Held, boolean] => {
+        const found = getHeld(view, key);
+        return [found, stays(view, found, entry)];
+      });
+      if (isToStay) {
+        if (bodyName !== null) await environment.write(null, removalsOfBody(bodyName, stamp.endsAtMs));
+        return;
+      }
+      if (isLarge && bodyName === null) {
+        bodyName = await writeBody(environment, write.body, stamp.endsAtMs);
+        continue;
+      }
+      const writes = [...withoutEnd(recordOf(held), key), ...writesOf(key, entry, bodyName)];
       if (await writeIfStill(environment, held, key, writes)) return;
     }
   }
 
   return {
     async read(places) {
-      return environment.read((view) => readEntries(view, places, { clock, known }));
+      const entries = environment.read((view) => readEntries(view, places, { clock, known }));
+      const whole: (CacheEntry | null)[] = [];
+      for (const entry of entries) whole.push(await withBody(environment, entry));
+      return whole;
     },
     async write(entries) {
       const nowMs = clock.now();
@@ -82,17 +93,61 @@ export function createLmdbCache({ environment, clock, hasRoom, onWritten }: Lmdb
       onWritten(writes.reduce((sum, { head, write }) => sum + head.length + write.body.length, 0));
     },
     async remove(places) {
-      await Promise.all(places.map(removeOne));
+      await Promise.all(places.map((place) => removeOne(environment, place)));
     },
   };
+}
+
+async function removeOne(environment: UsedEnvironment, place: CachePlace): Promise<void> {
+  const key = entryKey(place);
+  for (;;) {
+    const held = environment.read((view) => getHeld(view, key));
+    if (held === null) return;
+    const writes = [...withoutEnd(recordOf(held), key), { key, value: null }];
+    if (await writeIfStill(environment, held, key, writes)) return;
+  }
+}
+
+async function withBody(
+  environment: UsedEnvironment,
+  entry: CacheEntry | LargeEntry | null,
+): Promise<CacheEntry | null> {
+  if (entry === null || !('bodyName' in entry)) return entry;
+  const { bodyName, bodyBytes, ...rest } = entry;
+  const body = await readBody(environment, bodyName, bodyBytes);
+  if (body === 'damaged') return DAMAGED;
+  return body === null ? null : { ...rest, body };
 }
 
 function recordOf(held: Held): EntryRecord | null {
   return held === null || held === 'damaged' ? null : decodeEntryRecord(held.value);
 }
 
+/** What is there of it beside its own record. */
 function withoutEnd(record: EntryRecord | null, key: Buffer): RecordWrite[] {
-  return record === null ? [] : [{ key: endKey(record.stamp.endsAtMs, key), value: null }];
+  if (record === null) return [];
+  const { endsAtMs } = record.stamp;
+  const body = record.isLarge ? removalsOfBody(record.body, endsAtMs) : [];
+  return [{ key: endKey(endsAtMs, key), value: null }, ...body];
+}
+
+function writesOf(
+  key: Buffer,
+  { write, stamp: { endsAtMs }, head, ttlMs }: StampedWrite,
+  bodyName: Buffer | null,
+): RecordWrite[] {
+  if (ttlMs < 1) return [{ key, value: null }];
+  if (bodyName === null) return withEnd({ key, value: write.body, front: frontOfBody(head) }, endsAtMs);
+  return withEnd({ key, value: bodyName, front: frontOfBodyName(head) }, endsAtMs);
+}
+
+function withEnd(write: RecordWrite & { readonly value: Buffer }, endsAtMs: number): RecordWrite[] {
+  const { key, value, front } = write;
+  const [stamp, bytes] = [newStamp(), value.length + (front?.length ?? 0)];
+  return [
+    { ...write, stamp },
+    { key: endKey(endsAtMs, key), value: encodeEnd(key, bytes, stamp) },
+  ];
 }
 
 /** Facts of these entries that are not there, or end too early. */
@@ -110,11 +165,9 @@ function missingFacts(view: View, entries: readonly StampedWrite[]): RecordWrite
     const before = held === null || held === 'damaged' ? null : decodeFactsRecord(held.value).endsAtMs;
     if (before !== null && before >= endsAtMs) return [];
     const later = Math.min(Math.ceil(endsAtMs / FACTS_STEP_MS + 1) * FACTS_STEP_MS, LATEST_MS);
-    const value = encodeFactsRecord(later, facts);
     return [
       ...(before === null ? [] : [{ key: endKey(before, key), value: null }]),
-      { key, value },
-      { key: endKey(later, key), value: encodeSize(key, value) },
+      ...withEnd({ key, value: encodeFactsRecord(later, facts) }, later),
     ];
   });
 }

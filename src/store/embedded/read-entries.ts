@@ -13,12 +13,18 @@ const WALK_MOST = 2;
 export type Held = StoredRecord | 'damaged' | null;
 
 /** What the reader of an entry takes for damaged, and counts. */
-const DAMAGED: CacheEntry = {
+export const DAMAGED: CacheEntry = {
   version: 0,
   header: Buffer.alloc(0),
   body: Buffer.alloc(0),
   facts: Buffer.alloc(0),
 };
+
+/** An entry whose body lies beside it. */
+export interface LargeEntry extends Omit<CacheEntry, 'body'> {
+  readonly bodyName: Buffer;
+  readonly bodyBytes: number;
+}
 
 export interface ReadOptions {
   readonly clock: Clock;
@@ -30,7 +36,7 @@ export function readEntries(
   view: View,
   places: readonly CachePlace[],
   options: ReadOptions,
-): (CacheEntry | null)[] {
+): (CacheEntry | LargeEntry | null)[] {
   const find = places.length < WALK_FROM ? finder(view) : walk(view, places);
   return places.map((place) => readEntry(view, place, find(entryKey(place)), options));
 }
@@ -41,14 +47,15 @@ export function readEntry(
   place: CachePlace,
   held: Held,
   { clock, known }: ReadOptions,
-): CacheEntry | null {
+): CacheEntry | LargeEntry | null {
   if (held === 'damaged') return DAMAGED;
   const record = held === null ? null : decodeEntryRecord(held.value);
   if (record === null || record.stamp.endsAtMs <= clock.now()) return null;
-  const { stamp, head, body } = record;
+  const { stamp, head, body, isLarge } = record;
   const facts = known.get(stamp.facts) ?? readFacts(view, place.series, stamp.facts, known);
   if (facts === null) return null;
-  return { version: stamp.version, header: head.subarray(STAMP_BYTES), body, facts };
+  const entry = { version: stamp.version, header: head.subarray(STAMP_BYTES), facts };
+  return isLarge ? { ...entry, bodyName: body, bodyBytes: stamp.bodyBytes } : { ...entry, body };
 }
 
 function readFacts(view: View, series: string, digest: string, known: KnownFacts): Buffer | null {

@@ -7,80 +7,14 @@ import { describe, expect, it } from 'vitest';
 import { createClock } from '../../../src/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
 import { entryKey } from '../../../src/store/embedded/cache-records.js';
-import { sweepCache } from '../../../src/store/embedded/cache-sweep.js';
-import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
+import { openEnvironment } from '../../../src/store/embedded/environment.js';
 import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
-import type { CachePlace, CacheStore, CacheWrite } from '../../../src/store/port.js';
-import { createStandingClock, DAY, MINUTE, type TestClock } from '../../support/test-clock.js';
+import type { CachePlace, CacheStore } from '../../../src/store/port.js';
+import { DAY, MINUTE } from '../../support/test-clock.js';
 import { bodiesOf, keep } from '../entries.js';
 import { createTestLog } from '../test-log.js';
+import { day, withCache, writeOf } from './cache-rig.js';
 import { inFolder } from './in-folder.js';
-
-interface Rig {
-  readonly cache: CacheStore;
-  readonly environment: Environment;
-  readonly written: number[];
-  readonly clock: TestClock;
-  hasRoom: boolean;
-  /** Calls of a view. */
-  readonly calls: string[];
-  sweep(maxBytes?: number): Promise<number>;
-  /** The first letters of all keys. */
-  kinds(): string;
-}
-
-/** The cache alone, on a folder and a clock of its own. */
-function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
-  return inFolder(async (folder) => {
-    const logger = createTestLog();
-    const environment = await openEnvironment({ folder, mapBytes: 2 ** 26, durable: false, logger });
-    const calls: string[] = [];
-    const counted = (view: View): View => ({
-      get(key) {
-        calls.push('get');
-        return view.get(key);
-      },
-      range(options, onDamaged) {
-        calls.push('range');
-        return view.range(options, onDamaged);
-      },
-    });
-    const clock = createStandingClock();
-    const rig = { clock, hasRoom: true };
-    const written: number[] = [];
-    const cache = createLmdbCache({
-      environment: { ...environment, read: (use) => environment.read((view) => use(counted(view))) },
-      clock,
-      hasRoom: () => rig.hasRoom,
-      onWritten: (bytes) => written.push(bytes),
-    });
-    const all = { from: Buffer.of(0), to: Buffer.of(0xff) };
-    await use(
-      Object.assign(rig, {
-        cache,
-        environment,
-        written,
-        calls,
-        sweep: (maxBytes = 2 ** 30) => sweepCache({ environment, maxBytes, clock }),
-        kinds: () =>
-          environment
-            .read((view) => view.range(all).map(({ key }) => String.fromCharCode(key[0] ?? 0)))
-            .join(''),
-      }),
-    );
-    await environment.close();
-  });
-}
-
-const day = (at: number): CachePlace => {
-  const date = new Date(Date.parse('2026-01-01') + at * DAY).toISOString();
-  return { series: 's', group: date.slice(0, 7), field: date.slice(8, 10) };
-};
-
-function writeOf(place: CachePlace, changes: Partial<CacheWrite> = {}): CacheWrite {
-  const [header, facts] = [Buffer.from('header'), Buffer.from('{"columns":[]}')];
-  return { ...place, version: 1, ttlMs: MINUTE, header, body: Buffer.alloc(1000, 'x'), facts, ...changes };
-}
 
 const isThere = async (cache: CacheStore, places: readonly CachePlace[]) =>
   (await cache.read(places)).map((entry) => entry !== null);

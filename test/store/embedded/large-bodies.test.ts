@@ -1,0 +1,171 @@
+/** Large entries on the disk: their bodies lie in pieces, of which nobody handles many at once. */
+import { describe, expect, it } from 'vitest';
+import { endsAfter, PIECE } from '../../../src/store/embedded/cache-records.js';
+import type { Environment } from '../../../src/store/embedded/environment.js';
+import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
+import type { CacheWrite } from '../../../src/store/port.js';
+import { DAY, MINUTE } from '../../support/test-clock.js';
+import { day, type Rig, withCache, writeOf } from './cache-rig.js';
+
+const MIB = 2 ** 20;
+const PIECES = { from: PIECE, to: Buffer.of((PIECE[0] as number) + 1) };
+
+/** Bytes that differ from piece to piece. */
+const bodyOf = (bytes: number) =>
+  Buffer.from(Array.from({ length: bytes / 4 }, (_, at) => `${at % 7919}abcd`.slice(0, 4)).join(''));
+const LARGE = bodyOf(3 * MIB);
+
+const large = (changes: Partial<CacheWrite> = {}) => writeOf(day(0), { body: LARGE, ...changes });
+
+async function bodyIn({ cache }: Rig): Promise<Buffer | null> {
+  const [entry] = await cache.read([day(0)]);
+  return entry?.body ?? null;
+}
+
+const piecesIn = (environment: Environment) => environment.read((view) => view.range(PIECES));
+
+/** Nothing is left but facts and their end. */
+const isOnlyFacts = (kinds: string) => /^f+x+$/.test(kinds);
+
+describe('a large body', () => {
+  it('comes back as it was, in memory that other threads can read', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([large(), writeOf(day(1))]);
+      const [one, other] = await rig.cache.read([day(0), day(1)]);
+      expect(one?.body.equals(LARGE)).toBe(true);
+      expect(one?.body.buffer).toBeInstanceOf(SharedArrayBuffer);
+      expect(other?.body.length).toBe(1000);
+    }));
+
+  it('is written in transactions of half a MiB at most', () =>
+    withCache(async ({ cache, transactions }) => {
+      await cache.write([large()]);
+      expect(transactions.length).toBeGreaterThan(6);
+      expect(Math.max(...transactions)).toBeLessThanOrEqual(MIB / 2);
+    }));
+
+  it('is read in turns of half a MiB at most, and by nobody who only writes or removes its entry', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([large()]);
+      let turns = 0;
+      let isOver = false;
+      const count = () => {
+        turns += 1;
+        if (!isOver) setImmediate(count);
+      };
+      setImmediate(count);
+      rig.calls.length = 0;
+      await bodyIn(rig);
+      isOver = true;
+      expect(rig.calls).toHaveLength(1 + 12);
+      expect(turns).toBeGreaterThanOrEqual(6);
+      rig.calls.length = 0;
+      await rig.cache.write([large({ version: 2 })]);
+      await rig.cache.remove([day(0)]);
+      // The entry alone: before its body is written and after, with the facts, and when it is removed.
+      expect(rig.calls.filter((call) => call === 'get').length).toBeLessThanOrEqual(4);
+      expect(rig.calls).not.toContain('range');
+    }));
+
+  it('goes with its entry, however that goes', () =>
+    withCache(async (rig) => {
+      const { cache, clock, environment } = rig;
+      await cache.write([large()]);
+      expect(piecesIn(environment)).toHaveLength(12);
+      await cache.write([large({ version: 2, body: LARGE.subarray(0, MIB) })]);
+      expect(piecesIn(environment)).toHaveLength(4);
+      expect((await bodyIn(rig))?.equals(LARGE.subarray(0, MIB))).toBe(true);
+      // An older one changes nothing.
+      await cache.write([large()]);
+      expect(piecesIn(environment)).toHaveLength(4);
+      await cache.write([large({ version: 3, body: Buffer.from('small') })]);
+      expect(rig.kinds()).toBe('efxx');
+      await cache.write([large({ version: 4 })]);
+      await cache.remove([day(0)]);
+      expect(isOnlyFacts(rig.kinds())).toBe(true);
+      await cache.write([large({ version: 5 })]);
+      await cache.write([large({ version: 6, ttlMs: 0 })]);
+      expect(isOnlyFacts(rig.kinds())).toBe(true);
+      await cache.write([large({ version: 7 })]);
+      clock.pass(30 * DAY);
+      await rig.sweep();
+      expect(rig.kinds()).toBe('');
+    }));
+
+  it('that another has written over meanwhile is read as one of both, or not at all', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([large()]);
+      const newer = bodyOf(3 * MIB).fill('y');
+      const [body] = await Promise.all([bodyIn(rig), rig.cache.write([large({ version: 2, body: newer })])]);
+      expect(body === null || body.equals(LARGE) || body.equals(newer)).toBe(true);
+      expect((await bodyIn(rig))?.equals(newer)).toBe(true);
+    }));
+});
+
+describe('a piece', () => {
+  it('that is lost makes its entry absent, and an entry as new may be written again', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([large({ version: 2 })]);
+      const [, second] = piecesIn(rig.environment);
+      await rig.environment.write(null, [{ key: second?.key as Buffer, value: null }]);
+      expect(await bodyIn(rig)).toBe(null);
+      await rig.cache.write([large({ version: 1 })]);
+      expect((await bodyIn(rig))?.equals(LARGE)).toBe(true);
+    }));
+
+  it('that is shorter than it was makes its entry a damaged one', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([large()]);
+      const [first] = piecesIn(rig.environment);
+      await rig.environment.write(null, [{ key: first?.key as Buffer, value: Buffer.from('short') }]);
+      expect((await rig.cache.read([day(0)]))[0]?.header).toHaveLength(0);
+    }));
+
+  it('whose entry was never written, as after a crash, goes when that would have ended', () =>
+    withCache(async (rig) => {
+      const dying = createLmdbCache({
+        environment: {
+          ...rig.environment,
+          write: (condition, writes) =>
+            condition === null ? rig.environment.write(condition, writes) : Promise.reject(new Error('dead')),
+        },
+        clock: rig.clock,
+        hasRoom: () => true,
+        onWritten: () => {},
+      });
+      await expect(dying.write([large()])).rejects.toThrow('dead');
+      expect(piecesIn(rig.environment)).toHaveLength(12);
+      await rig.sweep();
+      expect(piecesIn(rig.environment)).toHaveLength(12);
+      rig.clock.pass(2 * MINUTE);
+      await rig.sweep();
+      expect(isOnlyFacts(rig.kinds())).toBe(true);
+    }));
+});
+
+describe('a sweep', () => {
+  it('looks at the index alone, whatever it removes', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([large(), writeOf(day(1)), writeOf(day(2), { ttlMs: 9 * DAY })]);
+      rig.clock.pass(5 * DAY);
+      rig.calls.length = 0;
+      await rig.sweep();
+      expect(rig.kinds()).toBe('efxx');
+      await rig.sweep(1);
+      expect(rig.kinds()).toBe('');
+      expect(new Set(rig.calls)).toEqual(new Set(['range']));
+    }));
+
+  it('looks at a record whose end is damaged', () =>
+    withCache(async (rig) => {
+      await rig.cache.write([writeOf(day(1))]);
+      const ends = rig.environment.read((view) => view.range(endsAfter(null)));
+      await rig.environment.write(
+        null,
+        ends.map(({ key }) => ({ key, value: Buffer.alloc(0) })),
+      );
+      rig.clock.pass(5 * DAY);
+      await rig.sweep();
+      expect(rig.kinds()).toBe('');
+    }));
+});
