@@ -125,6 +125,7 @@ if (values.again) rows.push(await measure('while it gives them from the store', 
 memory.after = privateBytes(gateway.pid);
 await sleep(REST * 1000);
 memory.rested = privateBytes(gateway.pid);
+memory.parts = (await gateway.loop()).memory;
 await end(gateway);
 await end(platform);
 await agent.close();

@@ -25,6 +25,7 @@ function watch(file) {
       busyPart: performance.eventLoopUtilization(used).utilization,
       gcMs: pausesMs.reduce((sum, one) => sum + one, 0),
       gcMaxMs: Math.max(0, ...pausesMs),
+      memory: process.memoryUsage(),
       cpuMs: (({ user, system }) => (user + system) / 1000)(process.cpuUsage(cpu)),
     };
     appendFileSync(file, `${JSON.stringify(line)}\n`);
