@@ -18,11 +18,11 @@ export const HIT_CASES = [
 ];
 
 /** A report of so many days for each of many advertisers, spelt as an app would. */
-function targetsOf(days) {
+export function targetsOf(days, reports = REPORTS) {
   const day = (at) => new Date(at).toISOString().slice(0, 10);
   const from = day(LAST_DAY_MS - (days - 1) * 86_400_000);
   return Array.from(
-    { length: REPORTS },
+    { length: reports },
     (_, n) =>
       `/api/v1/report/campaigns/get?advertiserId=${n + 1}&byDate=1&byCampaign=1&dateFrom=${from}&dateTo=${day(LAST_DAY_MS)}`,
   );
