@@ -11,22 +11,23 @@
  */
 import { crc32 } from 'node:zlib';
 import type { CacheEntry } from '../store/port.js';
-import { HEADER_BYTES, pack, unpack } from './header.js';
+import { isWholeHeader, pack, unpack } from './header.js';
+import { deflateBody, inflateBodies, type StoredBody } from './segment.js';
 
 /**
  * Of the header and of the facts; another one is absent. It is raised, too, when other accounts are found in an answer than
  * before: what an entry says of them decides who may see it.
  */
-const FORMAT = 2;
+const FORMAT = 3;
 const CHECKSUM_AT = 1;
 const CHECKED_FROM = 5;
 const CODEC_AT = 7;
-const PLAIN_LENGTH_AT = 41;
-const PLAIN_CRC_AT = 45;
-const STORED_CRC_AT = 49;
+const PLAIN_LENGTH_AT = 29;
+const PLAIN_CRC_AT = 33;
+const STORED_CRC_AT = 37;
 
-/** How a body is kept; what is compressed will be another. */
-const PLAIN = 0;
+/** How a body is kept: as it is, or see segment.ts. */
+const [PLAIN, DEFLATED] = [0, 1] as const;
 
 export interface RawEntry {
   readonly header: unknown;
@@ -52,32 +53,63 @@ export interface RawWrite {
 export function encodeEntry({ id, version, header, body }: RawWrite): EncodedEntry {
   const { bytes, rest } = pack(version, header);
   const facts = Buffer.from(JSON.stringify(rest));
-  const crc = crc32(body);
+  const stored = deflateBody(body);
   bytes[0] = FORMAT;
-  bytes[CODEC_AT] = PLAIN;
+  bytes[CODEC_AT] = stored === body ? PLAIN : DEFLATED;
   bytes.writeUInt32BE(body.length, PLAIN_LENGTH_AT);
-  bytes.writeUInt32BE(crc, PLAIN_CRC_AT);
-  bytes.writeUInt32BE(crc, STORED_CRC_AT);
+  bytes.writeUInt32BE(crc32(body), PLAIN_CRC_AT);
+  bytes.writeUInt32BE(crc32(stored), STORED_CRC_AT);
   bytes.writeUInt32BE(checksum(id, version, bytes, crc32(facts)), CHECKSUM_AT);
-  return { header: bytes, body, facts };
+  return { header: bytes, body: stored, facts };
 }
 
-/**
- * @param id the name under which it was found
- * @returns `damaged` for what are not the bytes that were written under this name, and for what is nobody's; `unknown`
- * for what another release has written: both count as absent
- */
-export function decodeEntry(
-  id: string,
-  { version, header, body, facts }: CacheEntry,
-): RawEntry | 'damaged' | 'unknown' {
+/** `damaged`: not the bytes that were written under this name, and nobody's; `unknown`: another release has written it. */
+export type Decoded = RawEntry | 'damaged' | 'unknown';
+
+export interface FoundEntry {
+  /** The name under which it was found. */
+  readonly id: string;
+  readonly entry: CacheEntry;
+}
+
+/** @returns in the same order. What is damaged or unknown counts as absent */
+export async function decodeEntries(found: readonly FoundEntry[]): Promise<Decoded[]> {
+  const opened = found.map(openEntry);
+  const bodies = await inflateBodies(opened.flatMap((one) => (typeof one === 'string' ? [] : [one.body])));
+  let at = 0;
+  return opened.map((one) => {
+    if (typeof one === 'string') return one;
+    const body = bodies[at++] ?? null;
+    return body === null ? 'damaged' : { header: one.header, body };
+  });
+}
+
+interface OpenedEntry {
+  readonly header: object;
+  readonly body: StoredBody;
+}
+
+/** Everything but its body, of which the stored bytes are found whole. */
+function openEntry({
+  id,
+  entry: { version, header, body, facts },
+}: FoundEntry): OpenedEntry | 'damaged' | 'unknown' {
   if (header.length < CHECKED_FROM) return 'damaged';
   const known = readFacts(facts);
   if (checksum(id, version, header, known.crc) !== header.readUInt32BE(CHECKSUM_AT)) return 'damaged';
-  if (header[0] !== FORMAT || header.length < HEADER_BYTES) return 'unknown';
+  if (header[0] !== FORMAT || !isWholeHeader(header)) return 'unknown';
   if (crc32(body) !== header.readUInt32BE(STORED_CRC_AT)) return 'damaged';
-  if (header[CODEC_AT] !== PLAIN || known.value === null) return 'unknown';
-  return { header: unpack(version, header, known.value), body };
+  const codec = header[CODEC_AT];
+  if ((codec !== PLAIN && codec !== DEFLATED) || known.value === null) return 'unknown';
+  return {
+    header: unpack(version, header, known.value),
+    body: {
+      bytes: body,
+      isDeflated: codec === DEFLATED,
+      plainLength: header.readUInt32BE(PLAIN_LENGTH_AT),
+      plainCrc: header.readUInt32BE(PLAIN_CRC_AT),
+    },
+  };
 }
 
 function checksum(id: string, version: number, header: Buffer, crcOfFacts: number): number {

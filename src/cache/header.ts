@@ -2,15 +2,18 @@
  * The binary header of a cache entry. Numbers big endian; a bit of the marks says whether a member stands here.
  *
  * format (1 byte) · checksum (4) · marks (2) · codec (1) · fetchedAt (6) · fetchedOn (2) · lastDay (2) · seq: epoch of
- * the purges (4) and their number (3) · originMs (6) · emptySince (6) · rowCount (4) · plain length (4) · CRC-32 of the
- * plain (4) and of the stored bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2)
+ * the purges (4) and their number (3) · rowCount (4) · plain length (4) · CRC-32 of the plain (4) and of the stored
+ * bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2) · originMs (6) · emptySince (6)
+ *
+ * It ends with what most entries have: the last two are there for those that have them.
  *
  * The version of the entry is its `fetchStartedAt`. The generation it was split under is one of the facts: it is the same for
  * all days of a kind.
  */
 import { dayNumber, isoDay } from '../report/days.js';
 
-export const HEADER_BYTES = 91;
+export const HEADER_MAX_BYTES = 91;
+const HEADER_MIN_BYTES = 79;
 
 const MARKS_AT = 5;
 const FETCHED_AT = 8;
@@ -18,13 +21,13 @@ const FETCHED_ON = 14;
 const LAST_DAY = 16;
 const PURGE_EPOCH = 18;
 const PURGE_NUMBER = 22;
-const ORIGIN = 25;
-const EMPTY_SINCE = 31;
-const ROW_COUNT = 37;
-const HASH = 53;
-const SORTED_HASH = 70;
-const SPLIT_FROM = 87;
-const SPLIT_TO = 89;
+const ROW_COUNT = 25;
+const HASH = 41;
+const SORTED_HASH = 58;
+const SPLIT_FROM = 75;
+const SPLIT_TO = 77;
+const ORIGIN = 79;
+const EMPTY_SINCE = 85;
 
 /** Numbers of purges of one registry; see purges.ts. */
 const PER_REGISTRY = 2 ** 22;
@@ -61,7 +64,7 @@ export interface Packed {
 }
 
 export function pack(version: number, header: object): Packed {
-  const bytes = Buffer.alloc(HEADER_BYTES);
+  const bytes = Buffer.alloc(HEADER_MAX_BYTES);
   const rest: Record<string, unknown> = { ...header };
   let marks = 0;
   const take = (name: string, bits: number): void => {
@@ -86,10 +89,20 @@ export function pack(version: number, header: object): Packed {
     rest.splitFrom = splitFrom;
   }
   bytes.writeUInt16BE(marks, MARKS_AT);
-  return { bytes, rest };
+  return { bytes: bytes.subarray(0, lengthBy(marks)), rest };
 }
 
-/** @param bytes a header of at least {@link HEADER_BYTES}, whose checksum is right */
+function lengthBy(marks: number): number {
+  if (marks & HAS_EMPTY_SINCE) return HEADER_MAX_BYTES;
+  return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
+}
+
+/** Whether all that it says to have is there. */
+export function isWholeHeader(bytes: Buffer): boolean {
+  return bytes.length >= HEADER_MIN_BYTES && bytes.length >= lengthBy(bytes.readUInt16BE(MARKS_AT));
+}
+
+/** @param bytes a whole header, whose checksum is right */
 export function unpack(version: number, bytes: Buffer, rest: object): object {
   const header: Record<string, unknown> = { ...rest };
   const marks = bytes.readUInt16BE(MARKS_AT);

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EntryKey } from '../report/keys.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
-import { decodeEntry, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
+import { type Decoded, decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
@@ -51,15 +51,26 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
     logger.warn({ err: error }, `the cache store failed while ${doing}`);
   }
 
-  function decode(entry: CacheEntry | null, { id }: EntryKey): RawEntry | null {
-    if (entry === null) return null;
-    const decoded = decodeEntry(id, entry);
+  function ifUsable(decoded: Decoded, { id }: EntryKey): RawEntry | null {
     // A release that is newer has written it.
     if (decoded === 'unknown') return null;
     if (decoded !== 'damaged') return decoded;
     onFault('damaged');
     logger.warn({ key: id }, 'a damaged cache entry was ignored');
     return null;
+  }
+
+  async function decode(keys: readonly EntryKey[], found: readonly (CacheEntry | null)[]) {
+    const there = keys.flatMap((key, at) => {
+      const entry = found[at] ?? null;
+      return entry === null ? [] : [{ id: key.id, key, at, entry }];
+    });
+    const entries: (RawEntry | null)[] = keys.map(() => null);
+    for (const [at, decoded] of (await decodeEntries(there)).entries()) {
+      const { key, at: place } = there[at] as (typeof there)[number];
+      entries[place] = ifUsable(decoded, key);
+    }
+    return entries;
   }
 
   return {
@@ -70,7 +81,7 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
           const batch = keys.slice(entries.length, entries.length + size.entriesPerRead);
           const found = await store.read(batch);
           size.note(found);
-          entries.push(...batch.map((key, at) => decode(found[at] ?? null, key)));
+          entries.push(...(await decode(batch, found)));
         }
         return { entries, degraded: false };
       } catch (error) {

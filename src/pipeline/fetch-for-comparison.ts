@@ -24,6 +24,7 @@ export function createFetchForComparison(options: FetchForComparisonOptions): Fe
       options.fetchDays(await platform.acquire(GATEWAY_TEAM, deadline), {
         ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
         mode: 'days',
+        form: 'rows',
         known: byKey(series, known),
         patience: newPatience(),
         learns: false,

@@ -172,10 +172,10 @@ async function fetchLocked(
   { slot, lock, range, brought }: Holding,
   { question, context, known, mode }: FetchContext,
 ): Promise<FetchResult> {
-  const { report, series } = question;
+  const { report, series, form } = question;
   const { team, patience, trace } = context;
   const { result, kept } = await options.fetchDays(slot, {
-    ...{ report, series, mode, range, team, known, patience },
+    ...{ report, series, form, mode, range, team, known, patience },
     learns: true,
     onFurtherCall: () => lock.prolong(options.callMs),
     onCall: (call) => {

@@ -5,12 +5,14 @@ import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import type { EntryOrError } from './entries.js';
-import type { Patience } from './question.js';
+import type { Patience, ReportQuestion } from './question.js';
 
 /** One range of a report that is fetched, and on whose account. */
 export interface FetchDaysInput extends ReportSeries {
   /** days: split by day · whole: one answer for the period */
   readonly mode: 'days' | 'whole';
+  /** What is asked for of it. */
+  readonly form: ReportQuestion['form'];
   readonly range: Range;
   /** Who pays for further calls. */
   readonly team: string;

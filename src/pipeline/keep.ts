@@ -84,9 +84,25 @@ function writesOf(
   const days = (split?.fresh ?? []).map((entry) => entryOf(options, dayKeyOf(input.series, entry), entry));
   if (input.mode === 'days') return days;
   const whole = brought.flatMap(([key, entry]) =>
-    entry instanceof GatewayError ? [] : [entryOf(options, key, entry)],
+    entry instanceof GatewayError || !isOfUse(options, input, entry, days)
+      ? []
+      : [entryOf(options, key, entry)],
   );
   return [...whole, ...days];
+}
+
+/**
+ * Where its days are kept, the platform's own bytes are for those who ask for them, and all rows together for those who are
+ * not answered by days.
+ */
+function isOfUse(
+  { learner }: KeepOptions,
+  { report, form }: FetchDaysInput,
+  { header }: Entry,
+  days: readonly TierWrite[],
+): boolean {
+  if (days.length === 0 || header.form === form) return true;
+  return header.form === 'rows' && learner.status(report).state !== 'proven';
 }
 
 /** For as long as it may be of any use. */

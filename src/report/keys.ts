@@ -4,7 +4,7 @@
  */
 
 /** Changes when normalising or the form of entries changes: old entries are then never read. */
-const FORM = 'c4';
+const FORM = 'c5';
 
 /** Where an entry is kept. */
 export interface EntryKey {

@@ -67,8 +67,7 @@ export function runTask(task: Task): DigestedAnswer | Uint8Array | EncodedBytes[
         const encoded = encodeEntry({ ...entry, body: asBuffer(body) });
         return {
           header: shared([encoded.header]),
-          // An answer that was read on another thread lies in shared memory already.
-          body: body.buffer instanceof SharedArrayBuffer ? body : shared([encoded.body]),
+          body: shared([encoded.body]),
           facts: shared([encoded.facts]),
         };
       });

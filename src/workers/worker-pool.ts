@@ -18,6 +18,9 @@ import {
 /** Above it, work goes to another thread; below, the way there costs more than the work. */
 export const LARGE_BYTES = 1_048_576;
 
+/** To be made ready for the store: so much takes 3 ms. */
+const LARGE_TO_DEFLATE = 262_144;
+
 /** Above so many cells too: what costs is the number of things in an answer, and they may be small. */
 const HEAVY_CELLS = 10_000;
 const HEAVY_TABLE = 100_000;
@@ -94,7 +97,7 @@ export function createWorkerPool(): WorkerPool {
       return { outcome: withBuffers(outcome), bytes: asBuffer(bytes), hash };
     },
     async encode(entries) {
-      if (entries.reduce((sum, entry) => sum + weightOf(entry), 0) < LARGE_BYTES)
+      if (entries.reduce((sum, entry) => sum + weightOf(entry), 0) < LARGE_TO_DEFLATE)
         return entries.map(encodeEntry);
       const encoded = (await run({ task: 'encode', entries })) as EncodedBytes[];
       return encoded.map(({ header, body, facts }) => ({

@@ -3,10 +3,11 @@
  * that was missing for the first time, and an outage was kept as final for thirty days.
  */
 import { expect, it } from 'vitest';
-import { decodeEntry, type RawEntry } from '../../src/cache/entry.js';
+import type { RawEntry } from '../../src/cache/entry.js';
 import type { Entry } from '../../src/report/entry.js';
 import { dayKey } from '../../src/report/keys.js';
 import type { CacheEntry } from '../../src/store/port.js';
+import { decodeOne } from '../cache/decode-one.js';
 import { byDay, rowsPerDay } from '../pipeline/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
@@ -40,7 +41,7 @@ async function startTail(divisible: 'never' | 'auto') {
       const { series } = await gateway.services.pipeline.explain('campaigns/get', QUERY);
       const day = dayKey(series, date);
       const [entry] = await gateway.store.cache.read([day]);
-      return (decodeEntry(day.id, entry as CacheEntry) as RawEntry as Entry).header.emptyTail;
+      return ((await decodeOne(day.id, entry as CacheEntry)) as RawEntry as Entry).header.emptyTail;
     },
   };
 }

@@ -32,8 +32,8 @@ describe('keys', () => {
 
   it('of days lie together by month, in the order of the days', () => {
     expect(dayKey('abc', '2026-03-05')).toEqual({
-      id: 'c4:{abc}:d:2026-03-05',
-      series: 'c4:abc',
+      id: 'c5:{abc}:d:2026-03-05',
+      series: 'c5:abc',
       group: '2026-03',
       field: '05',
     });

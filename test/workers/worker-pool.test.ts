@@ -1,12 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { decodeEntry, type EncodedEntry, encodeEntry, type RawEntry } from '../../src/cache/entry.js';
+import { type EncodedEntry, encodeEntry, type RawEntry } from '../../src/cache/entry.js';
 import { toCsv } from '../../src/report/csv.js';
 import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
 import { bodyHash, ROW_SEPARATOR } from '../../src/report/entry.js';
 import { toNdjson } from '../../src/report/ndjson.js';
 import { readAnswer } from '../../src/workers/tasks.js';
 import { createWorkerPool, LARGE_BYTES } from '../../src/workers/worker-pool.js';
+import { decodeOne } from '../cache/decode-one.js';
 import { ASK, inPieces, largeAnswer, TOKEN } from './large-answer.js';
 
 const workerPool = createWorkerPool();
@@ -130,7 +131,7 @@ describe('entries', () => {
       const inPlace = encodeEntry(entry);
       expect(bytes.header.equals(inPlace.header)).toBe(true);
       expect(bytes.facts.equals(inPlace.facts)).toBe(true);
-      const read = decodeEntry(id, { version, ...bytes }) as RawEntry;
+      const read = (await decodeOne(id, { version, ...bytes })) as RawEntry;
       expect(read.header).toEqual(header);
       expect(read.body.equals(body)).toBe(true);
     }
@@ -152,7 +153,10 @@ describe('entries with little in them and much to say of it', () => {
     expect(
       encoded.every(({ header, body, facts }) => isShared(header) && isShared(body) && isShared(facts)),
     ).toBe(true);
-    const last = decodeEntry('day 91', { version: 91, ...(encoded[91] as EncodedEntry) }) as RawEntry;
+    const last = (await decodeOne('day 91', {
+      version: 91,
+      ...(encoded[91] as EncodedEntry),
+    })) as RawEntry;
     expect(last.header).toEqual({ at: 91, accounts });
   });
 });

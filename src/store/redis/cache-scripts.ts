@@ -3,14 +3,16 @@ import { VERSION_LEAD_MAX_MS } from '../port.js';
 
 /** Bodies above it have keys of their own: a hash is read by its fields, and dropped as a whole. */
 export const OWN_KEY_ABOVE_BYTES = 256 * 1024;
+/** Bodies up to it lie behind their heads: a field of their own would cost as much again as a small day has bytes. */
+export const BEHIND_HEAD_BYTES = 1024;
 
 /**
- * Makes way for newer content in one group, and writes the heads of what is taken. Bodies and facts follow as plain
- * commands of the same transaction, each only where there is none: through Lua they would be copied twice more. It is
- * sent whole each time, as a transaction cannot find out in between that the server has lost it.
+ * Makes way for newer content in one group, and writes the heads of what is taken, small bodies behind them. Larger ones
+ * and facts follow as plain commands of the same transaction, each only where there is none: through Lua they would be
+ * copied twice more. It is sent whole each time, as a transaction cannot find out in between that the server has lost it.
  *
  * KEYS: the group's hash; for each entry the key that a large body has. ARGV: now, the longest lifetime of the entries,
- * milliseconds; for each entry its field, its version and its head; '' for one that is gone at once.
+ * milliseconds; for each entry its field, its version, and its head with a small body; '' for one that is gone at once.
  *
  * An entry of which a part is lost is dropped with what is left of it. So are fields that are over, and facts and
  * bodies that nobody refers to; but where a head is of another form, its facts cannot be told, and all of them stay.
@@ -32,11 +34,13 @@ local function stampOf(head)
   local facts = string.gsub(string.sub(head, 19, ${STAMP_BYTES}), '.', function(one)
     return string.format('%02x', string.byte(one))
   end)
-  return {version = number(head, 3, 8), ends = number(head, 9, 14), bytes = number(head, 15, 18), facts = 'f:' .. facts}
+  return {version = number(head, 3, 8), ends = number(head, 9, 14), bytes = number(head, 15, 18), facts = 'f:' .. facts,
+    size = #head}
 end
 local function isWhole(stamp, field, own)
   if redis.call('HEXISTS', hash, stamp.facts) == 0 then return false end
   if stamp.bytes > ${OWN_KEY_ABOVE_BYTES} then return redis.call('TYPE', own).ok == 'string' end
+  if stamp.bytes <= ${BEHIND_HEAD_BYTES} then return stamp.size >= ${STAMP_BYTES} + stamp.bytes end
   return redis.call('HEXISTS', hash, 'd:' .. field) == 1
 end
 

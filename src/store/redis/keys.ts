@@ -3,8 +3,8 @@ import { StoreRefused } from '../refused.js';
 
 /** The versions of the key layout: changed when values of an older release must not be read. */
 const LAYOUT = 1;
-/** Of cache entries alone; 1 and 2 had a key for each entry. */
-const CACHE_LAYOUT = 3;
+/** Of cache entries alone; 1 and 2 had a key for each entry, 3 a field for each body. */
+const CACHE_LAYOUT = 4;
 
 export interface Keys {
   /** Of a cache group, a hash; the series decides the slot. */

@@ -3,7 +3,7 @@ import { byGroup, type CacheGroup } from '../cache-groups.js';
 import { readStamp, STAMP_BYTES, type Stamp } from '../entry-stamp.js';
 import type { KnownFacts } from '../known-facts.js';
 import type { CacheEntry, CachePlace } from '../port.js';
-import { OWN_KEY_ABOVE_BYTES } from './cache-scripts.js';
+import { BEHIND_HEAD_BYTES, OWN_KEY_ABOVE_BYTES } from './cache-scripts.js';
 import type { RedisClient } from './connection.js';
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
@@ -55,16 +55,7 @@ export function createCacheReader({ link, keys, known, clock }: CacheReaderOptio
   function find(places: readonly CachePlace[], fields: ReadonlyMap<string, Buffer>): Found[] {
     for (const [name, bytes] of fields) if (name.startsWith('f:')) known.add(name.slice(2), bytes);
     const nowMs = clock.now();
-    return places.flatMap((place): Found[] => {
-      const head = fields.get(`h:${place.field}`);
-      const stamp = readStamp(head);
-      if (head === undefined || stamp === null || stamp.endsAtMs <= nowMs) return [];
-      const isOwn = stamp.bodyBytes > OWN_KEY_ABOVE_BYTES;
-      const body = isOwn ? null : fields.get(`d:${place.field}`);
-      if (body === undefined) return [];
-      const facts = known.get(stamp.facts) ?? fields.get(`f:${stamp.facts}`);
-      return [{ place, stamp, header: head.subarray(STAMP_BYTES), body, facts }];
-    });
+    return places.flatMap((place) => findOne(place, fields, known, nowMs) ?? []);
   }
 
   async function readFacts(found: readonly Found[]): Promise<void> {
@@ -118,6 +109,27 @@ export function createCacheReader({ link, keys, known, clock }: CacheReaderOptio
 }
 
 type Fields = Map<string, Buffer>;
+
+/** @returns null for what is over, or of which a part is lost */
+function findOne(
+  place: CachePlace,
+  fields: ReadonlyMap<string, Buffer>,
+  known: KnownFacts,
+  nowMs: number,
+): Found | null {
+  const value = fields.get(`h:${place.field}`);
+  const stamp = readStamp(value);
+  if (value === undefined || stamp === null || stamp.endsAtMs <= nowMs) return null;
+  const { bodyBytes } = stamp;
+  const isBehind = bodyBytes <= BEHIND_HEAD_BYTES;
+  const headEnd = isBehind ? value.length - bodyBytes : value.length;
+  if (headEnd < STAMP_BYTES) return null;
+  const isOwn = bodyBytes > OWN_KEY_ABOVE_BYTES;
+  const body = isBehind ? value.subarray(headEnd) : isOwn ? null : fields.get(`d:${place.field}`);
+  if (body === undefined) return null;
+  const facts = known.get(stamp.facts) ?? fields.get(`f:${stamp.facts}`);
+  return { place, stamp, header: value.subarray(STAMP_BYTES, headEnd), body, facts };
+}
 
 /** A missing part is a missing entry. */
 function entryOf({ stamp, header, body, facts }: Found): CacheEntry | null {

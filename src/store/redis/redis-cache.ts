@@ -4,7 +4,7 @@ import { type StampedWrite, stampWrite } from '../entry-stamp.js';
 import { createKnownFacts } from '../known-facts.js';
 import type { CachePlace, CacheStore } from '../port.js';
 import type { CacheBound } from './cache-bound.js';
-import { MAKE_WAY, OWN_KEY_ABOVE_BYTES } from './cache-scripts.js';
+import { BEHIND_HEAD_BYTES, MAKE_WAY, OWN_KEY_ABOVE_BYTES } from './cache-scripts.js';
 import type { RedisClient } from './connection.js';
 import { answersOf, unwrap } from './failure.js';
 import type { Keys } from './keys.js';
@@ -21,8 +21,8 @@ export interface RedisCacheOptions {
 }
 
 /**
- * Cache entries as fields of a hash for each group: `h:` the stamp and the header, `d:` the body, `f:` facts by their
- * digest. The hash lives as long as the longest of its entries; each says itself when it is over.
+ * Cache entries as fields of a hash for each group: `h:` the stamp, the header and a small body, `d:` a larger body, `f:`
+ * facts by their digest. The hash lives as long as the longest of its entries; each says itself when it is over.
  */
 export function createRedisCache({ link, keys, bound, clock }: RedisCacheOptions): CacheStore {
   const known = createKnownFacts();
@@ -39,12 +39,13 @@ export function createRedisCache({ link, keys, bound, clock }: RedisCacheOptions
         ...members.map(({ write }) => keys.cacheBody(write)),
         Math.floor(clock.now()),
         Math.max(...members.map(({ ttlMs }) => ttlMs)),
-        ...members.flatMap((one) => [one.field, one.stamp.version, one.ttlMs < 1 ? '' : one.head]),
+        ...members.flatMap((one) => [one.field, one.stamp.version, one.ttlMs < 1 ? '' : headOf(one)]),
       );
     const facts = new Map<string, Buffer>();
     for (const { write, stamp, ttlMs } of members) {
       if (ttlMs < 1) continue;
       facts.set(stamp.facts, write.facts);
+      if (write.body.length <= BEHIND_HEAD_BYTES) continue;
       if (write.body.length <= OWN_KEY_ABOVE_BYTES) transaction.hsetnx(hash, `d:${write.field}`, write.body);
       else {
         const value = encodeVersioned(write.body, stamp.version);
@@ -86,6 +87,11 @@ type Placed = StampedWrite & CachePlace;
 
 function placeOf({ series, group, field }: CachePlace): CachePlace {
   return { series, group, field };
+}
+
+/** With a small body behind it. */
+function headOf({ head, write: { body } }: StampedWrite): Buffer {
+  return body.length <= BEHIND_HEAD_BYTES ? Buffer.concat([head, body]) : head;
 }
 
 function bytesOf({ head, write }: StampedWrite): number {

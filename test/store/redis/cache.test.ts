@@ -10,8 +10,10 @@ import { MINUTE } from '../../support/test-clock.js';
 import { openStore, startServer, withControl } from './open-store.js';
 
 const LARGE = 256 * 1024 + 1;
-const HASH = 'dgw:3:cache:{s}:2026-03';
-const OWN_KEY = 'dgw:3:cache-body:{s}:7:2026-03:01';
+/** Of a body with a field of its own. */
+const MIDDLE = 1025;
+const HASH = 'dgw:4:cache:{s}:2026-03';
+const OWN_KEY = 'dgw:4:cache-body:{s}:7:2026-03:01';
 
 let server: RedisServer;
 
@@ -65,17 +67,23 @@ async function commandsOf(use: () => Promise<unknown>): Promise<string[][]> {
 }
 
 describe('a month of a series', () => {
-  it('is one hash: heads, bodies, and facts once for all', async () => {
+  it('is one hash: heads with small bodies behind them, larger bodies, and facts once for all', async () => {
     const store = await open();
-    await store.cache.write([writeOf('2026-03-01'), writeOf('2026-03-02'), writeOf('2026-04-01')]);
+    const [small, larger] = [Buffer.alloc(MIDDLE - 1, 's'), Buffer.alloc(MIDDLE, 'l')];
+    await store.cache.write([
+      writeOf('2026-03-01', { body: small }),
+      writeOf('2026-03-02', { body: larger }),
+      writeOf('2026-04-01'),
+    ]);
     await looking(async (control) => {
       expect((await control.keys('*')).sort()).toEqual([
-        'dgw:3:cache:{s}:2026-03',
-        'dgw:3:cache:{s}:2026-04',
+        'dgw:4:cache:{s}:2026-03',
+        'dgw:4:cache:{s}:2026-04',
       ]);
       const fields = (await control.hkeys(HASH)).sort();
-      expect(fields).toEqual(['d:01', 'd:02', expect.stringMatching(/^f:[0-9a-f]{32}$/), 'h:01', 'h:02']);
-      expect(await control.hstrlen(HASH, 'h:01')).toBe(STAMP_BYTES + 'header'.length);
+      expect(fields).toEqual(['d:02', expect.stringMatching(/^f:[0-9a-f]{32}$/), 'h:01', 'h:02']);
+      expect(await control.hstrlen(HASH, 'h:01')).toBe(STAMP_BYTES + 'header'.length + small.length);
+      expect(await control.hstrlen(HASH, 'h:02')).toBe(STAMP_BYTES + 'header'.length);
     });
   });
 
@@ -90,7 +98,7 @@ describe('a month of a series', () => {
       expect(await bodies(reader, dates)).toEqual(dates);
     });
     expect(commands.map(([name, key]) => [name, key])).toEqual(
-      ['01', '02', '03', '04'].map((month) => ['hgetall', `dgw:3:cache:{s}:2026-${month}`]),
+      ['01', '02', '03', '04'].map((month) => ['hgetall', `dgw:4:cache:{s}:2026-${month}`]),
     );
     const few = await commandsOf(() => reader.cache.read([day('2026-01-05'), day('2026-02-05')]));
     expect(few.map(([name]) => name)).toEqual(['hmget', 'hmget']);
@@ -112,13 +120,17 @@ describe('a month of a series', () => {
     expect(await names()).toEqual([['hmget', 'h:']]);
   });
 
-  it('is written in one transaction, in which no body goes through the script', async () => {
+  it('is written in one transaction, in which no large body goes through the script', async () => {
     const store = await open();
     const commands = await commandsOf(() =>
-      store.cache.write([writeOf('2026-03-01'), writeOf('2026-03-02', { body: Buffer.alloc(LARGE, 'x') })]),
+      store.cache.write([
+        writeOf('2026-03-01'),
+        writeOf('2026-03-02', { body: Buffer.alloc(MIDDLE, 'x') }),
+        writeOf('2026-03-03', { body: Buffer.alloc(LARGE, 'x') }),
+      ]),
     );
     expect(commands.map(([name]) => name)).toEqual(['multi', 'eval', 'hsetnx', 'set', 'hsetnx', 'exec']);
-    expect(commands[1]?.join(' ')).not.toContain('2026-03-01');
+    expect(commands[1]?.join(' ')).not.toContain('xxx');
     expect(commands[1]?.slice(2).join(' ').length).toBeLessThan(1000);
   });
 
@@ -147,7 +159,7 @@ describe('a month of a series', () => {
     passedMs = 2 * MINUTE;
     await store.cache.write([writeOf('2026-03-02', { ttlMs: 9 * MINUTE })]);
     await looking(async (control) => {
-      expect((await control.hkeys(HASH)).sort()).toEqual(['d:02', expect.stringMatching(/^f:/), 'h:02']);
+      expect((await control.hkeys(HASH)).sort()).toEqual([expect.stringMatching(/^f:/), 'h:02']);
     });
     expect(await bodies(store, ['2026-03-01', '2026-03-02'])).toEqual([null, '2026-03-02']);
   });
@@ -156,7 +168,8 @@ describe('a month of a series', () => {
 describe('an entry of which a part is lost', () => {
   const lost: readonly [string, number, (control: Redis) => Promise<unknown>][] = [
     ['its head', 10, (control) => control.hdel(HASH, 'h:01')],
-    ['its body', 10, (control) => control.hdel(HASH, 'd:01')],
+    ['its body', MIDDLE, (control) => control.hdel(HASH, 'd:01')],
+    ['a part of its head and its body', 50, cutHead],
     ['its body, which has a key of its own', LARGE, (control) => control.del(OWN_KEY)],
     ['its body of another type', LARGE, (control) => replaceByList(control, OWN_KEY)],
     ['its facts', 10, (control) => control.hdel(HASH, ...FACTS)],
@@ -214,17 +227,26 @@ describe('what another release keeps in the same hash', () => {
     });
   });
 
-  it('is not read from keys of the layout before', async () => {
+  it('lies side by side with it in the layout before: neither is read or changed by the other', async () => {
     const store = await open();
-    await looking((control) => control.set('dgw:2:cache:{s}:2026-03', 'an entry of before'));
+    const before = { 'h:01': 'a head', 'd:01': 'a body', 'f:00': 'facts' };
+    const old = 'dgw:3:cache:{s}:2026-03';
+    await looking((control) => control.hset(old, before));
     expect(await store.cache.read([FIRST])).toEqual([null]);
+    await store.cache.write([writeOf('2026-03-01')]);
+    expect(await bodies(store, ['2026-03-01'])).toEqual(['2026-03-01']);
+    await store.cache.remove([FIRST]);
+    await looking(async (control) => {
+      expect(await control.hgetall(old)).toEqual(before);
+      expect(await control.pttl(old)).toBe(-1);
+    });
   });
 });
 
 describe('bytes that were changed in Redis', () => {
   it('are given as they are, facts under a name that is not theirs among them: the reader sees it', async () => {
     const store = await open();
-    await store.cache.write([writeOf('2026-03-01')]);
+    await store.cache.write([writeOf('2026-03-01', { body: Buffer.alloc(MIDDLE, 'x') })]);
     await looking(async (control) => {
       const [facts = ''] = (await control.hkeys(HASH)).filter((name) => name.startsWith('f:'));
       await control.hset(HASH, facts, '{"columns":[0]}', 'd:01', 'changed');
@@ -236,6 +258,11 @@ describe('bytes that were changed in Redis', () => {
     }
   });
 });
+
+async function cutHead(control: Redis): Promise<void> {
+  const head = (await control.hgetBuffer(HASH, 'h:01')) as Buffer;
+  await control.hset(HASH, 'h:01', head.subarray(0, STAMP_BYTES + 10));
+}
 
 async function replaceByList(control: Redis, key: string): Promise<void> {
   await control.del(key);

@@ -183,15 +183,15 @@ describe('what others put under our keys', () => {
   it('is null when it is no entry, can be replaced, and does not spoil its neighbours', async () => {
     await keep(store.cache, [entry('{k}1', 'mine')]);
     await withControl(server.url, async (control) => {
-      await control.lpush('dgw:3:cache:{k2}:g', 'a', 'b');
-      await control.hset('dgw:3:cache:{k3}:g', 'a', 'b');
-      await control.hset('dgw:3:cache:{k}:g', 'h:4', '', 'd:4', '');
-      await control.hset('dgw:3:cache:{k}:g', 'h:5', 'text of somebody else, as long as a header is');
-      await control.set('dgw:3:cache:{k7}:g', 'text of somebody else');
+      await control.lpush('dgw:4:cache:{k2}:g', 'a', 'b');
+      await control.hset('dgw:4:cache:{k3}:g', 'a', 'b');
+      await control.hset('dgw:4:cache:{k}:g', 'h:4', '', 'd:4', '');
+      await control.hset('dgw:4:cache:{k}:g', 'h:5', 'text of somebody else, as long as a header is');
+      await control.set('dgw:4:cache:{k7}:g', 'text of somebody else');
       // As if of a version that is a little higher, but without the mark.
       const unmarked = Buffer.alloc(STAMP_BYTES).fill(0xff, 8);
       unmarked[7] = 2;
-      await control.hset('dgw:3:cache:{k}:g', 'h:6', unmarked, 'd:6', 'body');
+      await control.hset('dgw:4:cache:{k}:g', 'h:6', unmarked, 'd:6', 'body');
     });
     const keys = ['{k2}', '{k}1', '{k3}', '{k}4', '{k}5', '{k}6', '{k7}'];
     const mine = [null, Buffer.from('mine'), null, null, null, null, null];
@@ -262,7 +262,7 @@ describe('the keys in Redis', () => {
         'dgw:1:{registry}:records',
         'dgw:1:{registry}:revisions',
         'dgw:1:{registry}:tombstones',
-        'dgw:3:cache:{series}:g',
+        'dgw:4:cache:{series}:g',
       ]);
       const [lease = 0, ...registry] = lifetimes;
       const cache = registry.pop() ?? 0;

@@ -73,7 +73,7 @@ describe('the eviction policy at the start', () => {
       'dgw:1:{presence}:me',
       'dgw:1:{quotas}:bucket:q',
       'dgw:1:{quotas}:ends',
-      'dgw:3:cache:{k}:g',
+      'dgw:4:cache:{k}:g',
     ]);
     expect(await keysOf(registry.url)).toEqual([
       'dgw:1:{notes}:bytes',

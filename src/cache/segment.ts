@@ -1,0 +1,104 @@
+/**
+ * Bodies as they are kept: raw deflate (RFC 1951) that ends on a full flush. Such segments are whole bytes, have no last
+ * block and refer to nothing outside of themselves, so that several of them, one behind the other, are one stream.
+ */
+import { promisify } from 'node:util';
+import { constants, crc32, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
+import { ROW_SEPARATOR } from '../report/entry.js';
+
+/** A body as it is kept, and what it must become. */
+export interface StoredBody {
+  readonly bytes: Buffer;
+  readonly isDeflated: boolean;
+  readonly plainLength: number;
+  readonly plainCrc: number;
+}
+
+/** Less than that gains nothing. */
+const DEFLATE_FROM_BYTES = 64;
+/** What is as large is packed on another thread, where a lower level of it still is a third of a second for 28 MB. */
+const LARGE_BYTES = 1_048_576;
+const [LEVEL, LEVEL_OF_LARGE] = [6, 3];
+/** Deflate makes no more than that of a byte. */
+const MOST_OF_A_BYTE = 1032;
+/** Together more than that is inflated on another thread. */
+const AT_ONCE_BYTES = 262_144;
+const MIN_CHUNK_BYTES = 64;
+
+/** @returns the body itself where deflate makes it no smaller */
+export function deflateBody(body: Buffer): Buffer {
+  if (body.length < DEFLATE_FROM_BYTES) return body;
+  const segment = deflateRawSync(body, {
+    finishFlush: constants.Z_FULL_FLUSH,
+    level: body.length < LARGE_BYTES ? LEVEL : LEVEL_OF_LARGE,
+    // One piece of memory, of about the size that it will have.
+    chunkSize: Math.max(MIN_CHUNK_BYTES, body.length >> 1),
+  });
+  return segment.length < body.length ? segment : body;
+}
+
+/**
+ * What was deflated is inflated in one go: it is one stream, with the separator of rows as a block of its own behind each
+ * segment. That shows as well that a segment ends where it should.
+ *
+ * @returns in the same order; null for what does not become the body that it was
+ */
+export async function inflateBodies(bodies: readonly StoredBody[]): Promise<(Buffer | null)[]> {
+  const deflated = bodies.filter(({ isDeflated }) => isDeflated);
+  const inflated = new Map<StoredBody, Buffer | null>();
+  for (const [at, body] of (await inflateTogether(deflated)).entries())
+    inflated.set(deflated[at] as StoredBody, body);
+  return bodies.map((body) => (body.isDeflated ? (inflated.get(body) ?? null) : ifWhole(body, body.bytes)));
+}
+
+async function inflateTogether(bodies: readonly StoredBody[]): Promise<readonly (Buffer | null)[]> {
+  if (bodies.length === 0) return [];
+  const joined = await inflateStream(bodies);
+  const plain = joined === null ? bodies.map(() => null) : cut(bodies, joined);
+  if (bodies.length === 1 || !plain.includes(null)) return plain;
+  // One of them is damaged, which says nothing of the others.
+  return (await Promise.all(bodies.map((body) => inflateTogether([body])))).flat();
+}
+
+/** @returns null where it is not as long as all of them are to be */
+async function inflateStream(bodies: readonly StoredBody[]): Promise<Buffer | null> {
+  if (bodies.some(({ bytes, plainLength }) => plainLength > bytes.length * MOST_OF_A_BYTE)) return null;
+  const length = bodies.reduce((sum, { plainLength }) => sum + plainLength + ROW_SEPARATOR.length, 0);
+  const stream = Buffer.concat(bodies.flatMap(({ bytes }) => [bytes, SEPARATOR_BLOCK]));
+  // A byte more would be found, and refused; what asks for more is no body of ours.
+  const options = {
+    finishFlush: constants.Z_SYNC_FLUSH,
+    chunkSize: Math.max(MIN_CHUNK_BYTES, length + 1),
+    maxOutputLength: length,
+  };
+  try {
+    const plain =
+      length <= AT_ONCE_BYTES ? inflateRawSync(stream, options) : await inflateAside(stream, options);
+    return plain.length === length ? plain : null;
+  } catch {
+    return null;
+  }
+}
+
+const inflateAside = promisify<Buffer, object, Buffer>(inflateRaw);
+
+/** The separator of rows as a stored block (RFC 1951, section 3.2.4). */
+const SEPARATOR_BLOCK = Buffer.concat([
+  Buffer.from([0, ROW_SEPARATOR.length, 0, 0xff - ROW_SEPARATOR.length, 0xff]),
+  Buffer.from(ROW_SEPARATOR),
+]);
+
+function cut(bodies: readonly StoredBody[], joined: Buffer): (Buffer | null)[] {
+  let at = 0;
+  return bodies.map((body) => {
+    const end = at + body.plainLength;
+    const plain = joined.subarray(at, end);
+    const separator = joined.toString('latin1', end, end + ROW_SEPARATOR.length);
+    at = end + ROW_SEPARATOR.length;
+    return separator === ROW_SEPARATOR ? ifWhole(body, plain) : null;
+  });
+}
+
+function ifWhole({ plainLength, plainCrc }: StoredBody, plain: Buffer): Buffer | null {
+  return plain.length === plainLength && crc32(plain) === plainCrc ? plain : null;
+}
