@@ -19,7 +19,7 @@ export interface TierWrite extends Omit<RawWrite, 'id'> {
   readonly ttlMs: number;
 }
 
-/** The entries of one call are of one series. */
+/** The entries of one call are of one series. What this process writes it reads at once, before the store has it. */
 export interface CacheTier {
   read(keys: readonly EntryKey[]): Promise<TierRead>;
   /** @returns whether the entries were kept */
@@ -39,6 +39,8 @@ export interface CacheTierOptions {
 
 export function createCacheTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
   const size = createReadSize();
+  /** By the entry's name, while it is being written. */
+  const underWay = new Map<string, TierWrite>();
 
   function fail(error: unknown, doing: string): void {
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
@@ -75,6 +77,8 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
 
   return {
     async read(keys) {
+      const written = keys.map(({ id }) => underWay.get(id) ?? null);
+      if (written.every((entry) => entry !== null)) return { entries: written, degraded: false };
       try {
         const entries: (RawEntry | null)[] = [];
         while (entries.length < keys.length) {
@@ -83,13 +87,14 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
           size.note(found);
           entries.push(...(await decode(batch, found)));
         }
-        return { entries, degraded: false };
+        return { entries: entries.map((entry, at) => written[at] ?? entry), degraded: false };
       } catch (error) {
         fail(error, 'reading');
-        return { entries: keys.map(() => null), degraded: true };
+        return { entries: written, degraded: true };
       }
     },
     async write(entries) {
+      for (const entry of entries) underWay.set(entry.key.id, entry);
       try {
         const encoded = await encode(
           entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
@@ -107,6 +112,8 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
       } catch (error) {
         fail(error, 'writing');
         return false;
+      } finally {
+        for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
       }
     },
   };

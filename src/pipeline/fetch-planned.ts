@@ -185,9 +185,8 @@ async function fetchLocked(
   });
   trace.mark('keep');
   const whole: FetchResult = { ...result, entries: new Map([...brought, ...result.entries]) };
-  const ended = lock.succeed(whole, kept);
-  if (patience.isSpent) options.background(ended);
-  else await ended;
+  // Others who want it are told when it is in the store; the answer does not wait for that.
+  options.background(lock.succeed(whole, kept));
   return whole;
 }
 

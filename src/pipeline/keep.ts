@@ -16,7 +16,7 @@ export interface Kept {
   readonly result: FetchResult;
   /** The days of an answer that was split, and what was known of them before; null where none was. */
   readonly split: Comparison | null;
-  /** The write to the store. Never rejects. */
+  /** The write to the store, which the answer does not wait for. Never rejects. */
   readonly kept: Promise<unknown>;
 }
 
@@ -30,7 +30,11 @@ export interface KeepOptions {
   readonly background: (work: Promise<unknown>) => void;
 }
 
+/** Bytes that may wait behind answers to be written; beyond it an answer waits for its own. */
+const MAX_BEHIND_BYTES = 33_554_432;
+
 export function createKeep(options: KeepOptions): Keep {
+  const write = createWriteBehind(options);
   return async function keep(input, fetched) {
     const unsplittable = isUnsplit(input, fetched) ? { doubtful: fetched.doubt !== null } : null;
     // The answer in hand is the whole, when it was for all of the period.
@@ -41,7 +45,7 @@ export function createKeep(options: KeepOptions): Keep {
     const { storable } = fetched;
     const split = storable ? await splitOf(options, as, fetched) : null;
     const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, split) : [];
-    const { stored, kept } = await write(options, writes, input.patience);
+    const { stored, kept } = await write(writes, input.patience);
     return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
   };
 }
@@ -112,20 +116,27 @@ function entryOf(options: KeepOptions, key: EntryKey, entry: Entry): TierWrite {
   return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
 }
 
-async function write(
-  options: KeepOptions,
-  writes: readonly TierWrite[],
-  patience: Patience,
-): Promise<{ stored: boolean; kept: Promise<unknown> }> {
-  if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
-  const kept = options.tier.write(writes);
-  if (patience.isSpent) {
-    options.background(kept);
-    return { stored: false, kept };
-  }
-  const stored = await kept;
-  patience.isSpent = !stored;
-  return { stored, kept };
+/** Writes behind the answer, as long as not too much waits there. */
+function createWriteBehind({ tier, background }: KeepOptions) {
+  let behindBytes = 0;
+  return async (
+    writes: readonly TierWrite[],
+    patience: Patience,
+  ): Promise<{ stored: boolean; kept: Promise<unknown> }> => {
+    if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
+    const bytes = writes.reduce((sum, { body }) => sum + body.length, 0);
+    behindBytes += bytes;
+    const kept = tier.write(writes).finally(() => {
+      behindBytes -= bytes;
+    });
+    background(kept);
+    // A store that is away has accepted nothing.
+    if (patience.isSpent) return { stored: false, kept };
+    if (behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
+    const stored = await kept;
+    patience.isSpent = !stored;
+    return { stored, kept };
+  };
 }
 
 /** Days were asked for, and the answer cannot be split into them. */
