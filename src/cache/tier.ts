@@ -94,7 +94,10 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
       }
     },
     async write(entries) {
-      for (const entry of entries) underWay.set(entry.key.id, entry);
+      for (const entry of entries) {
+        // The newer content wins, as in the store.
+        if ((underWay.get(entry.key.id)?.version ?? 0) <= entry.version) underWay.set(entry.key.id, entry);
+      }
       try {
         const encoded = await encode(
           entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),

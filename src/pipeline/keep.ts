@@ -116,9 +116,13 @@ function entryOf(options: KeepOptions, key: EntryKey, entry: Entry): TierWrite {
   return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
 }
 
-/** Writes behind the answer, as long as not too much waits there. */
+/**
+ * Writes behind the answer, as long as not too much waits there and the store takes what it is given: after a write that
+ * failed, answers wait for their own again, until one succeeds.
+ */
 function createWriteBehind({ tier, background }: KeepOptions) {
   let behindBytes = 0;
+  let isTaking = true;
   return async (
     writes: readonly TierWrite[],
     patience: Patience,
@@ -126,13 +130,15 @@ function createWriteBehind({ tier, background }: KeepOptions) {
     if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
     const bytes = writes.reduce((sum, { body }) => sum + body.length, 0);
     behindBytes += bytes;
-    const kept = tier.write(writes).finally(() => {
+    const kept = tier.write(writes).then((isStored) => {
       behindBytes -= bytes;
+      isTaking = isStored;
+      return isStored;
     });
     background(kept);
     // A store that is away has accepted nothing.
     if (patience.isSpent) return { stored: false, kept };
-    if (behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
+    if (isTaking && behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
     const stored = await kept;
     patience.isSpent = !stored;
     return { stored, kept };

@@ -46,9 +46,11 @@ describe.each(FAULTS)('a store that %s', (_how, fault) => {
     state.fault = fault;
     const first = await gateway.report(key, FINAL);
     expect([first.status, cacheOf(first)]).toEqual([200, 'fwd=miss; detail=degraded']);
+    await gateway.services.settled();
     expect(cacheOf(await gateway.report(key, FINAL))).toBe('hit; ttl=2592000; detail=l1');
     const csv = await gateway.report(key, `${FINAL}&_format=csv`);
     expect([csv.status, cacheOf(csv)]).toEqual([200, 'fwd=miss; detail=degraded']);
+    await gateway.services.settled();
     state.fault = null;
     // Nothing was kept in the store, and now it is again.
     expect(cacheOf(await gateway.report(key, `${FINAL}&_format=ndjson`))).toBe('fwd=miss; stored');
@@ -63,6 +65,7 @@ describe.each(FAULTS)('a store that %s', (_how, fault) => {
     expect(outcomeOf(await gateway.report(limited, FINAL))).toBe('403 advertiser_forbidden');
     gateway.simulator.fault({ kind: 'status', status: 404 });
     expect(outcomeOf(await gateway.report(key, FINAL))).toBe('404 upstream_rejected');
+    await gateway.services.settled();
     gateway.simulator.fault({ kind: 'status', status: 500 });
     expect(outcomeOf(await gateway.report(key, FINAL))).toBe('502 upstream_error');
     expect(
@@ -85,6 +88,7 @@ describe('entries that are no entries', () => {
     });
     const key = await gateway.addTeam();
     await gateway.report(key, FINAL);
+    await gateway.services.settled();
     expect(cacheOf(await gateway.report(key, `${FINAL}&_format=csv`))).toBe('fwd=miss; stored');
     const metrics = await gateway.services.metrics.registry.metrics();
     expect(metrics).toMatch(/dsp_gateway_store_faults_total\{kind="damaged"\} [1-9]/);
@@ -108,6 +112,7 @@ describe('a store that loses everything', () => {
     });
     const key = await gateway.addTeam();
     const first = reportIn(await gateway.report(key, RESTATING));
+    await gateway.services.settled();
     gateway.clock.advance(DAY);
     const second = await gateway.report(key, RESTATING);
     expect(cacheOf(second)).toBe('fwd=miss; stored');
@@ -131,10 +136,13 @@ describe('a store that has no memory left', () => {
     const gateway = await withGateway({ wrapStore });
     const key = await gateway.addTeam();
     memory.full = true;
-    expect(cacheOf(await gateway.report(key, FINAL))).toBe('fwd=miss');
+    // Told before the store has answered; from then on answers wait for it.
+    expect(cacheOf(await gateway.report(key, FINAL))).toBe('fwd=miss; stored');
+    await gateway.services.settled();
+    expect(cacheOf(await gateway.report(key, RESTATING))).toBe('fwd=miss');
     expect((await gateway.call('/readyz')).json()).toMatchObject({ ready: true, store: 'out of memory' });
     const metrics = await gateway.services.metrics.registry.metrics();
     expect(metrics).toContain('dsp_gateway_store_out_of_memory 1');
-    expect(metrics).toContain('dsp_gateway_store_faults_total{kind="full"} 1');
+    expect(metrics).toContain('dsp_gateway_store_faults_total{kind="full"} 2');
   });
 });

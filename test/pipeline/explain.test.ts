@@ -96,6 +96,7 @@ describe('the calls that explain promises', () => {
   it('bring along what is past freshness, once a call is made at all', async () => {
     const { gateway, report, askedBy } = await watched();
     await report(byDay('2026-11-17', '2026-11-19'));
+    await gateway.services.settled();
     gateway.clock.advance(HOUR + MINUTE);
     const query = byDay('2026-11-17', '2026-11-20');
     const told = await explain(gateway, query);
@@ -109,6 +110,7 @@ describe('the calls that explain promises', () => {
       report: { ...ALWAYS.report, mergeGapDays: 0, maxDaysPerCall: 2 },
     });
     await report(byDay('2026-11-16', '2026-11-17'));
+    await gateway.services.settled();
     gateway.clock.advance(HOUR + MINUTE);
     const query = byDay('2026-11-16', '2026-11-19');
     const calls = [
