@@ -57,9 +57,13 @@ export function createReport(options: ReportOptions): Report {
     }
     if (context.directives.onlyIfCached) throw new GatewayError('not_cached');
     const brought = await bring(options, run, decision);
+    const { missing } = decision;
+    if (run.accept === 'old') return answerWith(options, run, brought, 'stale-if-error', missing.length);
     const isOwn = run.results.some(({ by }) => by === 'own');
-    const outcome = run.accept === 'old' ? 'stale-if-error' : isOwn ? decision.outcome : 'collapsed';
-    return answerWith(options, run, brought, outcome, decision.missing.length);
+    if (isOwn) return answerWith(options, run, brought, decision.outcome, missing.length);
+    // Another replica had answered with it before the question came, and was only about to write it.
+    if (isFetchedBy(context.arrivedAtMs, brought)) return answerWith(options, run, brought, 'hit', 0);
+    return answerWith(options, run, brought, 'collapsed', missing.length);
   };
 }
 
@@ -101,6 +105,10 @@ function answerWith(
     storable: results.every((one) => one.storable || (run.accept === 'old' && isDoubtful(one))),
     checkFromMs,
   };
+}
+
+function isFetchedBy(ms: number, { parts, refusal }: Decision): boolean {
+  return [...parts, ...(refusal === null ? [] : [refusal])].every(({ header }) => header.fetchedAt <= ms);
 }
 
 function isDoubtful({ entries }: FetchResult): boolean {

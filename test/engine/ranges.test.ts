@@ -433,6 +433,7 @@ describe('the day of the platform', () => {
     const period = query('2026-10-24', '2026-10-31');
     const finals = async () => {
       const { meta } = reportIn(await gateway.report(key, `${period}&_days=1`));
+      await gateway.services.settled();
       return meta.days?.filter(({ final }) => final).map(({ date }) => date);
     };
     gateway.clock.set('2026-11-01T03:59:00Z');
