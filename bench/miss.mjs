@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { startGateway } from './support/gateway.mjs';
-import { end, firstLine, startNode, temporaryFolder } from './support/processes.mjs';
+import { cpuUs, end, firstLine, startNode, temporaryFolder, threadMs } from './support/processes.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -59,14 +59,22 @@ async function middle(url, headers, connections) {
   return latencies.sort((a, b) => a - b)[Math.floor(latencies.length / 2)];
 }
 
+/** Milliseconds of the whole process, and of its event loop's thread. */
+function cpuOf(pid) {
+  return [cpuUs(pid) / 1000, threadMs(pid).ran];
+}
+
 const rows = [];
 for (const connections of CONNECTIONS) {
   const added = [];
   // The first round warms up.
   for (let round = 0; round <= Number(values.rounds); round++) {
     const direct = await middle(platformUrl, {}, connections);
+    const before = cpuOf(gateway.pid);
     const through = await middle(gateway.url, { 'x-api-key': gateway.keys[0] }, connections);
-    if (round > 0) added.push({ direct, through, added: through - direct });
+    const after = cpuOf(gateway.pid);
+    const [cpu, loop] = after.map((used, at) => (used - before[at]) / Number(values.calls));
+    if (round > 0) added.push({ direct, through, added: through - direct, cpu, loop });
   }
   rows.push({ connections, ...added.sort((a, b) => a.added - b.added)[Math.floor(added.length / 2)] });
 }
@@ -77,10 +85,10 @@ const store = values.redis === undefined ? 'embedded' : 'Redis';
 if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
 else {
   process.stdout.write(
-    '| Store | Connections | direct, ms | through the gateway, ms | added, ms |\n|---|--:|--:|--:|--:|\n',
+    '| Store | Connections | direct, ms | through the gateway, ms | added, ms | CPU, ms | of it event loop |\n|---|--:|--:|--:|--:|--:|--:|\n',
   );
-  for (const { connections, direct, through, added } of rows)
+  for (const { connections, direct, through, added, cpu, loop } of rows)
     process.stdout.write(
-      `| ${store} | ${connections} | ${direct.toFixed(1)} | ${through.toFixed(1)} | ${added.toFixed(1)} |\n`,
+      `| ${store} | ${connections} | ${direct.toFixed(1)} | ${through.toFixed(1)} | ${added.toFixed(1)} | ${cpu.toFixed(1)} | ${loop.toFixed(1)} |\n`,
     );
 }

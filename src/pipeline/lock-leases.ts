@@ -7,6 +7,7 @@ import type { Patience } from './question.js';
 const LEASE_MS = 4000;
 /** Longest wait for the store to grant locks; after it they count as granted, as with a store that is away. */
 const GRANT_MS = 250;
+const NOT_LATE = Symbol('answered in time');
 /** Where replicas are told of locks that were let go of. */
 export const RELEASED = 'released';
 
@@ -65,7 +66,8 @@ export function createLockLeases({ leases, bus, logger }: LockLeasesOptions): Lo
       const late = new AbortController();
       const waited = sleep(GRANT_MS, null, { signal: late.signal }).catch(() => null);
       const held = await Promise.race([asked, waited]);
-      late.abort();
+      // With a reason of our own: the default one makes an error with its stack, for each call.
+      late.abort(NOT_LATE);
       if (held !== null) return { held, settled: null };
       patience.isSpent = true;
       return { held: all, settled: asked };

@@ -25,7 +25,10 @@ export interface ClosableBus extends Bus {
 }
 
 /** Numbered records: listeners of this process are told at once, those of others when they look. */
-export function createLmdbBus(environment: Environment, logger: StoreLog): ClosableBus {
+export function createLmdbBus(
+  environment: Pick<Environment, 'read' | 'write'>,
+  logger: StoreLog,
+): ClosableBus {
   const self = randomUUID();
   const listeners = createListeners({ logger });
   const nextIn = (bytes: Buffer | null | undefined) => (bytes == null ? 1 : fromBytes(Head, bytes));

@@ -16,6 +16,7 @@ import { createLmdbLeases, createLmdbPresence, createLmdbQuotas } from './lmdb-b
 import { createLmdbCounters } from './lmdb-counters.js';
 import { createLmdbDocuments } from './lmdb-documents.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
+import { createMemoryEnvironment, type VolatileEnvironment } from './memory-environment.js';
 import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 import { fromBytes, toBytes } from './stored-json.js';
 
@@ -74,7 +75,10 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     const state = await openState(stateFolder(folder), { held: lock.held, logger });
     opened.push(state);
     refuseOtherSchema(stateFolder(folder), state);
-    const volatile = await openEnvironment({ ...VOLATILE, folder: join(folder, 'volatile'), logger });
+    const volatile =
+      role === 'only'
+        ? createMemoryEnvironment()
+        : await openEnvironment({ ...VOLATILE, folder: join(folder, 'volatile'), logger });
     opened.push(volatile);
     const entries = await openCacheFolder({ dataDir: folder, isFirst, maxBytes, clock, logger });
     opened.push(entries);
@@ -139,7 +143,7 @@ const WALL = Buffer.from('W');
  * Milliseconds since the Unix epoch that nobody can move, for what outlives the processes: the wall time of the moment
  * at which the first of them opened the store, and from there on time that never jumps. The same in all of them.
  */
-async function sharedRealTime(volatile: Environment, clock: Clock): Promise<() => number> {
+async function sharedRealTime(volatile: VolatileEnvironment, clock: Clock): Promise<() => number> {
   const offsetMs = clock.now() - clock.monotonicMs();
   await volatile.write({ key: WALL, stamp: 0 }, [{ key: WALL, value: toBytes(offsetMs) }]);
   const found = volatile.read((view) => view.get(WALL));

@@ -22,7 +22,7 @@ export interface Draft {
 export type Apply<Change, Result> = (draft: Draft, change: Change) => Result;
 
 export interface GroupCommitOptions<Change, Result> {
-  readonly environment: Environment;
+  readonly environment: Pick<Environment, 'read' | 'write'>;
   readonly head: Buffer;
   readonly apply: Apply<Change, Result>;
   /** Called when all changes of a group were applied; has to set the head. */

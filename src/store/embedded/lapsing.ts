@@ -66,7 +66,10 @@ export function createLapsingTable<F extends TSchema>(records: LapsingRecords, t
 }
 
 /** @param now what the ends are compared with: a time that all processes share */
-export function createLapsingRecords(environment: Environment, now: () => number): LapsingRecords {
+export function createLapsingRecords(
+  environment: Pick<Environment, 'read' | 'write'>,
+  now: () => number,
+): LapsingRecords {
   const turns = createTurns();
 
   const alive: LapsingRecords['alive'] = (stored) => {

@@ -12,7 +12,7 @@ describe('the embedded store', () => {
   it('makes its folder, for its user alone, and all files in it', () =>
     inFolder(async (folder) => {
       const dataDir = join(folder, 'some', 'where');
-      const store = await open(dataDir);
+      const store = await open(dataDir, { role: 'first' });
       await store.registry.commit(change({ a: '1' }));
       await store.documents.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
@@ -30,6 +30,15 @@ describe('the embedded store', () => {
       });
       await store.close();
       expect((await readdir(dataDir)).sort()).toEqual(['cache', 'state', 'volatile']);
+    }));
+
+  it('keeps what is emptied at each start in memory, where there is no other process', () =>
+    inFolder(async (folder) => {
+      const store = await open(folder);
+      expect(await store.leases.claim(['a'], 'ann', 60_000)).toEqual([true]);
+      expect(await store.leases.claim(['a'], 'bob', 60_000)).toEqual([false]);
+      expect((await readdir(folder)).sort()).toEqual(['cache', 'lock', 'state']);
+      await store.close();
     }));
 
   it('leaves the mode of a folder that was there, and warns when others may look into it', () =>
