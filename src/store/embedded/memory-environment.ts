@@ -41,6 +41,7 @@ export function createMemoryEnvironment(): VolatileEnvironment {
 
   const view: View = {
     get: (key) => records.get(nameOf(key)) ?? null,
+    has: (key) => records.has(nameOf(key)),
     range({ from, to, limit = Number.POSITIVE_INFINITY, reverse = false }: RangeOptions) {
       const names = order.slice(placeOf(nameOf(from)), placeOf(nameOf(to)));
       if (reverse) names.reverse();
