@@ -37,10 +37,35 @@ export interface CacheTierOptions {
   readonly onFault: (fault: TierFault) => void;
 }
 
-export function createCacheTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
-  const size = createReadSize();
-  /** By the entry's name, while it is being written. */
+export function createCacheTier(options: CacheTierOptions): CacheTier {
+  return withOwnWrites(createStoreTier(options));
+}
+
+/** Reads what this process is writing from memory. */
+function withOwnWrites(tier: CacheTier): CacheTier {
+  /** By the entry's name. */
   const underWay = new Map<string, TierWrite>();
+  return {
+    async read(keys) {
+      const written = keys.map(({ id }) => underWay.get(id) ?? null);
+      if (written.every((entry) => entry !== null)) return { entries: written, degraded: false };
+      const { entries, degraded } = await tier.read(keys);
+      return { entries: entries.map((entry, at) => written[at] ?? entry), degraded };
+    },
+    async write(entries) {
+      for (const entry of entries) {
+        // The newer content wins, as in the store.
+        if ((underWay.get(entry.key.id)?.version ?? 0) <= entry.version) underWay.set(entry.key.id, entry);
+      }
+      const isKept = await tier.write(entries);
+      for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
+      return isKept;
+    },
+  };
+}
+
+function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
+  const size = createReadSize();
 
   function fail(error: unknown, doing: string): void {
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
@@ -77,8 +102,6 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
 
   return {
     async read(keys) {
-      const written = keys.map(({ id }) => underWay.get(id) ?? null);
-      if (written.every((entry) => entry !== null)) return { entries: written, degraded: false };
       try {
         const entries: (RawEntry | null)[] = [];
         while (entries.length < keys.length) {
@@ -87,17 +110,13 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
           size.note(found);
           entries.push(...(await decode(batch, found)));
         }
-        return { entries: entries.map((entry, at) => written[at] ?? entry), degraded: false };
+        return { entries, degraded: false };
       } catch (error) {
         fail(error, 'reading');
-        return { entries: written, degraded: true };
+        return { entries: keys.map(() => null), degraded: true };
       }
     },
     async write(entries) {
-      for (const entry of entries) {
-        // The newer content wins, as in the store.
-        if ((underWay.get(entry.key.id)?.version ?? 0) <= entry.version) underWay.set(entry.key.id, entry);
-      }
       try {
         const encoded = await encode(
           entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
@@ -115,8 +134,6 @@ export function createCacheTier({ store, encode, logger, onFault }: CacheTierOpt
       } catch (error) {
         fail(error, 'writing');
         return false;
-      } finally {
-        for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
       }
     },
   };
