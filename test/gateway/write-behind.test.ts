@@ -16,7 +16,7 @@ async function withHeldWrites() {
     return (entries) =>
       new Promise((resolve, reject) => {
         held.push({
-          take: () => cache.write(entries).then(resolve, reject),
+          take: () => void cache.write(entries).then(resolve, reject),
           refuse: () => reject(new StoreUnavailable('away')),
         });
       });
