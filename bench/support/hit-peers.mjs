@@ -146,7 +146,7 @@ sub vcl_backend_response { set beresp.ttl = 1h; set beresp.http.etag = {""one""}
   return { ...running, url: await answering(port), pid: running.child.pid };
 }
 
-const freePort = () =>
+export const freePort = () =>
   new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const { port } = server.address();
@@ -154,7 +154,7 @@ const freePort = () =>
     });
   });
 
-async function answering(port) {
+export async function answering(port) {
   const url = `http://127.0.0.1:${port}`;
   for (let tries = 0; tries < 200; tries++) {
     try {
@@ -168,7 +168,7 @@ async function answering(port) {
 }
 
 /** Twice: what was learned from the first answers is there for the second. */
-async function warm({ name, url, targets, keys }) {
+export async function warm({ name, url, targets, keys }) {
   for (const round of [1, 2]) {
     for (const target of targets) {
       const { statusCode, body } = await request(url + target, { headers: { 'x-api-key': keys[0] } });

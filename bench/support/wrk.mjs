@@ -1,4 +1,4 @@
-/** Load by wrk, on a core of its own. */
+/** Load by wrk, on cores of its own. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,12 +12,23 @@ const run = promisify(execFile);
  * @param targets paths with their queries
  * @returns requests a second, the server's CPU microseconds a request, and the answers that were no 2xx or 3xx
  */
-export async function load({ url, pid, targets, keys, headers = {}, folder, seconds, connections = 64 }) {
+export async function load(options) {
+  const {
+    url,
+    pid,
+    targets,
+    keys,
+    headers = {},
+    folder,
+    seconds,
+    connections = 64,
+    core = CLIENT_CORE,
+  } = options;
   const script = join(folder, `load-${pid}.lua`);
   writeFileSync(script, scriptOf(targets, keys, headers));
   const before = cpuUs(pid);
   const { stdout } = await run('taskset', [
-    ...['-c', CLIENT_CORE, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--latency'],
+    ...['-c', core, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--latency'],
     ...['-s', script, url],
   ]);
   const used = cpuUs(pid) - before;
