@@ -11,6 +11,7 @@
  */
 import { crc32 } from 'node:zlib';
 import type { CacheEntry } from '../store/port.js';
+import { crcsInTurns } from './crc-in-turns.js';
 import { isWholeHeader, pack, unpack } from './header.js';
 import { deflateBody, inflateBodies, type StoredBody } from './segment.js';
 
@@ -74,7 +75,8 @@ export interface FoundEntry {
 
 /** @returns in the same order. What is damaged or unknown counts as absent */
 export async function decodeEntries(found: readonly FoundEntry[]): Promise<Decoded[]> {
-  const opened = found.map(openEntry);
+  const sums = await crcsInTurns(found.map(({ entry }) => entry.body));
+  const opened = found.map((one, at) => openEntry(one, sums[at] as number));
   const bodies = await inflateBodies(opened.flatMap((one) => (typeof one === 'string' ? [] : [one.body])));
   let at = 0;
   return opened.map((one) => {
@@ -90,15 +92,15 @@ interface OpenedEntry {
 }
 
 /** Everything but its body, of which the stored bytes are found whole. */
-function openEntry({
-  id,
-  entry: { version, header, body, facts },
-}: FoundEntry): OpenedEntry | 'damaged' | 'unknown' {
+function openEntry(
+  { id, entry: { version, header, body, facts } }: FoundEntry,
+  storedCrc: number,
+): OpenedEntry | 'damaged' | 'unknown' {
   if (header.length < CHECKED_FROM) return 'damaged';
   const known = readFacts(facts);
   if (checksum(id, version, header, known.crc) !== header.readUInt32BE(CHECKSUM_AT)) return 'damaged';
   if (header[0] !== FORMAT || !isWholeHeader(header)) return 'unknown';
-  if (crc32(body) !== header.readUInt32BE(STORED_CRC_AT)) return 'damaged';
+  if (storedCrc !== header.readUInt32BE(STORED_CRC_AT)) return 'damaged';
   const codec = header[CODEC_AT];
   if ((codec !== PLAIN && codec !== DEFLATED) || known.value === null) return 'unknown';
   return {

@@ -3,8 +3,9 @@
  * block and refer to nothing outside of themselves, so that several of them, one behind the other, are one stream.
  */
 import { promisify } from 'node:util';
-import { constants, crc32, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
+import { constants, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
 import { ROW_SEPARATOR } from '../report/entry.js';
+import { crcsInTurns } from './crc-in-turns.js';
 
 /** A body as it is kept, and what it must become. */
 export interface StoredBody {
@@ -48,13 +49,15 @@ export async function inflateBodies(bodies: readonly StoredBody[]): Promise<(Buf
   const inflated = new Map<StoredBody, Buffer | null>();
   for (const [at, body] of (await inflateTogether(deflated)).entries())
     inflated.set(deflated[at] as StoredBody, body);
-  return bodies.map((body) => (body.isDeflated ? (inflated.get(body) ?? null) : ifWhole(body, body.bytes)));
+  const plain = bodies.map((body) => (body.isDeflated ? null : body.bytes));
+  const whole = await ifWhole(bodies, plain);
+  return bodies.map((body, at) => (body.isDeflated ? inflated.get(body) : whole[at]) ?? null);
 }
 
 async function inflateTogether(bodies: readonly StoredBody[]): Promise<readonly (Buffer | null)[]> {
   if (bodies.length === 0) return [];
   const joined = await inflateStream(bodies);
-  const plain = joined === null ? bodies.map(() => null) : cut(bodies, joined);
+  const plain = joined === null ? bodies.map(() => null) : await cut(bodies, joined);
   if (bodies.length === 1 || !plain.includes(null)) return plain;
   // One of them is damaged, which says nothing of the others.
   return (await Promise.all(bodies.map((body) => inflateTogether([body])))).flat();
@@ -88,17 +91,28 @@ const SEPARATOR_BLOCK = Buffer.concat([
   Buffer.from(ROW_SEPARATOR),
 ]);
 
-function cut(bodies: readonly StoredBody[], joined: Buffer): (Buffer | null)[] {
+function cut(bodies: readonly StoredBody[], joined: Buffer): Promise<(Buffer | null)[]> {
   let at = 0;
-  return bodies.map((body) => {
-    const end = at + body.plainLength;
-    const plain = joined.subarray(at, end);
+  const plain = bodies.map(({ plainLength }) => {
+    const end = at + plainLength;
+    const body = joined.subarray(at, end);
     const separator = joined.toString('latin1', end, end + ROW_SEPARATOR.length);
     at = end + ROW_SEPARATOR.length;
-    return separator === ROW_SEPARATOR ? ifWhole(body, plain) : null;
+    return separator === ROW_SEPARATOR ? body : null;
+  });
+  return ifWhole(bodies, plain);
+}
+
+/** @returns those that are what they were */
+async function ifWhole(
+  bodies: readonly StoredBody[],
+  plain: readonly (Buffer | null)[],
+): Promise<(Buffer | null)[]> {
+  const sums = await crcsInTurns(plain.map((one) => one ?? NOTHING));
+  return plain.map((one, at) => {
+    const { plainLength, plainCrc } = bodies[at] as StoredBody;
+    return one !== null && one.length === plainLength && sums[at] === plainCrc ? one : null;
   });
 }
 
-function ifWhole({ plainLength, plainCrc }: StoredBody, plain: Buffer): Buffer | null {
-  return plain.length === plainLength && crc32(plain) === plainCrc ? plain : null;
-}
+const NOTHING = Buffer.alloc(0);
