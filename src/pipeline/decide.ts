@@ -75,7 +75,15 @@ type Judged = Omit<Decision, 'fetches' | 'behind' | 'compares' | 'outcome'>;
 
 function judge(input: DecideInput, mode: Mode): Judged {
   const { question, entries, accept } = input;
-  const gradeInput: GradeInput = { ...input, report: question.report };
+  const { directives, arrivedAtMs, generation, policy, purges } = input;
+  const gradeInput: GradeInput = {
+    report: question.report,
+    directives,
+    arrivedAtMs,
+    generation,
+    policy,
+    purges,
+  };
   const whole = wholeRef(question);
   const refs = mode.mode === 'days' ? dayRefs(question) : [whole];
   const known = new Map<string, Entry>();
@@ -100,7 +108,16 @@ function judge(input: DecideInput, mode: Mode): Judged {
   const missing = refs.filter(({ id }) => !usable.has(id));
   const parts = refs.flatMap(({ id }) => usable.get(id) ?? []);
   const usableStale = stale.filter(({ id }) => usable.has(id));
-  return { ...mode, refs, known, parts, missing, stale: usableStale, refusal };
+  return {
+    mode: mode.mode,
+    because: mode.because,
+    refs,
+    known,
+    parts,
+    missing,
+    stale: usableStale,
+    refusal,
+  };
 }
 
 function isGoodEnough(grade: Grade, accept: DecideInput['accept']): boolean {
@@ -123,10 +140,17 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
     });
   const isOpen = !isAnswered(judged);
   return {
-    ...judged,
+    mode,
+    because: judged.because,
+    refs,
+    known,
+    parts: judged.parts,
+    missing,
+    stale,
+    refusal: judged.refusal,
     compares: isOpen && compares,
     fetches: isOpen ? plan([...missing, ...stale], compares) : [],
-    behind: isOpen || judged.refusal !== null ? [] : plan(stale, false),
+    behind: isOpen || judged.refusal !== null || stale.length === 0 ? [] : plan(stale, false),
     outcome: outcomeOf(judged, input),
   };
 }

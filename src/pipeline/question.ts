@@ -1,7 +1,8 @@
 /** What is asked for, and by whom: what the steps of the pipeline hand on, and never change. */
+import { LRUCache } from 'lru-cache';
 import { type CacheDirectives, NO_DIRECTIVES } from '../http/cache-directives.js';
 import { daysBetween } from '../report/days.js';
-import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
+import { bytesKey, dayKey, dayKeys, type EntryKey, rowsKey } from '../report/keys.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import { createTrace, type Trace } from '../telemetry/trace.js';
 
@@ -63,17 +64,40 @@ export interface EntryRef extends EntryKey {
 }
 
 export function dayRef(series: string, date: string): EntryRef {
-  const key = dayKey(series, date);
-  return { ...key, lock: key.id, isDay: true, from: date, to: date };
+  return refOfDay(dayKey(series, date), date);
 }
 
+function refOfDay({ id, series, group, field }: EntryKey, date: string): EntryRef {
+  return { id, series, group, field, lock: id, isDay: true, from: date, to: date };
+}
+
+/** Of questions that are under way: each asks for its entries several times, and names are looked up faster again. */
+const UNDER_WAY = 64;
+const MOST_DAYS = 92;
+const dayRefsOf = new LRUCache<ReportSeries, readonly EntryRef[]>({ max: UNDER_WAY });
+const wholeRefOf = new LRUCache<ReportQuestion, EntryRef>({ max: UNDER_WAY });
+
 /** The entries of its days, for a report with a period. */
-export function dayRefs({ report, series }: ReportSeries): EntryRef[] {
-  return daysBetween(report.from.iso as string, report.to.iso as string).map((date) => dayRef(series, date));
+export function dayRefs(question: ReportSeries): readonly EntryRef[] {
+  const known = dayRefsOf.get(question);
+  if (known !== undefined) return known;
+  const { report, series } = question;
+  const dates = daysBetween(report.from.iso as string, report.to.iso as string);
+  const refs = dayKeys(series, dates).map((key, at) => refOfDay(key, dates[at] as string));
+  if (refs.length <= MOST_DAYS) dayRefsOf.set(question, refs);
+  return refs;
 }
 
 /** The entry that holds the report as a whole. */
-export function wholeRef({ report, series, form }: ReportQuestion): EntryRef {
+export function wholeRef(question: ReportQuestion): EntryRef {
+  const known = wholeRefOf.get(question);
+  if (known !== undefined) return known;
+  const ref = wholeRefFor(question);
+  wholeRefOf.set(question, ref);
+  return ref;
+}
+
+function wholeRefFor({ report, series, form }: ReportQuestion): EntryRef {
   const [from, to] = [report.from.iso, report.to.iso];
   const rows = rowsKey(series, from, to);
   const key = form === 'bytes' ? bytesKey(series, from, to) : rows;

@@ -52,8 +52,15 @@ export async function beginRun(
   const { generation } = status;
   const entries = createEntries();
   const run: Run = {
-    ...{ question, context, generation, entries, mode, accept },
-    ...{ results: [], degraded: false, compares: false },
+    question,
+    context,
+    generation,
+    entries,
+    results: [],
+    mode,
+    accept,
+    degraded: false,
+    compares: false,
   };
   const whole = wholeRef(question);
   await look(deps, run, mode.mode === 'days' ? [...dayRefs(question), whole] : [whole]);
@@ -75,7 +82,13 @@ export function decideFor(deps: RunDeps, run: Run, accept = run.accept): Decisio
   const { directives, arrivedAtMs } = context;
   const isUsual = mode.mode === 'days' && run.accept === 'usual';
   return decide({
-    ...{ question, mode, entries, directives, arrivedAtMs, generation, accept },
+    question,
+    mode,
+    entries,
+    directives,
+    arrivedAtMs,
+    generation,
+    accept,
     policy: deps.policy,
     purges: deps.purges,
     wholeOnly: deps.partRefusals.wholeOnly(question.report),

@@ -116,7 +116,8 @@ export type Rewrite = readonly (readonly [column: string, facts: string])[];
  * @returns for each block what has to be rewritten before it is joined to the others, null for most
  */
 export function rewritesFor(blocks: readonly TypedColumns[]): (Rewrite | null)[] {
-  const joined = blocks.length > 1 ? joinTypes(blocks) : new Map<string, ColumnFacts>();
+  if (areSame(blocks)) return blocks.map(() => null);
+  const joined = joinTypes(blocks);
   const texts = new Set(
     [...joined].filter(([column, facts]) => holdsTexts(column, facts)).map(([column]) => column),
   );
@@ -127,6 +128,12 @@ export function rewritesFor(blocks: readonly TypedColumns[]): (Rewrite | null)[]
       .filter(([column, code]) => code !== '' && texts.has(column) && !holdsTexts(column, decodeFacts(code)));
     return rewrite.length === 0 ? null : rewrite;
   });
+}
+
+/** Of the same facts, as days of one answer from a store are: what holds texts in one of them does so in all. */
+function areSame(blocks: readonly TypedColumns[]): boolean {
+  const [first] = blocks;
+  return blocks.every(({ columns, types }) => columns === first?.columns && types === first.types);
 }
 
 /**

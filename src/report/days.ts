@@ -5,8 +5,22 @@
 
 const DAY_MS = 86_400_000;
 
+/** Days that were read or written lately; each entry is asked for several of its own. */
+const [numbers, texts] = [new Map<string, number>(), new Map<number, string>()];
+const KNOWN_MAX = 10_000;
+
 /** @returns the day number of a real calendar day, or null for anything else, 30 February included. */
 export function dayNumber(iso: string): number | null {
+  const known = numbers.get(iso);
+  if (known !== undefined) return known;
+  const day = readDay(iso);
+  if (day === null) return null;
+  if (numbers.size >= KNOWN_MAX) numbers.clear();
+  numbers.set(iso, day);
+  return day;
+}
+
+function readDay(iso: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(iso)) return null;
   const ms = Date.parse(`${iso}T00:00:00Z`);
   // Date.parse refuses 31 April in some engines and rolls it over in others: only the round trip is sure.
@@ -16,7 +30,12 @@ export function dayNumber(iso: string): number | null {
 
 /** Four-digit years only, which is all the gateway accepts. */
 export function isoDay(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+  const known = texts.get(day);
+  if (known !== undefined) return known;
+  const text = new Date(day * DAY_MS).toISOString().slice(0, 10);
+  if (texts.size >= KNOWN_MAX) texts.clear();
+  texts.set(day, text);
+  return text;
 }
 
 const formatters = new Map<string, Intl.DateTimeFormat>();

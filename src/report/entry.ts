@@ -146,8 +146,15 @@ function hasBytes({ form, status, contentType }: Readonly<Record<string, unknown
   return known && typeof status === 'number' && typeof contentType === 'string';
 }
 
+/** Lists that were looked through before: those of one set of facts are shared by its days. */
+const lists = new WeakSet<object>();
+
 function areTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+  if (!Array.isArray(value)) return false;
+  if (lists.has(value)) return true;
+  if (!value.every((one) => typeof one === 'string')) return false;
+  lists.add(value);
+  return true;
 }
 
 /** Days joined to one answer for their whole range, as old as the oldest of them. */

@@ -27,8 +27,17 @@ export function bytesKey(series: string, from: string | null, to: string | null)
 
 /** The rows of one day. @param date ISO day */
 export function dayKey(series: string, date: string): EntryKey {
-  const [group, field] = [date.slice(0, MONTH_CHARS), date.slice(MONTH_CHARS + 1)];
-  return { id: `${FORM}:{${series}}:d:${date}`, series: `${FORM}:${series}`, group, field };
+  return dayKeys(series, [date])[0] as EntryKey;
+}
+
+/** @param dates ISO days. What is the same for several is one text */
+export function dayKeys(series: string, dates: readonly string[]): EntryKey[] {
+  const [before, named] = [`${FORM}:{${series}}:d:`, `${FORM}:${series}`];
+  let group = '';
+  return dates.map((date) => {
+    if (!date.startsWith(group) || group === '') group = date.slice(0, MONTH_CHARS);
+    return { id: before + date, series: named, group, field: date.slice(MONTH_CHARS + 1) };
+  });
 }
 
 /** Of an ISO day. */
