@@ -65,30 +65,32 @@ export interface Packed {
 
 export function pack(version: number, header: object): Packed {
   const bytes = Buffer.alloc(HEADER_MAX_BYTES);
-  const rest: Record<string, unknown> = { ...header };
+  const members: Members = { ...header };
+  const taken = new Set<string>();
   let marks = 0;
   const take = (name: string, bits: number): void => {
     if (bits === 0) return;
     marks |= bits;
-    delete rest[name];
+    taken.add(name);
   };
   for (const [name, { at, words }] of Object.entries(WORDS)) {
     const known: readonly unknown[] = words;
-    take(name, (known.indexOf(rest[name]) + 1) << at);
+    take(name, (known.indexOf(members[name]) + 1) << at);
   }
   for (const [name, { at, bytes: width, mark }] of Object.entries(NUMBERS))
-    take(name, writeNumber(bytes, at, width, rest[name]) ? mark : 0);
-  take('fetchStartedAt', Object.is(rest.fetchStartedAt, version) ? HAS_START : 0);
-  take('seq', writeSeq(bytes, rest.seq) ? HAS_SEQ : 0);
-  take('emptySince', writeEmptySince(bytes, rest.emptySince, rest.lastDay) ? HAS_EMPTY_SINCE : 0);
-  take('lastDay', writeDay(bytes, LAST_DAY, rest.lastDay) ? HAS_LAST_DAY : 0);
-  take('hash', writeDigest(bytes, HASH, rest.hash) ? HAS_HASH : 0);
-  const splitFrom = packSplitFrom(bytes, rest.splitFrom);
-  if (splitFrom !== null) {
-    marks |= HAS_SPLIT_FROM;
-    rest.splitFrom = splitFrom;
-  }
+    take(name, writeNumber(bytes, at, width, members[name]) ? mark : 0);
+  take('fetchStartedAt', Object.is(members.fetchStartedAt, version) ? HAS_START : 0);
+  take('seq', writeSeq(bytes, members.seq) ? HAS_SEQ : 0);
+  take('emptySince', writeEmptySince(bytes, members.emptySince, members.lastDay) ? HAS_EMPTY_SINCE : 0);
+  take('lastDay', writeDay(bytes, LAST_DAY, members.lastDay) ? HAS_LAST_DAY : 0);
+  take('hash', writeDigest(bytes, HASH, members.hash) ? HAS_HASH : 0);
+  const splitFrom = packSplitFrom(bytes, members.splitFrom);
+  if (splitFrom !== null) take('splitFrom', HAS_SPLIT_FROM);
   bytes.writeUInt16BE(marks, MARKS_AT);
+  // Made of what is left: an object of which members are deleted is slow from then on.
+  const rest: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(members)) if (!taken.has(name)) rest[name] = value;
+  if (splitFrom !== null) rest.splitFrom = splitFrom;
   return { bytes: bytes.subarray(0, lengthBy(marks)), rest };
 }
 

@@ -20,6 +20,9 @@ const DEFLATE_FROM_BYTES = 64;
 /** What is as large is packed on another thread, where a lower level of it still is a third of a second for 28 MB. */
 const LARGE_BYTES = 1_048_576;
 const [LEVEL, LEVEL_OF_LARGE] = [6, 3];
+/** Of a body that small, all is in a smaller window, which takes half the time to prepare. */
+const SMALL_BYTES = 2048;
+const SMALL_WINDOW = { windowBits: 11, memLevel: 4 };
 /** Deflate makes no more than that of a byte. */
 const MOST_OF_A_BYTE = 1032;
 /** Together more than that is inflated on another thread. */
@@ -32,6 +35,7 @@ export function deflateBody(body: Buffer): Buffer {
   const segment = deflateRawSync(body, {
     finishFlush: constants.Z_FULL_FLUSH,
     level: body.length < LARGE_BYTES ? LEVEL : LEVEL_OF_LARGE,
+    ...(body.length <= SMALL_BYTES ? SMALL_WINDOW : {}),
     // One piece of memory, of about the size that it will have.
     chunkSize: Math.max(MIN_CHUNK_BYTES, body.length >> 1),
   });

@@ -1,5 +1,4 @@
 /** Locks between replicas: leases of the store on their names, kept up while they are held. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Bus, Leases } from '../store/port.js';
 import type { Patience } from './question.js';
@@ -7,7 +6,6 @@ import type { Patience } from './question.js';
 const LEASE_MS = 4000;
 /** Longest wait for the store to grant locks; after it they count as granted, as with a store that is away. */
 const GRANT_MS = 250;
-const NOT_LATE = Symbol('answered in time');
 /** Where replicas are told of locks that were let go of. */
 export const RELEASED = 'released';
 
@@ -63,11 +61,12 @@ export function createLockLeases({ leases, bus, logger }: LockLeasesOptions): Lo
         return all;
       });
       if (patience.isSpent) return { held: all, settled: asked };
-      const late = new AbortController();
-      const waited = sleep(GRANT_MS, null, { signal: late.signal }).catch(() => null);
+      let late: NodeJS.Timeout | undefined;
+      const waited = new Promise<null>((resolve) => {
+        late = setTimeout(resolve, GRANT_MS, null);
+      });
       const held = await Promise.race([asked, waited]);
-      // With a reason of our own: the default one makes an error with its stack, for each call.
-      late.abort(NOT_LATE);
+      clearTimeout(late);
       if (held !== null) return { held, settled: null };
       patience.isSpent = true;
       return { held: all, settled: asked };

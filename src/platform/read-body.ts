@@ -31,7 +31,7 @@ export async function readBody(
     }
   };
   try {
-    await (decoder === null ? pipeline(stream, collect) : pipeline(stream, decoder, collect));
+    await (decoder === null ? collect(stream) : pipeline(stream, decoder, collect));
   } catch (error) {
     // A body that is broken off reports that, and not what it was broken off for.
     if (size > maxBytes) throw tooLarge(maxBytes);
