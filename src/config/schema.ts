@@ -266,7 +266,10 @@ const freshness = group(
     currentSeconds: seconds(300, 'Fresh time of today and later, and of a report without a period.'),
     restatingSeconds: seconds(3600, 'Fresh time of a day within restatementDays.'),
     finalSeconds: seconds(2_592_000, 'Fresh time of a final day.'),
-    emptySeconds: seconds(300, 'Fresh time of an empty day at the end of an answer, not yet final.'),
+    emptySeconds: seconds(
+      300,
+      'Fresh time of an empty day at the end of an answer, not yet final, until a second look an hour later agrees.',
+    ),
     emptyFinalSeconds: seconds(3600, 'The same, final, until a second look an hour later agrees.'),
     undeclaredSeconds: seconds(300, 'Fresh time of report endpoints that are not declared.'),
     negativeSeconds: seconds(30, "Time the platform's 400, 404 and 422 are remembered."),

@@ -56,9 +56,7 @@ export function freshForMs(facts: Facts, rules: FreshnessRules): number {
   const final = isFinal(facts, rules);
   // What was confirmed without a word on its days may hold one that was seen empty once.
   const confirmed = facts.emptyTail === 'confirmed' && facts.emptySince !== undefined;
-  if (facts.emptyTail === 'no' || (final && confirmed)) {
-    return final ? rules.finalMs : rules.restatingMs;
-  }
+  if (facts.emptyTail === 'no' || confirmed) return final ? rules.finalMs : rules.restatingMs;
   return final ? rules.emptyFinalMs : rules.emptyMs;
 }
 

@@ -42,7 +42,16 @@ describe('freshForMs', () => {
     ['the last final day', { lastDay: '2026-11-15' }, 30 * DAY],
     ['a year ago', { lastDay: '2025-11-21' }, 30 * DAY],
     ['an empty day that may be restated', { lastDay: '2026-11-16', emptyTail: 'unconfirmed' }, 5 * MINUTE],
-    ['the same, seen twice', { lastDay: '2026-11-16', emptyTail: 'confirmed' }, 5 * MINUTE],
+    [
+      'the same, seen twice',
+      { lastDay: '2026-11-16', emptyTail: 'confirmed', emptySince: [['2026-11-16', 0]] },
+      HOUR,
+    ],
+    [
+      'the same, confirmed by a release that did not look at each day',
+      { lastDay: '2026-11-16', emptyTail: 'confirmed' },
+      5 * MINUTE,
+    ],
     ['an empty final day', { lastDay: '2026-11-15', emptyTail: 'unconfirmed' }, HOUR],
     [
       'the same, seen twice',
