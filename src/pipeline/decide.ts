@@ -46,7 +46,7 @@ export interface Decision extends Mode {
   readonly fetches: readonly PlannedFetch[];
   /** Where nothing is missing: calls that refresh what is stale. */
   readonly behind: readonly PlannedFetch[];
-  /** The calls bring all days, to compare them with those in hand. */
+  /** The calls, those behind too, bring all days, to compare them with those in hand. */
   readonly compares: boolean;
   /** What an answer is called that needed these fetches. */
   readonly outcome: Outcome;
@@ -139,6 +139,7 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
       lockAs: mode === 'days' && wholeOnly !== null ? wholeRef(question).lock : null,
     });
   const isOpen = !isAnswered(judged);
+  const behind = isOpen || judged.refusal !== null || stale.length === 0 ? [] : plan(stale, compares);
   return {
     mode,
     because: judged.because,
@@ -148,9 +149,9 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
     missing,
     stale,
     refusal: judged.refusal,
-    compares: isOpen && compares,
+    compares: compares && (isOpen || behind.length > 0),
     fetches: isOpen ? plan([...missing, ...stale], compares) : [],
-    behind: isOpen || judged.refusal !== null || stale.length === 0 ? [] : plan(stale, false),
+    behind,
     outcome: outcomeOf(judged, input),
   };
 }

@@ -51,8 +51,10 @@ export function createReport(options: ReportOptions): Report {
     context.trace.mark('decide');
     if (isAnswered(decision)) {
       const isStale = decision.behind.length > 0;
-      if (isStale && !context.directives.onlyIfCached)
+      if (isStale && !context.directives.onlyIfCached) {
+        run.compares = decision.compares;
         refreshBehind({ ...options, refreshes }, run, decision);
+      }
       return answerWith(options, run, decision, isStale ? 'stale' : 'hit', 0);
     }
     if (context.directives.onlyIfCached) throw new GatewayError('not_cached');
@@ -75,8 +77,16 @@ function refreshBehind(
   const name = `${mode}|${wholeRef(question).lock}`;
   options.refreshes.start(name, question.report.endpoint, async () => {
     const behind = await beginRun(options, question, ownContext(context.id, options.now()), 'fresh');
-    await bring(options, behind, decideFor(options, behind));
+    const brought = await bring(options, behind, decideFor(options, behind));
+    const days = daysOf(brought);
+    if (days !== null && behind.compares && options.now() < checkFrom(days, question.report))
+      options.crossChecks.wasCompared(question);
   });
+}
+
+/** Of an answer that is split by day. */
+function daysOf({ mode, refusal, parts }: Decision): readonly Entry<RowsHeader>[] | null {
+  return mode === 'days' && refusal === null ? (parts as readonly Entry<RowsHeader>[]) : null;
 }
 
 function answerWith(
@@ -89,9 +99,11 @@ function answerWith(
   const { question, results, degraded, compares } = run;
   const { refusal, refs } = decision;
   const parts = refusal === null ? decision.parts : [refusal];
-  const days = decision.mode === 'days' && refusal === null ? (parts as readonly Entry<RowsHeader>[]) : null;
+  const days = daysOf(decision);
   const checkFromMs = days === null ? null : checkFrom(days, question.report);
-  if (days !== null && checkFromMs !== null) {
+  // What is stale is compared by its refresh, which brings all days where a check is due.
+  const isComparedBehind = outcome === 'stale' && compares;
+  if (days !== null && checkFromMs !== null && !isComparedBehind) {
     if (options.now() >= checkFromMs) options.background(options.crossChecks.joined(question, days));
     else if (compares) options.crossChecks.wasCompared(question);
   }

@@ -36,7 +36,7 @@ export interface Run {
   /** What is good enough for it. */
   accept: DecideInput['accept'];
   degraded: boolean;
-  /** Its calls brought all days, to be compared. */
+  /** Its calls, or those of the refresh behind it, bring all days, to be compared. */
   compares: boolean;
 }
 
@@ -80,7 +80,7 @@ export async function look(deps: RunDeps, run: Run, refs: readonly EntryRef[]): 
 export function decideFor(deps: RunDeps, run: Run, accept = run.accept): Decision {
   const { question, context, generation, entries, mode } = run;
   const { directives, arrivedAtMs } = context;
-  const isUsual = mode.mode === 'days' && run.accept === 'usual';
+  const mayCompare = mode.mode === 'days' && (run.accept === 'usual' || run.accept === 'fresh');
   return decide({
     question,
     mode,
@@ -92,7 +92,7 @@ export function decideFor(deps: RunDeps, run: Run, accept = run.accept): Decisio
     policy: deps.policy,
     purges: deps.purges,
     wholeOnly: deps.partRefusals.wholeOnly(question.report),
-    comparisonDue: isUsual && deps.crossChecks.isDue(question),
+    comparisonDue: mayCompare && deps.crossChecks.isDue(question),
   });
 }
 

@@ -99,6 +99,43 @@ describe('the audit', () => {
     expect(byDateCalls(gateway)).toEqual([['2026-11-08', '2026-11-21']]);
   });
 
+  it('spends no call of its own where a stale answer is refreshed: the refresh brings the whole range', async () => {
+    const gateway = await proven(1_000_000);
+    const query = byDay('2026-11-08', '2026-11-20');
+    const counts: number[] = [];
+    for (const minutes of [0, 65, 65, 65]) {
+      gateway.clock.advance(minutes * MINUTE);
+      await gateway.report(gateway.key, query);
+      await gateway.services.settled();
+      counts.push(byDateCalls(gateway).length);
+    }
+    // The first two joins of a series are checked; the next refresh brings what it must, and no more.
+    expect(counts).toEqual([1, 2, 3, 4]);
+    expect(byDateCalls(gateway).map(([from]) => from)).toEqual([
+      '2026-11-08',
+      '2026-11-08',
+      '2026-11-16',
+      '2026-11-16',
+    ]);
+  });
+
+  it('by a refresh that failed is made up for by the next', async () => {
+    const gateway = await proven(1_000_000);
+    const query = byDay('2026-11-08', '2026-11-20');
+    const ask = async () => {
+      await gateway.report(gateway.key, query);
+      await gateway.services.settled();
+    };
+    await ask();
+    gateway.clock.advance(65 * MINUTE);
+    gateway.simulator.fault({ kind: 'status', status: 403 });
+    await ask();
+    gateway.simulator.clearCalls();
+    gateway.clock.advance(MINUTE);
+    await ask();
+    expect(byDateCalls(gateway)).toEqual([['2026-11-08', '2026-11-20']]);
+  });
+
   it('is not used up by a range without a final day, of which nothing could be compared', async () => {
     const gateway = await proven(1_000_000);
     await assemble(gateway);
