@@ -1,8 +1,9 @@
 /**
  * What the platform is asked: 60 virtual days of 12 teams' dashboards, replayed through the real gateway and the
- * simulator on a virtual clock, against other policies and the offline optimum.
+ * simulator on a virtual clock, against other policies and the offline optimum. With `--causes`: what the calls above
+ * the optimum are for, found by replays with one cause after another switched off.
  *
- * Usage: npm run build && node bench/economics.mjs [--seed 1] [--days 60]
+ * Usage: npm run build && node bench/economics.mjs [--seed 1] [--days 60] [--causes]
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,36 +21,18 @@ import {
   fewestDayRows,
   noCache,
 } from './policies.mjs';
-import { createTrace } from './trace.mjs';
+import { createTrace, ORIGIN_MS, queryOf } from './trace.mjs';
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, days: { type: 'string', default: '60' } },
+  options: {
+    seed: { type: 'string', default: '1' },
+    days: { type: 'string', default: '60' },
+    causes: { type: 'boolean', default: false },
+  },
 });
 const trace = createTrace({ seed: Number(values.seed), days: Number(values.days) });
 
 const DAY_MS = 86_400_000;
-/** A Monday, and the first of a month: day 0 of the trace. */
-const ORIGIN_MS = Date.parse('2026-06-01T00:00:00Z');
-const iso = (day) => new Date(ORIGIN_MS + day * DAY_MS).toISOString().slice(0, 10);
-
-/** One question, four ways to write it. */
-function spell({ advertiser, byDate, byCampaign, from, to, spelling }) {
-  const pairs = [
-    ['advertiserId', advertiser],
-    ['dateFrom', iso(from)],
-    ['dateTo', iso(to)],
-    ...(byDate ? [['byDate', spelling % 2 === 0 ? '1' : 'true']] : []),
-    ...(byCampaign
-      ? [['byCampaign', spelling < 2 ? '1' : 'true']]
-      : spelling === 3
-        ? [['byCampaign', '0']]
-        : []),
-  ];
-  if (spelling % 2 === 1) pairs.reverse();
-  return pairs
-    .map(([name, value]) => `${name}=${spelling === 2 ? String(value).replaceAll('-', '%2D') : value}`)
-    .join('&');
-}
 
 /** @param settings further settings of the gateway, as YAML */
 async function replay(settings) {
@@ -87,7 +70,7 @@ async function replay(settings) {
     services.clock.moveTo(offsetMs);
     simulator.setOffset(offsetMs);
     const { statusCode, body } = await request(
-      `${gateway.urls.get('data')}/api/v1/report/campaigns/get?${spell(one)}`,
+      `${gateway.urls.get('data')}/api/v1/report/campaigns/get?${queryOf(one)}`,
       {
         dispatcher: agent,
         headers: { 'x-api-key': key },
@@ -129,30 +112,61 @@ async function createKey(adminUrl, adminToken) {
 }
 
 /** The other policies know no empty days: their days without rows stay fresh for as long as days with rows. */
-const PLAIN_FRESHNESS = `
-report:
-  freshness: { emptySeconds: 3600, emptyFinalSeconds: 2592000 }
-`;
+const PLAIN = { freshness: { emptySeconds: 3600, emptyFinalSeconds: 2592000 } };
+const NO_CHECKS = { crossCheckEvery: 0 };
+/** Nothing is learned, and so nothing is checked. */
+const PINNED = { endpoints: { 'campaigns/get': { readByPost: true, divisible: 'always' } } };
 
-const optimum = { calls: fewestCalls(trace), dayRows: fewestDayRows(trace) };
-const exactAware = exactAgeAware(trace);
-const rows = [
-  ['no cache', noCache(trace)],
-  ['exact URL, 5 minutes', exactFixed(trace)],
-  ['exact URL, age-aware', exactAware],
-  ['canonical whole entries, age-aware', canonicalAgeAware(trace)],
-  ['dsp-gateway', await replay(PLAIN_FRESHNESS)],
-  ['dsp-gateway as shipped: empty days are looked at again sooner', await replay('')],
-  ['offline bounds (fewest calls; fewest day-rows)', optimum],
-];
+/** @param report settings of reports, as they would stand in the YAML file */
+const replayWith = (report) => replay(JSON.stringify({ report }));
 const number = (value) => value.toLocaleString('en');
-const lines = rows.map(
-  ([name, { calls, dayRows }]) =>
-    `| ${name} | ${number(calls)} | ${number(dayRows)} | ${(calls / optimum.calls).toFixed(3)} | ${(calls / exactAware.calls).toFixed(3)} |`,
-);
-process.stdout.write(`${number(trace.length)} requests, seed ${values.seed}, ${values.days} days
+const print = (heading, lines) =>
+  process.stdout.write(
+    `${number(trace.length)} requests, seed ${values.seed}, ${values.days} days\n\n${[...heading, ...lines].join('\n')}\n`,
+  );
 
-| Policy | Platform calls | Day-rows | Calls / optimum | Calls / exact URL age-aware |
-|---|--:|--:|--:|--:|
-${lines.join('\n')}
-`);
+async function printPolicies() {
+  const optimum = { calls: fewestCalls(trace), dayRows: fewestDayRows(trace) };
+  const exactAware = exactAgeAware(trace);
+  const rows = [
+    ['no cache', noCache(trace)],
+    ['exact URL, 5 minutes', exactFixed(trace)],
+    ['exact URL, age-aware', exactAware],
+    ['canonical whole entries, age-aware', canonicalAgeAware(trace)],
+    ['dsp-gateway', await replayWith(PLAIN)],
+    ['dsp-gateway as shipped: empty days are looked at again sooner', await replayWith({})],
+    ['offline bounds (fewest calls; fewest day-rows)', optimum],
+  ];
+  const heading = [
+    '| Policy | Platform calls | Day-rows | Calls / optimum | Calls / exact URL age-aware |',
+    '|---|--:|--:|--:|--:|',
+  ];
+  const lines = rows.map(
+    ([name, { calls, dayRows }]) =>
+      `| ${name} | ${number(calls)} | ${number(dayRows)} | ${(calls / optimum.calls).toFixed(3)} | ${(calls / exactAware.calls).toFixed(3)} |`,
+  );
+  print(heading, lines);
+}
+
+async function printCauses() {
+  const optimum = fewestCalls(trace);
+  const shipped = (await replayWith({})).calls;
+  const unchecked = (await replayWith(NO_CHECKS)).calls;
+  const pinned = (await replayWith(PINNED)).calls;
+  const plain = (await replayWith({ ...PINNED, ...PLAIN })).calls;
+  const rows = [
+    ['the offline optimum', optimum],
+    ['days that nobody had asked for before: the optimum knows the future', plain - optimum],
+    ['days without rows, looked at again until a second look confirms them', pinned - plain],
+    ['learning that reports may be split by day, once for each kind', unchecked - pinned],
+    ['joins held against whole answers of the platform', shipped - unchecked],
+    ['as shipped', shipped],
+  ];
+  const heading = ['| What for | Platform calls | Calls / optimum |', '|---|--:|--:|'];
+  print(
+    heading,
+    rows.map(([name, calls]) => `| ${name} | ${number(calls)} | ${(calls / optimum).toFixed(3)} |`),
+  );
+}
+
+await (values.causes ? printCauses() : printPolicies());

@@ -5,6 +5,8 @@
  */
 
 const DAY_S = 86_400;
+/** A Monday, and the first of a month: day 0 of the trace, in epoch milliseconds. */
+export const ORIGIN_MS = Date.parse('2026-06-01T00:00:00Z');
 const WINDOWS = [7, 14, 30, 90, 'month'];
 
 /** Mulberry32: small, fast, and the same everywhere. */
@@ -126,4 +128,25 @@ function addAdHoc(requests, random, own, day) {
       to: day - 1,
     });
   }
+}
+
+const iso = (day) => new Date(ORIGIN_MS + day * DAY_S * 1000).toISOString().slice(0, 10);
+
+/** The query of a request: one question, four ways to write it. */
+export function queryOf({ advertiser, byDate, byCampaign, from, to, spelling }) {
+  const pairs = [
+    ['advertiserId', advertiser],
+    ['dateFrom', iso(from)],
+    ['dateTo', iso(to)],
+    ...(byDate ? [['byDate', spelling % 2 === 0 ? '1' : 'true']] : []),
+    ...(byCampaign
+      ? [['byCampaign', spelling < 2 ? '1' : 'true']]
+      : spelling === 3
+        ? [['byCampaign', '0']]
+        : []),
+  ];
+  if (spelling % 2 === 1) pairs.reverse();
+  return pairs
+    .map(([name, value]) => `${name}=${spelling === 2 ? String(value).replaceAll('-', '%2D') : value}`)
+    .join('&');
 }
