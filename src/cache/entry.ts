@@ -10,6 +10,7 @@
  * the same place in every format, so that what a later release has written is told from what is damaged.
  */
 import { crc32 } from 'node:zlib';
+import type { Segment } from '../report/entry.js';
 import type { CacheEntry } from '../store/port.js';
 import { crcsInTurns } from './crc-in-turns.js';
 import { isWholeHeader, pack, unpack } from './header.js';
@@ -33,6 +34,8 @@ const [PLAIN, DEFLATED] = [0, 1] as const;
 export interface RawEntry {
   readonly header: unknown;
   readonly body: Buffer;
+  /** The body as it was kept, where that is deflated. */
+  readonly segment?: Segment;
 }
 
 export type EncodedEntry = Pick<CacheEntry, 'header' | 'body' | 'facts'>;
@@ -82,7 +85,10 @@ export async function decodeEntries(found: readonly FoundEntry[]): Promise<Decod
   return opened.map((one) => {
     if (typeof one === 'string') return one;
     const body = bodies[at++] ?? null;
-    return body === null ? 'damaged' : { header: one.header, body };
+    if (body === null) return 'damaged';
+    return one.body.isDeflated
+      ? { header: one.header, body, segment: one.body }
+      : { header: one.header, body };
   });
 }
 

@@ -1,18 +1,12 @@
-/**
- * Bodies as they are kept: raw deflate (RFC 1951) that ends on a full flush. Such segments are whole bytes, have no last
- * block and refer to nothing outside of themselves, so that several of them, one behind the other, are one stream.
- */
+/** Bodies as they are kept: segments, of which several, one behind the other, are one stream of deflate. */
 import { promisify } from 'node:util';
 import { constants, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
-import { ROW_SEPARATOR } from '../report/entry.js';
+import { ROW_SEPARATOR, type Segment } from '../report/entry.js';
 import { crcsInTurns } from './crc-in-turns.js';
 
 /** A body as it is kept, and what it must become. */
-export interface StoredBody {
-  readonly bytes: Buffer;
+export interface StoredBody extends Segment {
   readonly isDeflated: boolean;
-  readonly plainLength: number;
-  readonly plainCrc: number;
 }
 
 /** Less than that gains nothing. */

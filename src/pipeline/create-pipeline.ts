@@ -96,7 +96,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   });
   const canonical = canonicalRules(options);
   const finished = createFinishedAnswers({
-    ...{ l1: options.l1, purges, now },
+    ...{ l1: options.l1, purges, now, background: background.add },
     onJoinedHit(question) {
       const check = crossChecks.hit(question);
       if (check !== null) background.add(check);

@@ -4,7 +4,7 @@ import type { Purges } from '../cache/purges.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import type { ReportQuestion } from './question.js';
-import { type Finished, isServable } from './render.js';
+import { compressAnew, type Finished, isServable } from './render.js';
 import type { Understood } from './understand.js';
 
 export interface FinishedAnswers {
@@ -22,9 +22,12 @@ export interface FinishedOptions {
   readonly now: () => number;
   /** Told of every answer from here that is from days and worth a check. Must cost nearly nothing. */
   readonly onJoinedHit: (question: ReportQuestion) => void;
+  readonly background: (work: Promise<unknown>) => void;
 }
 
-export function createFinishedAnswers({ l1, purges, now, onJoinedHit }: FinishedOptions): FinishedAnswers {
+export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers {
+  const { l1, purges, now, onJoinedHit } = options;
+  const compressAside = createCompressAside(options);
   return {
     look({ l1Key, question, context }) {
       const finished = l1.get(l1Key);
@@ -32,6 +35,7 @@ export function createFinishedAnswers({ l1, purges, now, onJoinedHit }: Finished
       const nowMs = now();
       if (!isServable(finished, question.report, purges, context.directives.maxAgeMs, nowMs)) return null;
       if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) onJoinedHit(question);
+      if (finished.isPieced) compressAside(l1Key, finished);
       return { shown: finished, source: FROM_L1, body: () => finished };
     },
     find(l1Key, report) {
@@ -39,10 +43,30 @@ export function createFinishedAnswers({ l1, purges, now, onJoinedHit }: Finished
       if (finished === undefined) return null;
       const nowMs = now();
       if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) return null;
-      return isServable(finished, report, purges, null, nowMs) ? finished : null;
+      if (!isServable(finished, report, purges, null, nowMs)) return null;
+      if (finished.isPieced) compressAside(l1Key, finished);
+      return finished;
     },
     keep({ l1Key }, finished) {
       if (finished.status === 200 && !finished.stale) l1.set(l1Key, finished);
     },
+  };
+}
+
+/** Bodies that are asked for again are made smaller behind an answer, one at a time. */
+function createCompressAside({ l1, background }: Pick<FinishedOptions, 'l1' | 'background'>) {
+  let isBusy = false;
+  return (l1Key: string, finished: Finished): void => {
+    if (isBusy) return;
+    isBusy = true;
+    const work = compressAnew(finished)
+      .then((smaller) => {
+        // Not in the place of what came meanwhile.
+        if (l1.get(l1Key) === finished) l1.set(l1Key, smaller);
+      })
+      .finally(() => {
+        isBusy = false;
+      });
+    background(work);
   };
 }

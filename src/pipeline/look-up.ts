@@ -42,7 +42,7 @@ export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
         for (const [index, ref] of chunk.entries()) {
           const entry = read.entries[index];
           if (entry === null || entry === undefined || !isEntryHeader(entry.header)) continue;
-          const part: Entry = { header: entry.header, body: entry.body };
+          const part = entry as Entry;
           if (!isPurged(part, ref, { report, purges })) found.set(ref.id, part);
         }
       }

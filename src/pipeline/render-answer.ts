@@ -47,7 +47,7 @@ export function createRenderAnswer({
       shown: { ...assembled, coding: used },
       source,
       async body() {
-        const made = { ...(await finish(assembled, used, workerPool)), checkFromMs: main.checkFromMs };
+        const made = await finish(assembled, used, main.checkFromMs, workerPool);
         if (source.storable) finished.keep(asked, made);
         return made;
       },

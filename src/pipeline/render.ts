@@ -1,7 +1,10 @@
 /** Stage: parts to a finished answer, and finished answers kept in this process. */
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
 import { compress } from '../http/compress.js';
+import { joinGzip } from '../http/join-gzip.js';
 import type { Coding } from '../http/negotiate.js';
 import { invalid } from '../platform/interpret.js';
 import { type Assembled, assemble, assembleBytes, type Body } from '../report/assemble.js';
@@ -24,6 +27,8 @@ export interface Finished extends Omit<Assembled, 'body'> {
   readonly coding: Coding;
   /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
   readonly checkFromMs: number | null;
+  /** Joined of what was deflated piece by piece: about twice as large as it has to be. */
+  readonly isPieced: boolean;
   /** In entries, in order; one entry unless it is large. */
   readonly body: readonly Buffer[];
   /** For the memory bound. */
@@ -103,19 +108,58 @@ function rejected({ header }: Entry<RefusalHeader>): GatewayError {
 export async function finish(
   answer: Assembled,
   coding: Coding,
+  checkFromMs: number | null,
   workerPool: Pick<WorkerPool, 'format'>,
 ): Promise<Finished> {
   const made = answer.body();
-  const plain = 'ready' in made ? made.ready : await format(made, workerPool);
-  const body = await compress(joinSmall(plain), coding);
-  return {
-    ...answer,
+  const segments = coding === 'gzip' && 'deflated' in made ? made.deflated : null;
+  const body = compact(
+    segments === null ? await makeBody(made, coding, workerPool) : joinSmall(joinGzip(segments)),
+  );
+  return Object.assign(finishedOf(answer), {
     coding,
-    checkFromMs: null,
+    checkFromMs,
+    isPieced: segments !== null,
     body,
     bytes: body.reduce((sum, entry) => sum + entry.length, 0),
-  };
+  });
 }
+
+/** Without what makes the body: that holds on to all that it is made from. */
+function finishedOf({ body: _, ...shown }: Assembled): Omit<Assembled, 'body'> {
+  return shown;
+}
+
+async function makeBody(
+  made: Body,
+  coding: Coding,
+  workerPool: Pick<WorkerPool, 'format'>,
+): Promise<readonly Buffer[]> {
+  const plain = 'ready' in made ? made.ready : await format(made, workerPool);
+  return compress(joinSmall(plain), coding);
+}
+
+/** What a coding gives lies in memory of up to ten times its size, all of which it would hold on to. */
+function compact(body: readonly Buffer[]): readonly Buffer[] {
+  const [only] = body;
+  if (only === undefined || body.length > 1 || only.length >= LARGE_BYTES) return body;
+  if (only.length * WASTE_FROM > only.buffer.byteLength) return body;
+  const copy = Buffer.allocUnsafeSlow(only.length);
+  only.copy(copy);
+  return [copy];
+}
+
+const WASTE_FROM = 1.125;
+
+/** A body that was joined of segments, compressed as a whole: half as large, for bodies that are sent more than once. */
+export async function compressAnew(finished: Finished): Promise<Finished> {
+  const plain = await inflate(Buffer.concat(finished.body));
+  const body = compact(await compress([plain], 'gzip'));
+  const bytes = body.reduce((sum, entry) => sum + entry.length, 0);
+  return Object.assign({}, finished, { body, bytes, isPieced: false });
+}
+
+const inflate = promisify<Buffer, Buffer>(gunzip);
 
 async function format(
   made: Exclude<Body, { ready: unknown }>,

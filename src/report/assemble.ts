@@ -5,7 +5,14 @@
 import type { CanonicalReport } from './canonicalize.js';
 import { type Rewrite, rewritesFor } from './column-types.js';
 import { dayNumber, daysBetween } from './days.js';
-import { type BytesHeader, type Entry, type RefusalHeader, ROW_SEPARATOR, type RowsHeader } from './entry.js';
+import {
+  type BytesHeader,
+  type Entry,
+  type RefusalHeader,
+  ROW_SEPARATOR,
+  type RowsHeader,
+  type Segment,
+} from './entry.js';
 import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
 import type { Format } from './output-options.js';
 import { digest } from './platform-call.js';
@@ -26,7 +33,11 @@ export interface AssembleInput {
 
 /** A body, or the rows that it is made from. */
 export type Body =
-  | { readonly ready: readonly Buffer[] }
+  | {
+      readonly ready: readonly Buffer[];
+      /** The same, with rows as they are deflated already; null where not all of them are. */
+      readonly deflated: readonly (Buffer | Segment)[] | null;
+    }
   | {
       /** With separators between them. */
       readonly rows: readonly Buffer[];
@@ -118,7 +129,7 @@ export function assembleBytes(
     weight: body.length,
     accounts: header.accounts,
     seq: header.seq,
-    body: () => ({ ready: [body] }),
+    body: () => ({ ready: [body], deflated: null }),
   };
 }
 
@@ -140,7 +151,13 @@ function writeBody(
   const head = isJson ? Buffer.from('{"data":[') : NONE;
   const tail = isJson ? Buffer.from(`],"meta":${meta}}`) : NONE;
   const rows = separate(filled.map(({ body }) => body));
-  if (isJson && rewrites.every((one) => one === null)) return { ready: [head, ...rows, tail] };
+  if (isJson && rewrites.every((one) => one === null)) {
+    const deflated = segmentsOf(filled);
+    return {
+      ready: [head, ...rows, tail],
+      deflated: deflated === null ? null : [head, ...separate(deflated), tail],
+    };
+  }
   return {
     rows,
     rewrites: rewrites.flatMap((one, index) => (index === 0 ? [one] : [null, one])),
@@ -155,8 +172,20 @@ function writeBody(
 
 const SEPARATOR = Buffer.from(ROW_SEPARATOR);
 
-function separate(bodies: readonly Buffer[]): Buffer[] {
+function separate<T>(bodies: readonly T[]): (T | Buffer)[] {
   return bodies.flatMap((body, index) => (index === 0 ? [body] : [SEPARATOR, body]));
+}
+
+/** What small rows take more when they are not deflated is nothing. */
+const SMALL_BYTES = 64;
+
+function segmentsOf(filled: readonly Entry<RowsHeader>[]): (Buffer | Segment)[] | null {
+  const segments: (Buffer | Segment)[] = [];
+  for (const { body, segment } of filled) {
+    if (segment === undefined && body.length > SMALL_BYTES) return null;
+    segments.push(segment ?? body);
+  }
+  return segments;
 }
 
 function unionColumns(parts: readonly Entry<RowsHeader>[]): string[] {

@@ -70,6 +70,15 @@ export type EntryHeader = RowsHeader | BytesHeader | RefusalHeader;
 export interface Entry<H extends EntryHeader = EntryHeader> {
   readonly header: H;
   readonly body: Buffer;
+  /** The body as the cache keeps it, where that is deflated. */
+  readonly segment?: Segment;
+}
+
+/** Bytes as raw deflate (RFC 1951) that ends on a full flush: whole bytes, no last block, nothing of what was before. */
+export interface Segment {
+  readonly bytes: Buffer;
+  readonly plainLength: number;
+  readonly plainCrc: number;
 }
 
 /** A raw line break never occurs inside of compact JSON, so this one ends a row for NDJSON and CSV alike. */
