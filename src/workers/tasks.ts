@@ -13,7 +13,7 @@ import {
   digestBytes,
   type RowBlock,
 } from '../report/digest.js';
-import { bodyHash, rewriteBody } from '../report/entry.js';
+import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../report/entry.js';
 import { toNdjson } from '../report/ndjson.js';
 
 export interface DigestTask {
@@ -102,36 +102,52 @@ export function readAnswer(bytes: Uint8Array, ask: DigestInput, token: string): 
 }
 
 function digest({ chunks, ask, token }: DigestTask): DigestedAnswer {
-  const bytes = shared(chunks);
+  // What both threads see counts as memory of both, until both have collected it.
+  const bytes = ask.whole ? shared(chunks) : Buffer.concat(chunks);
   const outcome = readAnswer(bytes, ask, token);
   const hash = ask.whole ? bodyHash(asBuffer(bytes)) : '';
   return {
-    bytes,
+    bytes: ask.whole ? bytes : shared([]),
     hash,
     outcome: outcome.kind === 'digest' ? { kind: 'digest', digest: shareBlocks(outcome.digest) } : outcome,
   };
 }
 
-/** All blocks of rows in one piece of shared memory. */
+/** All blocks of rows in one piece of shared memory. Days that stand in the whole as they are are parts of it. */
 function shareBlocks<
   T extends { readonly whole: RowBlock | null; readonly days: readonly DayBlock[] | null },
 >(digest: T): T {
-  const days = digest.days ?? [];
-  const memory = shared([
-    ...(digest.whole === null ? [] : [digest.whole.body]),
-    ...days.map(({ body }) => body),
-  ]);
-  let at = 0;
-  const take = (length: number): Buffer => {
-    const slice = Buffer.from(memory.buffer, memory.byteOffset + at, length);
-    at += length;
-    return slice;
+  const { whole } = digest;
+  const days = (digest.days ?? []).map((day) => day.body);
+  const places = placesIn(whole?.body ?? NOTHING, days);
+  const memory = shared([whole?.body ?? NOTHING, ...days.filter((_, at) => places[at] === null)]);
+  let end = whole?.body.length ?? 0;
+  const take = (at: number, length: number): Buffer =>
+    Buffer.from(memory.buffer, memory.byteOffset + at, length);
+  const takeDay = (day: DayBlock, at: number): DayBlock => {
+    const place = places[at] ?? null;
+    const body = take(place ?? end, day.body.length);
+    if (place === null) end += body.length;
+    return { ...day, body };
   };
   return {
     ...digest,
-    whole: digest.whole === null ? null : { ...digest.whole, body: take(digest.whole.body.length) },
-    days: digest.days === null ? null : days.map((day) => ({ ...day, body: take(day.body.length) })),
+    whole: whole === null ? null : { ...whole, body: take(0, whole.body.length) },
+    days: digest.days?.map(takeDay) ?? null,
   };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Where each part stands in the whole, if they stand there one after the other; null from one on that does not. */
+function placesIn(whole: Buffer, parts: readonly Buffer[]): (number | null)[] {
+  let at = 0;
+  return parts.map((part) => {
+    const place = at;
+    if (part.length > 0) at += part.length + ROW_SEPARATOR.length;
+    const end = place + part.length;
+    return end <= whole.length && whole.compare(part, 0, part.length, place, end) === 0 ? place : null;
+  });
 }
 
 /** The pieces, one behind the other, in memory that both threads see. */

@@ -55,7 +55,7 @@ function sizeOf(chunks: readonly Uint8Array[]): number {
 
 export interface Digested {
   readonly outcome: DigestOutcome;
-  /** The answer's bytes in one piece. */
+  /** The answer's bytes in one piece; of a large one of which only days were wanted, none. */
   readonly bytes: Buffer;
   /** Their digest; empty when only days were wanted. */
   readonly hash: string;

@@ -71,9 +71,33 @@ describe('an answer of 3 MiB', () => {
 
   it('carries no whole when only days are wanted', async () => {
     const ask = { ...ASK, whole: false };
-    const { outcome, hash } = await workerPool.digest([LARGE], ask, TOKEN);
+    const { outcome, bytes, hash } = await workerPool.digest([LARGE], ask, TOKEN);
     expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ask, TOKEN)));
-    expect(hash).toBe('');
+    expect([hash, bytes.length]).toEqual(['', 0]);
+  });
+
+  it('takes the memory of its rows once, for the whole and for its days', async () => {
+    const { outcome } = await workerPool.digest([LARGE], ASK, TOKEN);
+    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
+    const { days, whole } = outcome.digest;
+    const memory = new Set([whole, ...(days ?? [])].map((block) => block?.body.buffer));
+    expect([...memory].map((one) => one?.byteLength)).toEqual([whole?.body.length]);
+  });
+
+  it('has days written otherwise than the whole where their own rows are of another type', async () => {
+    // Whole numbers on the first day, which the other day makes texts of where both stand together.
+    const odd = LARGE.toString().replace(
+      /"campaign_id":(\d+)(?=,[^{]*"spent":"[^"]*"}\])/,
+      '"campaign_id":"x$1"',
+    );
+    const body = Buffer.from(odd);
+    const { outcome } = await workerPool.digest([body], ASK, TOKEN);
+    expect(brief(outcome)).toEqual(brief(readAnswer(body, ASK, TOKEN)));
+    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
+    const joined = (outcome.digest.days ?? []).map(({ body: day }) => day.length);
+    expect(joined.reduce((sum, length) => sum + length, 0)).not.toBe(
+      (outcome.digest.whole?.body.length ?? 0) - ROW_SEPARATOR.length,
+    );
   });
 
   it.each<[string, string]>([
