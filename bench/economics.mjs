@@ -134,7 +134,7 @@ async function printPolicies() {
     ['exact URL, age-aware', exactAware],
     ['canonical whole entries, age-aware', canonicalAgeAware(trace)],
     ['dsp-gateway', await replayWith(PLAIN)],
-    ['dsp-gateway as shipped: empty days are looked at again sooner', await replayWith({})],
+    ['dsp-gateway as shipped: empty days are looked at again sooner, until confirmed', await replayWith({})],
     ['offline bounds (fewest calls; fewest day-rows)', optimum],
   ];
   const heading = [
