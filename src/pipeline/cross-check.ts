@@ -39,6 +39,8 @@ export interface CrossChecks {
   isDue(what: ReportSeries): boolean;
   /** Such a call was made, and what it brought was compared. */
   wasCompared(what: ReportSeries): void;
+  /** Such a call came to nothing that could be compared: for a moment calls bring no more than they must. */
+  couldNotCompare(what: ReportSeries): void;
   /** To be called for every answer from days that is worth a check ({@link checkFrom}). */
   joined(what: ReportSeries, parts: readonly Entry<RowsHeader>[]): Promise<void>;
   /** The same, of an answer that was given from memory. Costs a look into a map, but for the first one a day. */
@@ -94,6 +96,10 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
       onCrossCheck();
       // That other replicas need not is only thrift.
       isMine(schedule.note(what, state)).catch(() => {});
+    },
+    couldNotCompare(what) {
+      const state = schedule.stateOf(what);
+      if (state !== null) state.notBefore = now() + RETRY_MS;
     },
     async joined(what, parts) {
       const state = schedule.stateOf(what);

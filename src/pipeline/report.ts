@@ -35,7 +35,7 @@ export interface ReportAnswer {
 export interface ReportOptions extends BringDeps {
   readonly logger: Logger;
   /** Told of every answer that was joined from days, and asked whether a call should bring all of them. */
-  readonly crossChecks: Pick<CrossChecks, 'isDue' | 'wasCompared' | 'joined'>;
+  readonly crossChecks: Pick<CrossChecks, 'isDue' | 'wasCompared' | 'couldNotCompare' | 'joined'>;
   readonly background: (work: Promise<unknown>) => void;
 }
 
@@ -77,10 +77,14 @@ function refreshBehind(
   const name = `${mode}|${wholeRef(question).lock}`;
   options.refreshes.start(name, question.report.endpoint, async () => {
     const behind = await beginRun(options, question, ownContext(context.id, options.now()), 'fresh');
-    const brought = await bring(options, behind, decideFor(options, behind));
-    const days = daysOf(brought);
-    if (days !== null && behind.compares && options.now() < checkFrom(days, question.report))
-      options.crossChecks.wasCompared(question);
+    let isCompared = false;
+    try {
+      const days = daysOf(await bring(options, behind, decideFor(options, behind)));
+      isCompared = days !== null && options.now() < checkFrom(days, question.report);
+    } finally {
+      // A platform that fails at the whole range may answer for the days that are stale.
+      if (behind.compares) options.crossChecks[isCompared ? 'wasCompared' : 'couldNotCompare'](question);
+    }
   });
 }
 
