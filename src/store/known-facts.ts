@@ -24,8 +24,9 @@ export function createKnownFacts(): KnownFacts {
       if (present !== undefined) return present;
       // Damaged ones are for the reader to see, and for nobody else.
       if (digestOfFacts(facts) !== digest) return facts;
-      // A slice would keep alive all of the memory that it was cut from.
-      const owned = Buffer.from(facts);
+      // A slice would keep alive all of the memory that it was cut from, and so would one of the buffers' common memory.
+      const owned = Buffer.allocUnsafeSlow(facts.length);
+      facts.copy(owned);
       known.set(digest, owned);
       return owned;
     },
