@@ -9,7 +9,7 @@ import { createGatewayHealth, watchHealth } from './health.js';
 import { createLimits } from './limits/limits.js';
 import { createIdempotency } from './pass-through/idempotency.js';
 import { createPipeline } from './pipeline/create-pipeline.js';
-import type { Finished } from './pipeline/render.js';
+import type { HeldAnswer } from './pipeline/held-answer.js';
 import { createPlatformClient } from './platform/client.js';
 import type { CallReport } from './platform/slot.js';
 import { createTraffic } from './platform/traffic.js';
@@ -33,7 +33,7 @@ export async function createParts(options: PartsOptions) {
   const { policy, registry, directory, identify, agent, credential } = foundation;
   const usage = createUsage({ counters: store.counters, clock, logger });
   const purges = createPurges(registry);
-  const l1 = createL1<Finished>(config.cache.l1MaxBytes);
+  const l1 = createL1<HeldAnswer>(config.cache.l1MaxBytes);
   const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));
   const self = { id: health.id, info: () => JSON.stringify(health.own()) };
   const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });

@@ -88,10 +88,9 @@ export function pack(version: number, header: object): Packed {
   if (splitFrom !== null) take('splitFrom', HAS_SPLIT_FROM);
   bytes.writeUInt16BE(marks, MARKS_AT);
   // Made of what is left: an object of which members are deleted is slow from then on.
-  const rest: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(members)) if (!taken.has(name)) rest[name] = value;
-  if (splitFrom !== null) rest.splitFrom = splitFrom;
-  return { bytes: bytes.subarray(0, lengthBy(marks)), rest };
+  const rest = Object.entries(members).filter(([name]) => !taken.has(name));
+  if (splitFrom !== null) rest.push(['splitFrom', splitFrom]);
+  return { bytes: bytes.subarray(0, lengthBy(marks)), rest: Object.fromEntries(rest) };
 }
 
 function lengthBy(marks: number): number {
@@ -129,7 +128,7 @@ export function unpack(version: number, bytes: Buffer, rest: object): object {
   if (marks & NUMBERS.originMs.mark) header.originMs = bytes.readUIntBE(ORIGIN, 6);
   if (marks & HAS_EMPTY_SINCE)
     header.emptySince = [[readDay(bytes, LAST_DAY), bytes.readUIntBE(EMPTY_SINCE, 6)]];
-  Object.assign(header, rest);
+  addMembers(header, rest);
   if (marks & HAS_SPLIT_FROM) header.splitFrom = unpackSplitFrom(bytes, header.splitFrom);
   return header;
 }
@@ -140,7 +139,13 @@ function unpackSplitFrom(bytes: Buffer, rest: unknown): Members {
     to: readDay(bytes, SPLIT_TO),
     sortedHash: readDigest(bytes, SORTED_HASH),
   };
-  return isObject(rest) ? Object.assign(splitFrom, rest) : splitFrom;
+  return isObject(rest) ? addMembers(splitFrom, rest) : splitFrom;
+}
+
+/** As Object.assign does, but for the one name that is no member when it is assigned to. */
+function addMembers<T extends object>(target: T, members: object): T {
+  if (!Object.hasOwn(members, '__proto__')) return Object.assign(target, members);
+  return Object.defineProperties(target, Object.getOwnPropertyDescriptors(members));
 }
 
 /** @returns what of it has no place in the header; null when it does not fit */

@@ -9,8 +9,8 @@ export interface L1<T extends { readonly bytes: number }> {
   readonly entries: number;
 }
 
-/** Rough cost of an entry beside its body: key, fields, list links. */
-const OVERHEAD_BYTES = 512;
+/** What an entry takes beside its body, measured: key, members, list links. */
+const OVERHEAD_BYTES = 1024;
 
 export function createL1<T extends { readonly bytes: number }>(maxBytes: number): L1<T> {
   const cache = new LRUCache<string, T>({

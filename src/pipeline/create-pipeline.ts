@@ -18,11 +18,11 @@ import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
 import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
+import type { HeldAnswer } from './held-answer.js';
 import { createKnownQuestions } from './known-questions.js';
 import { createLookUp } from './look-up.js';
 import { createReadQuestion } from './read-question.js';
 import { createRecall, type Recall } from './recall.js';
-import type { Finished } from './render.js';
 import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
 import { createReply, createReplyAtOnce, type Reply, type ReplyAtOnce } from './reply.js';
 import { createReport } from './report.js';
@@ -37,7 +37,7 @@ export interface PipelineOptions
   readonly limits: TeamLimits;
   /** Platform calls that this process may make at once, as of now. */
   readonly maxConcurrent: () => number;
-  readonly l1: L1<Finished>;
+  readonly l1: L1<HeldAnswer>;
   readonly metrics: FetchingOptions['metrics'] & { storeFault(fault: TierFault): void };
 }
 

@@ -3,6 +3,7 @@ import type { L1 } from '../cache/l1.js';
 import type { Purges } from '../cache/purges.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { type Answer, FROM_L1 } from './answer.js';
+import { type HeldAnswer, pack, ready, unpack } from './held-answer.js';
 import type { ReportQuestion } from './question.js';
 import { compressAnew, type Finished, isServable } from './render.js';
 import type { Understood } from './understand.js';
@@ -17,7 +18,7 @@ export interface FinishedAnswers {
 }
 
 export interface FinishedOptions {
-  readonly l1: L1<Finished>;
+  readonly l1: L1<HeldAnswer>;
   readonly purges: Purges;
   readonly now: () => number;
   /** Told of every answer from here that is from days and worth a check. Must cost nearly nothing. */
@@ -28,9 +29,18 @@ export interface FinishedOptions {
 export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers {
   const { l1, purges, now, onJoinedHit } = options;
   const compressAside = createCompressAside(options);
+
+  function get(l1Key: string): Finished | undefined {
+    const held = l1.get(l1Key);
+    if (held === undefined || held.kind === 'ready') return held?.finished;
+    const finished = unpack(held);
+    l1.set(l1Key, ready(finished));
+    return finished;
+  }
+
   return {
     look({ l1Key, question, context }) {
-      const finished = l1.get(l1Key);
+      const finished = get(l1Key);
       if (finished === undefined) return null;
       const nowMs = now();
       if (!isServable(finished, question.report, purges, context.directives.maxAgeMs, nowMs)) return null;
@@ -39,7 +49,7 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
       return { shown: finished, source: FROM_L1, body: () => finished };
     },
     find(l1Key, report) {
-      const finished = l1.get(l1Key);
+      const finished = get(l1Key);
       if (finished === undefined) return null;
       const nowMs = now();
       if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) return null;
@@ -48,7 +58,13 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
       return finished;
     },
     keep({ l1Key }, finished) {
-      if (finished.status === 200 && !finished.stale) l1.set(l1Key, finished);
+      if (finished.status !== 200 || finished.stale) return;
+      const held = ready(finished);
+      l1.set(l1Key, held);
+      // Behind the answer.
+      setImmediate(() => {
+        if (l1.get(l1Key) === held) l1.set(l1Key, pack(held));
+      });
     },
   };
 }
@@ -62,7 +78,8 @@ function createCompressAside({ l1, background }: Pick<FinishedOptions, 'l1' | 'b
     const work = compressAnew(finished)
       .then((smaller) => {
         // Not in the place of what came meanwhile.
-        if (l1.get(l1Key) === finished) l1.set(l1Key, smaller);
+        const held = l1.get(l1Key);
+        if (held?.kind === 'ready' && held.finished === finished) l1.set(l1Key, ready(smaller));
       })
       .finally(() => {
         isBusy = false;

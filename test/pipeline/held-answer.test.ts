@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { pack, ready, unpack } from '../../src/pipeline/held-answer.js';
+import type { Finished } from '../../src/pipeline/render.js';
+
+function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'identity'): Finished {
+  return {
+    ...{ status: 200, contentType: 'application/json', tag: 'tag', accounts: ['1'], seq: 3, weight: 1 },
+    ...{
+      asOfMs: 1,
+      newestMs: 2,
+      freshUntilMs: 3,
+      stale: false,
+      rowCount: 4,
+      coding,
+      checkFromMs: null,
+      isPieced: false,
+    },
+    ...{ body, bytes: body.reduce((sum, piece) => sum + piece.length, 0) },
+  };
+}
+
+const rows = (count: number) => Buffer.from('{"spent":1.25,"clicks":17},\n'.repeat(count));
+
+describe('a finished answer in memory', () => {
+  it('is the same again, whatever its body is', () => {
+    const piece = fc.oneof(
+      fc.uint8Array({ maxLength: 3000 }).map((bytes) => Buffer.from(bytes)),
+      fc.integer({ min: 0, max: 3000 }).map(rows),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(piece, { maxLength: 3 }),
+        fc.constantFrom<Finished['coding']>('identity', 'gzip', 'br'),
+        (body, coding) => {
+          const finished = finishedWith(body, coding);
+          const held = pack(ready(finished));
+          const again = held.kind === 'packed' ? unpack(held) : held.finished;
+          expect(again).toEqual(finished);
+          if (held.kind === 'packed') expect(held.deflated.buffer.byteLength).toBe(held.bytes);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['a report', [rows(300)], 'identity', 'packed'],
+    ['one of a few rows', [rows(3)], 'identity', 'ready'],
+    ['one that is coded', [rows(300)], 'gzip', 'ready'],
+    ['one in pieces', [rows(300), rows(300)], 'identity', 'ready'],
+    ['one that is inflated too long at once', [rows(3000)], 'identity', 'ready'],
+    ['what does not become smaller', [randomBytes(8000)], 'identity', 'ready'],
+  ] as const)('%s lies there as it should', (_what, body, coding, kind) => {
+    expect(pack(ready(finishedWith(body, coding))).kind).toBe(kind);
+  });
+
+  it('takes a quarter of the room when it is packed', () => {
+    const held = ready(finishedWith([rows(300)]));
+    expect(pack(held).bytes).toBeLessThan(held.bytes / 4);
+  });
+});
