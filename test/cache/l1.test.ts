@@ -35,9 +35,9 @@ describe('createL1', () => {
 
   it('lets go of what was longest unused', () => {
     const l1 = createL1<{ bytes: number }>(10_000);
-    for (const key of ['a', 'b', 'c', 'd']) l1.set(key, { bytes: 1900 });
+    for (const key of ['a', 'b', 'c', 'd']) l1.set(key, { bytes: 1400 });
     l1.get('a');
-    l1.set('e', { bytes: 1900 });
+    l1.set('e', { bytes: 1400 });
     expect(['a', 'b', 'c', 'd', 'e'].map((key) => l1.get(key) !== undefined)).toEqual([
       true,
       false,
