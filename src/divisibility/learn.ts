@@ -194,15 +194,8 @@ async function couldNotSplit(
   );
 }
 
-/** A report that is remembered is asked about again and again. */
-const ids = new WeakMap<CanonicalReport, string>();
-
 function idOf({ policy }: LearnerOptions, report: CanonicalReport): string {
-  const known = ids.get(report);
-  if (known !== undefined) return known;
-  const id = divisibilityId(report, policy.accountFields);
-  ids.set(report, id);
-  return id;
+  return divisibilityId(report, policy.accountFields);
 }
 
 const SHOWN_DATES = 10;

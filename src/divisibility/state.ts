@@ -165,6 +165,20 @@ export function noteRestatement(known: Divisibility, ageDays: number): Divisibil
  * @param accountFields names that carry the account
  */
 export function divisibilityId(report: CanonicalReport, accountFields: readonly string[]): string {
+  const known = ids.get(report);
+  if (known?.accountFields === accountFields) return known.id;
+  const id = makeId(report, accountFields);
+  ids.set(report, { accountFields, id });
+  return id;
+}
+
+/** Of reports that are remembered: it is asked for several times an answer. */
+const ids = new WeakMap<
+  CanonicalReport,
+  { readonly accountFields: readonly string[]; readonly id: string }
+>();
+
+function makeId(report: CanonicalReport, accountFields: readonly string[]): string {
   const apart = new Set([...accountFields, 'campaignIds']);
   const parts = report.members
     .filter(({ name }) => !apart.has(name))

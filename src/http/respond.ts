@@ -49,7 +49,7 @@ export function cacheHeaders(
     'cache-control': validators.keep
       ? `private, max-age=${ageS + Math.max(0, usableS)}`
       : 'private, no-store',
-    'cache-status': writeCacheStatus({ ...status, ttlS: leftS }),
+    'cache-status': writeCacheStatus(Object.assign({ ttlS: leftS }, status)),
     vary: VARY,
   };
 }

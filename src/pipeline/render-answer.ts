@@ -44,7 +44,7 @@ export function createRenderAnswer({
     const source = sourceOf(main, totals);
     const used = assembled.weight < asked.compressFrom ? 'identity' : coding;
     return {
-      shown: { ...assembled, coding: used },
+      shown: Object.assign({ coding: used }, assembled),
       source,
       async body() {
         const made = await finish(assembled, used, main.checkFromMs, workerPool);

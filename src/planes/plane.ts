@@ -48,7 +48,7 @@ export function createPlaneServer(
       metrics.request(plane, status, outcome ?? 'none', team, durationMs);
       // Only reports and what is passed through have a subject.
       if (plane === 'data' && team !== null && subject !== null)
-        usage.add(team, countRequest({ ...request.trace, status }));
+        usage.add(team, countRequest(Object.assign({ status }, request.trace)));
     },
   });
 }

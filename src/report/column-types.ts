@@ -85,7 +85,19 @@ function encodeFacts({ text, scale, idle, plain }: ColumnFacts): string {
   return `${scale === -1 ? '*' : scale === 0 ? '' : scale}${idle ? 'z' : ''}${plain ? 'p' : ''}`;
 }
 
+/** There are few different ones, and each day of an answer has one for each column. */
+const decoded = new Map<string, ColumnFacts>();
+const DECODED_MAX = 1000;
+
 function decodeFacts(code: string): ColumnFacts {
+  const known = decoded.get(code);
+  if (known !== undefined) return known;
+  const facts = readFacts(code);
+  if (decoded.size < DECODED_MAX) decoded.set(code, facts);
+  return facts;
+}
+
+function readFacts(code: string): ColumnFacts {
   if (code === 't') return TEXT;
   const [, scale = '', idle, plain] = /^(\*|\d*)(z?)(p?)$/.exec(code) ?? [];
   return { text: false, scale: scale === '*' ? -1 : Number(scale), idle: idle === 'z', plain: plain === 'p' };
