@@ -8,13 +8,7 @@
  */
 import type { Recognize } from './auth/identify.js';
 import type { LastUse } from './auth/last-use.js';
-import {
-  AT_ONCE_BYTES,
-  type Hit,
-  type HitCall,
-  type ReportCall,
-  type ReportReply,
-} from './http/report-call.js';
+import { HIT_BYTES, type Hit, type HitCall, type ReportCall, type ReportReply } from './http/report-call.js';
 import type { TeamLimits } from './limits/team-limits.js';
 import type { Admit } from './pipeline/admit.js';
 import type { FinishedAnswers } from './pipeline/finished.js';
@@ -80,7 +74,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const { asked, l1Key } = recalled;
       authorize(caller, asked.access);
       const body = finished.find(l1Key, asked.question.report);
-      if (body === null || body.bytes > AT_ONCE_BYTES) return null;
+      if (body === null || body.bytes > HIT_BYTES) return null;
       refuseForeignAccounts(caller, body.accounts);
       // What is charged comes last: whoever is sent on from here is charged there.
       const leave = deps.limits.enterAtOnce(caller.team);

@@ -1,9 +1,9 @@
 /** A large body on its way out: by the piece, and not all that the system would take in one turn of the event loop. */
 import { setImmediate } from 'node:timers/promises';
-import { AT_ONCE_BYTES } from './report-call.js';
+import { AT_ONCE_BYTES, HIT_BYTES } from './report-call.js';
 
 /** The system takes megabytes before it says that it is full: milliseconds in which nobody else is answered. */
-const TURN_BYTES = 4 * AT_ONCE_BYTES;
+const TURN_BYTES = HIT_BYTES;
 
 /** What a caller takes is seen by the piece. */
 export async function* inTurns(content: readonly Buffer[]): AsyncGenerator<Buffer> {

@@ -56,5 +56,8 @@ export interface Hit {
   readonly leave: () => void;
 }
 
+/** The largest body that is answered before the router: what is written in one turn, without holding up others. */
+export const HIT_BYTES = 262_144;
+
 /** A larger body is sent by the piece, for its caller may read it as slowly as it likes; a smaller one the system takes. */
 export const AT_ONCE_BYTES = 65_536;

@@ -13,6 +13,7 @@ import { describeDeclared, PASSED_TAG } from '../pass-through/describe.js';
 import { createOutlet } from '../pass-through/outlet.js';
 import type { PatienceRules } from '../pass-through/read-patience.js';
 import { METHODS, registerPassThrough } from '../pass-through/route.js';
+import { watchReader } from '../pass-through/watch-reader.js';
 import { registerDocs } from '../routes/docs.js';
 import { createFastPath } from '../routes/fast-path.js';
 import { registerHealth } from '../routes/health.js';
@@ -75,6 +76,7 @@ function hitsAtOnce(services: Services): AnswerAtOnce | undefined {
     addressOf: callerAddress(config.server.trustedProxies),
     alsoVary: config.server.corsOrigins.length > 0 ? ', origin' : '',
     headers: corsWithoutOrigin(config.server.corsOrigins),
+    onWaiting: (response) => watchReader(response, patienceOf(config)),
     onDone(answer) {
       const { durationMs, bytes, hit } = answer;
       metrics.request('data', hit.reply.status, 'hit', hit.team, durationMs);

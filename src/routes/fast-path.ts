@@ -35,6 +35,8 @@ export interface FastPathOptions {
   readonly alsoVary: string;
   /** Further headers of every answer: names and values. */
   readonly headers: readonly string[];
+  /** Told of an answer that the caller's connection has not taken all of. */
+  readonly onWaiting: (response: ServerResponse) => void;
   readonly onDone: (answer: FastAnswer) => void;
 }
 
@@ -55,7 +57,10 @@ export function createFastPath(options: FastPathOptions): AnswerAtOnce {
     };
     // The system has taken all of it: what `finish` would tell in the next turn.
     if (response.writableLength === 0) done(!request.socket.destroyed);
-    else response.once('close', () => done(response.writableFinished));
+    else {
+      options.onWaiting(response);
+      response.once('close', () => done(response.writableFinished));
+    }
     return true;
   };
 }

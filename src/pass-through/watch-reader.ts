@@ -1,0 +1,28 @@
+import type { ServerResponse } from 'node:http';
+import { createPatience, type PatienceRules } from './read-patience.js';
+
+/** Least and longest time between two looks, milliseconds. */
+const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
+
+/**
+ * Breaks off the connection of a caller who does not read an answer that was handed to it whole: until it has, its team
+ * has one place less. The time in which the answer waits for its turn, behind others on its connection, is not the caller's.
+ */
+export function watchReader(response: ServerResponse, rules: PatienceRules): void {
+  let judge = createPatience(rules, performance.now());
+  const look = setInterval(
+    () => {
+      const { socket } = response;
+      const nowMs = performance.now();
+      if (socket === null) {
+        judge = createPatience(rules, nowMs);
+        return;
+      }
+      const arrived = socket.bytesWritten;
+      const progress = { arrived, taken: arrived - socket.writableLength, full: true, whole: true };
+      if (judge(progress, nowMs) === 'caller-slow') socket.destroy();
+    },
+    Math.max(LOOK_MS, Math.min(LOOK_MOST_MS, rules.overMs / 5)),
+  ).unref();
+  response.once('close', () => clearInterval(look));
+}
