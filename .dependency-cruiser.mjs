@@ -5,7 +5,7 @@
 
 /** From the bottom to the top. `errors`, `clock` and the like are files in `src/`. */
 const LAYERS = [
-  ['errors', 'clock', 'cache-control', 'record', 'near-name', 'outcome', 'repeat', 'version'],
+  ['errors', 'clock', 'cache-control', 'record', 'near-name', 'outcome', 'own-memory', 'repeat', 'version'],
   ['report', 'config', 'store', 'simulator'],
   ['report-policy'],
   ['platform'],
@@ -31,7 +31,7 @@ const LAYERS = [
 /** Room to the rooms (or files) it may import, beside itself. One that is not named here may import nothing. */
 const KNOWS = {
   report: ['near-name', 'errors'],
-  store: ['repeat', 'clock'],
+  store: ['own-memory', 'repeat', 'clock'],
   simulator: ['clock'],
   config: ['near-name', 'errors'],
   platform: ['config', 'cache-control', 'record', 'errors', 'clock'],
@@ -64,6 +64,7 @@ const KNOWS = {
     'store',
     'telemetry',
     'outcome',
+    'own-memory',
     'record',
     'errors',
     'clock',

@@ -4,6 +4,7 @@
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { AT_ONCE_BYTES } from '../http/report-call.js';
+import { inOwnMemory } from '../own-memory.js';
 import type { Finished } from './render.js';
 
 export type HeldAnswer = Ready | Packed;
@@ -37,7 +38,7 @@ export function pack(held: Ready): HeldAnswer {
   if (only === undefined || !isWorthPacking(held.finished)) return held;
   const deflated = deflateRawSync(only, { level: 1, chunkSize: only.length });
   if (deflated.length > only.length * WORTH_PART) return held;
-  return { kind: 'packed', bytes: deflated.length, finished, deflated: copyOf(deflated) };
+  return { kind: 'packed', bytes: deflated.length, finished, deflated: inOwnMemory(deflated) };
 }
 
 export function unpack({ finished, deflated }: Packed): Finished {
@@ -47,11 +48,4 @@ export function unpack({ finished, deflated }: Packed): Finished {
 /** What is coded already would not become smaller. */
 function isWorthPacking({ coding, body, bytes }: Finished): boolean {
   return coding === 'identity' && body.length === 1 && bytes >= PACK_FROM_BYTES && bytes <= PACK_TO_BYTES;
-}
-
-/** What zlib cut from its memory would hold all of it. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(copy);
-  return copy;
 }

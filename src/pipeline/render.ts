@@ -1,4 +1,4 @@
-/** Stage: parts to a finished answer, and finished answers kept in this process. */
+/** Parts to a finished answer, and how long that may be sent as it is. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Purges } from '../cache/purges.js';
@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.js';
 import { compress } from '../http/compress.js';
 import { joinGzip } from '../http/join-gzip.js';
 import type { Coding } from '../http/negotiate.js';
+import { inOwnMemory } from '../own-memory.js';
 import { invalid } from '../platform/interpret.js';
 import { type Assembled, assemble, assembleBytes, type Body } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
@@ -29,7 +30,7 @@ export interface Finished extends Omit<Assembled, 'body'> {
   readonly checkFromMs: number | null;
   /** Joined of what was deflated piece by piece: about twice as large as it has to be. */
   readonly isPieced: boolean;
-  /** In entries, in order; one entry unless it is large. */
+  /** In pieces, in order; one unless it is large. */
   readonly body: readonly Buffer[];
   /** For the memory bound. */
   readonly bytes: number;
@@ -104,7 +105,7 @@ function rejected({ header }: Entry<RefusalHeader>): GatewayError {
   return new GatewayError('upstream_rejected', { status, upstream, upstreamAccounts: accounts });
 }
 
-/** Makes the body; what is large is made on another thread, and stays in entries. */
+/** Makes the body; what is large is made on another thread, and stays in pieces. */
 export async function finish(
   answer: Assembled,
   coding: Coding,
@@ -121,7 +122,7 @@ export async function finish(
     checkFromMs,
     isPieced: segments !== null,
     body,
-    bytes: body.reduce((sum, entry) => sum + entry.length, 0),
+    bytes: sizeOf(body),
   });
 }
 
@@ -139,24 +140,20 @@ async function makeBody(
   return compress(joinSmall(plain), coding);
 }
 
-/** What a coding gives lies in memory of up to ten times its size, all of which it would hold on to. */
+/** A coding leaves its result in up to ten times the memory that it needs. */
+const WASTE_FROM = 1.125;
+
 function compact(body: readonly Buffer[]): readonly Buffer[] {
   const [only] = body;
   if (only === undefined || body.length > 1 || only.length >= LARGE_BYTES) return body;
-  if (only.length * WASTE_FROM > only.buffer.byteLength) return body;
-  const copy = Buffer.allocUnsafeSlow(only.length);
-  only.copy(copy);
-  return [copy];
+  return only.length * WASTE_FROM > only.buffer.byteLength ? body : [inOwnMemory(only)];
 }
-
-const WASTE_FROM = 1.125;
 
 /** A body that was joined of segments, compressed as a whole: half as large, for bodies that are sent more than once. */
 export async function compressAnew(finished: Finished): Promise<Finished> {
   const plain = await inflate(Buffer.concat(finished.body));
   const body = compact(await compress([plain], 'gzip'));
-  const bytes = body.reduce((sum, entry) => sum + entry.length, 0);
-  return Object.assign({}, finished, { body, bytes, isPieced: false });
+  return { ...finished, body, bytes: sizeOf(body), isPieced: false };
 }
 
 const inflate = promisify<Buffer, Buffer>(gunzip);
@@ -178,9 +175,13 @@ async function format(
   }
 }
 
-function joinSmall(entries: readonly Buffer[]): readonly Buffer[] {
-  const size = entries.reduce((sum, entry) => sum + entry.length, 0);
-  return entries.length > 1 && size < LARGE_BYTES ? [Buffer.concat(entries, size)] : entries;
+function joinSmall(pieces: readonly Buffer[]): readonly Buffer[] {
+  const size = sizeOf(pieces);
+  return pieces.length > 1 && size < LARGE_BYTES ? [Buffer.concat(pieces, size)] : pieces;
+}
+
+function sizeOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Whether a finished body may still be sent as it is. */

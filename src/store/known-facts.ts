@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { inOwnMemory } from '../own-memory.js';
 import { digestOfFacts } from './entry-stamp.js';
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -24,9 +25,7 @@ export function createKnownFacts(): KnownFacts {
       if (present !== undefined) return present;
       // Damaged ones are for the reader to see, and for nobody else.
       if (digestOfFacts(facts) !== digest) return facts;
-      // A slice would keep alive all of the memory that it was cut from, and so would one of the buffers' common memory.
-      const owned = Buffer.allocUnsafeSlow(facts.length);
-      facts.copy(owned);
+      const owned = inOwnMemory(facts);
       known.set(digest, owned);
       return owned;
     },
