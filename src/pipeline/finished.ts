@@ -30,32 +30,28 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
   const { l1, purges, now, onJoinedHit } = options;
   const compressAside = createCompressAside(options);
 
-  function get(l1Key: string): Finished | undefined {
+  /** @returns a body that may be sent now; from then on it lies ready to be sent, and soon as small as it may be */
+  function usable(l1Key: string, report: CanonicalReport, maxAgeMs: number | null, nowMs: number) {
     const held = l1.get(l1Key);
-    if (held === undefined || held.kind === 'ready') return held?.finished;
-    const finished = unpack(held);
-    l1.set(l1Key, ready(finished));
+    if (held === undefined || !isServable(held.finished, report, purges, maxAgeMs, nowMs)) return null;
+    const finished = held.kind === 'ready' ? held.finished : unpack(held);
+    if (held.kind === 'packed') l1.set(l1Key, ready(finished));
+    if (finished.isPieced) compressAside(l1Key, finished);
     return finished;
   }
 
   return {
     look({ l1Key, question, context }) {
-      const finished = get(l1Key);
-      if (finished === undefined) return null;
       const nowMs = now();
-      if (!isServable(finished, question.report, purges, context.directives.maxAgeMs, nowMs)) return null;
-      if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) onJoinedHit(question);
-      if (finished.isPieced) compressAside(l1Key, finished);
+      const finished = usable(l1Key, question.report, context.directives.maxAgeMs, nowMs);
+      if (finished === null) return null;
+      if (isWorthCheck(finished, nowMs)) onJoinedHit(question);
       return { shown: finished, source: FROM_L1, body: () => finished };
     },
     find(l1Key, report) {
-      const finished = get(l1Key);
-      if (finished === undefined) return null;
       const nowMs = now();
-      if (finished.checkFromMs !== null && nowMs >= finished.checkFromMs) return null;
-      if (!isServable(finished, report, purges, null, nowMs)) return null;
-      if (finished.isPieced) compressAside(l1Key, finished);
-      return finished;
+      const finished = usable(l1Key, report, null, nowMs);
+      return finished === null || isWorthCheck(finished, nowMs) ? null : finished;
     },
     keep({ l1Key }, finished) {
       if (finished.status !== 200 || finished.stale) return;
@@ -67,6 +63,10 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
       });
     },
   };
+}
+
+function isWorthCheck({ checkFromMs }: Finished, nowMs: number): boolean {
+  return checkFromMs !== null && nowMs >= checkFromMs;
 }
 
 /** Bodies that are asked for again are made smaller behind an answer, one at a time. */

@@ -88,7 +88,7 @@ function writesOf(
   const days = (split?.fresh ?? []).map((entry) => entryOf(options, dayKeyOf(input.series, entry), entry));
   if (input.mode === 'days') return days;
   const whole = brought.flatMap(([key, entry]) =>
-    entry instanceof GatewayError || !isOfUse(options, input, entry, days)
+    entry instanceof GatewayError || !isWorthKeeping(options, input, entry, days)
       ? []
       : [entryOf(options, key, entry)],
   );
@@ -99,7 +99,7 @@ function writesOf(
  * Where its days are kept, the platform's own bytes are for those who ask for them, and all rows together for those who are
  * not answered by days.
  */
-function isOfUse(
+function isWorthKeeping(
   { learner }: KeepOptions,
   { report, form }: FetchDaysInput,
   { header }: Entry,

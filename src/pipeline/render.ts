@@ -186,7 +186,7 @@ function sizeOf(pieces: readonly Buffer[]): number {
 
 /** Whether a finished body may still be sent as it is. */
 export function isServable(
-  finished: Finished,
+  finished: Omit<Finished, 'body'>,
   report: CanonicalReport,
   purges: Purges,
   maxAgeMs: number | null,
