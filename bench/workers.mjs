@@ -8,8 +8,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startGateway } from './support/gateway.mjs';
-import { answering, freePort, targetsOf, warm } from './support/hit-peers.mjs';
-import { end, firstLine, startNode, temporaryFolder } from './support/processes.mjs';
+import { answering, targetsOf, warm } from './support/hit-peers.mjs';
+import { end, firstLine, freePort, startNode, temporaryFolder } from './support/processes.mjs';
 import { load } from './support/wrk.mjs';
 
 const { values } = parseArgs({

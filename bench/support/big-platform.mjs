@@ -1,4 +1,4 @@
-/** A platform whose by-date reports weigh 30 MB: for `bench/big-answers`. Prints its address when it listens. */
+/** A platform whose by-date reports weigh 30 MB: for `bench/big`. Prints its address when it listens. */
 import { createServer } from 'node:http';
 import { setPriority } from 'node:os';
 

@@ -1,10 +1,9 @@
 /** What `bench/hit` measures: the cases, and the servers for each. */
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { startGateway } from './gateway.mjs';
-import { end, firstLine, isInstalled, SERVER_CORE, start, startNode } from './processes.mjs';
+import { end, firstLine, freePort, isInstalled, SERVER_CORE, start, startNode } from './processes.mjs';
 
 const here = (name) => new URL(name, import.meta.url).pathname;
 const REPORTS = 256;
@@ -145,14 +144,6 @@ sub vcl_backend_response { set beresp.ttl = 1h; set beresp.http.etag = {""one""}
   );
   return { ...running, url: await answering(port), pid: running.child.pid };
 }
-
-export const freePort = () =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 
 export async function answering(port) {
   const url = `http://127.0.0.1:${port}`;

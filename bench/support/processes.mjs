@@ -1,6 +1,7 @@
 /** Processes of a benchmark: started on a core of their own, watched by their CPU time, ended by their pid. */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -58,6 +59,15 @@ export function cpuUs(pid) {
   const own = (Number(fields[11]) + Number(fields[12])) * (1e6 / USER_HZ);
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return children === '' ? own : children.split(' ').reduce((sum, child) => sum + cpuUs(child), own);
+}
+
+export function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 /** How long a process's first thread, which has its event loop, has run and has waited for a core, milliseconds. */

@@ -1,7 +1,6 @@
 /** A Redis of a benchmark's own, and what can be told of it from outside. */
-import { createServer } from 'node:net';
 import { Redis } from 'ioredis';
-import { start } from './processes.mjs';
+import { freePort, start } from './processes.mjs';
 
 /** @returns its process and its address */
 export async function startRedis({ folder, core = null }) {
@@ -58,13 +57,4 @@ async function sizeOf(control, pattern) {
   let bytes = 0;
   for (const name of names) bytes += await control.memory('USAGE', name, 'SAMPLES', 0);
   return { keys: names.size, bytes };
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -43,7 +43,6 @@ export function createUnderstand({ read, known, generationOf, now }: UnderstandO
       ifNoneMatch: call.ifNoneMatch,
       l1Key: l1KeyOf(asked, generationOf(asked.question.report)),
     };
-    // Ten times as fast as a spread with members behind it.
     return Object.assign(more, asked);
   };
 }
