@@ -32,6 +32,8 @@ const STORED_CRC_AT = 37;
 const [PLAIN, DEFLATED] = [0, 1] as const;
 
 export interface RawEntry {
+  /** See {@link RawWrite}. */
+  readonly version: number;
   readonly header: unknown;
   readonly body: Buffer;
   /** The body as it was kept, where that is deflated. */
@@ -82,13 +84,14 @@ export async function decodeEntries(found: readonly FoundEntry[]): Promise<Decod
   const opened = found.map((one, at) => openEntry(one, sums[at] as number));
   const bodies = await inflateBodies(opened.flatMap((one) => (typeof one === 'string' ? [] : [one.body])));
   let at = 0;
-  return opened.map((one) => {
+  return opened.map((one, place) => {
     if (typeof one === 'string') return one;
     const body = bodies[at++] ?? null;
     if (body === null) return 'damaged';
+    const { version } = (found[place] as FoundEntry).entry;
     return one.body.isDeflated
-      ? { header: one.header, body, segment: one.body }
-      : { header: one.header, body };
+      ? { version, header: one.header, body, segment: one.body }
+      : { version, header: one.header, body };
   });
 }
 

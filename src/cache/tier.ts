@@ -5,6 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EntryKey } from '../report/keys.js';
+import { replaces } from '../store/entry-stamp.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
 import { type Decoded, decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
 
@@ -41,27 +42,33 @@ export function createCacheTier(options: CacheTierOptions): CacheTier {
   return withOwnWrites(createStoreTier(options));
 }
 
-/** Reads what this process is writing from memory. */
+/** Reads what this process is writing from memory, unless the store has something newer: what came last may be older. */
 function withOwnWrites(tier: CacheTier): CacheTier {
   /** By the entry's name. */
   const underWay = new Map<string, TierWrite>();
   return {
     async read(keys) {
       const written = keys.map(({ id }) => underWay.get(id) ?? null);
-      if (written.every((entry) => entry !== null)) return { entries: written, degraded: false };
       const { entries, degraded } = await tier.read(keys);
-      return { entries: entries.map((entry, at) => written[at] ?? entry), degraded };
+      return { entries: entries.map((entry, at) => winnerOf(written[at] ?? null, entry)), degraded };
     },
     async write(entries) {
       for (const entry of entries) {
         // The newer content wins, as in the store.
-        if ((underWay.get(entry.key.id)?.version ?? 0) <= entry.version) underWay.set(entry.key.id, entry);
+        if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
+          underWay.set(entry.key.id, entry);
       }
       const isKept = await tier.write(entries);
       for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
       return isKept;
     },
   };
+}
+
+/** Of what is being written and what is there, by the rule of the stores. */
+function winnerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
+  if (written === null || present === null) return written ?? present;
+  return replaces(written.version, present.version) ? written : present;
 }
 
 function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
