@@ -8,30 +8,35 @@ import type { Segment } from '../report/entry.js';
 /** No time, no name, and made on no system in particular. */
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 /** The last block of all: stored, and empty. */
-const END = [1, 0, 0, 0xff, 0xff];
+const END = Buffer.from([1, 0, 0, 0xff, 0xff]);
 const STORED_MAX_BYTES = 65_535;
 const STORED_HEAD_BYTES = 5;
 
+/** Pieces of a body, some of them deflated. */
+export type Pieces = readonly (Buffer | Segment)[];
+
 /** @returns the body in pieces, in order */
-export function joinGzip(pieces: readonly (Buffer | Segment)[]): Buffer[] {
-  const body: Buffer[] = [HEAD];
+export function joinGzip(pieces: Pieces): Buffer[] {
   let [crc, length] = [0, 0];
   for (const piece of pieces) {
-    if (Buffer.isBuffer(piece)) {
-      addStored(body, piece);
-      crc = crc32(piece, crc);
-      length += piece.length;
-    } else {
-      body.push(piece.bytes);
-      crc = combineCrc32(crc, piece.plainCrc, piece.plainLength);
-      length += piece.plainLength;
-    }
+    const isPlain = Buffer.isBuffer(piece);
+    crc = isPlain ? crc32(piece, crc) : combineCrc32(crc, piece.plainCrc, piece.plainLength);
+    length += isPlain ? piece.length : piece.plainLength;
   }
-  const tail = Buffer.alloc(END.length + 8);
-  tail.set(END);
-  tail.writeUInt32LE(crc, END.length);
-  tail.writeUInt32LE(length % 2 ** 32, END.length + 4);
-  body.push(tail);
+  const tail = Buffer.alloc(8);
+  tail.writeUInt32LE(crc);
+  tail.writeUInt32LE(length % 2 ** 32, 4);
+  return [HEAD, ...joinDeflate(pieces), tail];
+}
+
+/** @returns the same as raw deflate, in pieces */
+export function joinDeflate(pieces: Pieces): Buffer[] {
+  const body: Buffer[] = [];
+  for (const piece of pieces) {
+    if (Buffer.isBuffer(piece)) addStored(body, piece);
+    else body.push(piece.bytes);
+  }
+  body.push(END);
   return body;
 }
 

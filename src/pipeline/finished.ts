@@ -1,6 +1,7 @@
 /** Finished bodies of this process: an answer from here is sent as it is. */
 import type { L1 } from '../cache/l1.js';
 import type { Purges } from '../cache/purges.js';
+import type { Pieces } from '../http/join-gzip.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import { type HeldAnswer, pack, ready, unpack } from './held-answer.js';
@@ -13,8 +14,8 @@ export interface FinishedAnswers {
   look(asked: Understood): Answer | null;
   /** @returns a body that may be sent now, and is worth no check */
   find(l1Key: string, report: CanonicalReport): Finished | null;
-  /** Keeps what may be kept. */
-  keep(asked: Understood, finished: Finished): void;
+  /** Keeps what may be kept. @param pieces its body as it is deflated already; null where it is not */
+  keep(asked: Understood, finished: Finished, pieces: Pieces | null): void;
 }
 
 export interface FinishedOptions {
@@ -53,13 +54,13 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
       const finished = usable(l1Key, report, null, nowMs);
       return finished === null || isWorthCheck(finished, nowMs) ? null : finished;
     },
-    keep({ l1Key }, finished) {
+    keep({ l1Key }, finished, pieces) {
       if (finished.status !== 200 || finished.stale) return;
       const held = ready(finished);
       l1.set(l1Key, held);
       // Behind the answer.
       setImmediate(() => {
-        if (l1.get(l1Key) === held) l1.set(l1Key, pack(held));
+        if (l1.get(l1Key) === held) l1.set(l1Key, pack(held, pieces));
       });
     },
   };

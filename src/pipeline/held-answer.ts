@@ -3,6 +3,7 @@
  * which takes a quarter of the room; who asks again has it inflated, in about 30 µs, and from then on it stays as it is sent.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { joinDeflate, type Pieces } from '../http/join-gzip.js';
 import { AT_ONCE_BYTES } from '../http/report-call.js';
 import { inOwnMemory } from '../own-memory.js';
 import type { Finished } from './render.js';
@@ -31,18 +32,24 @@ export function ready(finished: Finished): Ready {
   return { kind: 'ready', bytes: finished.bytes, finished };
 }
 
-/** @returns the same where it would not become much smaller */
-export function pack(held: Ready): HeldAnswer {
+/**
+ * @param pieces the body as the store has it, deflated already: that is joined; null where it is not
+ * @returns the same where it would not become much smaller
+ */
+export function pack(held: Ready, pieces: Pieces | null): HeldAnswer {
   const { body, ...finished } = held.finished;
   const [only] = body;
   if (only === undefined || !isWorthPacking(held.finished)) return held;
-  const deflated = deflateRawSync(only, { level: 1, chunkSize: only.length });
-  if (deflated.length > only.length * WORTH_PART) return held;
-  return { kind: 'packed', bytes: deflated.length, finished, deflated: inOwnMemory(deflated) };
+  const deflated =
+    pieces === null ? [deflateRawSync(only, { level: 1, chunkSize: only.length })] : joinDeflate(pieces);
+  const bytes = deflated.reduce((sum, piece) => sum + piece.length, 0);
+  if (bytes > only.length * WORTH_PART) return held;
+  return { kind: 'packed', bytes, finished, deflated: inOwnMemory(Buffer.concat(deflated, bytes)) };
 }
 
 export function unpack({ finished, deflated }: Packed): Finished {
-  return { ...finished, body: [inflateRawSync(deflated, { chunkSize: finished.bytes + 1 })] };
+  const body = [inflateRawSync(deflated, { chunkSize: finished.bytes + 1 })];
+  return Object.assign({ body }, finished);
 }
 
 /** What is coded already would not become smaller. */

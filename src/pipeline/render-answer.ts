@@ -48,8 +48,8 @@ export function createRenderAnswer({
       source,
       async body() {
         const made = await finish(assembled, used, main.checkFromMs, workerPool);
-        if (source.storable) finished.keep(asked, made);
-        return made;
+        if (source.storable) finished.keep(asked, made.finished, made.pieces);
+        return made.finished;
       },
     };
   };

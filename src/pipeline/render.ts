@@ -4,7 +4,7 @@ import { gunzip } from 'node:zlib';
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
 import { compress } from '../http/compress.js';
-import { joinGzip } from '../http/join-gzip.js';
+import { joinGzip, type Pieces } from '../http/join-gzip.js';
 import type { Coding } from '../http/negotiate.js';
 import { inOwnMemory } from '../own-memory.js';
 import { invalid } from '../platform/interpret.js';
@@ -105,25 +105,30 @@ function rejected({ header }: Entry<RefusalHeader>): GatewayError {
   return new GatewayError('upstream_rejected', { status, upstream, upstreamAccounts: accounts });
 }
 
-/** Makes the body; what is large is made on another thread, and stays in pieces. */
+/**
+ * Makes the body; what is large is made on another thread, and stays in pieces.
+ * @returns the plain body in pieces as well, where they are deflated already
+ */
 export async function finish(
   answer: Assembled,
   coding: Coding,
   checkFromMs: number | null,
   workerPool: Pick<WorkerPool, 'format'>,
-): Promise<Finished> {
+): Promise<{ readonly finished: Finished; readonly pieces: Pieces | null }> {
   const made = answer.body();
-  const segments = coding === 'gzip' && 'deflated' in made ? made.deflated : null;
+  const pieces = 'deflated' in made ? made.deflated : null;
+  const segments = coding === 'gzip' ? pieces : null;
   const body = compact(
     segments === null ? await makeBody(made, coding, workerPool) : joinSmall(joinGzip(segments)),
   );
-  return Object.assign(finishedOf(answer), {
+  const finished = Object.assign(finishedOf(answer), {
     coding,
     checkFromMs,
     isPieced: segments !== null,
     body,
     bytes: sizeOf(body),
   });
+  return { finished, pieces };
 }
 
 /** Without what makes the body: that holds on to all that it is made from. */

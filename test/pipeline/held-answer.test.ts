@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { deflateBody } from '../../src/cache/segment.js';
 import { pack, ready, unpack } from '../../src/pipeline/held-answer.js';
 import type { Finished } from '../../src/pipeline/render.js';
+import { anyPieces, plainOf } from '../http/gzip-pieces.js';
 
 function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'identity'): Finished {
   return {
@@ -35,13 +38,27 @@ describe('a finished answer in memory', () => {
         fc.constantFrom<Finished['coding']>('identity', 'gzip', 'br'),
         (body, coding) => {
           const finished = finishedWith(body, coding);
-          const held = pack(ready(finished));
+          const held = pack(ready(finished), null);
           const again = held.kind === 'packed' ? unpack(held) : held.finished;
           expect(again).toEqual(finished);
           if (held.kind === 'packed') expect(held.deflated.buffer.byteLength).toBe(held.bytes);
         },
       ),
     );
+  });
+
+  it('is the same again when it was joined of what the store has deflated', () => {
+    fc.assert(
+      fc.property(anyPieces, (pieces) => {
+        const finished = finishedWith([plainOf(pieces)]);
+        const held = pack(ready(finished), pieces);
+        expect(held.kind === 'packed' ? unpack(held) : held.finished).toEqual(finished);
+        if (held.kind === 'packed') expect(held.deflated.buffer.byteLength).toBe(held.bytes);
+      }),
+    );
+    const many = rows(300);
+    const segment = { bytes: deflateBody(many), plainLength: many.length, plainCrc: crc32(many) };
+    expect(pack(ready(finishedWith([many])), [segment]).kind).toBe('packed');
   });
 
   it.each([
@@ -52,11 +69,11 @@ describe('a finished answer in memory', () => {
     ['one that is inflated too long at once', [rows(3000)], 'identity', 'ready'],
     ['what does not become smaller', [randomBytes(8000)], 'identity', 'ready'],
   ] as const)('%s lies there as it should', (_what, body, coding, kind) => {
-    expect(pack(ready(finishedWith(body, coding))).kind).toBe(kind);
+    expect(pack(ready(finishedWith(body, coding)), null).kind).toBe(kind);
   });
 
   it('takes a quarter of the room when it is packed', () => {
     const held = ready(finishedWith([rows(300)]));
-    expect(pack(held).bytes).toBeLessThan(held.bytes / 4);
+    expect(pack(held, null).bytes).toBeLessThan(held.bytes / 4);
   });
 });
