@@ -111,7 +111,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     recall: createRecall({ known, generationOf, now }),
     finished,
     renderAnswer: createRenderAnswer({ report, workerPool, finished, policy, now }),
-    reply: createReply(now),
+    reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     canonical,
     explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),

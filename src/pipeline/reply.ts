@@ -1,5 +1,6 @@
 /** An answer as HTTP: a body with its headers, or a 304 for who has it already. */
-import type { ReportReply } from '../http/report-call.js';
+import { setImmediate } from 'node:timers/promises';
+import { HIT_BYTES, type ReportReply } from '../http/report-call.js';
 import { cacheHeaders, isNotModified } from '../http/respond.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import type { ReadQuestion } from './read-question.js';
@@ -8,17 +9,29 @@ import type { Understood } from './understand.js';
 
 export type Reply = (asked: Understood, answer: Answer) => Promise<ReportReply>;
 
-export function createReply(now: () => number): Reply {
+export interface ReplyOptions {
+  readonly now: () => number;
+  readonly background: (work: Promise<unknown>) => void;
+}
+
+export function createReply({ now, background }: ReplyOptions): Reply {
   return async (asked, answer) => {
     noteAnswer(asked, answer);
     // The caller has this very answer, in this coding (RFC 9110, section 13.1.2: for a 200 alone).
     const { status, tag, coding } = answer.shown;
-    if (status === 200 && isNotModified(asked.ifNoneMatch, tag, coding))
+    if (status === 200 && isNotModified(asked.ifNoneMatch, tag, coding)) {
+      if (isToBeKept(answer)) background(setImmediate().then(answer.body));
       return { status: 304, headers: headersOf(asked, answer, now()), body: null };
+    }
     const finished = await answer.body();
     asked.context.trace.mark('render');
     return withBody(asked, finished, headersOf(asked, answer, now()));
   };
+}
+
+/** Made though nobody is sent it: whoever asks whether it has changed asks again, and is told from memory then. */
+function isToBeKept({ shown, source }: Answer): boolean {
+  return source.tier === 'store' && source.storable && shown.weight <= HIT_BYTES;
 }
 
 /** An answer of this process that may be sent as it is. */
