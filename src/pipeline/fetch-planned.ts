@@ -4,8 +4,9 @@
  *   under way here? wait, holding nothing → acquire a slot → take locks, waiting for no holder → look again, and drop
  *   what others brought or have → send → keep → let go
  *
- * Nobody waits while holding a slot or a lock, except for its own call and its own write. A try that failed lets go of
- * both, and whoever waited for it counts it as a try of his own: so all back off together, and one of them goes on.
+ * Nobody waits while holding a slot or a lock, except for its own call. The lock ends with the write to the store, which
+ * the answer does not wait for. A try that failed lets go of both, and whoever waited for it counts it as a try of his own:
+ * so all back off together, and one of them goes on.
  */
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';

@@ -59,14 +59,17 @@ export function createReport(options: ReportOptions): Report {
     }
     if (context.directives.onlyIfCached) throw new GatewayError('not_cached');
     const brought = await bring(options, run, decision);
-    const { missing } = decision;
-    if (run.accept === 'old') return answerWith(options, run, brought, 'stale-if-error', missing.length);
-    const isOwn = run.results.some(({ by }) => by === 'own');
-    if (isOwn) return answerWith(options, run, brought, decision.outcome, missing.length);
-    // Another replica had answered with it before the question came, and was only about to write it.
-    if (isFetchedBy(context.arrivedAtMs, brought)) return answerWith(options, run, brought, 'hit', 0);
-    return answerWith(options, run, brought, 'collapsed', missing.length);
+    const outcome = outcomeOf(run, decision, brought);
+    return answerWith(options, run, brought, outcome, outcome === 'hit' ? 0 : decision.missing.length);
   };
+}
+
+/** What an answer is called for which something had to be brought. */
+function outcomeOf(run: Run, decision: Decision, brought: Decision): Outcome {
+  if (run.accept === 'old') return 'stale-if-error';
+  if (run.results.some(({ by }) => by === 'own')) return decision.outcome;
+  // Another replica had answered with it before the question came, and was only about to write it.
+  return isFetchedBy(run.context.arrivedAtMs, brought) ? 'hit' : 'collapsed';
 }
 
 function refreshBehind(
@@ -124,7 +127,7 @@ function answerWith(
 }
 
 function isFetchedBy(ms: number, { parts, refusal }: Decision): boolean {
-  return [...parts, ...(refusal === null ? [] : [refusal])].every(({ header }) => header.fetchedAt <= ms);
+  return [...parts, ...(refusal === null ? [] : [refusal])].every(({ header }) => header.fetchedAt < ms);
 }
 
 function isDoubtful({ entries }: FetchResult): boolean {
