@@ -36,8 +36,8 @@ export function createRequestTally(registry: Registry): RequestTally {
     labelNames: ['plane', 'status', 'outcome', 'team'],
     values: () =>
       [...requests].flatMap(([team, all]) =>
-        all.map(({ count, status, ...labels }) => ({
-          labels: { ...labels, status: String(status), team },
+        all.map(({ plane, status, outcome, count }) => ({
+          labels: { plane, status: String(status), outcome, team },
           value: count,
         })),
       ),
