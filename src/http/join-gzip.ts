@@ -3,7 +3,7 @@
  * deflated again. What is plain goes into stored blocks (RFC 1951, section 3.2.4).
  */
 import { crc32 } from 'node:zlib';
-import type { Segment } from '../report/entry.js';
+import type { BodyPieces } from '../report/entry.js';
 
 /** No time, no name, and made on no system in particular. */
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
@@ -12,11 +12,8 @@ const END = Buffer.from([1, 0, 0, 0xff, 0xff]);
 const STORED_MAX_BYTES = 65_535;
 const STORED_HEAD_BYTES = 5;
 
-/** Pieces of a body, some of them deflated. */
-export type Pieces = readonly (Buffer | Segment)[];
-
 /** @returns the body in pieces, in order */
-export function joinGzip(pieces: Pieces): Buffer[] {
+export function joinGzip(pieces: BodyPieces): Buffer[] {
   let [crc, length] = [0, 0];
   for (const piece of pieces) {
     const isPlain = Buffer.isBuffer(piece);
@@ -30,7 +27,7 @@ export function joinGzip(pieces: Pieces): Buffer[] {
 }
 
 /** @returns the same as raw deflate, in pieces */
-export function joinDeflate(pieces: Pieces): Buffer[] {
+export function joinDeflate(pieces: BodyPieces): Buffer[] {
   const body: Buffer[] = [];
   for (const piece of pieces) {
     if (Buffer.isBuffer(piece)) addStored(body, piece);

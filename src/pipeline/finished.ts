@@ -1,8 +1,8 @@
 /** Finished bodies of this process: an answer from here is sent as it is. */
 import type { L1 } from '../cache/l1.js';
 import type { Purges } from '../cache/purges.js';
-import type { Pieces } from '../http/join-gzip.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { BodyPieces } from '../report/entry.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import { type HeldAnswer, pack, ready, unpack } from './held-answer.js';
 import type { ReportQuestion } from './question.js';
@@ -15,7 +15,7 @@ export interface FinishedAnswers {
   /** @returns a body that may be sent now, and is worth no check */
   find(l1Key: string, report: CanonicalReport): Finished | null;
   /** Keeps what may be kept. @param pieces its body as it is deflated already; null where it is not */
-  keep(asked: Understood, finished: Finished, pieces: Pieces | null): void;
+  keep(asked: Understood, finished: Finished, pieces: BodyPieces | null): void;
 }
 
 export interface FinishedOptions {

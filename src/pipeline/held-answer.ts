@@ -3,9 +3,10 @@
  * which takes a quarter of the room; who asks again has it inflated, in about 30 µs, and from then on it stays as it is sent.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { joinDeflate, type Pieces } from '../http/join-gzip.js';
+import { joinDeflate } from '../http/join-gzip.js';
 import { AT_ONCE_BYTES } from '../http/report-call.js';
 import { inOwnMemory } from '../own-memory.js';
+import type { BodyPieces } from '../report/entry.js';
 import type { Finished } from './render.js';
 
 export type HeldAnswer = Ready | Packed;
@@ -36,7 +37,7 @@ export function ready(finished: Finished): Ready {
  * @param pieces the body as the store has it, deflated already: that is joined; null where it is not
  * @returns the same where it would not become much smaller
  */
-export function pack(held: Ready, pieces: Pieces | null): HeldAnswer {
+export function pack(held: Ready, pieces: BodyPieces | null): HeldAnswer {
   const { body, ...finished } = held.finished;
   const [only] = body;
   if (only === undefined || !isWorthPacking(held.finished)) return held;

@@ -4,13 +4,13 @@ import { gunzip } from 'node:zlib';
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
 import { compress } from '../http/compress.js';
-import { joinGzip, type Pieces } from '../http/join-gzip.js';
+import { joinGzip } from '../http/join-gzip.js';
 import type { Coding } from '../http/negotiate.js';
 import { inOwnMemory } from '../own-memory.js';
 import { invalid } from '../platform/interpret.js';
 import { type Assembled, assemble, assembleBytes, type Body } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
+import type { BodyPieces, BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { Format, OutputOptions } from '../report/output-options.js';
 import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
@@ -114,7 +114,7 @@ export async function finish(
   coding: Coding,
   checkFromMs: number | null,
   workerPool: Pick<WorkerPool, 'format'>,
-): Promise<{ readonly finished: Finished; readonly pieces: Pieces | null }> {
+): Promise<{ readonly finished: Finished; readonly pieces: BodyPieces | null }> {
   const made = answer.body();
   const pieces = 'deflated' in made ? made.deflated : null;
   const segments = coding === 'gzip' ? pieces : null;

@@ -6,12 +6,12 @@ import type { CanonicalReport } from './canonicalize.js';
 import { type Rewrite, rewritesFor } from './column-types.js';
 import { dayNumber, daysBetween } from './days.js';
 import {
+  type BodyPieces,
   type BytesHeader,
   type Entry,
   type RefusalHeader,
   ROW_SEPARATOR,
   type RowsHeader,
-  type Segment,
 } from './entry.js';
 import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
 import type { Format } from './output-options.js';
@@ -36,7 +36,7 @@ export type Body =
   | {
       readonly ready: readonly Buffer[];
       /** The same, with rows as they are deflated already; null where not all of them are. */
-      readonly deflated: readonly (Buffer | Segment)[] | null;
+      readonly deflated: BodyPieces | null;
     }
   | {
       /** With separators between them. */
@@ -179,13 +179,9 @@ function separate<T>(bodies: readonly T[]): (T | Buffer)[] {
 /** What small rows take more when they are not deflated is nothing. */
 const SMALL_BYTES = 64;
 
-function segmentsOf(filled: readonly Entry<RowsHeader>[]): (Buffer | Segment)[] | null {
-  const segments: (Buffer | Segment)[] = [];
-  for (const { body, segment } of filled) {
-    if (segment === undefined && body.length > SMALL_BYTES) return null;
-    segments.push(segment ?? body);
-  }
-  return segments;
+function segmentsOf(filled: readonly Entry<RowsHeader>[]): BodyPieces | null {
+  if (filled.some(({ body, segment }) => segment === undefined && body.length > SMALL_BYTES)) return null;
+  return filled.map(({ body, segment }) => segment ?? body);
 }
 
 function unionColumns(parts: readonly Entry<RowsHeader>[]): string[] {

@@ -81,6 +81,9 @@ export interface Segment {
   readonly plainCrc: number;
 }
 
+/** A body in pieces, in order, of which some are deflated. */
+export type BodyPieces = readonly (Buffer | Segment)[];
+
 /** A raw line break never occurs inside of compact JSON, so this one ends a row for NDJSON and CSV alike. */
 export const ROW_SEPARATOR = ',\n';
 
