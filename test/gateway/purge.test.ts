@@ -53,6 +53,7 @@ describe('a purge', () => {
     await gateway.manage('POST', '/cache/purge', { all: true });
     await expect.poll(() => replica.services.purges.seq).toBe(gateway.services.purges.seq);
     expect(cacheOf(await replica.report(key, FINAL))).toMatch(/^fwd=/);
+    await replica.services.settled();
     expect(cacheOf(await gateway.report(key, FINAL))).toBe('hit; ttl=2592000; detail=store');
   });
 

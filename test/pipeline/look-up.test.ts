@@ -50,7 +50,7 @@ describe('reading', () => {
     const { found, degraded } = await lookUp.read(report, REFS);
     expect(degraded).toBe(false);
     expect([...found.keys()]).toEqual([FIRST.id, THIRD.id]);
-    expect(found.get(THIRD.id)).toEqual(day('2026-11-12'));
+    expect(found.get(THIRD.id)).toMatchObject(day('2026-11-12'));
   });
 
   it('finds all days of a range longer than one command', async () => {
