@@ -55,6 +55,7 @@ describe('a part of a period that the platform refuses', () => {
     const platform = await startRawPlatform(refusesDays);
     const { one, other, key } = await openTwo(platform);
     await one.report(key, TWENTY);
+    await one.services.settled();
     await one.report(key, PLUS_ONE);
     await one.services.settled();
     await other.services.registry.refresh();
@@ -65,6 +66,7 @@ describe('a part of a period that the platform refuses', () => {
     expect(calls).toEqual([{ from: '2026-11-01', to: '2026-11-12' }]);
     // What is cached is joined as before.
     expect(reportIn(await other.report(key, byDay('2026-11-03', '2026-11-05'))).data).toHaveLength(3);
+    await other.services.settled();
     one.clock.advance(DAY);
     await one.report(key, byDay('2026-11-01', '2026-11-13'));
     expect(periods(platform).slice(4)).toEqual([
