@@ -61,6 +61,7 @@ describe('a report of 3 MiB', () => {
     await there.services.registry.refresh();
     // The platform's own bytes are kept for whoever asked for them.
     await here.report(key, `${QUERY}&_format=raw`);
+    await here.services.settled();
     for (const more of ['', '&_format=raw', '&_format=ndjson']) {
       const [own, other] = [await here.report(key, QUERY + more), await there.report(key, QUERY + more)];
       expect([own.status, other.status]).toEqual([200, 200]);
