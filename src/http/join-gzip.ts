@@ -17,6 +17,8 @@ export function joinGzip(pieces: BodyPieces): Buffer[] {
   let [crc, length] = [0, 0];
   for (const piece of pieces) {
     const isPlain = Buffer.isBuffer(piece);
+    // Of nothing at all zlib gives the first checksum there is, and not the one that it was to go on from.
+    if (isPlain && piece.length === 0) continue;
     crc = isPlain ? crc32(piece, crc) : combineCrc32(crc, piece.plainCrc, piece.plainLength);
     length += isPlain ? piece.length : piece.plainLength;
   }
