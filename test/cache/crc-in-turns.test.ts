@@ -1,21 +1,9 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { crcsInTurns } from '../../src/cache/crc-in-turns.js';
+import { turnsOf } from '../support/turns.js';
 
 const MIB = 2 ** 20;
-
-async function turnsOf(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await work();
-  isOver = true;
-  return turns;
-}
 
 describe('checksums in turns', () => {
   it('are those of the bodies, however these are cut', async () => {

@@ -114,8 +114,8 @@ async function startCounted() {
   const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' };
   const post = async (path: string, body: unknown) =>
     (await fetch(`${admin}/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).json();
-  await post('/teams', { id: 'work', advertisers: '*', limits: { requestsPerMinute: 1_000_000 } });
-  const { key } = (await post('/teams/work/keys', {})) as { key: string };
+  await post('/teams', { id: 'counted', advertisers: '*', limits: { requestsPerMinute: 1_000_000 } });
+  const { key } = (await post('/teams/counted/keys', {})) as { key: string };
   return {
     data,
     key,

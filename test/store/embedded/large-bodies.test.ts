@@ -5,6 +5,7 @@ import type { Environment } from '../../../src/store/embedded/environment.js';
 import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
 import type { CacheWrite } from '../../../src/store/port.js';
 import { DAY, MINUTE } from '../../support/test-clock.js';
+import { turnsOf } from '../../support/turns.js';
 import { day, type Rig, withCache, writeOf } from './cache-rig.js';
 
 const MIB = 2 ** 20;
@@ -47,16 +48,8 @@ describe('a large body', () => {
   it('is read in turns of half a MiB at most, and by nobody who only writes or removes its entry', () =>
     withCache(async (rig) => {
       await rig.cache.write([large()]);
-      let turns = 0;
-      let isOver = false;
-      const count = () => {
-        turns += 1;
-        if (!isOver) setImmediate(count);
-      };
-      setImmediate(count);
       rig.calls.length = 0;
-      await bodyIn(rig);
-      isOver = true;
+      const turns = await turnsOf(() => bodyIn(rig));
       expect(rig.calls).toHaveLength(1 + 12);
       expect(turns).toBeGreaterThanOrEqual(6);
       rig.calls.length = 0;
