@@ -79,15 +79,21 @@ it('shares the embedded store between two workers: keys, revocations and purges'
   const call = () => ask(gateway.data + QUERY, { key, headers: { connection: 'close' } });
   /** Every one of several calls ends so, and both workers answer some of them. */
   const both = (what: string, status: number) =>
-    waitFor(what, async () => {
-      const from = logLines(gateway).length;
-      const answers = await Promise.all(Array.from({ length: 8 }, call));
-      const pids = logLines(gateway)
-        .slice(from)
-        .filter(({ msg, path }) => msg === 'request' && path === REPORT)
-        .map(({ pid }) => pid);
-      return answers.every((answer) => answer.status === status) && new Set(pids).size === 2;
-    });
+    waitFor(
+      what,
+      async () => {
+        const answers = await Promise.all(Array.from({ length: 8 }, call));
+        const ids = new Set(answers.map(({ headers }) => headers['x-request-id']));
+        // Each worker writes its lines a moment later, by a clock of its own.
+        const lines = await waitFor(`the lines of the calls that wait for ${what}`, () => {
+          const found = logLines(gateway).filter(({ reqId }) => ids.has(reqId as string));
+          return found.length === ids.size && found;
+        });
+        const pids = new Set(lines.map(({ pid }) => pid));
+        return answers.every((answer) => answer.status === status) && pids.size === 2;
+      },
+      gateway,
+    );
   await both('the key on both', 200);
   const before = (await simulatorOf(platform.url).calls()).length;
   await admin(gateway, 'POST', '/cache/purge', { all: true });
