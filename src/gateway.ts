@@ -3,7 +3,7 @@
  *
  *   admit → understand → authorize → (finished | report → render) → look at the accounts once more → reply
  *
- * `hit` is the same path where every step of it can be taken at once, see `routes/fast-path.ts`.
+ * `hit` is the same path where every step of it can be taken at once, see `routes/hit-answer.ts`.
  * `pipeline/report.ts` goes on with the report itself: look up, decide, wait, acquire, lock, fetch, keep.
  */
 import type { Recognize } from './auth/identify.js';

@@ -17,6 +17,7 @@ import { watchReader } from '../pass-through/watch-reader.js';
 import { registerDocs } from '../routes/docs.js';
 import { createFastPath } from '../routes/fast-path.js';
 import { registerHealth } from '../routes/health.js';
+import { createHitAnswers } from '../routes/hit-answer.js';
 import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
@@ -70,19 +71,22 @@ function hitsAtOnce(services: Services): AnswerAtOnce | undefined {
   const { logger } = log;
   if (!config.server.fastPath || logger.isLevelEnabled('debug')) return undefined;
   const isLogged = logger.isLevelEnabled('info');
-  return createFastPath({
+  const answer = createHitAnswers({
     hit: gateway.hit,
     rate: rateOf(services),
-    addressOf: callerAddress(config.server.trustedProxies),
     alsoVary: config.server.corsOrigins.length > 0 ? ', origin' : '',
     headers: corsWithoutOrigin(config.server.corsOrigins),
-    onWaiting: (response) => watchReader(response, patienceOf(config)),
     onDone(answer) {
       const { durationMs, bytes, hit } = answer;
       metrics.request('data', hit.reply.status, 'hit', hit.team, durationMs);
       usage.addHit(hit.team, { rows: hit.rows, saved: hit.plainCalls, bytesOut: bytes });
       if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
     },
+  });
+  return createFastPath({
+    answer,
+    addressOf: callerAddress(config.server.trustedProxies),
+    onWaiting: (response) => watchReader(response, patienceOf(config)),
   });
 }
 

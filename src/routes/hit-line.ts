@@ -1,5 +1,5 @@
 /** The log line of a report that was answered at once: as `request-log.ts` has it, composed of prepared parts. */
-import type { FastAnswer } from './fast-path.js';
+import type { FastAnswer } from './hit-answer.js';
 
 const HEAD = `{"level":"info","time":"`;
 const PID = `","pid":${process.pid},"reqId":"`;

@@ -1,0 +1,103 @@
+/**
+ * What is answered to a plain request for a report that is finished and at hand, whoever sends it: head and body, and
+ * what is to be told when it is over. The path is the same as the router's, `gateway.ts`; what is left out is what Fastify
+ * does around it.
+ */
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../errors.js';
+import { rateLimitHeaders } from '../http/rate-limit-headers.js';
+import type { Hit, HitCall } from '../http/report-call.js';
+import type { SimpleRequest } from '../http/simple-request.js';
+import type { RateStanding } from '../limits/team-limits.js';
+import { REPORT_PREFIX } from './reports.js';
+
+/** A request that was answered so, for log, metrics and usage. */
+export interface FastAnswer {
+  readonly id: string;
+  readonly method: string;
+  readonly durationMs: number;
+  /** Bytes of its body. */
+  readonly bytes: number;
+  /** False when the connection ended before the answer did. */
+  readonly complete: boolean;
+  readonly hit: Hit;
+}
+
+export interface HitAnswer {
+  readonly status: number;
+  /** Names and values in turn, `date` and those of the connection aside. */
+  readonly head: string[];
+  /** Null where none is sent: for HEAD, and for a 304. */
+  readonly body: Buffer | null;
+  /** To be called once. @param complete whether all of it was sent */
+  readonly done: (complete: boolean) => void;
+}
+
+export interface HitAnswerOptions {
+  /** @param address of the caller, behind trusted proxies resolved. @throws GatewayError what the router's way would */
+  readonly hit: (call: HitCall, address: string) => Hit | null;
+  /** Null when there is no such team any more. */
+  readonly rate: (team: string) => RateStanding | null;
+  /** What answers vary by beside what they say themselves: `origin`, where pages of other origins may ask. */
+  readonly alsoVary: string;
+  /** Further headers of every answer: names and values. */
+  readonly headers: readonly string[];
+  readonly onDone: (answer: FastAnswer) => void;
+}
+
+/** @returns null for whatever is left to the router: nothing was charged or noted of it */
+export type AnswerHit = (request: SimpleRequest, address: () => string) => HitAnswer | null;
+
+export function createHitAnswers(options: HitAnswerOptions): AnswerHit {
+  return (request, address) => {
+    const startedMs = performance.now();
+    const { method, target } = request;
+    if (!target.startsWith(REPORT_PREFIX)) return null;
+    const hit = hitOf(options, request, address());
+    if (hit === null) return null;
+    const id = randomUUID();
+    const body = method === 'HEAD' || hit.reply.body === null ? null : whole(hit.reply.body);
+    return {
+      status: hit.reply.status,
+      head: headOf(options, id, hit),
+      body,
+      done(complete) {
+        hit.leave();
+        const durationMs = performance.now() - startedMs;
+        options.onDone({ id, method, durationMs, bytes: body?.length ?? 0, complete, hit });
+      },
+    };
+  };
+}
+
+/** Whoever is refused anything is told so on the way on. */
+function hitOf({ hit }: HitAnswerOptions, call: HitCall, address: string): Hit | null {
+  try {
+    return hit(call, address);
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
+}
+
+function headOf({ headers: further, alsoVary, rate }: HitAnswerOptions, id: string, hit: Hit): string[] {
+  const { headers, body } = hit.reply;
+  const head = ['x-request-id', id, ...further];
+  for (const name in headers) head.push(name, headers[name] as string);
+  if (alsoVary !== '') head[head.indexOf('vary') + 1] += alsoVary;
+  const standing = rate(hit.team);
+  const limits = standing === null ? {} : rateLimitHeaders(standing);
+  for (const name in limits) head.push(name, limits[name] as string);
+  if (body !== null) head.push('content-length', String(lengthOf(body)));
+  return head;
+}
+
+function lengthOf(body: readonly Buffer[]): number {
+  let length = 0;
+  for (const piece of body) length += piece.length;
+  return length;
+}
+
+function whole(body: readonly Buffer[]): Buffer {
+  return body.length === 1 ? (body[0] as Buffer) : Buffer.concat(body);
+}
