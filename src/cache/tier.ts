@@ -22,9 +22,13 @@ export interface TierWrite extends Omit<RawWrite, 'id'> {
 
 /** The entries of one call are of one series. What this process writes it reads at once, before the store has it. */
 export interface CacheTier {
-  read(keys: readonly EntryKey[]): Promise<TierRead>;
-  /** @returns whether the entries were kept */
-  write(entries: readonly TierWrite[]): Promise<boolean>;
+  /** @param begin the store is not asked before it; what is written from now on is not read all the same */
+  read(keys: readonly EntryKey[], begin?: Promise<unknown>): Promise<TierRead>;
+  /**
+   * @param begin the store is not given them before it; a turn of the event loop, so that what is asked for goes first
+   * @returns whether the entries were kept
+   */
+  write(entries: readonly TierWrite[], begin?: Promise<unknown>): Promise<boolean>;
 }
 
 /** full: the store answers, and has no room for what is to be kept. */
@@ -47,18 +51,18 @@ function withOwnWrites(tier: CacheTier): CacheTier {
   /** By the entry's name. */
   const underWay = new Map<string, TierWrite>();
   return {
-    async read(keys) {
+    async read(keys, begin) {
       const written = keys.map(({ id }) => underWay.get(id) ?? null);
-      const { entries, degraded } = await tier.read(keys);
+      const { entries, degraded } = await tier.read(keys, begin);
       return { entries: entries.map((entry, at) => winnerOf(written[at] ?? null, entry)), degraded };
     },
-    async write(entries) {
+    async write(entries, begin = setImmediate()) {
       for (const entry of entries) {
         // The newer content wins, as in the store.
         if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
           underWay.set(entry.key.id, entry);
       }
-      const isKept = await tier.write(entries);
+      const isKept = await tier.write(entries, begin);
       for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
       return isKept;
     },
@@ -108,8 +112,9 @@ function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): 
   }
 
   return {
-    async read(keys) {
+    async read(keys, begin) {
       try {
+        await begin;
         const entries: (RawEntry | null)[] = [];
         while (entries.length < keys.length) {
           const batch = keys.slice(entries.length, entries.length + size.entriesPerRead);
@@ -123,8 +128,9 @@ function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): 
         return { entries: keys.map(() => null), degraded: true };
       }
     },
-    async write(entries) {
+    async write(entries, begin) {
       try {
+        await begin;
         const encoded = await encode(
           entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
         );

@@ -59,7 +59,7 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
       return { fetched, result: LOOK_AGAIN, kept: Promise.resolve() };
     noteUnsplittable(input, fetched);
     const { result, split, kept } = await keep(input, fetched);
-    if (split !== null && input.learns) background(options.learnFrom(split));
+    if (split !== null && input.learns) background(split.then(options.learnFrom));
     return { fetched, result, kept };
   };
 

@@ -1,4 +1,5 @@
 /** What an answer of the platform is kept as: days, or a whole, or a refusal that is remembered for a short time. */
+import { setImmediate } from 'node:timers/promises';
 import type { CacheTier, TierWrite } from '../cache/tier.js';
 import type { Comparison, Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
@@ -14,8 +15,8 @@ import { dayRef, type Patience } from './question.js';
 
 export interface Kept {
   readonly result: FetchResult;
-  /** The days of an answer that was split, and what was known of them before; null where none was. */
-  readonly split: Comparison | null;
+  /** The days of an answer that was split, and what was known of them before it was written; null where none was. */
+  readonly split: Promise<Comparison> | null;
   /** The write to the store, which the answer does not wait for. Never rejects. */
   readonly kept: Promise<unknown>;
 }
@@ -43,34 +44,46 @@ export function createKeep(options: KeepOptions): Keep {
     const brought = isOfUse ? entriesOf(as, fetched) : [];
     const entries = new Map(brought.map(([{ id }, entry]) => [id, entry]));
     const { storable } = fetched;
-    const split = storable ? await splitOf(options, as, fetched) : null;
-    const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, split) : [];
-    const { stored, kept } = await write(writes, input.patience);
+    const days = storable ? daysToKeep(options, as, fetched) : null;
+    const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, days ?? []) : [];
+    // The answer goes first, then the look at what is there, then the write.
+    const answered = setImmediate();
+    const split = days === null ? null : splitOf(options, as, days, answered);
+    const { stored, kept } = await write(writes, input.patience, split ?? answered);
     return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
   };
 }
 
 /** Days are compared, and kept, unless the kind was refuted. */
-async function splitOf(
-  options: KeepOptions,
-  input: FetchDaysInput,
+function daysToKeep(
+  { learner }: KeepOptions,
+  { report }: FetchDaysInput,
   fetched: Fetched,
-): Promise<Comparison | null> {
-  const { report, series } = input;
+): readonly Entry<RowsHeader>[] | null {
   if (fetched.kind !== 'answer' || fetched.days === null) return null;
-  if (options.learner.status(report).state === 'refuted') return null;
-  return { report, series, fresh: fetched.days, known: await knownDays(options, input, fetched.days) };
+  return learner.status(report).state === 'refuted' ? null : fetched.days;
 }
 
-/** What was known of these days before they are written over. Days of a whole answer were not looked at yet. */
-async function knownDays(
-  options: KeepOptions,
+/**
+ * What was known of these days before they are written over: to be called before they are. Days of a whole answer were not
+ * looked at yet. Never rejects.
+ * @param answered when the store may be asked
+ */
+async function splitOf(
+  { lookUp }: KeepOptions,
   { report, series, mode, known, patience, learns }: FetchDaysInput,
-  days: readonly Entry<RowsHeader>[],
-): Promise<Map<string, Entry<RowsHeader>>> {
-  const refs = days.map((entry) => dayRef(series, entry.header.lastDay as string));
-  if (mode === 'days' || !learns) return daysFound(refs, known);
-  return daysFound(refs, (await options.lookUp.read(report, refs, patience)).found);
+  fresh: readonly Entry<RowsHeader>[],
+  answered: Promise<unknown>,
+): Promise<Comparison> {
+  const refs = fresh.map((entry) => dayRef(series, entry.header.lastDay as string));
+  // Now: this request adds to it what it has brought.
+  if (mode === 'days' || !learns) {
+    const before = daysFound(refs, known);
+    await answered;
+    return { report, series, fresh, known: before };
+  }
+  const { found } = await lookUp.read(report, refs, patience, answered);
+  return { report, series, fresh, known: daysFound(refs, found) };
 }
 
 function writesOf(
@@ -78,14 +91,14 @@ function writesOf(
   input: FetchDaysInput,
   fetched: Fetched,
   brought: readonly Brought[],
-  split: Comparison | null,
+  split: readonly Entry<RowsHeader>[],
 ): TierWrite[] {
   if (fetched.kind === 'refusal') {
     const { refusal } = fetched;
     const version = refusal.header.fetchStartedAt;
     return brought.map(([key]) => ({ key, ...refusal, version, ttlMs: options.policy.negativeMs }));
   }
-  const days = (split?.fresh ?? []).map((entry) => entryOf(options, dayKeyOf(input.series, entry), entry));
+  const days = split.map((entry) => entryOf(options, dayKeyOf(input.series, entry), entry));
   if (input.mode === 'days') return days;
   const whole = brought.flatMap(([key, entry]) =>
     entry instanceof GatewayError || !isWorthKeeping(options, input, entry, days)
@@ -126,11 +139,12 @@ function createWriteBehind({ tier, background }: KeepOptions) {
   return async (
     writes: readonly TierWrite[],
     patience: Patience,
+    begin: Promise<unknown>,
   ): Promise<{ stored: boolean; kept: Promise<unknown> }> => {
     if (writes.length === 0) return { stored: false, kept: Promise.resolve() };
     const bytes = writes.reduce((sum, { body }) => sum + body.length, 0);
     behindBytes += bytes;
-    const kept = tier.write(writes).then((isStored) => {
+    const kept = tier.write(writes, begin).then((isStored) => {
       behindBytes -= bytes;
       isTaking = isStored;
       return isStored;
@@ -139,6 +153,9 @@ function createWriteBehind({ tier, background }: KeepOptions) {
     // A store that is away has accepted nothing.
     if (patience.isSpent) return { stored: false, kept };
     if (isTaking && behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
+    await begin;
+    // The store was away when it was asked what it has: it is not waited for a second time.
+    if (patience.isSpent) return { stored: false, kept };
     const stored = await kept;
     patience.isSpent = !stored;
     return { stored, kept };

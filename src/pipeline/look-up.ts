@@ -17,11 +17,13 @@ export interface LookUp {
   /**
    * Those that were purged, or are of another form, are absent.
    * @param patience where it is spent, nothing is read
+   * @param begin the store is not asked before it; what this process writes from now on is not read all the same
    */
   read(
     report: CanonicalReport,
     refs: readonly EntryRef[],
     patience?: Patience,
+    begin?: Promise<unknown>,
   ): Promise<{ readonly found: Map<string, Entry>; readonly degraded: boolean }>;
 }
 
@@ -30,13 +32,13 @@ const KEYS_PER_READ = 400;
 
 export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
   return {
-    async read(report, refs, patience = newPatience()) {
+    async read(report, refs, patience = newPatience(), begin) {
       const found = new Map<string, Entry>();
       let degraded = false;
       for (let start = 0; start < refs.length; start += KEYS_PER_READ) {
         if (patience.isSpent) return { found, degraded: true };
         const chunk = refs.slice(start, start + KEYS_PER_READ);
-        const read = await tier.read(chunk);
+        const read = await tier.read(chunk, begin);
         degraded ||= read.degraded;
         patience.isSpent ||= read.degraded;
         for (const [index, ref] of chunk.entries()) {

@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+import { createCacheTier } from '../../src/cache/tier.js';
+import type { FetchDaysInput } from '../../src/pipeline/fetch-result.js';
+import type { Fetched } from '../../src/pipeline/fetched.js';
+import { createKeep } from '../../src/pipeline/keep.js';
+import { createLookUp } from '../../src/pipeline/look-up.js';
+import { dayRefs, newPatience } from '../../src/pipeline/question.js';
+import { get } from '../report/canonical-request.js';
+import { rowsEntry } from '../report/entries.js';
+import { countedPurges } from '../support/counted-purges.js';
+import { encodeHere } from '../support/encode-here.js';
+import { createRecordedLog } from '../support/recorded-log.js';
+import { openEmbedded, openReplica } from '../support/shared-registry.js';
+import { policyOf } from './policy.js';
+
+const RANGE = { from: '2026-11-10', to: '2026-11-11' };
+const SERIES = { ...get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026-11-11'), series: 'series' };
+
+/** What the platform says of both days. */
+function answerOf(clicks: number, fetchStartedAt: number): Fetched {
+  const days = [RANGE.from, RANGE.to].map((lastDay) =>
+    rowsEntry([{ date: lastDay, clicks }], { lastDay, fetchStartedAt }),
+  );
+  return {
+    ...{ kind: 'answer', range: RANGE, rows: null, rowsFault: null, bytes: null, days, rowCount: 2 },
+    ...{ splittable: { ok: true }, doubt: null, storable: true },
+  } as Fetched;
+}
+
+async function openKeep() {
+  const store = await openEmbedded();
+  const { registry } = await openReplica(store);
+  const asked: string[] = [];
+  const tier = createCacheTier({
+    store: {
+      ...store.cache,
+      async read(places) {
+        asked.push('read');
+        return store.cache.read(places);
+      },
+      async write(entries) {
+        asked.push('write');
+        await store.cache.write(entries);
+      },
+    },
+    encode(entries) {
+      asked.push('encode');
+      return encodeHere(entries);
+    },
+    logger: createRecordedLog().logger,
+    onFault: () => {},
+  });
+  const lookUp = createLookUp({ tier, purges: countedPurges(registry) });
+  const keep = createKeep({
+    ...{ tier, lookUp, policy: policyOf(), background: () => {} },
+    learner: {
+      status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
+    },
+  });
+  const input: FetchDaysInput = {
+    ...SERIES,
+    ...({ mode: 'whole', form: 'rows', range: RANGE, team: 'team', learns: true } as const),
+    ...{ known: new Map(), patience: newPatience() },
+  };
+  return { keep: (answer: Fetched) => keep(input, answer), lookUp, asked };
+}
+
+it('asks nothing of the store, and makes nothing ready for it, before the answer is sent', async () => {
+  const { keep, asked } = await openKeep();
+  const { kept, result } = await keep(answerOf(1, 1000));
+  expect(result.stored).toBe(true);
+  expect(asked).toEqual([]);
+  await kept;
+  expect(asked).toEqual(['read', 'encode', 'write']);
+});
+
+it('has read by others at once what is still to be written', async () => {
+  const { keep, lookUp } = await openKeep();
+  const { kept } = await keep(answerOf(7, 1000));
+  const refs = dayRefs(SERIES);
+  const { found } = await lookUp.read(SERIES.report, refs);
+  expect([...found.values()].map(({ body }) => JSON.parse(body.toString()).clicks)).toEqual([7, 7]);
+  await kept;
+});
+
+it('compares with what was there before, not with what it writes', async () => {
+  const { keep } = await openKeep();
+  const first = await keep(answerOf(1, 1000));
+  await first.kept;
+  expect((await first.split)?.known.size).toBe(0);
+  const second = await keep(answerOf(2, 2000));
+  const split = await second.split;
+  expect(split?.fresh).toHaveLength(2);
+  expect([...(split?.known.values() ?? [])].map(({ body }) => JSON.parse(body.toString()).clicks)).toEqual([
+    1, 1,
+  ]);
+  await second.kept;
+});
