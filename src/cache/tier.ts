@@ -20,10 +20,17 @@ export interface TierWrite extends Omit<RawWrite, 'id'> {
   readonly ttlMs: number;
 }
 
+/** When the store is asked. */
+export interface ReadWhen {
+  /** Not before it. What is written by this process from now on is not read all the same. */
+  readonly begin?: Promise<unknown>;
+  /** A call of the store for the same series, begun just before: see {@link CacheStore.read}. */
+  readonly after?: Promise<unknown>;
+}
+
 /** The entries of one call are of one series. What this process writes it reads at once, before the store has it. */
 export interface CacheTier {
-  /** @param begin the store is not asked before it; what is written from now on is not read all the same */
-  read(keys: readonly EntryKey[], begin?: Promise<unknown>): Promise<TierRead>;
+  read(keys: readonly EntryKey[], when?: ReadWhen): Promise<TierRead>;
   /**
    * @param begin the store is not given them before it; a turn of the event loop, so that what is asked for goes first
    * @returns whether the entries were kept
@@ -51,9 +58,9 @@ function withOwnWrites(tier: CacheTier): CacheTier {
   /** By the entry's name. */
   const underWay = new Map<string, TierWrite>();
   return {
-    async read(keys, begin) {
+    async read(keys, when) {
       const written = keys.map(({ id }) => underWay.get(id) ?? null);
-      const { entries, degraded } = await tier.read(keys, begin);
+      const { entries, degraded } = await tier.read(keys, when);
       return { entries: entries.map((entry, at) => winnerOf(written[at] ?? null, entry)), degraded };
     },
     async write(entries, begin = setImmediate()) {
@@ -112,13 +119,13 @@ function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): 
   }
 
   return {
-    async read(keys, begin) {
+    async read(keys, { begin, after } = {}) {
       try {
-        await begin;
+        if (begin !== undefined) await begin;
         const entries: (RawEntry | null)[] = [];
         while (entries.length < keys.length) {
           const batch = keys.slice(entries.length, entries.length + size.entriesPerRead);
-          const found = await store.read(batch);
+          const found = await store.read(batch, after);
           size.note(found);
           entries.push(...(await decode(batch, found)));
         }

@@ -69,7 +69,7 @@ export function createFetchLocks<T>({
   maxWaiting,
 }: FetchLocksOptions): FetchLocks<T> {
   const underWay: UnderWay<T> = new Map();
-  const leases = createLockLeases({ leases: store, bus, logger });
+  const leases = createLockLeases({ leases: store, logger });
   const wakers = createWakers();
   const unsubscribe = bus.subscribe(RELEASED, (message) => wakers.wake(message.split(' ')));
   let waiting = 0;

@@ -59,7 +59,7 @@ export interface FetchPlannedOptions {
   readonly background: (work: Promise<unknown>) => void;
 }
 
-const NOTHING: ReadonlyMap<string, EntryOrError> = new Map();
+const NOTHING: ReadonlyMap<string, Entry> = new Map();
 
 export function createFetchPlanned(options: FetchPlannedOptions): FetchPlanned {
   return (ctx, planned) =>
@@ -116,9 +116,15 @@ async function fetchHolding(
   context.trace.mark('acquire');
   let lock: FetchLock<FetchResult> | null = null;
   try {
-    lock = await options.locks.tryTake(names, options.purges.seq, deadline, context.patience);
+    const taking = options.locks.tryTake(names, options.purges.seq, deadline, context.patience);
+    // Sent with it, and read as of when it is granted.
+    const looking = lookBehind(options, ctx, planned, taking);
+    lock = await taking;
     context.trace.mark('lock');
-    const { range, brought } = await lookAgain(options, ctx, planned, lock);
+    if (lock.mine.length === 0) return { unlocked: lock, brought: NOTHING };
+    // Who was kept waiting for the lock does not wait for this as well.
+    const found = context.patience.isSpent ? NOTHING : await looking;
+    const { range, brought } = leftOf(options, ctx, planned, lock, found);
     if (range === null) return { unlocked: lock, brought };
     // Whoever has no share left can use what others have under way, and no more.
     if (slot instanceof GatewayError) throw slot;
@@ -133,30 +139,34 @@ async function fetchHolding(
   }
 }
 
+/** What there is of all that is to be locked, and will do. Never rejects. */
+async function lookBehind(
+  { lookUp }: FetchPlannedOptions,
+  { question, context, satisfies }: FetchContext,
+  { refs, lockAs }: PlannedFetch,
+  taking: Promise<unknown>,
+): Promise<ReadonlyMap<string, Entry>> {
+  const looked = lockAs === null ? refs : [...refs, wholeRef(question)];
+  const { found } = await lookUp.read(question.report, looked, context.patience, { after: taking });
+  const ofUse = (ref: EntryRef) => found.has(ref.id) && satisfies(found.get(ref.id) as Entry, ref);
+  return new Map(looked.filter(ofUse).map(({ id }) => [id, found.get(id) as Entry]));
+}
+
 /** Between the first look and the lock somebody may have brought some of it. */
-async function lookAgain(
+function leftOf(
   options: FetchPlannedOptions,
-  { question, context, satisfies, mode }: FetchContext,
+  { mode }: FetchContext,
   planned: PlannedFetch,
   lock: FetchLock<FetchResult>,
-): Promise<Left> {
-  if (lock.mine.length === 0) return { range: null, brought: NOTHING };
-  const mine = planned.refs.filter((ref) => planned.lockAs !== null || lock.mine.includes(ref.lock));
-  const looked = planned.lockAs === null ? mine : [...mine, wholeRef(question)];
-  const { found } = await options.lookUp.read(question.report, looked, context.patience);
-  const brought = new Map(
-    looked.flatMap((ref): [string, Entry][] => {
-      const part = found.get(ref.id);
-      return part !== undefined && satisfies(part, ref) ? [[ref.id, part]] : [];
-    }),
-  );
+  brought: ReadonlyMap<string, Entry>,
+): Left {
   if (planned.lockAs !== null) {
-    const isDone = mine.every(({ id }) => brought.has(id)) || hasRefusal(brought);
+    const isDone = planned.refs.every(({ id }) => brought.has(id)) || hasRefusal(brought);
     return { range: isDone ? null : planned.range, brought };
   }
   const { range, refs } = leftToFetch({
     planned,
-    left: mine.filter(({ id }) => !brought.has(id)),
+    left: planned.refs.filter((ref) => lock.mine.includes(ref.lock) && !brought.has(ref.id)),
     underWay: planned.refs.filter((ref) => lock.others.includes(ref.lock)),
     mode,
     plan: options.policy.plan,

@@ -82,7 +82,7 @@ async function splitOf(
     await answered;
     return { report, series, fresh, known: before };
   }
-  const { found } = await lookUp.read(report, refs, patience, answered);
+  const { found } = await lookUp.read(report, refs, patience, { begin: answered });
   return { report, series, fresh, known: daysFound(refs, found) };
 }
 

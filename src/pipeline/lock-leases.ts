@@ -1,6 +1,6 @@
 /** Locks between replicas: leases of the store on their names, kept up while they are held. */
 import type { Logger } from 'pino';
-import type { Bus, Leases } from '../store/port.js';
+import type { Leases } from '../store/port.js';
 import type { Patience } from './question.js';
 
 const LEASE_MS = 4000;
@@ -35,16 +35,14 @@ export interface LockLeases {
 
 export interface LockLeasesOptions {
   readonly leases: Leases;
-  readonly bus: Bus;
   readonly logger: Logger;
 }
 
-export function createLockLeases({ leases, bus, logger }: LockLeasesOptions): LockLeases {
+export function createLockLeases({ leases, logger }: LockLeasesOptions): LockLeases {
   /** Never rejects. */
   async function tellReplicas(names: readonly string[], { owner, patience }: Release): Promise<void> {
     try {
-      await leases.release(names.map(leaseOf), owner);
-      await bus.publish(RELEASED, names.join(' '));
+      await leases.release(names.map(leaseOf), owner, { channel: RELEASED, message: names.join(' ') });
     } catch (error) {
       patience.isSpent = true;
       logger.debug({ err: error }, 'a fetch lock could not be released; it ends by itself');

@@ -1,7 +1,7 @@
 /** What the store holds of a report: entries of one series, read in one round trip. */
 
 import type { Purges } from '../cache/purges.js';
-import type { CacheTier } from '../cache/tier.js';
+import type { CacheTier, ReadWhen } from '../cache/tier.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
 import { isPurged } from './grade.js';
@@ -17,13 +17,12 @@ export interface LookUp {
   /**
    * Those that were purged, or are of another form, are absent.
    * @param patience where it is spent, nothing is read
-   * @param begin the store is not asked before it; what this process writes from now on is not read all the same
    */
   read(
     report: CanonicalReport,
     refs: readonly EntryRef[],
     patience?: Patience,
-    begin?: Promise<unknown>,
+    when?: ReadWhen,
   ): Promise<{ readonly found: Map<string, Entry>; readonly degraded: boolean }>;
 }
 
@@ -32,13 +31,13 @@ const KEYS_PER_READ = 400;
 
 export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
   return {
-    async read(report, refs, patience = newPatience(), begin) {
+    async read(report, refs, patience = newPatience(), when) {
       const found = new Map<string, Entry>();
       let degraded = false;
       for (let start = 0; start < refs.length; start += KEYS_PER_READ) {
         if (patience.isSpent) return { found, degraded: true };
         const chunk = refs.slice(start, start + KEYS_PER_READ);
-        const read = await tier.read(chunk, begin);
+        const read = await tier.read(chunk, when);
         degraded ||= read.degraded;
         patience.isSpent ||= read.degraded;
         for (const [index, ref] of chunk.entries()) {

@@ -47,8 +47,10 @@ export interface CacheStore {
   /**
    * @returns the entries in the order of `places`; null for what is absent, over, or no entry. An entry of which a part
    * has been lost, be it header, body or facts, is absent. Whether bytes are damaged is for the reader to see.
+   * @param after a call of this store for names of the same series, begun just before: it is read what is there when that
+   *   is done, however it ends. A server that does things in turn is sent both at once.
    */
-  read(places: readonly CachePlace[]): Promise<(CacheEntry | null)[]>;
+  read(places: readonly CachePlace[], after?: Promise<unknown>): Promise<(CacheEntry | null)[]>;
   /**
    * Writes all entries, of different places, in one round trip. Entries always expire.
    *
@@ -69,8 +71,11 @@ export interface Leases {
   claim(keys: readonly string[], owner: string, leaseMs: number): Promise<boolean[]>;
   /** Extends what `owner` still holds. @returns for each key whether it was still held. */
   renew(keys: readonly string[], owner: string, leaseMs: number): Promise<boolean[]>;
-  /** Compare-and-delete: only what `owner` holds is released. */
-  release(keys: readonly string[], owner: string): Promise<void>;
+  /**
+   * Compare-and-delete: only what `owner` holds is released.
+   * @param news what is said on the bus of it, when it is done
+   */
+  release(keys: readonly string[], owner: string, news?: BusMessage): Promise<void>;
 }
 
 /** A record as read: its text and the registry version at which it last changed. */
@@ -285,6 +290,11 @@ export interface Presence {
   leave(id: string): Promise<void>;
   /** @returns those not lapsed, sorted by id (by UTF-16 code units). */
   list(): Promise<Present[]>;
+}
+
+export interface BusMessage {
+  readonly channel: string;
+  readonly message: string;
 }
 
 /** Messages between replicas: fast, and allowed to be lost. Everything said here is also found by polling. */

@@ -24,8 +24,8 @@ export function watchLocks(): HeldLocks {
           for (const [at, key] of keys.entries()) if (granted[at] && isLock(key)) held.add(key);
           return granted;
         },
-        async release(keys, owner) {
-          await store.leases.release(keys, owner);
+        async release(keys, owner, news) {
+          await store.leases.release(keys, owner, news);
           for (const key of keys) held.delete(key);
         },
       },

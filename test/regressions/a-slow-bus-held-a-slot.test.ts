@@ -14,16 +14,21 @@ it('a call goes out although the message about locks that were given back does n
   });
   const gateway = await gatewayAt(platform, {
     config: { ...ALWAYS, platform: { maxConcurrent: 1 } },
-    wrapStore: (store) => ({
-      ...locks.wrapStore(store),
-      bus: {
-        subscribe: store.bus.subscribe.bind(store.bus),
-        async publish(channel, message) {
-          if (channel === 'released') await gate;
-          await store.bus.publish(channel, message);
+    wrapStore: (store) => {
+      const watched = locks.wrapStore(store);
+      return {
+        ...watched,
+        leases: {
+          ...watched.leases,
+          async release(keys, owner, news) {
+            await watched.leases.release(keys, owner);
+            if (news === undefined) return;
+            await gate;
+            await store.bus.publish(news.channel, news.message);
+          },
         },
-      },
-    }),
+      };
+    },
   });
   const key = await gateway.addTeam();
   const first = gateway.report(key, byDay('2026-11-01', '2026-11-03'));

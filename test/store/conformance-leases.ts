@@ -1,7 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MINUTE } from '../support/test-clock.js';
 import { type OpenHarness, type StoreHarness, withStore } from './harness.js';
+
+/** Long, because a loaded machine is slow; nothing waits for it to pass. */
+const PATIENCE_MS = 20_000;
 
 export function describeLeases(open: OpenHarness): void {
   describe('leases', () => {
@@ -63,6 +67,56 @@ export function describeLeases(open: OpenHarness): void {
         await leases.claim(['{d}2'], 'bob', MINUTE);
         await leases.release(['{d}1', '{d}2', '{d}3'], 'ann');
         expect(await leases.claim(['{d}1', '{d}2'], 'cid', MINUTE)).toEqual([true, false]);
+      }));
+
+    it('says on the bus what was released, when it is free', () =>
+      withStore(open, async ({ store, another }) => {
+        const other = await another();
+        const free: Promise<boolean[]>[] = [];
+        const end = other.bus.subscribe('news', (message) => {
+          free.push(other.leases.claim([message], 'bob', MINUTE));
+        });
+        await store.leases.claim(['{d}1', '{d}2'], 'ann', MINUTE);
+        await vi.waitFor(async () => {
+          // Who has only just subscribed may miss the first.
+          await store.leases.release(['{d}1'], 'ann', { channel: 'news', message: '{d}1' });
+          expect(free.length).toBeGreaterThan(0);
+        }, PATIENCE_MS);
+        expect(await free[0]).toEqual([true]);
+        expect(await store.leases.claim(['{d}2'], 'bob', MINUTE)).toEqual([false]);
+        end();
+      }));
+
+    it('lets what is sent right behind a claim, a read, find what was there when it was granted', () =>
+      withStore(open, async ({ store, another }) => {
+        const other = await another();
+        const place = { series: 'd', group: 'g', field: 'f' };
+        const part = Buffer.from('x');
+        const write = { ...place, version: 1, header: part, body: part, facts: part, ttlMs: MINUTE };
+        for (let round = 0; round < 20; round += 1) {
+          await store.cache.remove([place]);
+          await other.leases.claim(['{d}1'], 'ann', MINUTE);
+          const written = other.cache.write([write]).then(() => other.leases.release(['{d}1'], 'ann'));
+          // Whoever is granted it finds what the holder before has written.
+          for (let isHeld = false; !isHeld; ) {
+            const claiming = store.leases.claim(['{d}1'], 'bob', MINUTE);
+            const reading = store.cache.read([place], claiming);
+            isHeld = (await claiming)[0] === true;
+            if (isHeld) expect((await reading)[0]?.body).toEqual(part);
+            await reading;
+            await setImmediate();
+          }
+          await written;
+          await store.leases.release(['{d}1'], 'bob');
+        }
+      }));
+
+    it('reads behind a claim that failed all the same', () =>
+      withStore(open, async ({ store: { cache } }) => {
+        const place = { series: 'd', group: 'g', field: 'f' };
+        const failed = Promise.reject(new Error('not granted'));
+        failed.catch(() => {});
+        expect(await cache.read([place], failed)).toEqual([null]);
       }));
 
     it('takes empty lists', () =>

@@ -84,9 +84,9 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     opened.push(entries);
     const durable = createLapsingRecords(state, await sharedRealTime(volatile, clock));
     const brief = createLapsingRecords(volatile, clock.monotonicMs);
-    const leases = createLmdbLeases(brief);
     const sweep = isFirst ? startSweep([durable, brief], logger) : null;
     const bus = role === 'only' ? createLocalBus(logger) : createLmdbBus(volatile, logger);
+    const leases = createLmdbLeases(brief, bus);
     return {
       kind: 'embedded',
       cache: entries.cache,

@@ -1,12 +1,12 @@
 /** Leases, token buckets and presence as records that end, in the environment that is emptied at the start. */
 import Type from 'typebox';
 import { wholeMs } from '../check-input.js';
-import type { Leases, Presence, Quotas } from '../port.js';
+import type { Bus, Leases, Presence, Quotas } from '../port.js';
 import { byId } from '../present.js';
 import { checkGive, checkTake, describeGrant, leftIn, refilled } from '../quota-bucket.js';
 import { createLapsingTable, type LapsingRecords } from './lapsing.js';
 
-export function createLmdbLeases(lapsing: LapsingRecords): Leases {
+export function createLmdbLeases(lapsing: LapsingRecords, bus: Pick<Bus, 'publish'>): Leases {
   const owners = createLapsingTable(lapsing, 'l', Type.String());
 
   /** Holds what `owner` has, and, if `free`, what nobody has. */
@@ -23,13 +23,14 @@ export function createLmdbLeases(lapsing: LapsingRecords): Leases {
   return {
     claim: (keys, owner, leaseMs) => hold(keys, owner, leaseMs, true),
     renew: (keys, owner, leaseMs) => hold(keys, owner, leaseMs, false),
-    async release(keys, owner) {
+    async release(keys, owner, news) {
       const one = (key: string) =>
         owners.change(key, (found) => ({
           result: undefined,
           ...(found?.value === owner ? { write: null } : {}),
         }));
       await Promise.all(keys.map(one));
+      if (news !== undefined && keys.length > 0) await bus.publish(news.channel, news.message);
     },
   };
 }

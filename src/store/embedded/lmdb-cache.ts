@@ -73,7 +73,8 @@ export function createLmdbCache({ environment, clock, hasRoom, onWritten }: Lmdb
   }
 
   return {
-    async read(places) {
+    async read(places, after) {
+      await after?.catch(() => {});
       const entries = environment.read((view) => readEntries(view, places, { clock, known }));
       const whole: (CacheEntry | null)[] = [];
       for (const entry of entries) whole.push(await withBody(environment, entry));

@@ -57,6 +57,7 @@ export function createRedisCache({ link, keys, bound, clock }: RedisCacheOptions
   }
 
   return {
+    // What was sent before is done before: commands of one series go to one server, over one connection.
     read: (places) => reader.read(places),
     async write(entries) {
       if (entries.length === 0) return;

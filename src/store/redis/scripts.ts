@@ -17,8 +17,11 @@ import { SERVER } from './lua.js';
  * 5. audit: a stream of lines.
  */
 
-/** ARGV: owner, milliseconds. One 1 or 0 per key. */
-const CLAIM = `
+/**
+ * ARGV: owner, milliseconds. One 1 or 0 per key. It is sent whole each time: sent again because the server has lost it, it
+ * would be overtaken by the reads behind it.
+ */
+export const CLAIM = `
 local held = {}
 for i, key in ipairs(KEYS) do
   local owner = redis.call('GET', key)
@@ -43,11 +46,12 @@ for i, key in ipairs(KEYS) do
 end
 return held`;
 
-/** ARGV: owner. */
+/** ARGV: owner; then, where something is to be said of it, the channel and the message. */
 const RELEASE = `
 for _, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
 end
+if ARGV[2] then redis.call('PUBLISH', ARGV[2], ARGV[3]) end
 return 1`;
 
 /** A server, or a registry made once more on it, that others have not loaded from: they must, to see what is lost. */
@@ -156,7 +160,6 @@ return {'done', version, replicas()}`;
 export const SCRIPTS = {
   ...DATA_SCRIPTS,
   ...DURABLE_SCRIPTS,
-  dgwClaim: { lua: CLAIM },
   dgwRenew: { lua: RENEW },
   dgwRelease: { lua: RELEASE },
   dgwLoad: { lua: LOAD, numberOfKeys: 5 },
@@ -169,9 +172,8 @@ type Five = readonly [string, string, string, string, string];
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    dgwClaim(keys: number, ...keysThenOwnerAndMs: (string | number)[]): Result<number[], Context>;
     dgwRenew(keys: number, ...keysThenOwnerAndMs: (string | number)[]): Result<number[], Context>;
-    dgwRelease(keys: number, ...keysThenOwner: string[]): Result<number, Context>;
+    dgwRelease(keys: number, ...keysThenOwnerAndNews: string[]): Result<number, Context>;
     dgwLoad(...args: [...keys: Five, epoch: string]): Result<LoadReply, Context>;
     dgwChanges(
       ...args: [...keys: Five, epoch: string, version: number, server: string]
