@@ -140,6 +140,7 @@ const KNOWS = {
     'config',
     'credential',
     'declared',
+    'http',
     'routes',
     'store',
     'telemetry',

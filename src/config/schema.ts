@@ -69,6 +69,12 @@ const server = group(
       description:
         'Answer plain requests for reports at hand before the router; off: by the router, like all others. The answers are the same.',
     }),
+    hitsOnSocket: Type.Boolean({
+      default: false,
+      env: 'HITS_ON_SOCKET',
+      description:
+        'Answer those of them that are of the plainest form before Node’s HTTP reads them; a connection on which anything else came is read by it from there on. Needs server.fastPath.',
+    }),
     trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       description:

@@ -40,13 +40,12 @@ const READ: ReadonlyMap<string, number> = new Map([
   ['if-none-match', 5],
 ]);
 
+type Received = Pick<IncomingMessage, 'method' | 'url' | 'httpVersion'> & {
+  readonly rawHeaders: readonly string[];
+};
+
 /** @returns null for every other request */
-export function readSimpleRequest({
-  method,
-  url,
-  httpVersion,
-  rawHeaders,
-}: IncomingMessage): SimpleRequest | null {
+export function readSimpleRequest({ method, url, httpVersion, rawHeaders }: Received): SimpleRequest | null {
   if ((method !== 'GET' && method !== 'HEAD') || httpVersion !== '1.1' || url === undefined) return null;
   const values: (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined, undefined];
   for (let at = 0; at < rawHeaders.length; at += 2) {

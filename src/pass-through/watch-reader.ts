@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { createPatience, type PatienceRules } from './read-patience.js';
 
 /** Least and longest time between two looks, milliseconds. */
@@ -7,12 +7,14 @@ const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
 /**
  * Breaks off the connection of a caller who does not read an answer that was handed to it whole: until it has, its team
  * has one place less. The time in which the answer waits for its turn, behind others on its connection, is not the caller's.
+ * @param socketOf null while it waits for its turn
+ * @returns to be called when the answer is over
  */
-export function watchReader(response: ServerResponse, rules: PatienceRules): void {
+export function watchReader(socketOf: () => Socket | null, rules: PatienceRules): () => void {
   let judge = createPatience(rules, performance.now());
   const look = setInterval(
     () => {
-      const { socket } = response;
+      const socket = socketOf();
       const nowMs = performance.now();
       if (socket === null) {
         judge = createPatience(rules, nowMs);
@@ -24,5 +26,5 @@ export function watchReader(response: ServerResponse, rules: PatienceRules): voi
     },
     Math.max(LOOK_MS, Math.min(LOOK_MOST_MS, rules.overMs / 5)),
   ).unref();
-  response.once('close', () => clearInterval(look));
+  return () => clearInterval(look);
 }

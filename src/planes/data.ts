@@ -1,11 +1,11 @@
 /** The data plane: what teams ask. */
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
 import { callerAddress } from '../http/caller-address.js';
 import { corsWithoutOrigin, registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
-import type { AnswerAtOnce } from '../http/server.js';
 import { slowRefusals } from '../http/slow-refusals.js';
 import type { Plane } from '../openapi/plane.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
@@ -22,16 +22,17 @@ import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
+import { createSocketPath } from '../routes/socket-path.js';
 import { registerStartPage } from '../routes/start-page.js';
 import type { Services } from '../services.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
-import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+import { type AtOnce, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;
   const { config, identify } = services;
-  const app = createPlaneServer('data', services, hitsAtOnce(services));
+  const app = createPlaneServer('data', services, hitsAtOnce(options));
   measureAnswers(app);
   slowRefusals(app, services.slowFailures);
   await registerCors(app, config.server.corsOrigins);
@@ -65,11 +66,11 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   return app;
 }
 
-/** Undefined where it is turned off, and where the log tells of the stages that only the other way has. */
-function hitsAtOnce(services: Services): AnswerAtOnce | undefined {
+/** Nobody where it is turned off, and where the log tells of the stages that only the other way has. */
+function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
   const { config, gateway, log, metrics, usage } = services;
   const { logger } = log;
-  if (!config.server.fastPath || logger.isLevelEnabled('debug')) return undefined;
+  if (!config.server.fastPath || logger.isLevelEnabled('debug')) return {};
   const isLogged = logger.isLevelEnabled('info');
   const answer = createHitAnswers({
     hit: gateway.hit,
@@ -83,11 +84,18 @@ function hitsAtOnce(services: Services): AnswerAtOnce | undefined {
       if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
     },
   });
-  return createFastPath({
-    answer,
-    addressOf: callerAddress(config.server.trustedProxies),
-    onWaiting: (response) => watchReader(response, patienceOf(config)),
-  });
+  const addressOf = callerAddress(config.server.trustedProxies);
+  const onWaiting = (socketOf: () => Socket | null) => watchReader(socketOf, patienceOf(config));
+  const answerAtOnce = createFastPath({ answer, addressOf, onWaiting });
+  if (!config.server.hitsOnSocket) return { answerAtOnce };
+  return {
+    answerAtOnce,
+    onSocket: {
+      answer: createSocketPath({ answer, addressOf }),
+      onWaiting: (socket) => onWaiting(() => socket),
+      isStopping: stopping,
+    },
+  };
 }
 
 /** What is left of a team's requests; null when there is no such team any more. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
 import { widerPath } from '../http/path-gate.js';
-import { type AnswerAtOnce, createServer } from '../http/server.js';
+import { createServer, type ServerOptions } from '../http/server.js';
 import type { Readiness } from '../routes/health.js';
 import type { Services } from '../services.js';
 import { countRequest } from '../usage/count-request.js';
@@ -19,11 +19,14 @@ export interface PlaneOptions {
   readonly workersReady: () => boolean;
 }
 
+/** Who is asked before the router. */
+export type AtOnce = Pick<ServerOptions, 'answerAtOnce' | 'onSocket'>;
+
 /** A server with the rules of every plane, and no route. */
 export function createPlaneServer(
   plane: 'data' | 'admin' | 'metrics',
   { config, log, metrics, usage }: Services,
-  answerAtOnce?: AnswerAtOnce,
+  atOnce: AtOnce = {},
 ): FastifyInstance {
   const { server, routes } = config;
   return createServer({
@@ -35,7 +38,7 @@ export function createPlaneServer(
         .filter(({ pathChars }) => pathChars !== '')
         .map(({ path, pathChars }) => widerPath(path, pathChars)),
     },
-    ...(answerAtOnce === undefined ? {} : { answerAtOnce }),
+    ...atOnce,
     corsOrigins: plane === 'data' ? server.corsOrigins : [],
     problems: { invalidBodyStatus: statusOf('invalid_body', plane !== 'data') },
     maxHeaderBytes: server.maxHeaderBytes,

@@ -2,7 +2,8 @@
  * Answers a plain request for a report that is finished and at hand, before the router sees it. Everything else goes on
  * untouched: nothing was charged or noted of it.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { AnswerAtOnce } from '../http/server.js';
 import { readSimpleRequest } from '../http/simple-request.js';
 import type { AnswerHit } from './hit-answer.js';
@@ -10,8 +11,8 @@ import type { AnswerHit } from './hit-answer.js';
 export interface FastPathOptions {
   readonly answer: AnswerHit;
   readonly addressOf: (request: IncomingMessage) => string;
-  /** Told of an answer that the caller's connection has not taken all of. */
-  readonly onWaiting: (response: ServerResponse) => void;
+  /** Told of an answer that the caller's connection has not taken all of. @returns to be called when it is over */
+  readonly onWaiting: (socketOf: () => Socket | null) => () => void;
 }
 
 export function createFastPath({ answer, addressOf, onWaiting }: FastPathOptions): AnswerAtOnce {
@@ -26,8 +27,11 @@ export function createFastPath({ answer, addressOf, onWaiting }: FastPathOptions
     // The system has taken all of it: what `finish` would tell in the next turn.
     if (response.writableLength === 0) done(!request.socket.destroyed);
     else {
-      onWaiting(response);
-      response.once('close', () => done(response.writableFinished));
+      const stopWatching = onWaiting(() => response.socket);
+      response.once('close', () => {
+        stopWatching();
+        done(response.writableFinished);
+      });
     }
     return true;
   };

@@ -1,6 +1,7 @@
 /** The connections of the servers of a process: which are open, and what is under way on them. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { ANSWERED } from '../http/socket-first.js';
 
 /** A caller that has not asked for so long is not between two requests. */
 const IDLE_MS = 1000;
@@ -62,8 +63,15 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
     });
   }
 
+  function answered(socket: Socket): void {
+    const connection = arrived(socket);
+    connection.idleSinceMs = heardMs;
+  }
+
   for (const server of servers) {
     server.on('connection', arrived);
+    // Of those that were never a request.
+    server.on(ANSWERED, answered);
     // In front of whatever answers, for it may do so at once.
     server.prependListener('request', answering);
   }

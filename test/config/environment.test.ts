@@ -27,6 +27,7 @@ const VALUES: readonly [env: string, path: string, initial: unknown, text: strin
   ['LOG_LEVEL', 'logLevel', 'info', 'debug', 'debug'],
   ['GATEWAY_TEST_CLOCK', 'testClock', false, '1', true],
   ['WORKERS', 'server.workers', 1, '4', 4],
+  ['HITS_ON_SOCKET', 'server.hitsOnSocket', false, 'true', true],
 ];
 
 /** Secrets by their names; none has a default. */

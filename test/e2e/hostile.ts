@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { newTeam, simulatorOf } from '../support/ask.js';
 import { startGateway, startPlatform, tempFolder } from '../support/processes.js';
 
-export async function openImpatient() {
+/** @param env settings beside its own */
+export async function openImpatient(env: Readonly<Record<string, string>> = {}) {
   const yaml = join(await tempFolder(), 'gateway.yaml');
   await writeFile(yaml, 'server: { requestTimeoutSeconds: 3 }\n');
   const platform = await startPlatform();
-  const gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: yaml });
+  const gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: yaml, ...env });
   const { key } = await newTeam(gateway, { id: 'hostile' });
   return { platform, gateway, sim: simulatorOf(platform.url), key };
 }

@@ -9,13 +9,14 @@ import { gatewayAt, REPORT } from '../support/start-gateway.js';
 import { waitFor } from '../support/wait-for.js';
 
 it.each([
-  ['at once', true],
-  ['by the router', false],
+  ['at once', { fastPath: true }],
+  ['by the router', { fastPath: false }],
+  ['on the socket', { hitsOnSocket: true }],
 ])(
   'lets go of the places of a caller who leaves before its second answer, given %s, could be sent',
-  async (_way, fastPath) => {
+  async (_way, server) => {
     const platform = await startHeldPlatform(sends('{"data":[{"campaign_id":1,"clicks":2}]}'));
-    const gateway = await gatewayAt(platform, { logLevel: 'info', config: { server: { fastPath } } });
+    const gateway = await gatewayAt(platform, { logLevel: 'info', config: { server } });
     const key = await gateway.addTeam({ limits: { maxConcurrent: 5, requestsPerMinute: 1_000_000 } });
     platform.release();
     for (let n = 0; n < 2; n++) expect((await gateway.report(key, FINAL)).status).toBe(200);
