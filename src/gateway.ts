@@ -80,6 +80,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const leave = deps.limits.enterAtOnce(caller.team);
       if (leave === null) return null;
       deps.lastUse.note(caller.key.id);
+      finished.given(asked.question, body);
       return {
         reply: deps.replyAtOnce(asked, body, call.ifNoneMatch),
         team: caller.team.id,

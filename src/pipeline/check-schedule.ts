@@ -20,6 +20,9 @@ export const DAY_MS = 86_400_000;
 
 export const WEEK_DAYS = 7;
 
+/** Longest time a check waits for a call that is made anyway: a few times as long as a day that may change is fresh. */
+const WAIT_MS = DAY_MS / 4;
+
 /** How far a series was checked in this process. */
 export interface Checked {
   readonly generation: string;
@@ -27,12 +30,14 @@ export interface Checked {
   day: number;
   notBefore: number;
   count: number;
+  /** When a check that is due began to wait for a call that is made anyway, epoch milliseconds. */
+  waitsFrom: number | null;
   /** The longest range that was checked, for each {@link lengthClass}, in the week it was checked in. */
   lengths: ReadonlyMap<number, { readonly week: number; readonly days: number }>;
 }
 
 const UNCHECKED: Checked = {
-  ...{ generation: '', first: 0, day: -1, notBefore: 0, count: 0 },
+  ...{ generation: '', first: 0, day: -1, notBefore: 0, count: 0, waitsFrom: null },
   lengths: new Map(),
 };
 
@@ -40,6 +45,11 @@ export interface CheckSchedule {
   /** @returns how far a series was checked; null where nothing is to be checked */
   stateOf(what: ReportSeries): Checked | null;
   isDue(state: Checked, what: ReportSeries): boolean;
+  /**
+   * Whether a check that is due is left to a call that is made anyway, which brings the whole range: there is one soon where
+   * a day may still change. Not the first checks of a series.
+   */
+  isWaiting(state: Checked, what: ReportSeries): boolean;
   /** Notes a check as made. @returns its name among all replicas */
   note(what: ReportSeries, state: Checked): string;
   /** The state of a series that may be due; null where a look into a map tells that it is not. */
@@ -81,7 +91,15 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
     isDue: (state, { report }) =>
       now() >= state.notBefore &&
       (state.first < FIRST_JOINS || state.day !== today() || isNewLength(state, report)),
+    isWaiting(state, { report }) {
+      const last = dayNumber(report.to.iso as string) as number;
+      if (state.first < FIRST_JOINS || isFinalDay(last, today(), policy.freshness.restatementDays))
+        return false;
+      state.waitsFrom ??= now();
+      return now() - state.waitsFrom < WAIT_MS;
+    },
     note({ series, report }, state) {
+      state.waitsFrom = null;
       const isNew = isNewLength(state, report);
       const isFirst = state.first < FIRST_JOINS;
       const prefix = `cross-check:{${series}}:${state.generation}:`;

@@ -106,12 +106,13 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
       if (state === null) return;
       const known = async () => new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
       state.count = (state.count + 1) % every;
-      if (schedule.isDue(state, what)) await checkOnce(what, state, known);
+      if (schedule.isDue(state, what) && !schedule.isWaiting(state, what))
+        await checkOnce(what, state, known);
       else if (state.count === 0) await check(what, known);
     },
     hit(what) {
       const state = schedule.afterHit(what);
-      if (state === null || !schedule.isDue(state, what)) return null;
+      if (state === null || !schedule.isDue(state, what) || schedule.isWaiting(state, what)) return null;
       return checkOnce(what, state, () => options.readDays(what));
     },
   };

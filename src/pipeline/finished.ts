@@ -12,8 +12,9 @@ import type { Understood } from './understand.js';
 export interface FinishedAnswers {
   /** @returns an answer that may be sent now */
   look(asked: Understood): Answer | null;
-  /** @returns a body that may be sent now, and is worth no check */
+  /** @returns a body that may be sent now; whoever sends it says so by {@link given} */
   find(l1Key: string, report: CanonicalReport): Finished | null;
+  given(question: ReportQuestion, finished: Finished): void;
   /** Keeps what may be kept. @param pieces its body as it is deflated already; null where it is not */
   keep(asked: Understood, finished: Finished, pieces: BodyPieces | null): void;
 }
@@ -41,19 +42,19 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
     return finished;
   }
 
+  function given(question: ReportQuestion, { checkFromMs }: Finished): void {
+    if (checkFromMs !== null && now() >= checkFromMs) onJoinedHit(question);
+  }
+
   return {
     look({ l1Key, question, context }) {
-      const nowMs = now();
-      const finished = usable(l1Key, question.report, context.directives.maxAgeMs, nowMs);
+      const finished = usable(l1Key, question.report, context.directives.maxAgeMs, now());
       if (finished === null) return null;
-      if (isWorthCheck(finished, nowMs)) onJoinedHit(question);
+      given(question, finished);
       return { shown: finished, source: FROM_L1, body: () => finished };
     },
-    find(l1Key, report) {
-      const nowMs = now();
-      const finished = usable(l1Key, report, null, nowMs);
-      return finished === null || isWorthCheck(finished, nowMs) ? null : finished;
-    },
+    find: (l1Key, report) => usable(l1Key, report, null, now()),
+    given,
     keep({ l1Key }, finished, pieces) {
       if (finished.status !== 200 || finished.stale) return;
       const held = ready(finished);
@@ -64,10 +65,6 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
       });
     },
   };
-}
-
-function isWorthCheck({ checkFromMs }: Finished, nowMs: number): boolean {
-  return checkFromMs !== null && nowMs >= checkFromMs;
 }
 
 /** Bodies that are asked for again are made smaller behind an answer, one at a time. */

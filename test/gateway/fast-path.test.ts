@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ANSWERED } from '../../src/http/socket-first.js';
 import type { Services } from '../../src/services.js';
 import { listenGateway } from '../support/listen-gateway.js';
+import { prove } from '../support/prove.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { exchange, head } from '../support/raw-socket.js';
 import {
@@ -331,6 +332,28 @@ describe.each([
       expect(gunzipSync(body).toString()).toContain('"data"');
       expect(await at.fast(requestOf(at.key, {}))).not.toContain('content-encoding');
     });
+  });
+
+  it('is joined from days, too, and then checked behind the answer once a day', async () => {
+    // The day of checks ends, and that of the question goes on.
+    const at = await scene({ config: { platform: { timezone: 'America/Los_Angeles' } } });
+    const { gateway } = at;
+    await prove(gateway, at.key);
+    const ask = { query: 'advertiserId=1&byDate=1&dateFrom=2026-11-03&dateTo=2026-11-05' };
+    await warm(at, ask);
+    gateway.clock.advance(12 * 3_600_000);
+    // Draws permits for the new minute.
+    await at.routed(requestOf(at.key, {}));
+    await gateway.services.settled();
+    const calls = [];
+    for (let n = 0; n < 3; n++) {
+      const before = gateway.simulator.callCount;
+      expect(await at.fast(requestOf(at.key, ask))).toContain('detail=l1');
+      await gateway.services.settled();
+      calls.push(gateway.simulator.callCount - before);
+    }
+    expect(at.atOnce()).toBe(3);
+    expect(calls).toEqual([1, 0, 0]);
   });
 
   it('holds no place of its team when it is over, however often it is asked', async () => {

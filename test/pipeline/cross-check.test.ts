@@ -13,8 +13,11 @@ import { ALWAYS, byDay } from './by-day.js';
 const QUERY = byDay('2026-11-03', '2026-11-05');
 
 /** A gateway that has learned that the campaign report by date may be split. */
-async function proven(crossCheckEvery: number): Promise<SimulatedGateway & { readonly key: string }> {
-  const gateway = await withGateway({ config: { report: { crossCheckEvery } } });
+async function proven(
+  crossCheckEvery: number,
+  freshness: Readonly<Record<string, number>> = {},
+): Promise<SimulatedGateway & { readonly key: string }> {
+  const gateway = await withGateway({ config: { report: { crossCheckEvery, freshness } } });
   const key = await gateway.addTeam();
   await prove(gateway, key);
   gateway.simulator.clearCalls();
@@ -37,6 +40,17 @@ const byDateCalls = ({ simulator }: SimulatedGateway) =>
   simulator.calls
     .filter(({ url }) => url.includes('byDate=1'))
     .map(({ query }) => [query.dateFrom, query.dateTo]);
+
+/** @returns asks so many minutes later, and tells which ranges were asked for until behind the answer */
+function askAfter(gateway: SimulatedGateway & { readonly key: string }, query: string) {
+  return async (minutes: number) => {
+    gateway.clock.advance(minutes * MINUTE);
+    gateway.simulator.clearCalls();
+    await gateway.report(gateway.key, query);
+    await gateway.services.settled();
+    return byDateCalls(gateway);
+  };
+}
 
 /** Asks for ranges one after another. @returns how many calls by date were made until behind each answer */
 async function callsBehind(
@@ -117,6 +131,32 @@ describe('the audit', () => {
       '2026-11-16',
       '2026-11-16',
     ]);
+  });
+
+  it('once a day waits for a call that is made anyway, where a day may still change', async () => {
+    const gateway = await proven(1_000_000);
+    const ask = askAfter(gateway, byDay('2026-11-08', '2026-11-20'));
+    // The first two checks of the series, at noon and an hour later; at half past eleven in the evening none is due.
+    expect(await ask(0)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(65)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(625)).toEqual([['2026-11-16', '2026-11-20']]);
+    // After midnight one is: it waits, until what is stale is fetched.
+    expect(await ask(40)).toEqual([]);
+    expect(await ask(30)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(1)).toEqual([]);
+  });
+
+  it('waits six hours at most', async () => {
+    const gateway = await proven(1_000_000, { restatingSeconds: 10 * 86_400 });
+    const ask = askAfter(gateway, byDay('2026-11-08', '2026-11-20'));
+    expect(await ask(0)).toHaveLength(1);
+    gateway.clock.advance(DAY);
+    expect(await ask(0)).toHaveLength(1);
+    gateway.clock.advance(DAY);
+    expect(await ask(0)).toEqual([]);
+    expect(await ask(359)).toEqual([]);
+    expect(await ask(1)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(1)).toEqual([]);
   });
 
   it('by a refresh that fails lets the next one bring its stale days alone, and is made five minutes later', async () => {
