@@ -46,6 +46,7 @@ describe('a second call', () => {
     const key = await gateway.addTeam();
     const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
     const first = await gateway.report(key, FINAL);
+    await gateway.services.settled();
     const second = await replica.report(key, FINAL);
     expect(cacheOf(second)).toBe('hit; ttl=2592000; detail=store');
     expect(second.body.equals(first.body)).toBe(true);
