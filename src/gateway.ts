@@ -8,7 +8,14 @@
  */
 import type { Recognize } from './auth/identify.js';
 import type { LastUse } from './auth/last-use.js';
-import { HIT_BYTES, type Hit, type HitCall, type ReportCall, type ReportReply } from './http/report-call.js';
+import {
+  ELSEWHERE,
+  HIT_BYTES,
+  type Hit,
+  type HitCall,
+  type ReportCall,
+  type ReportReply,
+} from './http/report-call.js';
 import type { TeamLimits } from './limits/team-limits.js';
 import type { Admit } from './pipeline/admit.js';
 import type { FinishedAnswers } from './pipeline/finished.js';
@@ -25,10 +32,10 @@ export interface Gateway {
   /**
    * The same for an answer that is at hand in this process, at once. Nothing is charged or noted unless it is given.
    * @param address of the caller, behind trusted proxies resolved
-   * @returns null for whatever is not that simple: `report` has the answer, or the reason why there is none
+   * @returns `ELSEWHERE` where nothing but the answer itself is missing; null for whatever is not that simple: `report` has the answer, or the reason why there is none
    * @throws GatewayError where `report` does
    */
-  hit(call: HitCall, address: string): Hit | null;
+  hit(call: HitCall, address: string): Hit | typeof ELSEWHERE | null;
 }
 
 /** The steps that need more than their input: each is made where its room says. */
@@ -74,7 +81,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const { asked, l1Key } = recalled;
       authorize(caller, asked.access);
       const body = finished.find(l1Key, asked.question.report);
-      if (body === null || body.bytes > HIT_BYTES) return null;
+      if (body === null) return ELSEWHERE;
+      if (body.bytes > HIT_BYTES) return null;
       refuseForeignAccounts(caller, body.accounts);
       // What is charged comes last: whoever is sent on from here is charged there.
       const leave = deps.limits.enterAtOnce(caller.team);

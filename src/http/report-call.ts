@@ -56,6 +56,9 @@ export interface Hit {
   readonly leave: () => void;
 }
 
+/** In place of an answer: known and allowed, and not at hand in this process. The store may have it. */
+export const ELSEWHERE = 'elsewhere';
+
 /** The largest body that is answered before the router: what is written in one turn, without holding up others. */
 export const HIT_BYTES = 262_144;
 

@@ -13,6 +13,7 @@ import { AjvCompiler } from '@fastify/ajv-compiler';
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   fastify,
   LogController,
@@ -20,6 +21,7 @@ import {
 import type { Logger } from 'pino';
 import { createTrace, type Trace } from '../telemetry/trace.js';
 import { ambiguityOf } from './ambiguous.js';
+import { type Begun, begunOf } from './begun.js';
 import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
 import { type GateRules, gateFault } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
@@ -34,8 +36,16 @@ declare module 'fastify' {
   }
 }
 
-/** Asked before any routing. @returns whether it has answered; if not, nothing has happened */
-export type AnswerAtOnce = (request: IncomingMessage, response: ServerResponse) => boolean;
+/** Asked before any routing. @returns whether it answers, or goes on with it later; if not, nothing has happened */
+export type AnswerAtOnce = (request: IncomingMessage, response: ServerResponse, onward: Onward) => boolean;
+
+/** Ways on for a request that was taken before any routing, and cannot be answered there after all. */
+export interface Onward {
+  /** To the path gate and the router. */
+  goOn(request: IncomingMessage, response: ServerResponse): void;
+  /** Its caller was gone before there was an answer. */
+  gone(request: IncomingMessage, begun: Begun): void;
+}
 
 export interface ServerOptions {
   readonly plane: 'data' | 'admin' | 'metrics';
@@ -70,7 +80,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
+    genReqId: (raw) => begunOf(raw as IncomingMessage)?.id ?? randomUUID(),
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     bodyLimit: options.maxBodyBytes,
     forceCloseConnections: 'idle',
@@ -107,7 +117,19 @@ type Account = (request: Accounted, status: number, durationMs: number, complete
 /** What the path gate refuses is answered here; `route` has the rest. */
 function gatedServer(route: RequestListener, options: ServerOptions, onDone: Account): Server {
   const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs, answerAtOnce = () => false } = options;
-  const refusal = { logger: options.logger as FastifyBaseLogger, corsOrigins, gate, onDone };
+  const logger = options.logger as FastifyBaseLogger;
+  const refusal = { logger, corsOrigins, gate, onDone };
+  const onward: Onward = {
+    goOn(request, response) {
+      const fault = gateFault(request.url ?? '', gate);
+      if (fault === null) route(request, response);
+      else refusePath(fault, request, response, refusal);
+    },
+    gone({ method = '', url = '' }, { id, trace, startedMs }) {
+      const request = { method, originalUrl: url, trace, log: logger.child({ reqId: id }) };
+      onDone(request, GONE, performance.now() - startedMs, false);
+    },
+  };
   const server = createHttpServer(
     {
       maxHeaderSize: options.maxHeaderBytes,
@@ -123,10 +145,7 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
     },
     (request, response) => {
       tellWhenGone(request, response);
-      if (answerAtOnce(request, response)) return;
-      const fault = gateFault(request.url ?? '', gate);
-      if (fault === null) route(request, response);
-      else refusePath(fault, request, response, refusal);
+      if (!answerAtOnce(request, response, onward)) onward.goOn(request, response);
     },
   );
   // Their bytes are bounded; of more than 2000 Node would leave out the rest, a second host or key among them.
@@ -141,6 +160,11 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
   return server;
 }
 
+function elapsedMs({ raw }: FastifyRequest, { elapsedTime }: FastifyReply): number {
+  const begun = begunOf(raw);
+  return begun === undefined ? elapsedTime : performance.now() - begun.startedMs;
+}
+
 /** Gives every request its trace, and its one line, when it is over whichever way. */
 function traceRequests(app: FastifyInstance, account: Account): void {
   app.decorateRequest('trace', null as unknown as Trace);
@@ -151,15 +175,16 @@ function traceRequests(app: FastifyInstance, account: Account): void {
     account(request, status, durationMs, complete);
   };
   app.addHook('onRequest', async (request, reply) => {
-    request.trace = createTrace();
+    const begun = begunOf(request.raw);
+    request.trace = begun?.trace ?? createTrace();
     reply.raw.once('close', () => {
-      once(request, reply.raw.headersSent ? reply.statusCode : GONE, reply.elapsedTime, false);
+      once(request, reply.raw.headersSent ? reply.statusCode : GONE, elapsedMs(request, reply), false);
     });
     reply.header('x-request-id', request.id);
     const ambiguity = ambiguityOf(request.raw);
     if (ambiguity !== null) throw ambiguity;
   });
   app.addHook('onResponse', async (request, reply) => {
-    once(request, reply.statusCode, reply.elapsedTime, true);
+    once(request, reply.statusCode, elapsedMs(request, reply), true);
   });
 }

@@ -69,7 +69,7 @@ export async function admitCaller(
   const caller = identify(readKeyHeaders(request.raw), trace);
   const rule = findRule(method, path, rules);
   admit({ caller, address: request.ip, scope: scopeOf(method, rule) });
-  await limits.enter(caller.team, onResponseClosed(reply));
+  await limits.enter(caller.team, onResponseClosed(reply.raw));
   return { caller, method, path, rule, trace, gone: goneSignal(reply) };
 }
 

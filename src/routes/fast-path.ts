@@ -1,25 +1,26 @@
 /**
- * Answers a plain request for a report that is finished and at hand, before the router sees it. Everything else goes on
- * untouched: nothing was charged or noted of it.
+ * Answers a plain request for a report that is finished and at hand, or that the store has, before the router sees it.
+ * Everything else goes on: untouched, or with what was begun.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { ELSEWHERE } from '../http/report-call.js';
 import type { AnswerAtOnce } from '../http/server.js';
 import { readSimpleRequest } from '../http/simple-request.js';
-import type { AnswerHit } from './hit-answer.js';
+import type { AnswerHit, HitAnswer } from './hit-answer.js';
+import { createStoreHits, type StoreHitOptions } from './store-hit.js';
 
-export interface FastPathOptions {
+export interface FastPathOptions extends Omit<StoreHitOptions, 'send'> {
   readonly answer: AnswerHit;
   readonly addressOf: (request: IncomingMessage) => string;
   /** Told of an answer that the caller's connection has not taken all of. @returns to be called when it is over */
   readonly onWaiting: (socketOf: () => Socket | null) => () => void;
 }
 
-export function createFastPath({ answer, addressOf, onWaiting }: FastPathOptions): AnswerAtOnce {
-  return (request, response) => {
-    const simple = readSimpleRequest(request);
-    const given = simple === null ? null : answer(simple, () => addressOf(request));
-    if (given === null) return false;
+export function createFastPath(options: FastPathOptions): AnswerAtOnce {
+  const { answer, addressOf, onWaiting } = options;
+
+  function send(request: IncomingMessage, response: ServerResponse, given: HitAnswer): void {
     const { status, head, body, done } = given;
     response.writeHead(status, head);
     if (body === null) response.end();
@@ -33,6 +34,16 @@ export function createFastPath({ answer, addressOf, onWaiting }: FastPathOptions
         done(response.writableFinished);
       });
     }
+  }
+
+  const answerFromStore = createStoreHits({ ...options, send });
+  return (request, response, onward) => {
+    const simple = readSimpleRequest(request);
+    if (simple === null) return false;
+    const given = answer(simple, () => addressOf(request));
+    if (given === null) return false;
+    if (given === ELSEWHERE) answerFromStore(request, response, simple, addressOf(request), onward);
+    else send(request, response, given);
     return true;
   };
 }

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.js';
 import { rateLimitHeaders } from '../http/rate-limit-headers.js';
-import type { Hit, HitCall } from '../http/report-call.js';
+import { ELSEWHERE, type Hit, type HitCall } from '../http/report-call.js';
 import type { SimpleRequest } from '../http/simple-request.js';
 import type { RateStanding } from '../limits/team-limits.js';
 import { REPORT_PREFIX } from './reports.js';
@@ -33,9 +33,7 @@ export interface HitAnswer {
   readonly done: (complete: boolean) => void;
 }
 
-export interface HitAnswerOptions {
-  /** @param address of the caller, behind trusted proxies resolved. @throws GatewayError what the router's way would */
-  readonly hit: (call: HitCall, address: string) => Hit | null;
+export interface ComposeOptions {
   /** Null when there is no such team any more. */
   readonly rate: (team: string) => RateStanding | null;
   /** What answers vary by beside what they say themselves: `origin`, where pages of other origins may ask. */
@@ -45,17 +43,26 @@ export interface HitAnswerOptions {
   readonly onDone: (answer: FastAnswer) => void;
 }
 
-/** @returns null for whatever is left to the router: nothing was charged or noted of it */
-export type AnswerHit = (request: SimpleRequest, address: () => string) => HitAnswer | null;
+export interface HitAnswerOptions {
+  /** @param address of the caller, behind trusted proxies resolved. @throws GatewayError what the router's way would */
+  readonly hit: (call: HitCall, address: string) => Hit | typeof ELSEWHERE | null;
+  readonly compose: ComposeHit;
+}
 
-export function createHitAnswers(options: HitAnswerOptions): AnswerHit {
-  return (request, address) => {
-    const startedMs = performance.now();
-    const { method, target } = request;
-    if (!target.startsWith(REPORT_PREFIX)) return null;
-    const hit = hitOf(options, request, address());
-    if (hit === null) return null;
-    const id = randomUUID();
+/**
+ * @returns `ELSEWHERE` for what may be in the store, and null for whatever is left to the router: nothing was charged or
+ * noted of either
+ */
+export type AnswerHit = (
+  request: SimpleRequest,
+  address: () => string,
+) => HitAnswer | typeof ELSEWHERE | null;
+
+/** @param startedMs when the request came, by `performance.now()` */
+export type ComposeHit = (method: string, id: string, hit: Hit, startedMs: number) => HitAnswer;
+
+export function createComposeHit(options: ComposeOptions): ComposeHit {
+  return (method, id, hit, startedMs) => {
     const body = method === 'HEAD' || hit.reply.body === null ? null : whole(hit.reply.body);
     return {
       status: hit.reply.status,
@@ -70,8 +77,18 @@ export function createHitAnswers(options: HitAnswerOptions): AnswerHit {
   };
 }
 
+export function createHitAnswers(options: HitAnswerOptions): AnswerHit {
+  return (request, address) => {
+    const startedMs = performance.now();
+    if (!request.target.startsWith(REPORT_PREFIX)) return null;
+    const hit = hitOf(options, request, address());
+    if (hit === null || hit === ELSEWHERE) return hit;
+    return options.compose(request.method, randomUUID(), hit, startedMs);
+  };
+}
+
 /** Whoever is refused anything is told so on the way on. */
-function hitOf({ hit }: HitAnswerOptions, call: HitCall, address: string): Hit | null {
+function hitOf({ hit }: HitAnswerOptions, call: HitCall, address: string): ReturnType<typeof hit> {
   try {
     return hit(call, address);
   } catch (error) {
@@ -80,7 +97,7 @@ function hitOf({ hit }: HitAnswerOptions, call: HitCall, address: string): Hit |
   }
 }
 
-function headOf({ headers: further, alsoVary, rate }: HitAnswerOptions, id: string, hit: Hit): string[] {
+function headOf({ headers: further, alsoVary, rate }: ComposeOptions, id: string, hit: Hit): string[] {
   const { headers, body } = hit.reply;
   const head = ['x-request-id', id, ...further];
   for (const name in headers) head.push(name, headers[name] as string);

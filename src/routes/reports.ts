@@ -2,6 +2,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { begunOf } from '../http/begun.js';
 import { inTurns } from '../http/in-turns.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
@@ -32,7 +33,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const call = readCall(request, reply, maxBodyBytes);
     request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
-    const { status, headers, body: content } = await report(call);
+    const { status, headers, body: content } = await (begunOf(request.raw)?.reply ?? report(call));
     reply.code(status).headers(headers);
     // Not null, which is a JSON text of four bytes.
     if (content === null) return reply.send(undefined);
@@ -163,6 +164,6 @@ function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: nu
     cacheControl: headers['cache-control'],
     ifNoneMatch: headers['if-none-match'],
     trace: request.trace,
-    onResponseClosed: onResponseClosed(reply),
+    onResponseClosed: onResponseClosed(reply.raw),
   };
 }

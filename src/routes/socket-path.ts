@@ -1,5 +1,6 @@
 /** Answers a plain GET for a report that is finished and at hand, before Node's HTTP sees it. */
 import type { IncomingMessage } from 'node:http';
+import { ELSEWHERE } from '../http/report-call.js';
 import { readSimpleRequest } from '../http/simple-request.js';
 import type { SocketRules } from '../http/socket-first.js';
 import type { AnswerHit } from './hit-answer.js';
@@ -14,6 +15,7 @@ export function createSocketPath({ answer, addressOf }: SocketPathOptions): Sock
     const simple = readSimpleRequest(request);
     if (simple === null) return null;
     const headers = { 'x-forwarded-for': request.forwardedFor };
-    return answer(simple, () => addressOf({ socket, headers }));
+    const given = answer(simple, () => addressOf({ socket, headers }));
+    return given === ELSEWHERE ? null : given;
   };
 }
