@@ -94,13 +94,18 @@ function statusOf(options: LearnerOptions, report: CanonicalReport): Divisibilit
   const { endpoint } = report;
   const divisible = options.policy.endpoints.get(endpoint)?.divisible;
   const record = options.kinds.get(id);
-  const generation = generationOf(options, report);
-  const common = { id, generation, wholeUntil: wholeUntil(record, options.now()) };
-  if (divisible === 'auto') {
-    const state = record === null ? 'learning' : currentState(record, options.now());
-    return { ...common, pinned: false, state };
-  }
-  return { ...common, pinned: true, state: divisible === 'always' ? 'proven' : 'refuted' };
+  const isAuto = divisible === 'auto';
+  return {
+    id,
+    state: isAuto ? stateOf(record, options.now()) : divisible === 'always' ? 'proven' : 'refuted',
+    pinned: !isAuto,
+    generation: generationOf(options, report),
+    wholeUntil: wholeUntil(record, options.now()),
+  };
+}
+
+function stateOf(record: Divisibility | null, nowMs: number): DivisibilityState {
+  return record === null ? 'learning' : currentState(record, nowMs);
 }
 
 function generationOf(options: LearnerOptions, report: CanonicalReport): string {

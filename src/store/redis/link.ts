@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
@@ -81,11 +82,14 @@ export function createLink(options: LinkOptions): Link {
       current = next;
       watch(next);
       server.heard();
+      // Reads of this turn are not sent yet, see read-batches.ts.
+      await setImmediate();
       await disconnect(previous, timeoutMs);
     },
     async close() {
       closed = true;
       server.stop();
+      await setImmediate();
       await disconnect(current, timeoutMs);
     },
   };

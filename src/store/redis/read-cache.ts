@@ -8,6 +8,7 @@ import type { RedisClient } from './connection.js';
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
+import { createReadBatches } from './read-batches.js';
 import { decodeVersioned } from './versioned-value.js';
 
 /** From so many fields on the whole hash of a group is read: it holds little else, and brings the facts with it. */
@@ -37,30 +38,31 @@ export interface CacheReader {
 }
 
 /**
- * Reads entries, all groups in one round trip; in a second one what cannot be told before: facts that this process has
+ * Reads entries, all groups in one round trip with those of others; in a second one what cannot be told before: facts that this process has
  * not met yet, and bodies with keys of their own.
  */
 export function createCacheReader({ link, keys, known, clock }: CacheReaderOptions): CacheReader {
+  const readHashes = createReadBatches();
+
   async function readGroups(client: RedisClient, groups: readonly CacheGroup<CachePlace>[]) {
-    const pipeline = client.pipeline();
-    for (const { series, group, members } of groups) {
-      const hash = keys.cache(series, group);
-      if (members.length >= WHOLE_GROUP_FROM) pipeline.hgetallBuffer(hash);
-      else pipeline.hmgetBuffer(hash, ...namesOf(members));
-    }
-    const replies = answersOf(await pipeline.exec());
-    return groups.map(({ members }, at) => fieldsOf(namesOf(members), replies[at]));
+    const reads = groups.map(({ series, group, members }) => ({
+      hash: keys.cache(series, group),
+      fields: members.length >= WHOLE_GROUP_FROM ? null : namesOf(members),
+    }));
+    const replies = answersOf(await readHashes(client, reads));
+    return reads.map(({ fields }, at) => fieldsOf(fields ?? NO_NAMES, replies[at]));
   }
 
   function find(places: readonly CachePlace[], fields: ReadonlyMap<string, Buffer>): Found[] {
-    for (const [name, bytes] of fields) if (name.startsWith('f:')) known.add(name.slice(2), bytes);
+    // Only a hash that was read as a whole brings more than what was asked for.
+    if (places.length >= WHOLE_GROUP_FROM)
+      for (const [name, bytes] of fields) if (name.startsWith('f:')) known.add(name.slice(2), bytes);
     const nowMs = clock.now();
     return places.flatMap((place) => findOne(place, fields, known, nowMs) ?? []);
   }
 
   async function readFacts(found: readonly Found[]): Promise<void> {
     const missing = found.filter(({ facts }) => facts === undefined);
-    if (missing.length === 0) return;
     const groups = byGroup(missing.map((one) => ({ ...one.place, one })));
     const digestsOf = ({ members }: (typeof groups)[number]) => [
       ...new Set(members.map(({ one }) => one.stamp.facts)),
@@ -100,8 +102,8 @@ export function createCacheReader({ link, keys, known, clock }: CacheReaderOptio
       const groups = byGroup(places);
       const fields = await link.call((client) => readGroups(client, groups));
       const found = groups.flatMap(({ members }, at) => find([...new Set(members)], fields[at] as Fields));
-      await readFacts(found);
-      await readOwnBodies(found);
+      if (found.some(({ facts }) => facts === undefined)) await readFacts(found);
+      if (found.some(({ body }) => body === null)) await readOwnBodies(found);
       const entries = new Map(found.map((one) => [one.place, entryOf(one)]));
       return places.map((place) => entries.get(place) ?? null);
     },
@@ -109,6 +111,8 @@ export function createCacheReader({ link, keys, known, clock }: CacheReaderOptio
 }
 
 type Fields = Map<string, Buffer>;
+
+const NO_NAMES: readonly string[] = [];
 
 /** @returns null for what is over, or of which a part is lost */
 function findOne(
@@ -143,10 +147,12 @@ function namesOf(places: readonly CachePlace[]): string[] {
 /** @param reply values in the order of `names`, or all fields of a hash by their name; anything else is none */
 function fieldsOf(names: readonly string[], reply: unknown): Fields {
   const fields: Fields = new Map();
-  const pairs = Array.isArray(reply)
-    ? names.map((name, at) => [name, reply[at]])
-    : Object.entries(reply ?? {});
-  for (const [name, value] of pairs) if (Buffer.isBuffer(value)) fields.set(String(name), value);
+  if (Array.isArray(reply)) {
+    for (const [at, name] of names.entries()) if (Buffer.isBuffer(reply[at])) fields.set(name, reply[at]);
+    return fields;
+  }
+  for (const [name, value] of Object.entries(reply ?? {}))
+    if (Buffer.isBuffer(value)) fields.set(name, value);
   return fields;
 }
 

@@ -1,0 +1,76 @@
+/** Reads of one turn go to Redis together, and each is answered for itself. */
+import { Redis } from 'ioredis';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { createReadBatches, type ReadHashes } from '../../../src/store/redis/read-batches.js';
+import type { RedisServer } from '../../support/redis.js';
+import { startServer, withControl } from './open-store.js';
+
+let server: RedisServer;
+let client: Redis;
+let readHashes: ReadHashes;
+
+beforeEach(async () => {
+  server = await startServer();
+  client = new Redis(server.url, { enableOfflineQueue: false, retryStrategy: null });
+  client.on('error', () => {});
+  await new Promise((resolve) => client.once('ready', resolve));
+  onTestFinished(() => client.disconnect());
+  readHashes = createReadBatches();
+  await withControl(server.url, async (control) => {
+    for (let n = 0; n < 200; n++) await control.hset(`hash-${n}`, 'field', `value ${n}`);
+    await control.set('text', 'no hash');
+  });
+});
+
+const read = async (name: string, fields: readonly string[] | null = ['field']) =>
+  (await readHashes(client, [{ hash: name, fields }]))?.[0];
+
+/** Messages that Redis has taken from sockets so far. */
+const messages = () =>
+  withControl(server.url, async (control) =>
+    Number(/total_reads_processed:(\d+)/.exec(await control.info('stats'))?.[1]),
+  );
+
+it('sends those of one turn as one message', async () => {
+  const before = await messages();
+  const idle = (await messages()) - before;
+  const start = await messages();
+  const all = await Promise.all(Array.from({ length: 20 }, (_, n) => read(`hash-${n}`)));
+  expect((await messages()) - start - idle).toBe(1);
+  expect(all).toEqual(Array.from({ length: 20 }, (_, n) => [null, [Buffer.from(`value ${n}`)]]));
+});
+
+it('answers each with its own, however many come together, in whatever form', async () => {
+  const several = readHashes(client, [
+    { hash: 'hash-7', fields: null },
+    { hash: 'hash-8', fields: ['none', 'field'] },
+  ]);
+  const all = await Promise.all(Array.from({ length: 200 }, (_, n) => read(`hash-${n}`)));
+  expect(all.map((one) => String(one?.[1]))).toEqual(Array.from({ length: 200 }, (_, n) => `value ${n}`));
+  expect(await several).toEqual([
+    [null, { field: Buffer.from('value 7') }],
+    [null, [null, Buffer.from('value 8')]],
+  ]);
+});
+
+it('tells a fault to the one whose read it is', async () => {
+  const [wrong, right] = await Promise.all([read('text'), read('hash-1')]);
+  expect(wrong?.[0]?.message).toContain('WRONGTYPE');
+  expect(right).toEqual([null, [Buffer.from('value 1')]]);
+});
+
+it('tells all of a connection that is gone, and goes on when another is there', async () => {
+  const closed = new Promise((resolve) => client.once('end', resolve));
+  const open = [read('hash-1'), read('hash-2')];
+  client.disconnect();
+  await closed;
+  for (const one of open) {
+    const [error] = (await one) ?? [];
+    expect(error).toBeInstanceOf(Error);
+  }
+  const next = new Redis(server.url);
+  onTestFinished(() => next.disconnect());
+  expect(await readHashes(next, [{ hash: 'hash-3', fields: ['field'] }])).toEqual([
+    [null, [Buffer.from('value 3')]],
+  ]);
+});
