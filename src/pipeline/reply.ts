@@ -41,13 +41,53 @@ export type ReplyAtOnce = (
   ifNoneMatch: string | undefined,
 ) => ReportReply;
 
+/** Both answers that a finished body can be given as, for the moments in which its age and lifetime stay the same. */
+interface Replies {
+  readonly asked: ReadQuestion;
+  readonly fromMs: number;
+  /** From then on a second more, or less, is to be told. */
+  readonly untilMs: number;
+  readonly whole: ReportReply;
+  readonly notModified: ReportReply;
+}
+
 export function createReplyAtOnce(now: () => number): ReplyAtOnce {
+  const made = new WeakMap<Finished, Replies>();
   return (asked, finished, ifNoneMatch) => {
-    const headers = headersOf(asked, { shown: finished, source: FROM_L1 }, now());
-    if (isNotModified(ifNoneMatch, finished.tag, finished.coding))
-      return { status: 304, headers, body: null };
-    return withBody(asked, finished, headers);
+    const nowMs = now();
+    let replies = made.get(finished);
+    if (replies?.asked !== asked || nowMs < replies.fromMs || nowMs >= replies.untilMs) {
+      replies = makeReplies(asked, finished, nowMs);
+      made.set(finished, replies);
+    }
+    const { tag, coding } = finished;
+    return isNotModified(ifNoneMatch, tag, coding) ? replies.notModified : replies.whole;
   };
+}
+
+function makeReplies(asked: ReadQuestion, finished: Finished, nowMs: number): Replies {
+  const answer = { shown: finished, source: FROM_L1 };
+  const { asOfMs, freshUntilMs } = finished;
+  return {
+    asked,
+    fromMs: nowMs,
+    untilMs: Math.min(
+      nextSecond(nowMs - asOfMs, nowMs),
+      ...[freshUntilMs, asked.meansUntilMs].map((endMs) => secondLess(endMs - nowMs, nowMs)),
+    ),
+    whole: withBody(asked, finished, headersOf(asked, answer, nowMs)),
+    notModified: { status: 304, headers: headersOf(asked, answer, nowMs), body: null },
+  };
+}
+
+/** When a time that grows will be a whole second longer, rounded down. */
+function nextSecond(ms: number, nowMs: number): number {
+  return nowMs + 1000 - (ms - Math.floor(ms / 1000) * 1000);
+}
+
+/** When a time that shrinks will be a second less, rounded down; just after it is whole seconds. */
+function secondLess(ms: number, nowMs: number): number {
+  return ms === Number.POSITIVE_INFINITY ? ms : nowMs + (ms - Math.floor(ms / 1000) * 1000) + 1;
 }
 
 /** Platform calls that an answer would have cost without a cache. */

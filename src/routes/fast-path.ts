@@ -22,7 +22,7 @@ export function createFastPath(options: FastPathOptions): AnswerAtOnce {
 
   function send(request: IncomingMessage, response: ServerResponse, given: HitAnswer): void {
     const { status, head, body, done } = given;
-    response.writeHead(status, head);
+    response.writeHead(status, head.flat());
     if (body === null) response.end();
     else response.end(body);
     // The system has taken all of it: what `finish` would tell in the next turn.

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.js';
 import { rateLimitHeaders } from '../http/rate-limit-headers.js';
-import { ELSEWHERE, type Hit, type HitCall } from '../http/report-call.js';
+import { ELSEWHERE, type Hit, type HitCall, type ReportReply } from '../http/report-call.js';
 import type { SimpleRequest } from '../http/simple-request.js';
 import type { RateStanding } from '../limits/team-limits.js';
 import { REPORT_PREFIX } from './reports.js';
@@ -25,8 +25,8 @@ export interface FastAnswer {
 
 export interface HitAnswer {
   readonly status: number;
-  /** Names and values in turn, `date` and those of the connection aside. */
-  readonly head: string[];
+  /** Headers of this answer alone, then those that it shares with others: names and values, each in turn. */
+  readonly head: readonly [own: readonly string[], shared: readonly string[]];
   /** Null where none is sent: for HEAD, and for a 304. */
   readonly body: Buffer | null;
   /** To be called once. @param complete whether all of it was sent */
@@ -62,11 +62,12 @@ export type AnswerHit = (
 export type ComposeHit = (method: string, id: string, hit: Hit, startedMs: number) => HitAnswer;
 
 export function createComposeHit(options: ComposeOptions): ComposeHit {
+  const sharedOf = createSharedHeads(options);
   return (method, id, hit, startedMs) => {
     const body = method === 'HEAD' || hit.reply.body === null ? null : whole(hit.reply.body);
     return {
       status: hit.reply.status,
-      head: headOf(options, id, hit),
+      head: [ownHead(options, id, hit), sharedOf(hit.reply)],
       body,
       done(complete) {
         hit.leave();
@@ -97,16 +98,28 @@ function hitOf({ hit }: HitAnswerOptions, call: HitCall, address: string): Retur
   }
 }
 
-function headOf({ headers: further, alsoVary, rate }: ComposeOptions, id: string, hit: Hit): string[] {
-  const { headers, body } = hit.reply;
-  const head = ['x-request-id', id, ...further];
-  for (const name in headers) head.push(name, headers[name] as string);
-  if (alsoVary !== '') head[head.indexOf('vary') + 1] += alsoVary;
+function ownHead({ rate }: ComposeOptions, id: string, hit: Hit): string[] {
+  const head = ['x-request-id', id];
   const standing = rate(hit.team);
   const limits = standing === null ? {} : rateLimitHeaders(standing);
   for (const name in limits) head.push(name, limits[name] as string);
-  if (body !== null) head.push('content-length', String(lengthOf(body)));
   return head;
+}
+
+/** @returns makes the headers of a reply once, however often it is given */
+function createSharedHeads({ headers: further, alsoVary }: ComposeOptions) {
+  const heads = new WeakMap<ReportReply, readonly string[]>();
+  return (reply: ReportReply): readonly string[] => {
+    const known = heads.get(reply);
+    if (known !== undefined) return known;
+    const { headers, body } = reply;
+    const head = [...further];
+    for (const name in headers) head.push(name, headers[name] as string);
+    if (alsoVary !== '') head[head.indexOf('vary') + 1] += alsoVary;
+    if (body !== null) head.push('content-length', String(lengthOf(body)));
+    heads.set(reply, head);
+    return head;
+  };
 }
 
 function lengthOf(body: readonly Buffer[]): number {
