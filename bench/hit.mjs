@@ -1,8 +1,9 @@
 /**
  * A cached hit, beside what else could answer it: requests a second and CPU time a request, of one server on one
- * core, in alternating rounds. 256 different reports, 8 teams, 64 connections; everything on, the log included.
+ * core, in alternating rounds. 256 different reports, 8 teams, 64 connections; everything on, the log included;
+ * with --logless the gateway is there a second time without it, which shows what the lines cost.
  *
- * Usage: npm run build && npm run bench:hit -- [--seconds 3] [--rounds 3] [--only NAME,…] [--json]
+ * Usage: npm run build && npm run bench:hit -- [--seconds 3] [--rounds 3] [--only NAME,…] [--logless] [--json]
  */
 import { parseArgs } from 'node:util';
 import { HIT_CASES, startPeers } from './support/hit-peers.mjs';
@@ -14,6 +15,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     only: { type: 'string' },
+    logless: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -22,7 +24,13 @@ const say = (line) => process.stderr.write(`${line}\n`);
 
 /** Rounds alternate, so that what else the machine does falls on all alike. */
 async function measure({ title, days, headers }) {
-  const { peers, missing, stop } = await startPeers({ folder, days, headers, only: values.only?.split(',') });
+  const { peers, missing, stop } = await startPeers({
+    folder,
+    days,
+    headers,
+    only: values.only?.split(','),
+    logless: values.logless,
+  });
   const results = new Map(peers.map(({ name }) => [name, []]));
   for (let round = 0; round <= Number(values.rounds); round++) {
     for (const peer of peers) {

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lineIn, startNode } from './processes.mjs';
+import { freePort, lineIn, startNode } from './processes.mjs';
 
 const CLI = new URL('../../dist/cli.js', import.meta.url).pathname;
 const LOOP_WATCH = new URL('./loop-watch.mjs', import.meta.url).pathname;
@@ -13,24 +13,34 @@ const LIMITS = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 100_000_000,
  * @param env settings beside those that every benchmark needs
  * @param profile a folder for its CPU profile, written when it ends
  * @param watched whether it tells how late its event loop is
+ * @param silent whether it logs warnings alone: that it listens is seen by asking it
  * @returns its process, its address, and a key for each team; `loop`, asked at the end of a time, tells of that time
  */
 export async function startGateway(options) {
-  const { folder, platform, env = {}, core = null, teams = 1, profile = null, watched = false } = options;
+  const {
+    folder,
+    platform,
+    env = {},
+    core = null,
+    teams = 1,
+    profile = null,
+    watched = false,
+    silent = false,
+  } = options;
   mkdirSync(folder, { recursive: true });
   const profiled =
     profile === null
       ? (process.env.NODE_ARGS?.split(' ') ?? [])
       : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
   const watch = join(folder, 'loop');
+  const chosen = silent ? await chosenPorts() : { PORT: '0', ADMIN_PORT: '0' };
   // A reader of its log would take its share of the cores.
   const output = join(folder, 'log');
   const running = startNode([...profiled, ...(watched ? ['--import', LOOP_WATCH] : []), CLI, 'serve'], {
     ...{ core, output },
     env: {
       HOST: '127.0.0.1',
-      PORT: '0',
-      ADMIN_PORT: '0',
+      ...chosen,
       ADMIN_TOKEN: 'bench-admin-token',
       GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
       GATEWAY_DATA_DIR: join(folder, 'data'),
@@ -40,7 +50,7 @@ export async function startGateway(options) {
       ...env,
     },
   });
-  const { urls } = JSON.parse(await lineIn(output, (line) => line.includes('"msg":"listening"')));
+  const urls = silent ? await urlsOf(chosen) : await urlsIn(output);
   const keys = [];
   for (let n = 1; n <= teams; n++) {
     await manage(urls.admin, '/admin/v1/teams', { id: `team-${n}`, advertisers: '*', limits: LIMITS });
@@ -48,6 +58,34 @@ export async function startGateway(options) {
   }
   const { pid } = running.child;
   return { ...running, pid, url: urls.data, admin: urls.admin, keys, loop: () => askLoop(pid, watch) };
+}
+
+async function chosenPorts() {
+  return { PORT: String(await freePort()), ADMIN_PORT: String(await freePort()), LOG_LEVEL: 'warn' };
+}
+
+async function urlsIn(output) {
+  return JSON.parse(await lineIn(output, (line) => line.includes('"msg":"listening"'))).urls;
+}
+
+async function urlsOf({ PORT, ADMIN_PORT }) {
+  const urls = { data: `http://127.0.0.1:${PORT}`, admin: `http://127.0.0.1:${ADMIN_PORT}` };
+  for (const url of Object.values(urls)) await answers(`${url}/healthz`);
+  return urls;
+}
+
+async function answers(url) {
+  for (let tries = 0; tries < 400; tries++) {
+    if (
+      await fetch(url).then(
+        (answer) => answer.ok,
+        () => false,
+      )
+    )
+      return;
+    await sleep(50);
+  }
+  throw new Error(`nothing answers at ${url}`);
 }
 
 async function askLoop(pid, file) {

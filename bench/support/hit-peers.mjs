@@ -35,7 +35,7 @@ const NODE_PEERS = {
 };
 
 /** @returns servers with their caches warm, and why others are not among them */
-export async function startPeers({ folder, days, headers, only, profile = null }) {
+export async function startPeers({ folder, days, headers, only, logless = false, profile = null }) {
   const platform = startNode([here('platform.mjs')]);
   const address = await firstLine(platform);
   const targets = targetsOf(days);
@@ -43,6 +43,12 @@ export async function startPeers({ folder, days, headers, only, profile = null }
   const makers = {
     'dsp-gateway': () => gateway(context, {}),
     'dsp-gateway (on the socket)': () => gateway(context, { HITS_ON_SOCKET: '1' }),
+    ...(logless
+      ? {
+          'dsp-gateway (no log line)': () => gateway(context, {}, true),
+          'dsp-gateway (on the socket; no log line)': () => gateway(context, { HITS_ON_SOCKET: '1' }, true),
+        }
+      : {}),
     'dsp-gateway (fast path off)': () => gateway(context, { GATEWAY_CONFIG: routedOnly(folder) }),
     ...Object.fromEntries(
       Object.entries(NODE_PEERS).map(([name, kind]) => [name, () => nodePeer(context, kind)]),
@@ -74,10 +80,10 @@ function routedOnly(folder) {
   return path;
 }
 
-async function gateway({ folder, platform, profile }, env) {
+async function gateway({ folder, platform, profile }, env, silent = false) {
   return startGateway({
     folder: join(folder, `gateway-${Object.keys(env).length}-${Math.random()}`),
-    ...{ profile, platform, env, core: SERVER_CORE, teams: TEAMS },
+    ...{ profile, platform, env, core: SERVER_CORE, teams: TEAMS, silent },
   });
 }
 
