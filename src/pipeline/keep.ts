@@ -1,5 +1,4 @@
 /** What an answer of the platform is kept as: days, or a whole, or a refusal that is remembered for a short time. */
-import { setImmediate } from 'node:timers/promises';
 import type { CacheTier, TierWrite } from '../cache/tier.js';
 import type { Comparison, Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
@@ -11,6 +10,7 @@ import type { EntryOrError } from './entries.js';
 import type { FetchDaysInput, FetchResult } from './fetch-result.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 import { daysFound, type LookUp } from './look-up.js';
+import { createOneATurn } from './one-a-turn.js';
 import { dayRef, type Patience } from './question.js';
 
 export interface Kept {
@@ -36,6 +36,7 @@ const MAX_BEHIND_BYTES = 33_554_432;
 
 export function createKeep(options: KeepOptions): Keep {
   const write = createWriteBehind(options);
+  const turns = createOneATurn();
   return async function keep(input, fetched) {
     const unsplittable = isUnsplit(input, fetched) ? { doubtful: fetched.doubt !== null } : null;
     // The answer in hand is the whole, when it was for all of the period.
@@ -46,8 +47,8 @@ export function createKeep(options: KeepOptions): Keep {
     const { storable } = fetched;
     const days = storable ? daysToKeep(options, as, fetched) : null;
     const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, days ?? []) : [];
-    // The answer goes first, then the look at what is there, then the write.
-    const answered = setImmediate();
+    // The answer, and others that are as far, go first; then the look at what is there, then the write.
+    const answered = turns.next();
     const split = days === null ? null : splitOf(options, as, days, answered);
     const { stored, kept } = await write(writes, input.patience, split ?? answered);
     return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
