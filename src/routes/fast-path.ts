@@ -22,7 +22,8 @@ export function createFastPath(options: FastPathOptions): AnswerAtOnce {
 
   function send(request: IncomingMessage, response: ServerResponse, given: HitAnswer): void {
     const { status, head, body, done } = given;
-    response.writeHead(status, head.flat());
+    const [own, shared] = head;
+    response.writeHead(status, [...own, ...shared]);
     if (body === null) response.end();
     else response.end(body);
     // The system has taken all of it: what `finish` would tell in the next turn.
