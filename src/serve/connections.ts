@@ -8,7 +8,7 @@ const IDLE_MS = 1000;
 
 export interface Connections {
   readonly count: number;
-  /** Requests under way. */
+  /** Requests under way, answers that were not read yet among them. */
   underWay(): number;
   /** Resolves when the answers that are under way now have ended. */
   answered(): Promise<unknown>;
@@ -76,14 +76,25 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
     server.prependListener('request', answering);
   }
   const answers = () => [...connections.values()].flatMap((connection) => connection.answers);
-  const isIdle = (connection: Connection) =>
-    connection.answers.length === 0 && nowMs() - connection.idleSinceMs >= IDLE_MS;
+
+  /** Looks, too, whether its caller has taken all: of an answer that was never a response nothing else tells. */
+  function isIdle(socket: Socket, connection: Connection): boolean {
+    if (connection.answers.length > 0) return false;
+    const atMs = nowMs();
+    if (socket.writableLength > 0) connection.idleSinceMs = atMs;
+    return atMs - connection.idleSinceMs >= IDLE_MS;
+  }
 
   return {
     get count() {
       return connections.size;
     },
-    underWay: () => answers().length,
+    underWay() {
+      const waiting = [...connections].filter(
+        ([{ writableLength }, connection]) => connection.answers.length === 0 && writableLength > 0,
+      );
+      return answers().length + waiting.length;
+    },
     answered: () =>
       Promise.all(answers().map((answer) => new Promise((resolve) => answer.once('close', resolve)))),
     sayClose() {
@@ -91,9 +102,11 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
       answers().forEach(sayClose);
     },
     // Whoever was told to close comes back on a new connection: that there is none at the moment says nothing.
-    isQuiet: () => [...connections.values()].every(isIdle) && nowMs() - heardMs >= IDLE_MS,
+    isQuiet: () =>
+      [...connections].every(([socket, connection]) => isIdle(socket, connection)) &&
+      nowMs() - heardMs >= IDLE_MS,
     closeIdle() {
-      for (const [socket, connection] of connections) if (isIdle(connection)) socket.destroySoon();
+      for (const [socket, connection] of connections) if (isIdle(socket, connection)) socket.destroySoon();
     },
     arrivals: () => arrivals,
   };
