@@ -95,8 +95,10 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
       const last = dayNumber(report.to.iso as string) as number;
       if (state.first < FIRST_JOINS || isFinalDay(last, today(), policy.freshness.restatementDays))
         return false;
-      state.waitsFrom ??= now();
-      return now() - state.waitsFrom < WAIT_MS;
+      const nowMs = now();
+      // A clock that was set back must not make it wait until the time from which it was.
+      if (state.waitsFrom === null || state.waitsFrom > nowMs) state.waitsFrom = nowMs;
+      return nowMs - state.waitsFrom < WAIT_MS;
     },
     note({ series, report }, state) {
       state.waitsFrom = null;
