@@ -89,12 +89,7 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
     get count() {
       return connections.size;
     },
-    underWay() {
-      const waiting = [...connections].filter(
-        ([{ writableLength }, connection]) => connection.answers.length === 0 && writableLength > 0,
-      );
-      return answers().length + waiting.length;
-    },
+    underWay: () => [...connections].reduce((sum, connection) => sum + underWayOn(...connection), 0),
     answered: () =>
       Promise.all(answers().map((answer) => new Promise((resolve) => answer.once('close', resolve)))),
     sayClose() {
@@ -110,6 +105,11 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
     },
     arrivals: () => arrivals,
   };
+}
+
+/** An answer that was never a response, and was not read yet, is one as well. */
+function underWayOn({ writableLength }: Socket, { answers }: Connection): number {
+  return answers.length === 0 && writableLength > 0 ? 1 : answers.length;
 }
 
 /** Where its head is sent already, the next answer on its connection says so. */
