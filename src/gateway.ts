@@ -32,7 +32,8 @@ export interface Gateway {
   /**
    * The same for an answer that is at hand in this process, at once. Nothing is charged or noted unless it is given.
    * @param address of the caller, behind trusted proxies resolved
-   * @returns `ELSEWHERE` where nothing but the answer itself is missing; null for whatever is not that simple: `report` has the answer, or the reason why there is none
+   * @returns `ELSEWHERE` where nothing but the answer itself is missing; null for whatever is not that simple: `report` has
+   * the answer, or the reason why there is none
    * @throws GatewayError where `report` does
    */
   hit(call: HitCall, address: string): Hit | typeof ELSEWHERE | null;

@@ -73,7 +73,7 @@ const server = group(
       default: false,
       env: 'HITS_ON_SOCKET',
       description:
-        'Answer those of them that are of the plainest form before Node’s HTTP reads them; a connection on which anything else came is read by it from there on. Needs server.fastPath.',
+        'Answer plain requests for reports in memory before Node’s HTTP reads them; a connection on which anything else came is read by it from there on. Needs server.fastPath.',
     }),
     trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
       default: [],

@@ -56,6 +56,20 @@ export interface Hit {
   readonly leave: () => void;
 }
 
+/** A hit as it is sent, whoever sends it. */
+export interface HitAnswer {
+  readonly status: number;
+  /**
+   * Headers of this answer alone, then those that it shares with others: names and values, each in turn, with
+   * `content-length` where there is a body.
+   */
+  readonly head: readonly [own: readonly string[], shared: readonly string[]];
+  /** Null where none is sent: for HEAD, and for a 304. */
+  readonly body: Buffer | null;
+  /** To be called once. @param complete whether all of it was sent */
+  readonly done: (complete: boolean) => void;
+}
+
 /** In place of an answer: known and allowed, and not at hand in this process. The store may have it. */
 export const ELSEWHERE = 'elsewhere';
 

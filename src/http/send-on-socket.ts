@@ -1,16 +1,7 @@
 /** Writes an answer to a connection that Node's HTTP has not seen, with the very bytes that Node would write. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-
-export interface SocketAnswer {
-  readonly status: number;
-  /**
-   * Headers of this answer alone, then those that it shares with others: names and values, each in turn, with
-   * `content-length` where there is a body.
-   */
-  readonly head: readonly [own: readonly string[], shared: readonly string[]];
-  readonly body: Buffer | null;
-}
+import type { HitAnswer } from './report-call.js';
 
 /** What Node refuses in a value, too: it would end the line, or the head. */
 const BROKEN = /[^\t\x20-\x7e\x80-\xff]/;
@@ -66,7 +57,7 @@ function statusLineOf(status: number): string {
  * @param ending the lines about the connection, with their ends
  * @throws TypeError where a value has a character that no header may have
  */
-export function sendOnSocket(socket: Socket, { status, head, body }: SocketAnswer, ending: string): void {
+export function sendOnSocket(socket: Socket, { status, head, body }: HitAnswer, ending: string): void {
   const text = `${statusLineOf(status)}${linesOf(head[0])}${linesOfShared(head[1])}${dateNow()}${ending}\r\n`;
   if (body === null) socket.write(text, 'latin1');
   else if (body.length <= MAX_COPIED && text.length <= MAX_HEAD) sendInOne(socket, text, body);

@@ -7,16 +7,12 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type PlainHead, readPlainHead } from './plain-head.js';
-import { type SocketAnswer, sendOnSocket } from './send-on-socket.js';
-
-export interface GivenAnswer extends SocketAnswer {
-  /** To be called once. @param complete whether all of it was sent */
-  readonly done: (complete: boolean) => void;
-}
+import type { HitAnswer } from './report-call.js';
+import { sendOnSocket } from './send-on-socket.js';
 
 export interface SocketRules {
   /** @returns null where it is not at hand: nothing has happened then */
-  readonly answer: (request: PlainHead, socket: Socket) => GivenAnswer | null;
+  readonly answer: (request: PlainHead, socket: Socket) => HitAnswer | null;
   /** Told of an answer that the caller's connection has not taken all of. @returns to be called when it is over */
   readonly onWaiting: (socket: Socket) => () => void;
   /** From then on every request is Node's, whose answers say that the connection closes. */
@@ -124,7 +120,7 @@ function createSend(server: Server, rules: SocketRules, socket: Socket, own: Own
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(server.keepAliveTimeout / 1000)}\r\n`;
 
   /** As Node's `close` of a response: at its end, or the connection's. */
-  function wait(done: GivenAnswer['done']): void {
+  function wait(done: HitAnswer['done']): void {
     const stopWatching = rules.onWaiting(socket);
     own.isWaiting = true;
     const over = (complete: boolean) => {
@@ -140,7 +136,7 @@ function createSend(server: Server, rules: SocketRules, socket: Socket, own: Own
     socket.write(NOTHING, (error) => over(!error));
   }
 
-  return (given: GivenAnswer, close: boolean): void => {
+  return (given: HitAnswer, close: boolean): void => {
     sendOnSocket(socket, given, close ? 'Connection: close\r\n' : keepAlive);
     if (socket.writableLength === 0) given.done(socket.writable);
     else wait(given.done);

@@ -17,7 +17,7 @@ import { watchReader } from '../pass-through/watch-reader.js';
 import { registerDocs } from '../routes/docs.js';
 import { createFastPath } from '../routes/fast-path.js';
 import { registerHealth } from '../routes/health.js';
-import { createComposeHit, createHitAnswers } from '../routes/hit-answer.js';
+import { createAnswerHit, createComposeHit } from '../routes/hit-answer.js';
 import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
@@ -83,7 +83,7 @@ function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
       if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
     },
   });
-  const answer = createHitAnswers({ hit: gateway.hit, compose });
+  const answer = createAnswerHit({ hit: gateway.hit, compose });
   const addressOf = callerAddress(config.server.trustedProxies);
   const onWaiting = (socketOf: () => Socket | null) => watchReader(socketOf, patienceOf(config));
   const answerAtOnce = createFastPath({ answer, compose, report: gateway.report, addressOf, onWaiting });

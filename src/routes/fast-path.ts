@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ELSEWHERE } from '../http/report-call.js';
+import { ELSEWHERE, type HitAnswer } from '../http/report-call.js';
 import type { AnswerAtOnce } from '../http/server.js';
 import { readSimpleRequest } from '../http/simple-request.js';
-import type { AnswerHit, HitAnswer } from './hit-answer.js';
+import type { AnswerHit } from './hit-answer.js';
 import { createStoreHits, type StoreHitOptions } from './store-hit.js';
 
 export interface FastPathOptions extends Omit<StoreHitOptions, 'send'> {

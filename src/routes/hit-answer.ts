@@ -6,12 +6,12 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.js';
 import { rateLimitHeaders } from '../http/rate-limit-headers.js';
-import { ELSEWHERE, type Hit, type HitCall, type ReportReply } from '../http/report-call.js';
+import { ELSEWHERE, type Hit, type HitAnswer, type HitCall, type ReportReply } from '../http/report-call.js';
 import type { SimpleRequest } from '../http/simple-request.js';
 import type { RateStanding } from '../limits/team-limits.js';
 import { REPORT_PREFIX } from './reports.js';
 
-/** A request that was answered so, for log, metrics and usage. */
+/** A hit that was sent, for log, metrics and usage. */
 export interface FastAnswer {
   readonly id: string;
   readonly method: string;
@@ -21,16 +21,6 @@ export interface FastAnswer {
   /** False when the connection ended before the answer did. */
   readonly complete: boolean;
   readonly hit: Hit;
-}
-
-export interface HitAnswer {
-  readonly status: number;
-  /** Headers of this answer alone, then those that it shares with others: names and values, each in turn. */
-  readonly head: readonly [own: readonly string[], shared: readonly string[]];
-  /** Null where none is sent: for HEAD, and for a 304. */
-  readonly body: Buffer | null;
-  /** To be called once. @param complete whether all of it was sent */
-  readonly done: (complete: boolean) => void;
 }
 
 export interface ComposeOptions {
@@ -78,7 +68,7 @@ export function createComposeHit(options: ComposeOptions): ComposeHit {
   };
 }
 
-export function createHitAnswers(options: HitAnswerOptions): AnswerHit {
+export function createAnswerHit(options: HitAnswerOptions): AnswerHit {
   return (request, address) => {
     const startedMs = performance.now();
     if (!request.target.startsWith(REPORT_PREFIX)) return null;
@@ -122,7 +112,7 @@ function createSharedHeads({ headers: further, alsoVary }: ComposeOptions) {
   };
 }
 
-function lengthOf(body: readonly Buffer[]): number {
+export function lengthOf(body: readonly Buffer[]): number {
   let length = 0;
   for (const piece of body) length += piece.length;
   return length;

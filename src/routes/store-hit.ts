@@ -7,11 +7,17 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Begun, handOver } from '../http/begun.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
-import { HIT_BYTES, type Hit, type ReportCall, type ReportReply } from '../http/report-call.js';
+import {
+  HIT_BYTES,
+  type Hit,
+  type HitAnswer,
+  type ReportCall,
+  type ReportReply,
+} from '../http/report-call.js';
 import type { Onward } from '../http/server.js';
 import type { SimpleRequest } from '../http/simple-request.js';
 import { createTrace, type Trace } from '../telemetry/trace.js';
-import type { ComposeHit, HitAnswer } from './hit-answer.js';
+import { type ComposeHit, lengthOf } from './hit-answer.js';
 import { REPORT_PREFIX } from './reports.js';
 
 export interface StoreHitOptions {
@@ -82,12 +88,8 @@ function plainHit(reply: ReportReply, { target }: SimpleRequest, trace: Trace): 
   const { team, key, outcome, platformCalls, subject, rows, plainCalls, meant } = trace;
   if (outcome !== 'hit' || platformCalls > 0 || meant.length > 0) return null;
   if (reply.status !== 200 && reply.status !== 304) return null;
-  if (team === null || key === null || lengthOf(reply) > HIT_BYTES) return null;
+  if (team === null || key === null || lengthOf(reply.body ?? []) > HIT_BYTES) return null;
   const endpoint = (subject ?? target).slice(REPORT_PREFIX.length);
   // The place of its team is given back by the answer's own end.
   return { reply, team, key, endpoint, rows, plainCalls, leave: () => {} };
-}
-
-function lengthOf({ body }: ReportReply): number {
-  return body?.reduce((sum, { length }) => sum + length, 0) ?? 0;
 }

@@ -38,8 +38,8 @@ export interface CacheReader {
 }
 
 /**
- * Reads entries, all groups in one round trip with those of others; in a second one what cannot be told before: facts that this process has
- * not met yet, and bodies with keys of their own.
+ * Reads entries, all groups in one round trip with those of others; in a second one what cannot be told before: facts that
+ * this process has not met yet, and bodies with keys of their own.
  */
 export function createCacheReader({ link, keys, known, clock }: CacheReaderOptions): CacheReader {
   const readHashes = createReadBatches();
