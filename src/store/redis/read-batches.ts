@@ -18,13 +18,18 @@ export type Replies = [error: Error | null, result: unknown][] | null;
 
 export type ReadHashes = (client: RedisClient, reads: readonly HashRead[]) => Promise<Replies>;
 
-/** From so many reads on they do not wait for more: whoever is first would wait for the answers of all. */
+/** From so many reads on they do not wait for more: one message holds them all. */
 const MOST_READS = 64;
 
+/** One asker's part of a batch. */
+interface Asked {
+  readonly reads: readonly HashRead[];
+  readonly settle: (replies: Replies) => void;
+  readonly fail: (error: unknown) => void;
+}
+
 interface Batch {
-  readonly reads: HashRead[];
-  /** Settles as the whole does. */
-  readonly replies: Promise<Replies>;
+  readonly asked: Asked[];
   send(): void;
 }
 
@@ -32,37 +37,66 @@ export function createReadBatches(): ReadHashes {
   const open = new Map<RedisClient, Batch>();
 
   function begin(client: RedisClient): Batch {
-    const reads: HashRead[] = [];
-    let send = () => {};
-    const replies = new Promise<Replies>((resolve, reject) => {
-      send = () => {
+    const asked: Asked[] = [];
+    const batch: Batch = {
+      asked,
+      send() {
         if (open.get(client) !== batch) return;
         open.delete(client);
-        exec(client, reads).then(resolve, reject);
-      };
-    });
-    const batch: Batch = { reads, replies, send };
+        exec(client, asked);
+      },
+    };
     open.set(client, batch);
-    setImmediate(send);
+    setImmediate(batch.send);
     return batch;
   }
 
   return async (client, reads) => {
-    if (client instanceof Cluster) return exec(client, reads);
-    const batch = open.get(client) ?? begin(client);
-    const from = batch.reads.length;
-    batch.reads.push(...reads);
-    if (batch.reads.length >= MOST_READS) batch.send();
-    const replies = await batch.replies;
-    return replies?.slice(from, from + reads.length) ?? null;
+    // What was moved to another node meanwhile it asks for there: only the whole has the replies.
+    if (client instanceof Cluster) return pipelineOf(client, reads, () => {}).exec();
+    return new Promise((settle, fail) => {
+      const batch = open.get(client) ?? begin(client);
+      batch.asked.push({ reads, settle, fail });
+      if (batch.asked.reduce((sum, one) => sum + one.reads.length, 0) >= MOST_READS) batch.send();
+    });
   };
 }
 
-function exec(client: RedisClient, reads: readonly HashRead[]): Promise<Replies> {
+/** Tells each its replies as soon as they are there: behind them the same pipeline may bring megabytes for others. */
+function exec(client: RedisClient, asked: readonly Asked[]): void {
+  const takers = asked.flatMap(({ reads, settle }) => {
+    const replies: NonNullable<Replies> = [];
+    let missing = reads.length;
+    return reads.map((_, at) => (reply: [error: Error | null, result: unknown]) => {
+      replies[at] = reply;
+      missing -= 1;
+      if (missing === 0) settle(replies);
+    });
+  });
+  const all = asked.flatMap(({ reads }) => reads);
+  pipelineOf(client, all, (at, reply) => takers[at]?.(reply))
+    .exec()
+    .then(
+      (replies) => {
+        // Whoever has been told is not told again: only of nothing asked, or of no replies at all.
+        for (const { settle } of asked) settle(replies === null ? null : []);
+      },
+      (error: unknown) => {
+        for (const { fail } of asked) fail(error);
+      },
+    );
+}
+
+function pipelineOf(
+  client: RedisClient,
+  reads: readonly HashRead[],
+  tell: (at: number, reply: [error: Error | null, result: unknown]) => void,
+) {
   const pipeline = client.pipeline();
-  for (const { hash, fields } of reads) {
-    if (fields === null) pipeline.hgetallBuffer(hash);
-    else pipeline.hmgetBuffer(hash, ...fields);
+  for (const [at, { hash, fields }] of reads.entries()) {
+    const done = (error: Error | null | undefined, result: unknown) => tell(at, [error ?? null, result]);
+    if (fields === null) pipeline.hgetallBuffer(hash, done);
+    else pipeline.hmgetBuffer(hash, ...fields, done);
   }
-  return pipeline.exec();
+  return pipeline;
 }
