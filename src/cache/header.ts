@@ -12,7 +12,7 @@
  */
 import { dayNumber, isoDay } from '../report/days.js';
 
-export const HEADER_MAX_BYTES = 91;
+export const PACKED_MAX_BYTES = 91;
 const HEADER_MIN_BYTES = 79;
 
 const MARKS_AT = 5;
@@ -64,7 +64,7 @@ export interface Packed {
 }
 
 export function pack(version: number, header: object): Packed {
-  const bytes = Buffer.alloc(HEADER_MAX_BYTES);
+  const bytes = Buffer.alloc(PACKED_MAX_BYTES);
   const members: Members = { ...header };
   const taken = new Set<string>();
   let marks = 0;
@@ -94,7 +94,7 @@ export function pack(version: number, header: object): Packed {
 }
 
 function lengthBy(marks: number): number {
-  if (marks & HAS_EMPTY_SINCE) return HEADER_MAX_BYTES;
+  if (marks & HAS_EMPTY_SINCE) return PACKED_MAX_BYTES;
   return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
 }
 

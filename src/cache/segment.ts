@@ -20,7 +20,7 @@ const SMALL_WINDOW = { windowBits: 11, memLevel: 4 };
 /** Deflate makes no more than that of a byte. */
 const MOST_OF_A_BYTE = 1032;
 /** Together more than that is inflated on another thread. */
-const AT_ONCE_BYTES = 262_144;
+const INFLATED_AT_ONCE_BYTES = 262_144;
 const MIN_CHUNK_BYTES = 64;
 
 /** @returns the body itself where deflate makes it no smaller */
@@ -74,7 +74,9 @@ async function inflateStream(bodies: readonly StoredBody[]): Promise<Buffer | nu
   };
   try {
     const plain =
-      length <= AT_ONCE_BYTES ? inflateRawSync(stream, options) : await inflateAside(stream, options);
+      length <= INFLATED_AT_ONCE_BYTES
+        ? inflateRawSync(stream, options)
+        : await inflateAside(stream, options);
     return plain.length === length ? plain : null;
   } catch {
     return null;

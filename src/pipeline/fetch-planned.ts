@@ -18,7 +18,6 @@ import type { Entry } from '../report/entry.js';
 import type { Range } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { addCall } from '../telemetry/trace.js';
-import type { EntryOrError } from './entries.js';
 import { callKind, type FetchDays, isShareSpent } from './fetch-days.js';
 import type { FetchLocks } from './fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch-result.js';
@@ -238,7 +237,7 @@ interface NothingLeft extends Pick<Left, 'brought'> {
 interface Left {
   /** Null: nothing. */
   readonly range: Range | null;
-  readonly brought: ReadonlyMap<string, EntryOrError>;
+  readonly brought: ReadonlyMap<string, Entry>;
 }
 
 function hasRefusal(brought: ReadonlyMap<string, Entry>): boolean {

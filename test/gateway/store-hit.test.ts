@@ -8,8 +8,7 @@ import { type Handler, sends, startHeldPlatform, startRawPlatform } from '../sup
 import { exchange, head } from '../support/raw-socket.js';
 import { gatewayAt, REPORT, type TestGateway, withGateway } from '../support/start-gateway.js';
 import { waitFor } from '../support/wait-for.js';
-
-const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-07';
+import { type Ask, masked, QUERY, requestOf, warm } from './by-either-way.js';
 
 interface Scene<G extends TestGateway = TestGateway> {
   readonly gateway: G;
@@ -66,43 +65,6 @@ function forgetful(services: Services): Services['gateway'] {
   const { pipeline, limits } = services;
   const finished = { ...pipeline.finished, look: () => null, find: () => null };
   return createGateway({ ...services, ...pipeline, limits: limits.teams, finished });
-}
-
-interface Ask {
-  readonly method?: string;
-  readonly query?: string;
-  readonly path?: string;
-  readonly version?: string;
-  readonly headers?: readonly string[];
-}
-
-function requestOf(
-  key: string | null,
-  { method = 'GET', query = QUERY, path = REPORT, version = '1.1', headers = [] }: Ask,
-) {
-  return head(`${method} ${path}${query === '' ? '' : `?${query}`} HTTP/${version}`, [
-    'host: gateway.test',
-    ...(key === null ? [] : [`x-api-key: ${key}`]),
-    ...headers,
-    'connection: close',
-  ]);
-}
-
-/** What differs between any two answers: id, date, and what is left of the requests; and the order of headers. */
-function masked(answer: string): string {
-  const [top = '', ...body] = answer.split('\r\n\r\n');
-  const [status = '', ...headers] = top.split('\r\n');
-  return [status, ...headers.sort(), '', ...body]
-    .join('\r\n')
-    .replace(/^x-request-id: .*$/im, 'x-request-id: …')
-    .replace(/^date: .*$/im, 'date: …')
-    .replace(/"requestId":"[^"]*"/, '"requestId":"…"')
-    .replace(/^ratelimit: .*$/im, 'ratelimit: …');
-}
-
-/** Asked often enough to be at hand, in the very form in which it is asked. */
-async function warm({ routed, key }: Scene, ask: Ask): Promise<void> {
-  for (let n = 0; n < 2; n++) await routed(requestOf(key, ask));
 }
 
 describe('an answer from the store is the router’s, byte for byte', () => {

@@ -30,14 +30,14 @@ export interface CacheSweepOptions {
 export async function sweepCache({ environment, maxBytes, clock }: CacheSweepOptions): Promise<number> {
   const nowMs = clock.now();
   let left = 0;
-  for await (const ends of inTurns(environment)) {
+  for await (const ends of endsInTurns(environment)) {
     const [over, kept] = [[] as StoredRecord[], [] as StoredRecord[]];
     for (const end of ends) (readEnd(end.key).endsAtMs <= nowMs ? over : kept).push(end);
     await removeEnded(environment, over);
     left += sizeOf(kept);
   }
   if (left <= maxBytes) return left;
-  for await (const ends of inTurns(environment)) {
+  for await (const ends of endsInTurns(environment)) {
     await removeEnded(environment, ends);
     left -= sizeOf(ends);
     if (left <= maxBytes * DOWN_TO) break;
@@ -46,7 +46,7 @@ export async function sweepCache({ environment, maxBytes, clock }: CacheSweepOpt
 }
 
 /** The index, from the earliest end on, a few at a time; others get a turn in between. */
-async function* inTurns(environment: Pick<Environment, 'read'>): AsyncGenerator<StoredRecord[]> {
+async function* endsInTurns(environment: Pick<Environment, 'read'>): AsyncGenerator<StoredRecord[]> {
   let last: Buffer | null = null;
   for (;;) {
     const bounds = endsAfter(last);
