@@ -166,6 +166,12 @@ export const CATALOGUE = {
     remedy:
       'With `retry-after` wait, then repeat; without it look on the platform whether it was done, and if it was not, send it with a new key.',
   },
+  not_known_then: {
+    status: 404,
+    title: 'Not known then',
+    meaning: 'Of some of the days nothing was known at that moment, or history is not kept.',
+    remedy: 'Read `detail`, which names the days, and from when on all of them are known.',
+  },
   body_too_large: {
     status: 413,
     title: 'Body too large',

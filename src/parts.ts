@@ -69,6 +69,7 @@ export async function createParts(options: PartsOptions) {
     metrics,
     maxConcurrent: traffic.maxConcurrent,
     limits: limits.teams,
+    credential: () => credential.keeper.vault().active?.fingerprint ?? null,
     onReport: credential.referenceReports.note,
   });
   watchHealth(health, { ...watched, ...traffic });

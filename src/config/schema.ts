@@ -540,6 +540,37 @@ const store = group(
   'The embedded store and the key that seals secrets at rest.',
 );
 
+const history = group(
+  {
+    enabled: Type.Boolean({
+      default: true,
+      description:
+        'What reports by date said is written down, day by day, so that it can be asked for as of a past moment. Off on a Redis that may evict it.',
+    }),
+    retentionDays: Type.Integer({
+      minimum: 32,
+      maximum: 3650,
+      default: 400,
+      description: 'Days for which the history of a day is kept, by whole months.',
+    }),
+    maxBytes: Type.Integer({
+      minimum: 1_048_576,
+      maximum: 1_099_511_627_776,
+      default: 1_073_741_824,
+      description: 'All history together; beyond it the oldest months go, with a warning.',
+    }),
+    endpoints: Type.Array(Type.String({ minLength: 1 }), {
+      default: [],
+      description: 'Report endpoints whose history is kept, as campaigns/get; all where empty.',
+    }),
+    splits: Type.Array(Type.String({ pattern: '^date(\\+[a-z]+)*$' }), {
+      default: [],
+      description: 'Splits whose history is kept, as date or date+campaign; all by date where empty.',
+    }),
+  },
+  'What reports said, and when.',
+);
+
 const adminToken = Type.Object(
   {
     name: Type.String({
@@ -590,6 +621,7 @@ export const ConfigSchema = Type.Object(
     routes,
     redis,
     store,
+    history,
     auth,
     teamsFile: Type.Optional(
       Type.String({

@@ -22,7 +22,7 @@ import { createFetchDays, type FetchDays } from './fetch-days.js';
 import { createFetchForComparison } from './fetch-for-comparison.js';
 import { createFetchReport } from './fetch-report.js';
 import { createFetchUncapped } from './fetch-uncapped.js';
-import { createKeep } from './keep.js';
+import { createKeep, type KeepOptions } from './keep.js';
 import { createKnownCaps } from './known-caps.js';
 import { daysFound, type LookUp } from './look-up.js';
 import { dayRefs } from './question.js';
@@ -47,6 +47,8 @@ export interface FetchingOptions {
   };
   /** Told of reports that a token can be proven with. */
   readonly onReport: (report: ReferenceReport) => void;
+  /** See {@link KeepOptions.onDays}. */
+  readonly onDays: KeepOptions['onDays'];
 }
 
 export interface Fetching {
@@ -69,7 +71,10 @@ export function createFetching(options: FetchingOptions): Fetching {
     ...{ platform, learner, partRefusals, purges, callMs },
     fetchReport: fetchReportOf(options),
     fetchUncapped: fetchUncappedOf(options),
-    keep: createKeep({ tier: options.tier, lookUp, learner, policy, background: background.add }),
+    keep: createKeep({
+      ...{ tier: options.tier, lookUp, learner, policy, background: background.add },
+      onDays: options.onDays,
+    }),
     // Learning asks for days itself: what it calls is made from this.
     learnFrom: (news) => learnFrom(news),
     background: background.add,

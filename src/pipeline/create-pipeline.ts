@@ -4,6 +4,7 @@ import type { Identify } from '../auth/identify.js';
 import type { L1 } from '../cache/l1.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
+import { createHistory, type HistoryOptions } from '../history/create-history.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
@@ -21,6 +22,7 @@ import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
 import type { HeldAnswer } from './held-answer.js';
 import { createKnownQuestions } from './known-questions.js';
 import { createLookUp } from './look-up.js';
+import { createReadPast } from './read-past.js';
 import { createReadQuestion } from './read-question.js';
 import { createRecall, type Recall } from './recall.js';
 import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
@@ -30,7 +32,7 @@ import { createSharedTries } from './shared-tries.js';
 import { createUnderstand, type Understand } from './understand.js';
 
 export interface PipelineOptions
-  extends Omit<FetchingOptions, 'tier' | 'lookUp' | 'workerPool' | 'background'> {
+  extends Omit<FetchingOptions, 'tier' | 'lookUp' | 'workerPool' | 'background' | 'onDays'> {
   readonly store: Store;
   readonly clock: MovableClock;
   readonly identify: Identify;
@@ -38,7 +40,9 @@ export interface PipelineOptions
   /** Platform calls that this process may make at once, as of now. */
   readonly maxConcurrent: () => number;
   readonly l1: L1<HeldAnswer>;
-  readonly metrics: FetchingOptions['metrics'] & { storeFault(fault: TierFault): void };
+  readonly metrics: FetchingOptions['metrics'] &
+    HistoryOptions['metrics'] & { storeFault(fault: TierFault): void };
+  readonly credential: HistoryOptions['credential'];
 }
 
 export interface Pipeline {
@@ -74,6 +78,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     logger,
     onFault: metrics.storeFault,
   });
+  const history = createHistory({ ...options, encode: workerPool.encode });
   const lookUp = createLookUp({ tier, purges });
   const locks = createFetchLocks<FetchResult>({
     leases: store.leases,
@@ -85,6 +90,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
     ...options,
     ...{ tier, lookUp, workerPool, background },
+    onDays: history.record,
   });
   const fetchPlanned = createFetchPlanned({
     ...{ platform, locks, tries, lookUp, purges, fetchDays, policy, callMs: timeoutMs },
@@ -103,14 +109,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
   });
   const known = createKnownQuestions();
-  const read = createReadQuestion({ canonical, policy, compressMinBytes: config.cache.compressMinBytes });
+  const read = createReadQuestion({
+    ...{ canonical, policy, now, compressMinBytes: config.cache.compressMinBytes },
+  });
   const { generationOf } = learner;
   return {
     admit: createAdmit(options),
     understand: createUnderstand({ read, known, generationOf, now }),
     recall: createRecall({ known, generationOf, now }),
     finished,
-    renderAnswer: createRenderAnswer({ report, workerPool, finished, policy, now }),
+    renderAnswer: createRenderAnswer({
+      ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded },
+      readPast: createReadPast({ readDays: history.readDays, learner }),
+    }),
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     canonical,
@@ -119,6 +130,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     settled: background.settled,
     async close() {
       locks.stop();
+      await history.close();
       await workerPool.close();
     },
   };

@@ -2,6 +2,8 @@
 import type { CacheTier, TierWrite } from '../cache/tier.js';
 import type { Comparison, Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
+import type { FetchedDays } from '../history/record.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
@@ -29,6 +31,8 @@ export interface KeepOptions {
   readonly learner: Pick<Learner, 'status'>;
   readonly policy: ReportPolicy;
   readonly background: (work: Promise<unknown>) => void;
+  /** Told of the days of every answer that was split, behind the answer. */
+  readonly onDays: (report: CanonicalReport, fetched: FetchedDays) => Promise<void>;
 }
 
 /** Bytes that may wait behind answers to be written; beyond it an answer waits for its own. */
@@ -50,6 +54,8 @@ export function createKeep(options: KeepOptions): Keep {
     // The answer, and others that are as far, go first; then the look at what is there, then the write.
     const answered = turns.next();
     const split = days === null ? null : splitOf(options, as, days, answered);
+    if (days !== null && input.form === 'rows')
+      options.background(answered.then(() => options.onDays(input.report, { series: input.series, days })));
     const { stored, kept } = await write(writes, input.patience, split ?? answered);
     return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
   };

@@ -2,10 +2,13 @@
  * A question as it is read from a call, the same whoever asks it: nothing in it is allowed to anybody yet. What is
  * relative in it means what it means on one day, so it is good for that day.
  */
+
+import { GatewayError } from '../errors.js';
 import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from '../http/negotiate.js';
 import type { ReportCall } from '../http/report-call.js';
 import type { AccessRequest } from '../policy/authorize.js';
 import { accountsInPath } from '../report/accounts-in-path.js';
+import { readAsOf } from '../report/as-of.js';
 import {
   type CanonicalReport,
   type CanonicalRequest,
@@ -27,6 +30,8 @@ export interface ReadQuestion {
   readonly question: ReportQuestion;
   /** The unsplit report of the same period, where totals are wanted beside it. */
   readonly totals: ReportQuestion | null;
+  /** The moment whose knowledge is asked for, epoch milliseconds; null for now. */
+  readonly asOfMs: number | null;
   /** What policy decides on. */
   readonly access: AccessRequest;
   readonly shape: Shape;
@@ -52,6 +57,7 @@ export interface ReadQuestionOptions {
   readonly canonical: CanonicalRules;
   readonly policy: Pick<ReportPolicy, 'identity'>;
   readonly compressMinBytes: number;
+  readonly now: () => number;
 }
 
 export type AskedFor = Pick<ReportCall, 'endpoint' | 'method' | 'query' | 'accept' | 'acceptEncoding'>;
@@ -80,21 +86,47 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
     const shape = shapeOf(format, canonical.options);
     const question = ask(report, shape.format === 'raw' ? 'bytes' : 'rows');
     const coding = negotiateCoding(acceptEncoding);
+    const asOfMs = asOfOf(canonical, shape, options);
     const untilMs = rules.startOfDayOf(report.account, today + 1);
     return {
       question,
+      asOfMs,
       totals: shape.totals ? ask(unsplit(report), 'rows') : null,
       access: accessRequestOf(canonical, rules),
       shape,
       coding,
       fileName: shape.format === 'csv' ? fileNameOf(report, 'csv') : null,
       compressFrom: refusesIdentity(acceptEncoding) ? 0 : compressMinBytes,
-      finishedKey: finishedKey(question.series, report, shape, coding),
+      finishedKey: `${finishedKey(question.series, report, shape, coding)}|${asOfMs ?? ''}`,
       meant: [...new Set(report.passedOn.flatMap(({ meant }) => meant))],
       meansUntilMs: canonical.options.period === null ? Number.POSITIVE_INFINITY : untilMs,
       readOn: { fromMs: rules.startOfDayOf(report.account, today), untilMs },
     };
   };
+}
+
+/** @throws GatewayError `invalid_query` */
+function asOfOf(
+  { options: { asOf }, report, today }: CanonicalRequest,
+  shape: Shape,
+  { canonical: rules, now }: ReadQuestionOptions,
+): number | null {
+  if (asOf === null) return null;
+  const read = readAsOf(asOf, {
+    ...{ nowMs: now(), today },
+    startOfDay: (day) => rules.startOfDayOf(report.account, day),
+  });
+  const message = 'fault' in read ? read.fault : whyNoHistory(report, shape);
+  if (message !== null) throw new GatewayError('invalid_query', { errors: [{ param: '_asOf', message }] });
+  return (read as { readonly atMs: number }).atMs;
+}
+
+/** @returns why nothing could ever be known of it; null where it may be */
+function whyNoHistory({ split, from, to }: CanonicalReport, { format, totals }: Shape): string | null {
+  if (!split.includes('date') || from.iso === null || to.iso === null)
+    return 'goes with reports by date for a period: add byDate=1, dateFrom and dateTo';
+  if (format === 'raw') return "goes with rows, not with the platform's own bytes: leave out _format=raw";
+  return totals ? 'does not go with _totals: totals have no history' : null;
 }
 
 function accessRequestOf(

@@ -1,9 +1,11 @@
 /** A report, with the totals beside it where they are wanted, as an answer in the caller's form. */
 import { dearest } from '../outcome.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Answer, Source } from './answer.js';
 import type { FinishedAnswers } from './finished.js';
+import type { ReadPast } from './read-past.js';
 import { finish, shapeAnswer } from './render.js';
 import type { Report, ReportAnswer } from './report.js';
 import type { Understood } from './understand.js';
@@ -14,22 +16,22 @@ export interface RenderOptions {
   readonly finished: Pick<FinishedAnswers, 'keep'>;
   readonly policy: ReportPolicy;
   readonly now: () => number;
+  /** What was known at past moments. */
+  readonly readPast: ReadPast;
+  /** Whether what is fetched of a report is written to the history. */
+  readonly isRecorded: (report: CanonicalReport) => boolean;
 }
 
 /** @throws GatewayError why there is no answer; `upstream_rejected` when the platform does not want the question */
 export type RenderAnswer = (asked: Understood) => Promise<Answer>;
 
-export function createRenderAnswer({
-  report,
-  workerPool,
-  finished,
-  policy,
-  now,
-}: RenderOptions): RenderAnswer {
+export function createRenderAnswer(options: RenderOptions): RenderAnswer {
+  const { report, workerPool, finished, policy, now } = options;
   return async (asked) => {
-    const { question, totals: totalsQuestion, context, shape, coding } = asked;
+    const { question, totals: totalsQuestion, context, shape, coding, asOfMs } = asked;
+    const past = asOfMs === null ? null : await options.readPast(question, asOfMs);
     const [main, totals] = await Promise.all([
-      report(question, context),
+      past === null ? report(question, context) : past.answer,
       totalsQuestion === null ? null : report(totalsQuestion, context),
     ]);
     const assembled = shapeAnswer({
@@ -40,6 +42,8 @@ export function createRenderAnswer({
       rules: policy.freshness,
       negativeMs: policy.negativeMs,
       nowMs: now(),
+      past: past?.known ?? null,
+      isRecorded: options.isRecorded(question.report),
     });
     const source = sourceOf(main, totals);
     const used = assembled.weight < asked.compressFrom ? 'identity' : coding;
@@ -48,7 +52,8 @@ export function createRenderAnswer({
       source,
       async body() {
         const made = await finish(assembled, used, main.checkFromMs, workerPool);
-        if (source.storable) finished.keep(asked, made.finished, made.pieces);
+        // What was known then is read each time: it may be erased, and none of it is asked for often.
+        if (source.storable && past === null) finished.keep(asked, made.finished, made.pieces);
         return made.finished;
       },
     };

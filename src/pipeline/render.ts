@@ -9,6 +9,7 @@ import type { Coding } from '../http/negotiate.js';
 import { inOwnMemory } from '../own-memory.js';
 import { invalid } from '../platform/interpret.js';
 import { type Assembled, assemble, assembleBytes, type Body } from '../report/assemble.js';
+import type { Past } from '../report/assemble-input.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { BodyPieces, BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
@@ -66,6 +67,9 @@ export interface FinishInput {
   readonly rules: FreshnessRules;
   readonly negativeMs: number;
   readonly nowMs: number;
+  /** Set where it is from history. */
+  readonly past: Past | null;
+  readonly isRecorded: boolean;
 }
 
 /**
@@ -87,6 +91,8 @@ export function shapeAnswer(ask: FinishInput): Assembled {
     bom: shape.bom,
     nowMs,
     rules,
+    past: ask.past,
+    isRecorded: ask.isRecorded,
   });
 }
 

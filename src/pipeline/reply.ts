@@ -111,9 +111,11 @@ function headersOf(
   { shown, source }: Pick<Answer, 'shown' | 'source'>,
   nowMs: number,
 ): Record<string, string> {
-  const { tag, asOfMs, freshUntilMs, coding } = shown;
+  const { tag, asOfMs, freshUntilMs, coding, revision } = shown;
   const validators = { tag, asOfMs, freshUntilMs, meansUntilMs, keep: source.storable };
-  return cacheHeaders(validators, coding, source, nowMs);
+  const headers = cacheHeaders(validators, coding, source, nowMs);
+  if (revision !== null) headers['report-revision'] = revision;
+  return headers;
 }
 
 function noteAnswer(asked: Understood, { shown, source }: Answer): void {

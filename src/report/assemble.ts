@@ -2,9 +2,9 @@
  * Parts to a finished body: rows are joined, never parsed; the ETag is made from digests, so that a 304 needs no
  * body at all.
  */
-import type { CanonicalReport } from './canonicalize.js';
+import { revisionOf, writeMeta } from './answer-meta.js';
+import type { AssembleInput } from './assemble-input.js';
 import { type Rewrite, rewritesFor } from './column-types.js';
-import { dayNumber, daysBetween } from './days.js';
 import {
   type BodyPieces,
   type BytesHeader,
@@ -13,23 +13,9 @@ import {
   ROW_SEPARATOR,
   type RowsHeader,
 } from './entry.js';
-import { type FreshnessRules, freshForMs, isFinal, isFinalDay, stateAt } from './freshness.js';
+import { type FreshnessRules, freshForMs, stateAt } from './freshness.js';
 import type { Format } from './output-options.js';
 import { digest } from './platform-call.js';
-import { warningsOf } from './warnings.js';
-
-export interface AssembleInput {
-  readonly report: CanonicalReport;
-  readonly format: Exclude<Format, 'raw'>;
-  /** In date order when the report is split by date. */
-  readonly parts: readonly Entry<RowsHeader>[];
-  /** The unsplit report of the same period, when it was asked for. */
-  readonly totals: Entry<RowsHeader | BytesHeader> | null;
-  readonly days: boolean;
-  readonly bom: boolean;
-  readonly nowMs: number;
-  readonly rules: FreshnessRules;
-}
 
 /** A body, or the rows that it is made from. */
 export type Body =
@@ -65,6 +51,8 @@ export interface Assembled {
   readonly freshUntilMs: number;
   readonly stale: boolean;
   readonly rowCount: number;
+  /** Names the rows by their days: the same rows, the same revision. Null for what is not kept by days. */
+  readonly revision: string | null;
   /** About the size of the body, known before it is made. */
   readonly weight: number;
   /** Account ids the answer holds. */
@@ -82,10 +70,10 @@ const CONTENT_TYPES = {
 };
 
 export function assemble(ask: AssembleInput): Assembled {
-  const { parts, totals, nowMs, rules, format } = ask;
+  const { parts, totals, nowMs, rules, format, past } = ask;
   const all = totals === null ? parts : [...parts, totals];
   const asOfMs = Math.min(...all.map(({ header }) => header.fetchedAt));
-  const stale = all.some(({ header }) => stateAt(header, rules, nowMs) !== 'fresh');
+  const stale = past === null && all.some(({ header }) => stateAt(header, rules, nowMs) !== 'fresh');
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
   const meta = format === 'json' ? writeMeta(ask, asOfMs, stale, rowCount) : '';
   const hashes = parts.map(({ header }) => header.hash);
@@ -100,9 +88,13 @@ export function assemble(ask: AssembleInput): Assembled {
     tag: digest([format, String(ask.bom), meta, columns, types, ...hashes]).slice(0, 22),
     asOfMs,
     newestMs: Math.max(...all.map(({ header }) => header.fetchedAt)),
-    freshUntilMs: Math.min(...all.map(({ header }) => header.fetchedAt + freshForMs(header, rules))),
+    freshUntilMs:
+      past === null
+        ? Math.min(...all.map(({ header }) => header.fetchedAt + freshForMs(header, rules)))
+        : nowMs + rules.currentMs,
     stale,
     rowCount,
+    revision: revisionOf(parts),
     weight: parts.reduce((sum, { body }) => sum + body.length, meta.length),
     accounts: [...new Set(all.flatMap(({ header }) => header.accounts))],
     seq: Math.min(...all.map(({ header }) => header.seq)),
@@ -126,6 +118,7 @@ export function assembleBytes(
     freshUntilMs: header.fetchedAt + freshForMs(header, rules),
     stale: stateAt(header, rules, nowMs) !== 'fresh',
     rowCount: 0,
+    revision: null,
     weight: body.length,
     accounts: header.accounts,
     seq: header.seq,
@@ -186,64 +179,4 @@ function segmentsOf(filled: readonly Entry<RowsHeader>[]): BodyPieces | null {
 
 function unionColumns(parts: readonly Entry<RowsHeader>[]): string[] {
   return [...new Set(parts.flatMap(({ header }) => header.columns))];
-}
-
-function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, rowCount: number): string {
-  const { report, parts, totals, rules } = ask;
-  const { from, to } = report;
-  const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
-  const warnings = warningsOf(report, parts, totals);
-  const all = totals === null ? parts : [...parts, totals];
-  const meta = {
-    endpoint: report.endpoint,
-    advertiserId: showId(report.account),
-    period: from.iso === null && to.iso === null ? null : { from: from.iso, to: to.iso },
-    split: report.split,
-    spentBased: report.spentBased,
-    rowCount,
-    asOf: new Date(asOfMs).toISOString(),
-    // Of the totals too: they are shown beside the rows, and belong to the same truth.
-    final: all.every(({ header }) => isFinal(header, rules)),
-    stale,
-    reach: { summable: report.split.length === 0 },
-    // The platform's own numbers, shown only when these rows are not all there are.
-    ...(paging === null ? {} : { paging }),
-    ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
-    ...(warnings.length === 0 ? {} : { warnings }),
-    ...(ask.days ? { days: showDays(ask) } : {}),
-  };
-  const { header = null, body = null } = totals ?? {};
-  const row = header?.form === 'rows' && header.rowCount === 1 ? String(body) : null;
-  const text = JSON.stringify(meta);
-  return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
-}
-
-/** A number while JSON holds it exactly, else text, as for ids in rows. */
-function showId(id: string | null): number | string | null {
-  if (id === null) return null;
-  return Number.isSafeInteger(Number(id)) ? Number(id) : id;
-}
-
-interface ShownDay {
-  readonly date: string;
-  readonly asOf: string;
-  readonly final: boolean;
-  readonly stale: boolean;
-}
-
-/** Every day of the period with the part that holds it. */
-function showDays({ report, parts, nowMs, rules }: AssembleInput): ShownDay[] {
-  const { from, to } = report;
-  if (from.iso === null || to.iso === null) return [];
-  const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
-  return daysBetween(from.iso, to.iso).flatMap((date) => {
-    const header = byLastDay.get(date) ?? parts[0]?.header;
-    if (header === undefined) return [];
-    return {
-      date,
-      asOf: new Date(header.fetchedAt).toISOString(),
-      final: isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays),
-      stale: stateAt(header, rules, nowMs) !== 'fresh',
-    };
-  });
 }

@@ -19,6 +19,12 @@ const OWN = {
   _totals: flag('1: adds meta.totals, the unsplit report of the same period.'),
   _days: flag('1: adds meta.days, the age of every day.'),
   _period: Type.Optional(Type.String({ description: `Instead of dateFrom and dateTo: ${PERIOD_WORDS}.` })),
+  _asOf: Type.Optional(
+    Type.String({
+      description:
+        'An instant with its offset, or a day that is over (its end): the report as it was known then, from history alone.',
+    }),
+  ),
   _bom: flag('1: a byte order mark in front of CSV, for Excel.'),
 } satisfies Record<GatewayParameter, TSchema>;
 
@@ -62,6 +68,15 @@ const Day = Type.Object(
     asOf: time('When it was fetched.'),
     final: Type.Boolean({ description: 'It was fetched past restatement.' }),
     stale: Type.Boolean({ description: 'It is past its freshness.' }),
+    knownFrom: Type.Optional(time('With _asOf: since when it was known to be so.')),
+    confirmedUntil: Type.Optional(
+      time('With _asOf: when it was last seen to be so, before it was seen otherwise or till now.'),
+    ),
+    exact: Type.Optional(
+      Type.Boolean({
+        description: 'With _asOf: false where something else was seen by then, and is not kept.',
+      }),
+    ),
   },
   { title: 'ReportDay' },
 );
@@ -70,7 +85,7 @@ export const ShownWarning = Type.Object(
   {
     code: Type.String({
       description:
-        'For programs: parameters_passed_on, platform_chose_period, shape_unknown, totals_unavailable; more may come.',
+        'For programs: history_missed, parameters_passed_on, platform_chose_period, shape_unknown, thinned, totals_unavailable; more may come.',
     }),
     message: Type.String({ description: 'For people: what it means, and what to do.' }),
   },
@@ -109,6 +124,15 @@ const Meta = Type.Object(
     asOf: time('The oldest fetch among the parts served.'),
     final: Type.Boolean({ description: 'Every day served, and the totals, were fetched past restatement.' }),
     stale: Type.Boolean({ description: 'Some part is past its freshness.' }),
+    revision: Type.Optional(
+      Type.String({
+        description:
+          'Names the rows: equal revisions have equal rows, also after a purge. As the header report-revision. Absent for what is not split by day.',
+      }),
+    ),
+    knownAt: Type.Optional(
+      time('With _asOf that moment; else when this was known: with _asOf of it the same is given again.'),
+    ),
     reach: Type.Object({
       summable: Type.Boolean({ description: 'False for rows split by date: people come back.' }),
     }),

@@ -15,6 +15,8 @@ export interface OutputOptions {
   /** Word of a relative period, valid. */
   readonly period: string | null;
   readonly bom: boolean;
+  /** What `_asOf` says, unread; null when it is absent. */
+  readonly asOf: string | null;
 }
 
 /** A map, for on an object `constructor` would be a value too. */
@@ -52,5 +54,6 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     days: flag('_days'),
     period,
     bom: flag('_bom'),
+    asOf: given.get('_asOf') ?? null,
   };
 }

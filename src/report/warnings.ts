@@ -1,11 +1,18 @@
 /** What a caller should know of an answer beside its rows: `meta.warnings`. */
+import type { KnownDay, Past } from './assemble-input.js';
 import type { CanonicalReport } from './canonicalize.js';
 import type { Entry, EntryHeader } from './entry.js';
 import { didYouMean } from './parameters.js';
 
 export interface Warning {
   /** For programs. */
-  readonly code: 'parameters_passed_on' | 'platform_chose_period' | 'shape_unknown' | 'totals_unavailable';
+  readonly code:
+    | 'history_missed'
+    | 'parameters_passed_on'
+    | 'platform_chose_period'
+    | 'shape_unknown'
+    | 'thinned'
+    | 'totals_unavailable';
   /** For people: what it means, and what to do. */
   readonly message: string;
 }
@@ -82,5 +89,26 @@ function totalsUnavailable(why: string): Warning {
   return {
     code: 'totals_unavailable',
     message: `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead where meta.reach.summable is false.`,
+  };
+}
+
+/** What was known then, but is not kept. */
+export function historyWarnings(past: Past | null): readonly Warning[] {
+  const lacking = (what: KnownDay['lacks']) =>
+    [...(past?.days ?? [])].filter(([, { lacks }]) => lacks === what).map(([date]) => date);
+  const [thinned, missed] = [lacking('thinned'), lacking('missed')];
+  return [
+    ...(thinned.length === 0 ? [] : [notExact('thinned', thinned, 'was removed since to save room')]),
+    ...(missed.length === 0
+      ? []
+      : [notExact('history_missed', missed, 'could not be written down, for the store was away')]),
+  ];
+}
+
+function notExact(code: Warning['code'], dates: readonly string[], why: string): Warning {
+  const named = dates.slice(0, MOST_NAMED).join(', ') + (dates.length > MOST_NAMED ? ' and others' : '');
+  return {
+    code,
+    message: `What was seen last by then of ${named} ${why}: what is shown was seen a little earlier. meta.days (_days=1) says when.`,
   };
 }

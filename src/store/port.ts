@@ -4,6 +4,7 @@
  *
  * The store sees strings and bytes, never queries, teams or tokens.
  */
+import type { HistoryStore } from './history-port.js';
 
 /** Where an entry is: texts the store does not look into. Entries of one series lie together, in groups of fields. */
 export interface CachePlace {
@@ -327,6 +328,7 @@ export interface StoreMemory {
 export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
+  readonly history: HistoryStore;
   readonly leases: Leases;
   /** For whoever is about to change the registry: they wait as long as its changes do, and lie where it lies. */
   readonly registryLeases: Leases;

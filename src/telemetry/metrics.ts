@@ -1,5 +1,5 @@
 /** Prometheus metrics. Names and labels are documented in docs/metrics.md. */
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallReport } from '../platform/slot.js';
 import { type Gauges, registerGauges } from './gauges.js';
 import { createRequestTally, SECONDS } from './request-tally.js';
@@ -11,6 +11,8 @@ export interface Metrics {
   storeFault(kind: string): void;
   divisibility(event: string): void;
   crossCheck(): void;
+  history(event: string, days: number): void;
+  historyBytes(bytes: number): void;
   registryLoss(outcome: string): void;
 }
 
@@ -32,6 +34,8 @@ export function createMetrics(gauges: Gauges): Metrics {
     storeFault: (kind) => counters.storeFaults.inc({ kind }),
     divisibility: (event) => counters.divisibility.inc({ event }),
     crossCheck: () => counters.audits.inc(),
+    history: (event, days) => counters.history.inc({ event }, days),
+    historyBytes: (bytes) => counters.historyBytes.set(bytes),
     registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
   };
 }
@@ -68,6 +72,18 @@ function eventCounters(registry: Registry) {
       name: 'dsp_gateway_divisibility_events_total',
       help: 'Kinds of reports on probation, proven or refuted to be divisible by day, and final days the platform restated.',
       labelNames: ['event'],
+      registers,
+    }),
+    history: new Counter({
+      name: 'dsp_gateway_history_days_total',
+      help: 'Days of reports that fetches brought, by what became of them in the history.',
+      labelNames: ['event'],
+      registers,
+    }),
+    historyBytes: new Gauge({
+      name: 'dsp_gateway_history_bytes',
+      help: 'What the history takes in the store, as of the last look by this process; 0 where it has not looked.',
+      aggregator: 'max',
       registers,
     }),
     audits: new Counter({

@@ -16,6 +16,7 @@ function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'ide
       freshUntilMs: 3,
       stale: false,
       rowCount: 4,
+      revision: null,
       coding,
       checkFromMs: null,
       isPieced: false,

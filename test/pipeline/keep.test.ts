@@ -52,6 +52,7 @@ async function openKeep() {
   });
   const lookUp = createLookUp({ tier, purges: countedPurges(registry) });
   const keep = createKeep({
+    onDays: async () => {},
     ...{ tier, lookUp, policy: policyOf(), background: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),

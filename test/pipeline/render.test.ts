@@ -6,7 +6,14 @@ import type { Format, OutputOptions } from '../../src/report/output-options.js';
 import { get } from '../report/canonical-request.js';
 import { codeOf, thrownBy } from '../support/problems.js';
 
-const OPTIONS: OutputOptions = { format: null, totals: false, days: false, period: null, bom: false };
+const OPTIONS: OutputOptions = {
+  format: null,
+  totals: false,
+  days: false,
+  period: null,
+  asOf: null,
+  bom: false,
+};
 const FORMATS: readonly Format[] = ['json', 'csv', 'ndjson', 'raw'];
 
 describe('shapeOf', () => {

@@ -1,6 +1,7 @@
 /** Assembled answers in few words, for tests. */
 
-import type { Assembled, AssembleInput } from '../../src/report/assemble.js';
+import type { Assembled } from '../../src/report/assemble.js';
+import type { AssembleInput } from '../../src/report/assemble-input.js';
 import { formatRows } from '../../src/workers/tasks.js';
 import { get } from './canonical-request.js';
 import { FETCHED_AT, RULES, rowsEntry } from './entries.js';
@@ -22,6 +23,8 @@ export function ask(changes: Partial<AssembleInput> = {}, query = QUERY): Assemb
     bom: false,
     nowMs: FETCHED_AT + 1000,
     rules: RULES,
+    past: null,
+    isRecorded: false,
     ...changes,
   };
 }

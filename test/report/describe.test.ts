@@ -15,6 +15,8 @@ interface Shown {
 const TABLE = parameterTable(['advertiserId', 'userId']);
 const names = (schema: object) => Object.keys((schema as object as Shown).properties);
 
+const CUT = { from: '2026-11-09', to: '2026-11-10', sortedHash: 'sorted', generation: 'first' };
+
 describe('the description of a report call', () => {
   it('names every parameter that its parser knows, and lets others pass', () => {
     const known = [...TABLE.kinds.keys()].map((name) => (name === 'campaignIds' ? 'campaignIds[]' : name));
@@ -46,12 +48,14 @@ describe('the description of a report call', () => {
       assemble({
         report: get(`dateFrom=2026-11-09&dateTo=2026-11-10${full ? '&sort=x' : ''}`).report,
         format: 'json',
-        parts: [rowsEntry([{ a: 1 }], full ? { paging, doubt: 'it looks like none' } : {})],
+        parts: [rowsEntry([{ a: 1 }], full ? { paging, doubt: 'it looks like none', splitFrom: CUT } : {})],
         totals: full ? rowsEntry([{ a: 1 }]) : null,
         days: full,
         bom: false,
         nowMs: FETCHED_AT,
         rules: RULES,
+        past: null,
+        isRecorded: full,
       });
     const membersOf = (full: boolean) => Object.keys(JSON.parse(bodyOf(answer(full)).toString()).meta);
     expect(membersOf(true).toSorted()).toEqual(Object.keys(meta.properties).toSorted());

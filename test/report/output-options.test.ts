@@ -8,7 +8,7 @@ function read(given: Readonly<Record<string, string>>) {
   return { options: readOutputOptions(pairs, faults), faults: faults.map(({ param }) => param) };
 }
 
-const NOTHING = { format: null, totals: false, days: false, period: null, bom: false };
+const NOTHING = { format: null, totals: false, days: false, period: null, asOf: null, bom: false };
 
 describe('readOutputOptions', () => {
   it('gives the defaults when nothing is asked for', () => {

@@ -5,6 +5,7 @@ import { describeCache } from './conformance-cache.js';
 import { describeCounters } from './conformance-counters.js';
 import { describeDocuments } from './conformance-documents.js';
 import { describeEntries } from './conformance-entries.js';
+import { describeHistory } from './conformance-history.js';
 import { describeLeases } from './conformance-leases.js';
 import { describePresence } from './conformance-presence.js';
 import { describeQuotas } from './conformance-quotas.js';
@@ -25,6 +26,7 @@ export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): vo
     describeCache(open);
     describeVersions(open);
     describeEntries(open);
+    describeHistory(open);
     describeLeases(open);
     describeRegistry(open);
     describeAudit(open);

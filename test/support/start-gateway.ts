@@ -61,6 +61,8 @@ export interface ReportBody {
     readonly asOf: string;
     readonly final: boolean;
     readonly stale: boolean;
+    readonly revision?: string;
+    readonly knownAt?: string;
     readonly reach: { readonly summable: boolean };
     readonly paging?: Readonly<Record<string, unknown>>;
     readonly days?: readonly {
@@ -68,6 +70,9 @@ export interface ReportBody {
       readonly asOf: string;
       readonly final: boolean;
       readonly stale: boolean;
+      readonly knownFrom?: string;
+      readonly confirmedUntil?: string;
+      readonly exact?: boolean;
     }[];
     readonly totals?: Readonly<Record<string, unknown>>;
   };

@@ -11,10 +11,12 @@ import { openDataFolder, refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
 import { lockFolder, watchLock } from './folder-lock.js';
+import { openHistoryFolder } from './history-folder.js';
 import { createLapsingRecords, startSweep } from './lapsing.js';
 import { createLmdbLeases, createLmdbPresence, createLmdbQuotas } from './lmdb-brief.js';
 import { createLmdbCounters } from './lmdb-counters.js';
 import { createLmdbDocuments } from './lmdb-documents.js';
+import { createLmdbHistory } from './lmdb-history.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
 import { createMemoryEnvironment, type VolatileEnvironment } from './memory-environment.js';
 import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
@@ -82,6 +84,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     opened.push(volatile);
     const entries = await openCacheFolder({ dataDir: folder, isFirst, maxBytes, clock, logger });
     opened.push(entries);
+    const history = await openHistoryFolder({ dataDir: folder, isFirst, nowMs: clock.now(), logger });
+    opened.push(history);
     const durable = createLapsingRecords(state, await sharedRealTime(volatile, clock));
     const brief = createLapsingRecords(volatile, clock.monotonicMs);
     const sweep = isFirst ? startSweep([durable, brief], logger) : null;
@@ -93,6 +97,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       registry: createLmdbRegistry(state, limitsOf(options)),
       counters: createLmdbCounters(state, durable),
       documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
+      history: createLmdbHistory(history),
       leases,
       registryLeases: leases,
       quotas: createLmdbQuotas(brief),

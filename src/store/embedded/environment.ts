@@ -7,9 +7,10 @@
  */
 import { type Database, open } from 'lmdb';
 import type { StoreLog } from '../log.js';
+import { newStamp } from '../new-stamp.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { makeFolders, syncFolder } from './folder.js';
-import { decodeRecord, encodeRecord, newStamp } from './record-bytes.js';
+import { decodeRecord, encodeRecord } from './record-bytes.js';
 import { createFaults, unavailable, within } from './write-faults.js';
 
 /** The longest key, bytes. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { LATEST_MS, replaces, type StampedWrite, stampWrite } from '../entry-stamp.js';
 import { createKnownFacts } from '../known-facts.js';
+import { newStamp } from '../new-stamp.js';
 import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import {
   decodeEntryRecord,
@@ -17,7 +18,6 @@ import {
 import type { Environment, RecordWrite, View } from './environment.js';
 import { hasBody, LARGE_BODY_BYTES, readBody, removalsOfBody, writeBody } from './large-bodies.js';
 import { DAMAGED, getHeld, type Held, type LargeEntry, readEntries, readEntry } from './read-entries.js';
-import { newStamp } from './record-bytes.js';
 
 type UsedEnvironment = Pick<Environment, 'read' | 'write'>;
 

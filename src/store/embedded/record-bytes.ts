@@ -1,14 +1,8 @@
 /** How a record's value stands in lmdb: behind its stamp, which lmdb-js keeps, a checksum and the bytes themselves. */
-import { randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const CRC_BYTES = 4;
 const STAMP_BYTES = 8;
-
-/** No counter: a record that was deleted and made again must not look like the one before. Fits into six bytes. */
-export function newStamp(): number {
-  return randomInt(1, 2 ** 48 - 1);
-}
 
 /** @param value in pieces, in order: they are copied once */
 export function encodeRecord(key: Buffer, stamp: number, value: readonly Buffer[]): Buffer {

@@ -64,6 +64,12 @@ interface Clients {
   readonly subscriber: RedisClient;
 }
 
+interface Connected {
+  readonly clients: Clients;
+  /** Whether the registry's server may throw away keys that lie beside it. */
+  readonly mayEvict: boolean;
+}
+
 /**
  * @param registryConnection where the registry lives, when not on the same server
  * @param limitMs longest time that each takes
@@ -74,7 +80,7 @@ export async function connectAll(
   registryConnection: RedisConnection | undefined,
   limitMs: number,
   logger: StoreLog,
-): Promise<Clients> {
+): Promise<Connected> {
   const opened: RedisClient[] = [];
   const open = async (to: RedisConnection, role: string) => {
     const client = await connect(to, role, limitMs);
@@ -85,8 +91,10 @@ export async function connectAll(
     const data = await open(connection, 'data');
     const registry = await open(registryConnection ?? connection, 'registry');
     const subscriber = await open(connection, 'bus');
-    await refuseEviction(registry, limitMs, logger);
-    return { data, registry, subscriber };
+    const keepsAll = await refuseEviction(registry, limitMs, logger);
+    // What a server of the registry's own evicts, under volatile-*, is none of ours: nothing there expires.
+    const mayEvict = !keepsAll && registryConnection === undefined;
+    return { clients: { data, registry, subscriber }, mayEvict };
   } catch (error) {
     await disconnectAll(opened, limitMs);
     throw error;

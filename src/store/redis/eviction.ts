@@ -7,10 +7,15 @@ import { describeFailure, isAnswer, unavailable } from './failure.js';
 /**
  * Makes sure that the server which is to hold the registry may not evict it.
  *
+ * @returns whether it evicts nothing at all: history, unlike the registry, must not lie beside what is evicted
  * @throws StoreRefused under an `allkeys-*` policy.
  * @throws StoreUnavailable when the server does not answer within `limitMs`.
  */
-export async function refuseEviction(client: RedisClient, limitMs: number, logger: StoreLog): Promise<void> {
+export async function refuseEviction(
+  client: RedisClient,
+  limitMs: number,
+  logger: StoreLog,
+): Promise<boolean> {
   let policies: (string | null)[];
   try {
     policies = await bounded(Promise.all(serversOf(client).map(readPolicy)), limitMs);
@@ -29,6 +34,7 @@ export async function refuseEviction(client: RedisClient, limitMs: number, logge
       );
     }
   }
+  return policies.every((policy) => policy === 'noeviction');
 }
 
 /** By CONFIG, or where that is forbidden, as on managed servers, by INFO; null when both are. */

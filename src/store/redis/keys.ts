@@ -14,6 +14,8 @@ export interface Keys {
   /** The keys of all cache entries, those of the layout before among them, as a pattern. */
   readonly cachePattern: string;
   lease(key: string): string;
+  /** The list of all months; and of each, a hash. */
+  readonly history: { readonly months: string; month(series: string, month: string): string };
   /** All in one slot, with the index of their ends. */
   readonly quotas: { readonly ends: string; bucket(key: string): string };
   /** All in one slot, so that one script may touch many. */
@@ -47,6 +49,10 @@ export function createKeys(prefix: string): Keys {
       `${prefix}:${CACHE_LAYOUT}:cache-body:{${series}}:${group.length}:${group}:${field}`,
     cachePattern: `${prefix}:[${CACHE_LAYOUT - 1}${CACHE_LAYOUT}]:cache*`,
     lease: (key) => `${base}:lease:${key}`,
+    history: {
+      months: `${base}:history`,
+      month: (series, month) => `${base}:history:{${series}}:${month}`,
+    },
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key) => `${base}:{quotas}:bucket:${key}` },
     counters: {
       ends: `${base}:{tallies}:ends`,

@@ -13,6 +13,7 @@ import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisCounters } from './redis-counters.js';
 import { createRedisDocuments } from './redis-documents.js';
+import { createRedisHistory } from './redis-history.js';
 import { createRedisLeases } from './redis-leases.js';
 import { createRedisPresence } from './redis-presence.js';
 import { createRedisQuotas } from './redis-quotas.js';
@@ -82,21 +83,25 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const durable = { link: registry, keys, replicaWaitMs, minReplicas, logger };
   const turns = createTurns();
   let closed = false;
+  let { mayEvict } = opened;
 
   async function move(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void> {
-    const next = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+    const connected = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+    const next = connected.clients;
     if (closed) {
       await disconnectAll(Object.values(next), timeoutMs);
       throw unavailable('the store is closed');
     }
     const left = bus.swap(next.subscriber);
     await Promise.all([data.swap(next.data), registry.swap(next.registry), disconnect(left, timeoutMs)]);
+    mayEvict = connected.mayEvict;
     logger.info({ redis: describeConnection(connection) }, 'moved to another connection to Redis');
   }
 
   return {
     kind: 'redis',
     cache: createRedisCache({ link: data, keys, bound, clock }),
+    history: createRedisHistory({ link: registry, keys, mayEvict: () => mayEvict }),
     leases: createRedisLeases(data, keys),
     registryLeases: createRedisLeases(registry, keys),
     registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),
@@ -127,12 +132,12 @@ async function openLinks(
   connectTimeoutMs: number,
   limitsMs: { readonly data: number; readonly registry: number },
 ) {
-  const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+  const { clients, mayEvict } = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
   const open = (role: 'data' | 'registry') =>
     createWatchedLink({ client: clients[role], role, timeoutMs: limitsMs[role], clock, logger });
   const [data, registry] = [open('data'), open('registry')];
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
-  return { data, registry, subscriber: clients.subscriber };
+  return { data, registry, subscriber: clients.subscriber, mayEvict };
 }
 
 function memoryOf(data: MemoryWatch, registry: MemoryWatch, bound: CacheBound): StoreMemory {

@@ -2,6 +2,7 @@ import type { Result } from 'ioredis';
 import { ANOTHER_REGISTRY, ANOTHER_VERSION } from '../port.js';
 import { DATA_SCRIPTS } from './data-scripts.js';
 import { DURABLE_SCRIPTS, type Replicas } from './durable-scripts.js';
+import { HISTORY_SCRIPTS } from './history-script.js';
 import { SERVER } from './lua.js';
 
 /**
@@ -160,6 +161,7 @@ return {'done', version, replicas()}`;
 export const SCRIPTS = {
   ...DATA_SCRIPTS,
   ...DURABLE_SCRIPTS,
+  ...HISTORY_SCRIPTS,
   dgwRenew: { lua: RENEW },
   dgwRelease: { lua: RELEASE },
   dgwLoad: { lua: LOAD, numberOfKeys: 5 },

@@ -44,11 +44,18 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, leases, registry, counters, documents, quotas, presence, bus } = store;
+  const { cache, history, leases, registry, counters, documents, quotas, presence, bus } = store;
   return [
     bodiesOf(cache, ['{k}1']),
     keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
     forget(cache, ['{k}1']),
+    history.heads('s', ['2026-03-01']),
+    history.contents('s', [{ day: '2026-03-01', name: 'a' }]),
+    history.write('s', [
+      { day: '2026-03-01', stamp: 0, heads: Buffer.from('h'), added: new Map(), removed: [] },
+    ]),
+    history.months(null, 1),
+    history.remove({ series: 's', month: '2026-03' }),
     leases.claim(['{k}1'], 'ann', 60_000),
     leases.renew(['{k}1'], 'ann', 60_000),
     leases.release(['{k}1'], 'ann'),

@@ -1,0 +1,76 @@
+/**
+ * What was known of one day of a series, and since when: a list in the sense of SQL:2011's system time, to which is only
+ * ever appended. The day itself is the valid time.
+ */
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
+
+const RevisionForm = Type.Object({
+  /** Names its rows in the store. Made of `knownFrom`, so that none is used twice for a day. */
+  id: Type.String(),
+  /** End of the fetch that first saw it, epoch milliseconds; later than that of the revision before. */
+  knownFrom: Type.Integer(),
+  /** End of the last fetch that saw the same, within {@link CONFIRMED_EVERY_MS}. */
+  confirmedUntil: Type.Integer(),
+  /** Start of the fetch that first saw it: by it fetches are in order, whichever ends first. */
+  fetchedFrom: Type.Integer(),
+  /** How many days old the day was then, in its account's zone; 0: today. */
+  ageDays: Type.Integer(),
+  /** Of the rows, without regard to their order. */
+  digest: Type.String(),
+  /** Of what the columns were: where it differs, the method changed, and maybe not the numbers. */
+  schema: Type.String(),
+  /** Of the kind's divisibility; rows split under one that was refuted since are not believed. */
+  generation: Type.String(),
+  /** Fingerprint of the token it was asked with; null where there was none. */
+  credential: Type.Union([Type.String(), Type.Null()]),
+  rowCount: Type.Integer(),
+  /** What its rows take in the store. */
+  bytes: Type.Integer(),
+  /** No rows, and no second look has said so yet. */
+  unconfirmed: Type.Optional(Type.Literal(true)),
+  /** When the first of the revisions between it and the next was known that were removed to save room. */
+  thinnedFrom: Type.Optional(Type.Integer()),
+  /** End of the first fetch after it that could not be written down: the store was away. */
+  missedFrom: Type.Optional(Type.Integer()),
+});
+
+export type Revision = Readonly<Static<typeof RevisionForm>>;
+
+/** In order, the oldest first. */
+export type Revisions = readonly Revision[];
+
+const HeadsForm = Type.Object({ form: Type.Literal(1), revisions: Type.Array(RevisionForm) });
+
+/** How exact `confirmedUntil` is: a day that is seen each minute is not written each minute. */
+export const CONFIRMED_EVERY_MS = 3_600_000;
+
+export function encodeRevisions(revisions: Revisions): Buffer {
+  return Buffer.from(JSON.stringify({ form: 1, revisions }));
+}
+
+/** @returns null for what is none, or was written by a later release: it is then left as it is */
+export function decodeRevisions(bytes: Buffer): Revisions | null {
+  try {
+    const heads: unknown = JSON.parse(bytes.toString());
+    return Value.Check(HeadsForm, heads) ? heads.revisions : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What was known at one moment. */
+export interface KnownThen {
+  readonly revision: Revision;
+  /** Why that is not all: a later one, known by then, was removed to save room, or never written down. */
+  readonly lacks: 'thinned' | 'missed' | null;
+}
+
+/** @returns null where nothing was known by then */
+export function knownAt(revisions: Revisions, atMs: number): KnownThen | null {
+  const revision = revisions.findLast(({ knownFrom }) => knownFrom <= atMs);
+  if (revision === undefined) return null;
+  const { thinnedFrom = Number.POSITIVE_INFINITY, missedFrom = Number.POSITIVE_INFINITY } = revision;
+  const lacks = thinnedFrom <= atMs ? 'thinned' : missedFrom <= atMs ? 'missed' : null;
+  return { revision, lacks };
+}

@@ -1,0 +1,98 @@
+/** What a JSON answer says of itself beside its rows. */
+import type { AssembleInput, KnownDay } from './assemble-input.js';
+import { dayNumber, daysBetween } from './days.js';
+import type { Entry, RowsHeader } from './entry.js';
+import { isFinal, isFinalDay, stateAt } from './freshness.js';
+import { digest } from './platform-call.js';
+import { historyWarnings, warningsOf } from './warnings.js';
+
+/** @returns the name of the rows by their days: the same rows, the same name; null for what is not kept by days */
+export function revisionOf(parts: readonly Entry<RowsHeader>[]): string | null {
+  const days = parts.map(({ header: { lastDay, splitFrom } }) =>
+    splitFrom === null ? null : `${lastDay} ${splitFrom.sortedHash}`,
+  );
+  return days.includes(null) ? null : digest(days as string[]).slice(0, 22);
+}
+
+/** `meta` of a JSON answer, as text. */
+export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, rowCount: number): string {
+  const { report, parts, totals, rules, past } = ask;
+  const { from, to } = report;
+  const revision = revisionOf(parts);
+  const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
+  const warnings = [...warningsOf(report, parts, totals), ...historyWarnings(past)];
+  const all = totals === null ? parts : [...parts, totals];
+  const meta = {
+    endpoint: report.endpoint,
+    advertiserId: showId(report.account),
+    period: from.iso === null && to.iso === null ? null : { from: from.iso, to: to.iso },
+    split: report.split,
+    spentBased: report.spentBased,
+    rowCount,
+    asOf: new Date(asOfMs).toISOString(),
+    // Of the totals too: they are shown beside the rows, and belong to the same truth.
+    final: all.every(({ header }) => isFinal(header, rules)),
+    stale,
+    ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
+    reach: { summable: report.split.length === 0 },
+    // The platform's own numbers, shown only when these rows are not all there are.
+    ...(paging === null ? {} : { paging }),
+    ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(ask.days ? { days: showDays(ask) } : {}),
+  };
+  const { header = null, body = null } = totals ?? {};
+  const row = header?.form === 'rows' && header.rowCount === 1 ? String(body) : null;
+  const text = JSON.stringify(meta);
+  return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
+}
+
+/** When the answer was known to be so: asked for as of then, it is given again. */
+function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly knownAt?: string } {
+  if (past === null && !isRecorded) return {};
+  const newestMs = Math.max(...parts.map(({ header }) => header.fetchedAt));
+  return { knownAt: new Date(past?.atMs ?? newestMs).toISOString() };
+}
+
+/** A number while JSON holds it exactly, else text, as for ids in rows. */
+function showId(id: string | null): number | string | null {
+  if (id === null) return null;
+  return Number.isSafeInteger(Number(id)) ? Number(id) : id;
+}
+
+interface ShownDay {
+  readonly date: string;
+  readonly asOf: string;
+  readonly final: boolean;
+  readonly stale: boolean;
+  readonly knownFrom?: string;
+  readonly confirmedUntil?: string;
+  readonly exact?: boolean;
+}
+
+/** Every day of the period with the part that holds it. */
+function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDay[] {
+  const { from, to } = report;
+  if (from.iso === null || to.iso === null) return [];
+  const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
+  return daysBetween(from.iso, to.iso).flatMap((date) => {
+    const header = byLastDay.get(date) ?? parts[0]?.header;
+    if (header === undefined) return [];
+    return {
+      date,
+      asOf: new Date(header.fetchedAt).toISOString(),
+      final: isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays),
+      stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
+      ...showKnown(past?.days.get(date)),
+    };
+  });
+}
+
+function showKnown(known: KnownDay | undefined): Pick<ShownDay, 'knownFrom' | 'confirmedUntil' | 'exact'> {
+  if (known === undefined) return {};
+  return {
+    knownFrom: new Date(known.knownFrom).toISOString(),
+    confirmedUntil: new Date(known.confirmedUntil).toISOString(),
+    exact: known.lacks === null,
+  };
+}

@@ -1,0 +1,37 @@
+/** What an answer is made from. */
+import type { CanonicalReport } from './canonicalize.js';
+import type { BytesHeader, Entry, RowsHeader } from './entry.js';
+import type { FreshnessRules } from './freshness.js';
+import type { Format } from './output-options.js';
+
+/** What was known of one day at a past moment, epoch milliseconds. */
+export interface KnownDay {
+  readonly knownFrom: number;
+  readonly confirmedUntil: number;
+  /** Something else that was seen by that moment is not kept: it was removed to save room, or never written down. */
+  readonly lacks: 'thinned' | 'missed' | null;
+}
+
+/** An answer from history. */
+export interface Past {
+  readonly atMs: number;
+  /** By date. */
+  readonly days: ReadonlyMap<string, KnownDay>;
+}
+
+export interface AssembleInput {
+  readonly report: CanonicalReport;
+  readonly format: Exclude<Format, 'raw'>;
+  /** In date order when the report is split by date. */
+  readonly parts: readonly Entry<RowsHeader>[];
+  /** The unsplit report of the same period, when it was asked for. */
+  readonly totals: Entry<RowsHeader | BytesHeader> | null;
+  readonly days: boolean;
+  readonly bom: boolean;
+  readonly nowMs: number;
+  readonly rules: FreshnessRules;
+  /** Set where it is what was known at a past moment: that gets no staler. */
+  readonly past: Past | null;
+  /** Whether what is fetched is written to the history, so that the answer can be asked for again. */
+  readonly isRecorded: boolean;
+}

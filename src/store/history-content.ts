@@ -1,0 +1,46 @@
+/**
+ * Rows of one day as bytes: version (6, big endian) · length of the header (1) · digest of the facts (16) · header · body.
+ * The facts lie beside them, once for all that have the same.
+ */
+import { digestOfFacts } from './entry-stamp.js';
+import type { HistoryContent } from './history-port.js';
+
+const DIGEST_AT = 7;
+const HEADER_AT = 23;
+
+export interface PackedContent {
+  readonly bytes: Buffer;
+  /** Of the facts, hexadecimal. */
+  readonly digest: string;
+}
+
+/** @throws RangeError when version or header is not as the port says */
+export function packContent({ version, header, body, facts }: HistoryContent): PackedContent {
+  if (header.length > 255) throw new RangeError(`a header of ${header.length} bytes`);
+  const digest = digestOfFacts(facts);
+  const front = Buffer.alloc(HEADER_AT);
+  front.writeUIntBE(Math.floor(version), 0, 6);
+  front[6] = header.length;
+  front.write(digest, DIGEST_AT, 'hex');
+  return { bytes: Buffer.concat([front, header, body]), digest };
+}
+
+export type UnpackedContent = Omit<HistoryContent, 'facts'> & { readonly digest: string };
+
+/** @returns null for what is none */
+export function unpackContent(bytes: Buffer | null | undefined): UnpackedContent | null {
+  if (bytes === null || bytes === undefined || bytes.length < HEADER_AT) return null;
+  const bodyAt = HEADER_AT + (bytes[6] as number);
+  if (bytes.length < bodyAt) return null;
+  return {
+    version: bytes.readUIntBE(0, 6),
+    digest: bytes.toString('hex', DIGEST_AT, HEADER_AT),
+    header: bytes.subarray(HEADER_AT, bodyAt),
+    body: bytes.subarray(bodyAt),
+  };
+}
+
+/** `2026-03` of `2026-03-07` */
+export function monthOf(day: string): string {
+  return day.slice(0, 7);
+}

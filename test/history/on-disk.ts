@@ -1,0 +1,49 @@
+/** A history in a folder of its own, with days as fetches bring them. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { encodeEntry } from '../../src/cache/entry.js';
+import { createRecorder, type HistoryEvent, type RecorderOptions } from '../../src/history/record.js';
+import { dayNumber } from '../../src/report/days.js';
+import type { Entry, RowsHeader } from '../../src/report/entry.js';
+import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
+import { rowsEntry } from '../report/entries.js';
+import { createTestLog } from '../store/test-log.js';
+import { createRecordedLog } from '../support/recorded-log.js';
+import { createStandingClock } from '../support/test-clock.js';
+
+export async function openHistory() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'dgw-history-'));
+  const clock = createStandingClock();
+  const store = await createEmbeddedStore({
+    ...{ dataDir, cacheMaxBytes: 16_777_216, clock, logger: createTestLog() },
+  });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(dataDir, { recursive: true });
+  });
+  return { ...store, clock };
+}
+
+export function recorderOn(store: RecorderOptions['store']) {
+  const events: Partial<Record<HistoryEvent, number>> = {};
+  const log = createRecordedLog();
+  const recorder = createRecorder({
+    ...{ store, encode: async (entries) => entries.map(encodeEntry), credential: () => 'token' },
+    onEvent(event, days) {
+      events[event] = (events[event] ?? 0) + days;
+    },
+    logger: log.logger,
+  });
+  return { record: recorder.record, events, lines: log.lines };
+}
+
+/** @param atMs end of the fetch */
+export function dayOf(date: string, spent: number, atMs: number): Entry<RowsHeader> {
+  return rowsEntry([{ date, spent }], {
+    ...{ lastDay: date, fetchStartedAt: atMs - 20, fetchedAt: atMs },
+    fetchedOn: (dayNumber(date) as number) + 3,
+    splitFrom: { from: date, to: date, sortedHash: `rows-${spent}`, generation: 'g' },
+  });
+}

@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { HistoryContent, HistoryStore, HistoryWrite } from '../../src/store/history-port.js';
+import { type OpenHarness, withStore } from './harness.js';
+
+const bytes = (text: string) => Buffer.from(text);
+
+function content(text: string, change: Partial<HistoryContent> = {}): HistoryContent {
+  return { version: 7, header: bytes('h'), body: bytes(text), facts: bytes('columns'), ...change };
+}
+
+function write(day: string, stamp: number, heads: string, change: Partial<HistoryWrite> = {}): HistoryWrite {
+  return { day, stamp, heads: bytes(heads), added: new Map(), removed: [], ...change };
+}
+
+async function headsOf(history: HistoryStore, series: string, ...days: string[]) {
+  return (await history.heads(series, days)).map((one) => one?.heads.toString() ?? null);
+}
+
+const stampOf = async (history: HistoryStore, series: string, day: string) =>
+  (await history.heads(series, [day]))[0]?.stamp ?? 0;
+
+export function describeHistory(open: OpenHarness): void {
+  describe('history', () => {
+    it('may be kept', () =>
+      withStore(open, async ({ store: { history } }) => {
+        expect(history.off()).toBeNull();
+      }));
+
+    it('has heads and contents of days, wherever they are asked for', () =>
+      withStore(open, async ({ store, another }) => {
+        const other = await another();
+        const added = new Map([['a', content('one')]]);
+        const days = ['2026-02-28', '2026-03-01'];
+        expect(await headsOf(store.history, 's', ...days)).toEqual([null, null]);
+        const writes = days.map((day) => write(day, 0, `of ${day}`, { added }));
+        expect(await store.history.write('s', writes)).toEqual([true, true]);
+        expect(await headsOf(other.history, 's', '2026-03-02', ...days)).toEqual([
+          null,
+          'of 2026-02-28',
+          'of 2026-03-01',
+        ]);
+        expect(
+          await other.history.contents('s', [
+            { day: '2026-03-01', name: 'a' },
+            { day: '2026-03-01', name: 'b' },
+            { day: '2026-03-02', name: 'a' },
+            { day: '2026-02-28', name: 'a' },
+          ]),
+        ).toEqual([content('one'), null, null, content('one')]);
+        expect(await other.history.contents('another', [{ day: '2026-03-01', name: 'a' }])).toEqual([null]);
+      }));
+
+    it('is written only where it is what was read; of several days each by itself', () =>
+      withStore(open, async ({ store, another }) => {
+        const { history } = await another();
+        await store.history.write('s', [write('2026-03-01', 0, 'one')]);
+        const stale = await stampOf(store.history, 's', '2026-03-01');
+        await history.write('s', [write('2026-03-01', stale, 'two')]);
+        const added = new Map([['late', content('late')]]);
+        expect(
+          await store.history.write('s', [
+            write('2026-03-01', stale, 'three', { added }),
+            write('2026-03-02', 0, 'first'),
+            write('2026-03-03', stale, 'of none'),
+            write('2026-03-01', 0, 'none'),
+          ]),
+        ).toEqual([false, true, false, false]);
+        expect(await headsOf(history, 's', '2026-03-01', '2026-03-02', '2026-03-03')).toEqual([
+          'two',
+          'first',
+          null,
+        ]);
+        expect(await history.contents('s', [{ day: '2026-03-01', name: 'late' }])).toEqual([null]);
+      }));
+
+    it('loses the contents that a write removes, and no others', () =>
+      withStore(open, async ({ store: { history } }) => {
+        const day = '2026-03-01';
+        const added = new Map([
+          ['a', content('one')],
+          ['b', content('two')],
+        ]);
+        await history.write('s', [write(day, 0, 'heads', { added })]);
+        const stamp = await stampOf(history, 's', day);
+        const next = new Map([['c', content('three')]]);
+        await history.write('s', [write(day, stamp, 'heads', { added: next, removed: ['a', 'none'] })]);
+        const found = await history.contents(
+          's',
+          ['a', 'b', 'c'].map((name) => ({ day, name })),
+        );
+        expect(found.map((one) => one?.body.toString() ?? null)).toEqual([null, 'two', 'three']);
+      }));
+
+    it('of two writers at once lets one through', () =>
+      withStore(open, async ({ store, another }) => {
+        const { history } = await another();
+        const writers = [store.history, history, store.history, history];
+        const done = await Promise.all(
+          writers.map((one, at) => one.write('s', [write('2026-03-01', 0, `of ${at}`)])),
+        );
+        expect(done.flat().filter((made) => made)).toHaveLength(1);
+        expect(await headsOf(history, 's', '2026-03-01')).toEqual([`of ${done.flat().indexOf(true)}`]);
+      }));
+
+    it('tells which months it has, the oldest first, and forgets those that are removed', () =>
+      withStore(open, async ({ store: { history } }) => {
+        const added = new Map([['a', content('one')]]);
+        for (const day of ['2026-03-01', '2025-12-31', '2026-03-02'])
+          for (const series of ['b', 'a']) await history.write(series, [write(day, 0, day, { added })]);
+        const months = await history.months(null, 10);
+        expect(months.map(({ month }) => month)).toEqual(['2025-12', '2025-12', '2026-03', '2026-03']);
+        expect(new Set(months.map(({ series, month }) => `${month} ${series}`)).size).toBe(4);
+        const pages = [];
+        for (let after = null; ; after = pages.at(-1) ?? null) {
+          const page = await history.months(after, 1);
+          if (page.length === 0) break;
+          pages.push(...page);
+        }
+        expect(pages).toEqual(months);
+
+        await history.remove({ series: 'a', month: '2026-03' });
+        expect(await headsOf(history, 'a', '2026-03-01', '2026-03-02', '2025-12-31')).toEqual([
+          null,
+          null,
+          '2025-12-31',
+        ]);
+        expect(await history.contents('a', [{ day: '2026-03-01', name: 'a' }])).toEqual([null]);
+        expect(await headsOf(history, 'b', '2026-03-01')).toEqual(['2026-03-01']);
+        expect(await history.months(null, 10)).toHaveLength(3);
+        expect(await history.write('a', [write('2026-03-01', 0, 'again', { added })])).toEqual([true]);
+        expect(await history.contents('a', [{ day: '2026-03-01', name: 'a' }])).toEqual([content('one')]);
+      }));
+
+    it('holds any bytes, of any series', () =>
+      withStore(open, async ({ store: { history } }) => {
+        const any = fc.uint8Array({ maxLength: 3000 }).map((all) => Buffer.from(all));
+        const contents = fc.record({
+          ...{ version: fc.integer({ min: 0, max: 2 ** 48 - 1 }), body: any, facts: any },
+          header: fc.uint8Array({ maxLength: 255 }).map((all) => Buffer.from(all)),
+        });
+        const names = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }), {
+          maxLength: 3,
+        });
+        await fc.assert(
+          fc.asyncProperty(
+            fc.string({ unit: 'grapheme' }),
+            any,
+            contents,
+            names,
+            async (series, heads, one, more) => {
+              const day = '2026-03-01';
+              const known = await stampOf(history, series, day);
+              const wanted = [...new Set(['a', ...more.filter((name) => !name.includes(':'))])];
+              const added = new Map(wanted.map((name) => [name, one]));
+              expect(await history.write(series, [{ day, stamp: known, heads, added, removed: [] }])).toEqual(
+                [true],
+              );
+              expect((await history.heads(series, [day]))[0]?.heads).toEqual(heads);
+              const found = await history.contents(
+                series,
+                wanted.map((name) => ({ day, name })),
+              );
+              for (const each of found) expect(each).toEqual(one);
+            },
+          ),
+          { numRuns: 50 },
+        );
+      }));
+  });
+}
