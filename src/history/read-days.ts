@@ -5,7 +5,7 @@ import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
 import type { HistoryStore } from '../store/history-port.js';
 import { StoreUnavailable } from '../store/port.js';
 import { contentName } from './content-name.js';
-import { decodeRevisions, type KnownThen, knownAt, type Revisions } from './revision.js';
+import { decodeRevisions, type KnownThen, knownAt, type Moment, type Revisions } from './revision.js';
 
 export interface DaysWanted {
   readonly series: string;
@@ -13,7 +13,7 @@ export interface DaysWanted {
   readonly dates: readonly string[];
   /** Of the kind's divisibility: what was split under another one is not believed. */
   readonly generation: string;
-  readonly atMs: number;
+  readonly moment: Moment;
 }
 
 /** One day as it was known then. */
@@ -50,13 +50,13 @@ export function createReadDays({ store, enabled }: ReadDaysOptions): ReadDays {
 }
 
 async function readDays(store: ReadDaysOptions['store'], wanted: DaysWanted): Promise<readonly DayThen[]> {
-  const { series, dates, generation, atMs } = wanted;
+  const { series, dates, generation, moment } = wanted;
   const heads = await store.heads(series, dates);
   const believed = heads.map((one): Revisions => {
     const revisions = one === null ? null : decodeRevisions(one.heads);
     return (revisions ?? []).filter((revision) => revision.generation === generation);
   });
-  const known = believed.map((revisions) => knownAt(revisions, atMs));
+  const known = believed.map((revisions) => knownAt(revisions, moment));
   if (known.includes(null)) throw notKnownThen(wanted, believed);
   const days = known as KnownThen[];
   const contents = await store.contents(
@@ -73,13 +73,14 @@ async function readDays(store: ReadDaysOptions['store'], wanted: DaysWanted): Pr
   });
 }
 
-function notKnownThen({ dates, atMs }: DaysWanted, believed: readonly Revisions[]): GatewayError {
-  const unknown = dates.filter((_date, at) => knownAt(believed[at] as Revisions, atMs) === null);
+function notKnownThen({ dates, moment }: DaysWanted, believed: readonly Revisions[]): GatewayError {
+  const unknown = dates.filter((_date, at) => knownAt(believed[at] as Revisions, moment) === null);
   const first = Math.max(...believed.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
   const since = Number.isFinite(first)
     ? `All of them are known from ${new Date(first).toISOString()} on: ask for that, or later.`
     : 'Some of them were never asked for: ask for the report without _asOf, and they are known from then on.';
-  return notKept(`Nothing was known at ${new Date(atMs).toISOString()} of ${listed(unknown)}. ${since}`);
+  const then = typeof moment === 'object' ? `at ${new Date(moment.at).toISOString()} ` : '';
+  return notKept(`Nothing was known ${then}of ${listed(unknown)}. ${since}`);
 }
 
 function lost(dates: readonly string[]): GatewayError {

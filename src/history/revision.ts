@@ -59,18 +59,36 @@ export function decodeRevisions(bytes: Buffer): Revisions | null {
   }
 }
 
-/** What was known at one moment. */
+/**
+ * Which of the revisions of a day is meant: the last that was known at an instant, epoch milliseconds; the earliest that
+ * is kept since the day was over; or the newest.
+ */
+export type Moment = { readonly at: number } | 'first' | 'latest';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** A revision that is meant. */
 export interface KnownThen {
   readonly revision: Revision;
   /** Why that is not all: a later one, known by then, was removed to save room, or never written down. */
   readonly lacks: 'thinned' | 'missed' | null;
 }
 
-/** @returns null where nothing was known by then */
-export function knownAt(revisions: Revisions, atMs: number): KnownThen | null {
-  const revision = revisions.findLast(({ knownFrom }) => knownFrom <= atMs);
+/** @returns null where there is none */
+export function knownAt(revisions: Revisions, moment: Moment): KnownThen | null {
+  // What is missing after the newest is missing now.
+  const atMs = typeof moment === 'object' ? moment.at : Number.MAX_SAFE_INTEGER;
+  const revision = choose(revisions, moment);
   if (revision === undefined) return null;
-  const { thinnedFrom = Number.POSITIVE_INFINITY, missedFrom = Number.POSITIVE_INFINITY } = revision;
+  if (moment === 'first') return { revision, lacks: null };
+  const { thinnedFrom = NEVER, missedFrom = NEVER } = revision;
   const lacks = thinnedFrom <= atMs ? 'thinned' : missedFrom <= atMs ? 'missed' : null;
   return { revision, lacks };
+}
+
+function choose(revisions: Revisions, moment: Moment): Revision | undefined {
+  if (moment === 'latest') return revisions.at(-1);
+  // An empty day that no second look has confirmed may be a day that the platform has not filled yet.
+  if (moment === 'first') return revisions.find((one) => one.ageDays > 0 && one.unconfirmed !== true);
+  return revisions.findLast(({ knownFrom }) => knownFrom <= moment.at);
 }

@@ -32,7 +32,7 @@ export function createReadPast({ readDays, learner }: ReadPastOptions): ReadPast
           'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day. Ask for a few ranges of it without _asOf; `dsp-gateway cache explain` says how far that is.',
       });
     const dates = daysBetween(report.from.iso as string, report.to.iso as string);
-    const days = await readDays({ series, dates, generation, atMs });
+    const days = await readDays({ series, dates, generation, moment: { at: atMs } });
     const known = days.map(({ revision, lacks }, at): [string, KnownDay] => {
       const { knownFrom, confirmedUntil } = revision;
       return [dates[at] as string, { knownFrom, confirmedUntil, lacks }];

@@ -79,9 +79,9 @@ it('of more than 64 revisions of a day that is over the first and the latest are
   );
   expect(revisions).toHaveLength(64);
   expect(revisions[0]).toMatchObject({ digest: '0', thinnedFrom: 2000 });
-  expect(knownAt(revisions, 1999)).toMatchObject({ lacks: null });
-  expect(knownAt(revisions, 2000)).toMatchObject({ revision: { digest: '0' }, lacks: 'thinned' });
-  expect(knownAt(revisions, 99_999)).toMatchObject({ revision: { digest: '98' }, lacks: null });
+  expect(knownAt(revisions, { at: 1999 })).toMatchObject({ lacks: null });
+  expect(knownAt(revisions, { at: 2000 })).toMatchObject({ revision: { digest: '0' }, lacks: 'thinned' });
+  expect(knownAt(revisions, { at: 99_999 })).toMatchObject({ revision: { digest: '98' }, lacks: null });
 });
 
 it('what is exact is what an oracle knew, for any fetches', () => {
@@ -116,7 +116,7 @@ it('what is exact is what an oracle knew, for any fetches', () => {
           oracle.push({ knownFrom: (revisions.at(-1) as { knownFrom: number }).knownFrom, digest });
         }
         for (const atMs of looks) {
-          const then = knownAt(revisions, atMs);
+          const then = knownAt(revisions, { at: atMs });
           const known = oracle.findLast(({ knownFrom }) => knownFrom <= atMs);
           if (then?.lacks === null) expect(then.revision.digest).toBe(known?.digest);
           else if (then !== null) expect(known?.knownFrom).toBeGreaterThan(then.revision.knownFrom);

@@ -12,7 +12,12 @@ const SERIES = 's';
 const DATES = ['2026-11-01', '2026-11-02'];
 
 const read = (history: HistoryStore, atMs: number, generation = 'g') =>
-  createReadDays({ store: history, enabled: true })({ series: SERIES, dates: DATES, generation, atMs });
+  createReadDays({ store: history, enabled: true })({
+    series: SERIES,
+    dates: DATES,
+    generation,
+    moment: { at: atMs },
+  });
 const rowsAt = async (history: HistoryStore, atMs: number) =>
   (await read(history, atMs)).map(({ entry }) => entry.body.toString());
 const fetchOf = (spent: number, atMs: number) => ({
