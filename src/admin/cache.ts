@@ -9,6 +9,7 @@ import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { Explain } from '../pipeline/explain.js';
 import { Explanation } from '../pipeline/explanation.js';
 import { dayNumber } from '../report/days.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { auditLine } from '../telemetry/audit.js';
 import { changed } from './say-unconfirmed.js';
 
@@ -18,9 +19,6 @@ export interface CacheOptions {
   readonly pipeline: { readonly explain: Explain };
   readonly directory: Pick<Directory, 'team'>;
 }
-
-/** Segments of a path that are no `.` or `..`. */
-const ENDPOINT = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
 const Purge = Type.Object(
   {
@@ -77,8 +75,7 @@ export function registerCache(
   const shown = shownAs('cache', 'What the cache holds of a report', EXPLAIN);
   app.get('/admin/v1/cache/explain', shown, async (request) => {
     const { endpoint, query, team } = request.query as { endpoint?: string; query?: string; team?: unknown };
-    if (typeof endpoint !== 'string' || !ENDPOINT.test(endpoint))
-      throw invalid('endpoint', 'must be the path of a report, e.g. campaigns/get');
+    if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
     if (typeof query !== 'string') throw invalid('query', 'must be the URL-encoded query of a report');
     if (team === undefined) return pipeline.explain(endpoint, query);
     const known = typeof team === 'string' ? directory.team(team) : undefined;

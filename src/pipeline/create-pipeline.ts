@@ -12,6 +12,7 @@ import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
 import { createWorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
+import { type AskReport, createAskReport } from './asked-report.js';
 import { createBackground } from './background.js';
 import { createFetching, type FetchingOptions } from './create-fetching.js';
 import { createExplain, type Explain } from './explain.js';
@@ -47,6 +48,7 @@ export interface PipelineOptions
 
 export interface Pipeline {
   readonly admit: Admit;
+  readonly askReport: AskReport;
   readonly understand: Understand;
   readonly recall: Recall;
   readonly finished: FinishedAnswers;
@@ -113,8 +115,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ canonical, policy, now, compressMinBytes: config.cache.compressMinBytes },
   });
   const { generationOf } = learner;
+  const admit = createAdmit(options);
   return {
-    admit: createAdmit(options),
+    admit,
+    askReport: createAskReport({ admit, read }),
     understand: createUnderstand({ read, known, generationOf, now }),
     recall: createRecall({ known, generationOf, now }),
     finished,

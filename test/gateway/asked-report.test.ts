@@ -1,0 +1,99 @@
+/** Calls about a report come in by the report's own door: who asks, how often, for which advertiser. */
+import { fastify } from 'fastify';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.js';
+import { type AskCall, readAskCall } from '../../src/http/ask-call.js';
+import { readParameters } from '../../src/pipeline/asked-report.js';
+import { createTrace } from '../../src/telemetry/trace.js';
+import { withGateway } from '../support/start-gateway.js';
+
+const INNER = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
+const about = (inner: string) => `endpoint=campaigns/get&query=${encodeURIComponent(inner)}`;
+
+async function asking(team: Readonly<Record<string, unknown>> = {}) {
+  const gateway = await withGateway();
+  const key = await gateway.addTeam(team);
+  const call = (query: string, more: Partial<AskCall> = {}): AskCall => ({
+    ...{ id: 'r', query, keys: { authorization: [], apiKey: [key] }, address: '10.0.0.1' },
+    ...{ trace: createTrace(), onResponseClosed: () => {} },
+    ...more,
+  });
+  return { askReport: gateway.services.pipeline.askReport, call };
+}
+
+async function refusal(work: Promise<unknown>): Promise<GatewayError> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(GatewayError);
+  return error as GatewayError;
+}
+
+describe('a call about a report', () => {
+  it('is the question that the report itself would be', async () => {
+    const { askReport, call } = await asking();
+    const asked = await askReport.ask(call(`${about(INNER)}&from=first`), ['from', 'to']);
+    expect(asked.question.report).toMatchObject({ endpoint: 'campaigns/get', account: '1' });
+    expect(asked.question.report.from.iso).toBe('2026-11-01');
+    expect([...asked.given.keys()]).toEqual(['endpoint', 'query', 'from']);
+  });
+
+  it.each([
+    ['', ['endpoint', 'query']],
+    ['endpoint=../x&query=a%3D1', ['endpoint']],
+    [`endpoint=campaigns/get&endpoint=x&query=${encodeURIComponent(INNER)}`, ['endpoint']],
+    [`endpoint=campaigns/get&query=${INNER}`, ['byDate', 'dateFrom', 'dateTo']],
+    [about('advertiserId=1&dateFrom=2026-13-01&dateTo=1'), ['query.dateFrom', 'query.dateTo']],
+    [about('advertiserId=1&dateFrom=2016-01-01&dateTo=2026-01-01'), ['query.dateTo']],
+    [about('advertiserId=1&_totals=2'), ['query._totals']],
+  ])('%s is refused by the name of the parameter', async (query, params) => {
+    const { askReport, call } = await asking();
+    const { code, options } = await refusal(askReport.ask(call(query)));
+    expect(code).toBe('invalid_query');
+    expect(options.errors?.map(({ param }) => param)).toEqual(params);
+  });
+
+  it('is refused to who may not ask, before its query is read', async () => {
+    const { askReport, call } = await asking({ scopes: ['platform:read'] });
+    const nobody = call('', { keys: { authorization: [], apiKey: [] } });
+    expect((await refusal(askReport.ask(nobody))).code).toBe('missing_api_key');
+    expect((await refusal(askReport.ask(call('')))).code).toBe('scope_missing');
+  });
+
+  it('is refused for another advertiser, and charged as a report', async () => {
+    const { askReport, call } = await asking({ advertisers: [1], limits: { requestsPerMinute: 2 } });
+    const foreign = about(INNER.replace('advertiserId=1', 'advertiserId=2'));
+    expect((await refusal(askReport.ask(call(foreign)))).code).toBe('advertiser_forbidden');
+    expect((await askReport.ask(call(about(INNER)))).caller.team.advertisers).toEqual([1]);
+    expect((await refusal(askReport.ask(call(about(INNER))))).code).toBe('rate_limited');
+  });
+});
+
+it('is read from a request as it was sent, and logged by its path alone', async () => {
+  const app = fastify();
+  app.decorateRequest('trace', null as never);
+  app.addHook('onRequest', async (request) => {
+    request.trace = createTrace();
+  });
+  app.get('/about', async (request, reply) => {
+    const { query, keys, trace } = readAskCall(request, reply);
+    return { query, keys, subject: trace.subject };
+  });
+  const answer = await app.inject({ url: `/about?${about(INNER)}`, headers: { 'x-api-key': 'k' } });
+  expect(answer.json()).toEqual({
+    query: about(INNER),
+    keys: { authorization: [], apiKey: ['k'] },
+    subject: '/about',
+  });
+  await app.close();
+});
+
+it('takes each of its parameters once, and no other', () => {
+  expect([...readParameters('limit=1&after=', ['limit', 'after'])]).toEqual([
+    ['limit', '1'],
+    ['after', ''],
+  ]);
+  expect(() => readParameters('limit=1&limit=2', ['limit'])).toThrow(GatewayError);
+  expect(() => readParameters('offset=1', ['limit'])).toThrow(GatewayError);
+});
