@@ -12,6 +12,9 @@ import { creativeRows, type ReportQuery, reportRows } from './truth.js';
 /** `campaigns` is the documented report; `creatives` and `export` exist, but no document shows them. */
 export type ReportName = 'campaigns' | 'creatives' | 'export';
 
+/** The age, in days, of a day that has vanished. */
+const VANISHED_AGE = 2;
+
 /** Answers a report call that has passed authentication. */
 export function answerReport(name: ReportName, platform: Platform, call: PlatformCall): Answer {
   const { switches } = platform;
@@ -22,13 +25,13 @@ export function answerReport(name: ReportName, platform: Platform, call: Platfor
   if (read.foreign && switches.foreignAdvertiser !== 'empty')
     return refuseAccount(switches.foreignAdvertiser);
   const { query } = read;
-  const emptyDays = new Set(switches.emptyDays.map((day) => parseDay(day) ?? Number.NaN));
-  const source = sourceOf(platform, query, at, emptyDays);
+  const source = sourceOf(platform, query, at, emptyDaysOf(switches, today));
   const rows = name === 'creatives' ? creativeRows(source, query) : reportRows(source, query);
   const frame: Frame = {
     switches,
     byDate: query.byDate,
     byCampaign: query.byCampaign,
+    tellsViewable: source.tellsViewable,
     paging: readPaging(call.input, call.origin + call.path),
     unsplit: () => reportRows(source, { ...query, byDate: false, byCampaign: false }),
     echo: switches.echoToken ? bearerOf(call.headers) : undefined,
@@ -36,6 +39,12 @@ export function answerReport(name: ReportName, platform: Platform, call: Platfor
   const shown = arrange(rows, query, switches);
   if (name !== 'export') return jsonTextAnswer(renderJson(shown, frame));
   return { status: 200, type: 'text/csv; charset=UTF-8', headers: {}, body: renderCsv(shown, frame) };
+}
+
+/** Day numbers that are answered without rows. */
+function emptyDaysOf({ emptyDays, vanishingDays }: Switches, today: number): ReadonlySet<number> {
+  const gone = vanishingDays.map(parseDay).filter((day) => day === today - VANISHED_AGE);
+  return new Set([...emptyDays.map(parseDay), ...gone].filter((day) => day !== undefined));
 }
 
 /** What the platform says of an advertiser that is not under the account. */

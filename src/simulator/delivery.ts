@@ -1,5 +1,6 @@
 import type { Campaign } from './catalogue.js';
-import { type Moment, STEPS_PER_DAY, weekday } from './days.js';
+import { type Completion, completionOf } from './completion.js';
+import { type Moment, weekday } from './days.js';
 import { hash } from './hash.js';
 
 /** A restatement: from `at` on, the numbers of these days are higher, for good. */
@@ -19,8 +20,9 @@ export interface Restatement {
 export interface World {
   readonly seed: number;
   readonly moment: Moment;
-  /** Days before today that are still being completed. */
-  readonly restateDays: number;
+  readonly completion: Completion;
+  /** Percentage of campaigns' days that are not known of at first. */
+  readonly lateRows: number;
   /** Those that have happened by the moment of the question. */
   readonly restatements: readonly Restatement[];
   /** Undefined: a day's numbers are its own. Else the asked period, which then changes every day's numbers. */
@@ -32,11 +34,22 @@ export interface Delivery {
   readonly impressions: number;
   readonly clicks: number;
   readonly spentUsd: number;
+  /** Impressions that could be seen. */
+  readonly viewable: number;
 }
 
-const TOPIC = { noise: 11, clicks: 12, price: 13, pause: 14, restatement: 15, attribution: 16 };
-/** What yesterday, today and every day still being completed lack at most, in 1/10000. */
-const INCOMPLETE = 1_200;
+const TOPIC = {
+  noise: 11,
+  clicks: 12,
+  price: 13,
+  pause: 14,
+  restatement: 15,
+  attribution: 16,
+  late: 17,
+  viewable: 18,
+};
+/** A late row appears so many days after its day at the latest. */
+const LATEST_DAYS = 6;
 
 /**
  * @param day a day of the campaign's flight, today at the latest
@@ -44,17 +57,22 @@ const INCOMPLETE = 1_200;
  */
 export function deliveryOf(world: World, campaign: Campaign, day: number): Delivery | undefined {
   const final = finalDelivery(world.seed, campaign, day);
-  if (!final) return undefined;
-  const share = completion(world, day);
+  if (!final || isLate(world, campaign.id, day)) return undefined;
+  const share = shareOf(world, campaign.advertiserId, day);
   const delivery = restate(world, campaign, day, {
     impressions: portion(final.impressions, share),
     clicks: portion(final.clicks, share),
     spentUsd: portion(final.spentUsd, share),
   });
-  return delivery.impressions > 0 ? delivery : undefined;
+  if (delivery.impressions === 0) return undefined;
+  const seen = 4_000 + (hash(world.seed, TOPIC.viewable, campaign.id, day) % 5_000);
+  return { ...delivery, viewable: portion(delivery.impressions, seen) };
 }
 
-function finalDelivery(seed: number, campaign: Campaign, day: number): Delivery | undefined {
+/** What was delivered, without what is said of it. */
+type Figures = Omit<Delivery, 'viewable'>;
+
+function finalDelivery(seed: number, campaign: Campaign, day: number): Figures | undefined {
   const { id, from, to } = campaign;
   if (!campaign.evergreen && hash(seed, TOPIC.pause, id, day) % 100 < 6) return undefined;
   const age = (day - from) / Math.max(1, to - from);
@@ -75,15 +93,22 @@ function noise(chance: number): number {
   return 0.75 + (chance % 5_001) / 10_000;
 }
 
-/** How much of a day's final numbers is known, in 1/10000; grows through the day, then with each whole day. */
-function completion({ seed, moment, restateDays, attributedTo }: World, day: number): number {
-  const age = moment.today - day;
-  const missing = age > restateDays ? 0 : (INCOMPLETE * (restateDays + 1 - age)) / (restateDays + 1);
-  const known = 10_000 - Math.floor(missing);
-  const soFar = age === 0 ? (known * (moment.step + 1)) / (STEPS_PER_DAY + 1) : known;
-  if (!attributedTo) return Math.floor(soFar);
+/** How much of a day's final numbers is shown, in 1/10000. */
+function shareOf(
+  { seed, moment, completion, attributedTo }: World,
+  advertiserId: number,
+  day: number,
+): number {
+  const known = completionOf(completion, seed, moment, advertiserId, day);
+  if (!attributedTo) return known;
   const kept = 8_000 + (hash(seed, TOPIC.attribution, attributedTo.from, attributedTo.to) % 2_000);
-  return portion(Math.floor(soFar), kept);
+  return portion(known, kept);
+}
+
+/** Whether a campaign's day has not come in yet, as a whole. */
+function isLate({ seed, moment, lateRows }: World, campaignId: number, day: number): boolean {
+  const chance = hash(seed, TOPIC.late, campaignId, day);
+  return chance % 100 < lateRows && moment.today - day < 1 + ((chance >>> 8) % LATEST_DAYS);
 }
 
 /** Rounded down, so that it never falls while `share` rises and keeps "clicks ≤ impressions". */
@@ -92,7 +117,7 @@ function portion(value: number, share: number): number {
 }
 
 /** Late data: one to eight per cent more, at least one impression more. */
-function restate(world: World, campaign: Campaign, day: number, delivery: Delivery): Delivery {
+function restate(world: World, campaign: Campaign, day: number, delivery: Figures): Figures {
   let { impressions, clicks, spentUsd } = delivery;
   for (const { sequence, advertiserId, from, to } of world.restatements) {
     const concerned =

@@ -72,15 +72,19 @@ export function sourceOf(
   emptyDays: ReadonlySet<number>,
 ): Source {
   const { switches, seed, catalogue, restatements } = platform;
-  const { restateDays, timezone, divisible } = switches;
+  const { completion, restateDays, lateRows, timezone, divisible, columnFrom, renameFrom } = switches;
+  const isSince = (instant: string) => instant !== '' && at >= Date.parse(instant);
   const attributed = query.byDate && !divisible ? { attributedTo: { from: query.from, to: query.to } } : {};
   return {
     catalogue,
     emptyDays,
+    tellsViewable: isSince(columnFrom),
+    renamed: isSince(renameFrom),
     world: {
       seed,
       moment: momentAt(at, timezone),
-      restateDays,
+      completion: { kind: completion, restateDays },
+      lateRows,
       restatements: restatements.filter((restatement) => restatement.at <= at),
       ...attributed,
     },

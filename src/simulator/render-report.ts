@@ -10,6 +10,8 @@ export interface Frame {
   readonly switches: Switches;
   readonly byDate: boolean;
   readonly byCampaign: boolean;
+  /** Whether rows tell how many impressions could be seen. */
+  readonly tellsViewable: boolean;
   /** Used when the shape is paged. */
   readonly paging: Paging;
   /** Rows of the same period, not split; used when the shape has totals. */
@@ -37,6 +39,7 @@ const COLUMNS: readonly Column[] = [
   { member: 'clicks', snake: 'clicks', kind: 'count' },
   { member: 'spent', snake: 'spent', kind: 'decimal' },
   { member: 'reach', snake: 'reach', kind: 'count' },
+  { member: 'viewableImpressions', snake: 'viewable_impressions', kind: 'count' },
 ];
 
 /** @returns the JSON text of a report in the shape and spelling the switches ask for */
@@ -70,6 +73,7 @@ export function renderCsv(rows: readonly ReportRow[], frame: Frame): string {
     if (member === 'date') return frame.byDate;
     if (member === 'campaignId' || member === 'campaignName') return frame.byCampaign;
     if (member === 'creativeId' || member === 'creativeName') return false;
+    if (member === 'viewableImpressions') return frame.tellsViewable;
     return member !== 'advertiserId' || rowsAccount;
   });
   const header = columns.map(({ member, snake }) => (names === 'camel' ? member : snake));

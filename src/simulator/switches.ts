@@ -14,6 +14,11 @@ export interface Switches {
   readonly hugeNumbers: boolean;
   readonly echoToken: boolean;
   readonly restateDays: number;
+  readonly completion: 'linear' | 'curves';
+  readonly lateRows: number;
+  readonly vanishingDays: readonly string[];
+  readonly columnFrom: string;
+  readonly renameFrom: string;
   readonly timezone: string;
   readonly divisible: boolean;
   readonly emptyDays: readonly string[];
@@ -46,6 +51,7 @@ const choice = <const T>(values: readonly T[], initial: NoInfer<T>, about: strin
 const flag = (initial: boolean, about: string) => define<boolean>(oneOf([true, false]), initial, about);
 const number = (least: number, most: number, initial: number, about: string) =>
   define<number>(whole(least, most), initial, about);
+const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/;
 const headerText = text(
   /^[\x20-\x7e]{0,200}$/,
   'at most 200 printable ASCII characters; empty sends no header',
@@ -65,6 +71,13 @@ const timeZone: Rule = {
 const days: Rule = {
   allowed: 'a list of days, each YYYY-MM-DD',
   accepts: (value) => Array.isArray(value) && value.every(calendarDay.accepts),
+};
+
+const instantOrNone: Rule = {
+  allowed: 'an instant such as "2026-11-05T12:00:00Z", or empty',
+  accepts: (value) =>
+    value === '' ||
+    (typeof value === 'string' && ISO_INSTANT.test(value) && !Number.isNaN(Date.parse(value))),
 };
 
 /** Each switch: what it does, what it may be, and the likely answer of the real platform as its default. */
@@ -99,6 +112,32 @@ export const SWITCHES: { readonly [Name in keyof Switches]: SwitchDefinition<Swi
     60,
     5,
     'Days before today whose numbers are still being completed, a little more each day.',
+  ),
+  completion: choice(
+    ['linear', 'curves'],
+    'linear',
+    "How a day's numbers are completed: linear = over restateDays; curves = by its advertiser's own curve, seven of ten by day 3, one each by day 7, 14 and 28, at the end by a small step every few days (restateDays counts for nothing then).",
+  ),
+  lateRows: number(
+    0,
+    100,
+    0,
+    "Percentage of a campaign's days that have no row at first: it appears one to six days after its day.",
+  ),
+  vanishingDays: define<readonly string[]>(
+    days,
+    [],
+    'Days whose rows are gone while the day is two days old, and come back the day after.',
+  ),
+  columnFrom: define<string>(
+    instantOrNone,
+    '',
+    'From this instant on all rows of campaign reports carry viewable_impressions; empty = never.',
+  ),
+  renameFrom: define<string>(
+    instantOrNone,
+    '',
+    "From this instant on each advertiser's first campaign has another name in reports, in old days too; empty = never.",
   ),
   timezone: define<string>(timeZone, 'UTC', "Where the platform's day begins."),
   divisible: flag(

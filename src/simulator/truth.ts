@@ -32,10 +32,12 @@ export interface TruthRow {
   readonly spent: number;
   /** Different people: never a sum of other rows' reach. */
   readonly reach: number;
+  /** Impressions that could be seen, since the platform tells of them. */
+  readonly viewableImpressions?: number;
 }
 
 /** A row of the creative report. Reach by creative is not known. */
-export interface CreativeRow extends Omit<TruthRow, 'reach' | 'campaignName'> {
+export interface CreativeRow extends Omit<TruthRow, 'reach' | 'campaignName' | 'viewableImpressions'> {
   readonly creativeId: number;
   readonly creativeName: string;
 }
@@ -45,6 +47,10 @@ export interface Source {
   readonly world: World;
   /** Day numbers that an outage has emptied. */
   readonly emptyDays: ReadonlySet<number>;
+  /** Whether rows tell how many impressions could be seen. */
+  readonly tellsViewable: boolean;
+  /** Whether each advertiser's first campaign has its later name. */
+  readonly renamed: boolean;
 }
 
 interface Figures {
@@ -52,6 +58,7 @@ interface Figures {
   readonly clicks: number;
   readonly spent: number;
   readonly reach: number;
+  readonly viewableImpressions?: number;
 }
 
 /**
@@ -72,16 +79,18 @@ export function reportRows(source: Source, query: ReportQuery): TruthRow[] {
 
 /** The creative report: the campaign report's figures, divided among each campaign's creatives. */
 export function creativeRows(source: Source, query: ReportQuery): CreativeRow[] {
-  return reportRows(source, { ...query, byCampaign: true }).flatMap(({ reach: _, campaignName, ...row }) => {
-    const campaigns = source.catalogue.get(row.advertiserId)?.campaigns ?? [];
-    const creatives = campaigns.find(({ id }) => id === row.campaignId)?.creatives ?? [];
-    return creatives.map(({ id, name, from, to }) => {
-      const slice = (total: number) => Math.floor(total * to) - Math.floor(total * from);
-      const [impressions, clicks] = [slice(row.impressions), slice(row.clicks)];
-      const spent = slice(Math.round(row.spent * 10_000)) / 10_000;
-      return { ...row, creativeId: id, creativeName: name, impressions, clicks, spent };
-    });
-  });
+  return reportRows(source, { ...query, byCampaign: true }).flatMap(
+    ({ reach: _, viewableImpressions: __, campaignName, ...row }) => {
+      const campaigns = source.catalogue.get(row.advertiserId)?.campaigns ?? [];
+      const creatives = campaigns.find(({ id }) => id === row.campaignId)?.creatives ?? [];
+      return creatives.map(({ id, name, from, to }) => {
+        const slice = (total: number) => Math.floor(total * to) - Math.floor(total * from);
+        const [impressions, clicks] = [slice(row.impressions), slice(row.clicks)];
+        const spent = slice(Math.round(row.spent * 10_000)) / 10_000;
+        return { ...row, creativeId: id, creativeName: name, impressions, clicks, spent };
+      });
+    },
+  );
 }
 
 type Scope = readonly { readonly advertiser: Advertiser; readonly campaigns: readonly Campaign[] }[];
@@ -118,16 +127,22 @@ function periodRows(source: Source, query: ReportQuery, scope: Scope, from: numb
       const figures = sum(source, group, from, to, rate, people);
       if (figures.impressions === 0 && !unsplit) continue;
       const [campaign] = query.byCampaign ? group : [];
-      const split = campaign ? { campaignId: campaign.id, campaignName: campaign.name } : {};
+      const split = campaign
+        ? { campaignId: campaign.id, campaignName: nameOf(campaign, advertiser, source.renamed) }
+        : {};
       rows.push({ ...split, advertiserId, currency, ...figures });
     }
   }
   return rows;
 }
 
+function nameOf({ id, name }: Campaign, { campaigns }: Advertiser, renamed: boolean): string {
+  return renamed && id === campaigns[0]?.id ? `${name} (new)` : name;
+}
+
 /** One row's figures: whatever these campaigns delivered on these days, each person counted once. */
 function sum(
-  { world, emptyDays }: Source,
+  { world, emptyDays, tellsViewable }: Source,
   campaigns: readonly Campaign[],
   from: number,
   to: number,
@@ -137,6 +152,7 @@ function sum(
   let impressions = 0;
   let clicks = 0;
   let spent = 0;
+  let viewableImpressions = 0;
   const reached: Run[] = [];
   for (const campaign of campaigns) {
     const last = Math.min(to, campaign.to, world.moment.today);
@@ -145,10 +161,12 @@ function sum(
       if (!delivery) continue;
       impressions += delivery.impressions;
       clicks += delivery.clicks;
+      viewableImpressions += delivery.viewable;
       // Converted and rounded per campaign and day, as money is booked: every split then sums to the same spend.
       spent += Math.round(delivery.spentUsd * rate);
       reached.push(...reachedOn(world.seed, campaign, day, delivery.impressions, people));
     }
   }
-  return { impressions, clicks, spent: spent / 10_000, reach: countPeople(reached) };
+  const figures = { impressions, clicks, spent: spent / 10_000, reach: countPeople(reached) };
+  return tellsViewable ? { ...figures, viewableImpressions } : figures;
 }

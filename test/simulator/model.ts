@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { ADVERTISER_COUNT, buildCatalogue } from '../../src/simulator/catalogue.js';
+import { type Completion, lastStepOf } from '../../src/simulator/completion.js';
 import { momentAt, parseDay } from '../../src/simulator/days.js';
 import type { Restatement } from '../../src/simulator/delivery.js';
-import { type ReportQuery, reportRows, type TruthRow } from '../../src/simulator/truth.js';
+import { type ReportQuery, reportRows, type Source, type TruthRow } from '../../src/simulator/truth.js';
 import { NOON } from '../support/test-clock.js';
 
 // Pure model, no server: the same functions that the HTTP answers are made from.
@@ -11,16 +12,35 @@ export const catalogues = new Map([1, 2, 77].map((seed) => [seed, buildCatalogue
 export interface Setting {
   readonly seed: number;
   readonly at: number;
+  readonly completion: Completion['kind'];
   readonly restateDays: number;
+  readonly lateRows: number;
+  readonly tellsViewable: boolean;
   readonly restatements: readonly Restatement[];
 }
 
-export const plain: Setting = { seed: 1, at: NOON, restateDays: 5, restatements: [] };
+export const plain: Setting = {
+  seed: 1,
+  at: NOON,
+  completion: 'linear',
+  restateDays: 5,
+  lateRows: 0,
+  tellsViewable: false,
+  restatements: [],
+};
 
-export function sourceAt({ seed, at, restateDays, restatements }: Setting) {
+export function sourceAt(setting: Setting): Source {
+  const { seed, at, completion, restateDays, lateRows, tellsViewable, restatements } = setting;
   const catalogue = catalogues.get(seed) ?? buildCatalogue(seed);
-  const world = { seed, restateDays, restatements, moment: momentAt(at, 'UTC') };
-  return { catalogue, world, emptyDays: new Set<number>() };
+  const how = { kind: completion, restateDays };
+  const world = { seed, completion: how, lateRows, restatements, moment: momentAt(at, 'UTC') };
+  return { catalogue, world, emptyDays: new Set<number>(), tellsViewable, renamed: false };
+}
+
+/** How old, in days, an advertiser's days are when they have changed for the last time. */
+export function settledAt({ seed, completion, restateDays, lateRows }: Setting, advertiser: number): number {
+  const complete = completion === 'curves' ? lastStepOf(seed, advertiser) : restateDays + 1;
+  return Math.max(complete, lateRows > 0 ? 6 : 0);
 }
 
 export const rowsAt = (setting: Setting, query: ReportQuery) => reportRows(sourceAt(setting), query);
@@ -36,7 +56,10 @@ export const identity = ({ date, advertiserId, campaignId }: TruthRow) =>
 const settings: fc.Arbitrary<Setting> = fc.record({
   seed: fc.constantFrom(...catalogues.keys()),
   at: fc.integer({ min: Date.parse('2024-02-01'), max: Date.parse('2027-12-31') }),
+  completion: fc.constantFrom('linear' as const, 'curves' as const),
   restateDays: fc.integer({ min: 0, max: 12 }),
+  lateRows: fc.constantFrom(0, 0, 40, 100),
+  tellsViewable: fc.boolean(),
   restatements: fc.constant([]),
 });
 const queries: fc.Arbitrary<ReportQuery> = fc

@@ -10,6 +10,8 @@ import { call, REPORT, type Row, rowsOf, start } from './support.js';
 const WEEK = '?advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 const WHOLE = '?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 
+const VIEWABLE = { viewable_impressions: expect.any(Number) as number };
+
 async function bodyOf<T = Row>(simulator: Simulator, query: string): Promise<T> {
   return (await call(simulator, `${REPORT}${query}`)).json<T>();
 }
@@ -181,6 +183,71 @@ const TESTS: Record<keyof Switches, () => Promise<void>> = {
     const sum = (rows: Row[]) => rows.reduce((total, row) => total + Number(row.impressions), 0);
     expect(sum(await rowsOf(simulator, WHOLE))).toBe(sum(await rowsOf(simulator, WEEK)));
   },
+  async completion() {
+    const clock = createStandingClock('2026-09-29T12:00:00Z');
+    const simulator = await start({ clock, switches: { completion: 'curves' } });
+    const on = () => rowsOf(simulator, '?byDate=1&byCampaign=1&dateFrom=2026-09-02&dateTo=2026-09-02');
+    const accounts = (rows: Row[]) => new Set(rows.map((row) => row.advertiser_id));
+    const before = await on();
+    clock.pass(DAY);
+    const after = await on();
+    const changed = after.filter((row, index) => row.impressions !== before[index]?.impressions);
+    expect(accounts(changed).size).toBeGreaterThan(0);
+    expect(accounts(changed).size).toBeLessThan(0.2 * accounts(after).size);
+    clock.pass(DAY);
+    expect(await on()).toEqual(after);
+    simulator.set({ completion: 'linear' });
+    expect(await on()).toEqual(after);
+  },
+  async lateRows() {
+    const simulator = await start();
+    const all = await rowsOf(simulator, '?byDate=1&byCampaign=1');
+    simulator.set({ lateRows: 50 });
+    const shown = await rowsOf(simulator, '?byDate=1&byCampaign=1');
+    expect(shown.length).toBeLessThan(all.length);
+    expect(all).toEqual(expect.arrayContaining(shown));
+    const sum = (rows: Row[]) => rows.reduce((total, row) => total + Number(row.impressions), 0);
+    expect(sum(await rowsOf(simulator, ''))).toBe(sum(shown));
+  },
+  async vanishingDays() {
+    const clock = createStandingClock('2026-11-04T23:59:59Z');
+    const simulator = await start({ clock, switches: { vanishingDays: ['2026-11-03'] } });
+    const dates = async () => (await rowsOf(simulator, WEEK)).map(({ date }) => String(date).slice(8));
+    expect(await dates()).toEqual(['01', '02', '03', '04']);
+    clock.pass(1000);
+    expect(await dates()).toEqual(['01', '02', '04', '05']);
+    const sum = (rows: Row[]) => rows.reduce((total, row) => total + Number(row.impressions), 0);
+    expect(sum(await rowsOf(simulator, WHOLE))).toBe(sum(await rowsOf(simulator, WEEK)));
+    clock.pass(DAY);
+    expect(await dates()).toEqual(['01', '02', '03', '04', '05', '06']);
+  },
+  async columnFrom() {
+    const simulator = await start({ switches: { columnFrom: '2026-11-21T12:00:01Z' } });
+    const clockAt = (offsetMs: number) => simulator.setOffset(offsetMs);
+    expect(await rowsOf(simulator, WEEK)).not.toContainEqual(expect.objectContaining(VIEWABLE));
+    const export0 = await call(simulator, `/api/v1/report/export/get${WEEK}`);
+    clockAt(1000);
+    const rows = await rowsOf(simulator, WEEK);
+    expect(rows).toEqual(rows.map((row) => expect.objectContaining({ ...row, ...VIEWABLE })));
+    expect((await rowsOf(simulator, WHOLE))[0]).toMatchObject(VIEWABLE);
+    const { text } = await call(simulator, `/api/v1/report/export/get${WEEK}`);
+    const [header, first] = text.split('\r\n');
+    expect([header, first?.split(',').length]).toEqual([
+      `${export0.text.split('\r\n')[0]},viewable_impressions`,
+      header?.split(',').length,
+    ]);
+  },
+  async renameFrom() {
+    const simulator = await start({ switches: { renameFrom: '2026-11-21T12:00:01Z' } });
+    const names = async () => {
+      const rows = await rowsOf(simulator, `${WEEK}&byCampaign=1`);
+      return new Map(rows.map((row) => [row.campaign_id, row.campaign_name]));
+    };
+    const before = await names();
+    expect(before.size).toBeGreaterThan(1);
+    simulator.setOffset(1000);
+    expect(await names()).toEqual(new Map(before).set(101, `${String(before.get(101))} (new)`));
+  },
   async absentDates() {
     const simulator = await start({ switches: { absentDates: 422 } });
     const reply = await call(simulator, `${REPORT}?advertiserId=1`);
@@ -337,6 +404,12 @@ describe('the switch', () => {
     [{ shape: 'xml' }, /^shape: is "xml"; allowed: "data", "array"/],
     [{ timezone: 'Mars/Olympus' }, /^timezone: .*IANA/],
     [{ emptyDays: ['2026-02-30'] }, /^emptyDays: .*YYYY-MM-DD/],
+    [{ vanishingDays: '2026-11-03' }, /^vanishingDays: .*YYYY-MM-DD/],
+    [{ completion: 'quick' }, /^completion: .*"linear", "curves"/],
+    [{ lateRows: 101 }, /^lateRows: .*100/],
+    [{ columnFrom: 'soon' }, /^columnFrom: .*instant/],
+    [{ renameFrom: '2026-11-05' }, /^renameFrom: .*instant/],
+    [{ renameFrom: '2026-13-05T00:00:00Z' }, /^renameFrom/],
     [{ rowCap: -1 }, /^rowCap: is -1; allowed: a whole number from 0/],
     [{ rowCap: 1.5 }, /^rowCap/],
     [{ foreignAdvertiser: '403' }, /^foreignAdvertiser/],
@@ -363,6 +436,7 @@ describe('the switch', () => {
       decimals: 'strings',
       rateLimitPerMinute: 60,
       restateDays: 5,
+      completion: 'linear',
       tokenPath: '/oauth/token',
       tokenTtlSeconds: 365 * 24 * 3600,
       timezone: 'UTC',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { momentAt } from '../../src/simulator/days.js';
 import type { Restatement } from '../../src/simulator/delivery.js';
 import { DAY, NOON } from '../support/test-clock.js';
-import { dayOf, identity, lately, plain, rowsAt, type Setting, total, wholeOf } from './model.js';
+import { dayOf, identity, lately, plain, rowsAt, type Setting, settledAt, total, wholeOf } from './model.js';
 
 describe('time', () => {
   it('never takes a number back', () => {
@@ -26,7 +26,8 @@ describe('time', () => {
   it('leaves final days alone for ever', () => {
     fc.assert(
       fc.property(lately, fc.integer({ min: 0, max: 400 * DAY }), ([setting, query], later) => {
-        const lastFinal = momentAt(setting.at, 'UTC').today - setting.restateDays - 1;
+        const [advertiser = 0] = query.advertiserIds ?? [];
+        const lastFinal = momentAt(setting.at, 'UTC').today - settledAt(setting, advertiser);
         const final = { ...query, from: Math.min(query.from, lastFinal), to: Math.min(query.to, lastFinal) };
         expect(rowsAt({ ...setting, at: setting.at + later }, final)).toEqual(rowsAt(setting, final));
       }),

@@ -1,0 +1,59 @@
+import { type Moment, STEPS_PER_DAY } from './days.js';
+import { hash } from './hash.js';
+
+/** How the numbers of days that are over are completed. */
+export interface Completion {
+  readonly kind: 'linear' | 'curves';
+  /** Linear: days before today that are still being completed. */
+  readonly restateDays: number;
+}
+
+const TOPIC = { curve: 31, gap: 32, step: 33 };
+/** What today, and every day still being completed, lacks at most, in 1/10000. */
+const INCOMPLETE = 1_200;
+/** The last day on which a day's numbers change, for ten neighbouring advertisers. */
+const LAST_STEPS = [3, 3, 3, 3, 3, 3, 3, 7, 14, 28] as const;
+/** Until the end of this day most of a day is known, whoever's it is. */
+const EARLY_DAYS = 3;
+/** What a curve lacks on the day itself and on the days after, in 1/10000, beside its late steps. */
+const EARLY = [700, 300, 90] as const;
+
+/** The age, in days, at which an advertiser's days change for the last time under curves. */
+export function lastStepOf(seed: number, advertiserId: number): number {
+  const place = (advertiserId + hash(seed, TOPIC.curve)) % LAST_STEPS.length;
+  return LAST_STEPS[place] ?? EARLY_DAYS;
+}
+
+/**
+ * How much of a day's final numbers is known, in 1/10000; grows through the day, then with whole days.
+ *
+ * @param day today at the latest
+ */
+export function completionOf(
+  { kind, restateDays }: Completion,
+  seed: number,
+  { today, step }: Moment,
+  advertiserId: number,
+  day: number,
+): number {
+  const age = today - day;
+  const missing =
+    kind === 'curves' ? missingByCurve(seed, advertiserId, day, age) : missingLinear(restateDays, age);
+  const known = 10_000 - Math.floor(missing);
+  return age === 0 ? Math.floor((known * (step + 1)) / (STEPS_PER_DAY + 1)) : known;
+}
+
+function missingLinear(restateDays: number, age: number): number {
+  return age > restateDays ? 0 : (INCOMPLETE * (restateDays + 1 - age)) / (restateDays + 1);
+}
+
+/** What the steps that are still to come will bring: large ones at first, then small ones, a few days apart. */
+function missingByCurve(seed: number, advertiserId: number, day: number, age: number): number {
+  const last = lastStepOf(seed, advertiserId);
+  let missing = EARLY[age] ?? 0;
+  const gap = 3 + (hash(seed, TOPIC.gap, advertiserId) % 3);
+  for (let at = last; at > EARLY_DAYS && at > age; at -= gap) {
+    missing += 10 + (hash(seed, TOPIC.step, advertiserId, day * 64 + at) % 31);
+  }
+  return missing;
+}
