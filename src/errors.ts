@@ -172,6 +172,13 @@ export const CATALOGUE = {
     meaning: 'Of some of the days nothing was known at that moment, or history is not kept.',
     remedy: 'Read `detail`, which names the days, and from when on all of them are known.',
   },
+  not_final: {
+    status: 409,
+    title: 'Not final',
+    meaning: 'Some of the days asked for are not final: the platform may still change their numbers.',
+    remedy:
+      'Read `detail`, which names the days and when each is expected to be final; ask again then, or for a period that ends earlier.',
+  },
   body_too_large: {
     status: 413,
     title: 'Body too large',

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import type { Store } from '../store/port.js';
 import { createReadDays, type ReadDays } from './read-days.js';
 import { createRecorder, type FetchedDays, type HistoryEvent, type RecorderOptions } from './record.js';
@@ -17,6 +18,8 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
     history(event: HistoryEvent, days: number): void;
     historyBytes(bytes: number): void;
   };
+  /** What a report is judged by. */
+  readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
@@ -66,7 +69,7 @@ export function createHistory(options: HistoryOptions): History {
   return {
     isRecorded,
     async record(report, fetched) {
-      if (isRecorded(report)) await recorder.record(fetched);
+      if (isRecorded(report)) await recorder.record({ ...fetched, rules: options.rulesOf(report) });
     },
     readDays: createReadDays({ store: store.history, enabled }),
     close: sweep.stop,

@@ -1,5 +1,5 @@
 /** What a fetch makes of the history of a day. Pure. */
-import { CONFIRMED_EVERY_MS, type Revision, type Revisions } from './revision.js';
+import { CONFIRMED_EVERY_MS, knownAt, type Revision, type Revisions } from './revision.js';
 
 /** A day as a fetch brought it. */
 export interface SeenDay
@@ -12,6 +12,8 @@ export interface SeenDay
   readonly bytes: number;
   /** No rows, and this look does not confirm an earlier one. */
   readonly unconfirmed: boolean;
+  /** It was old enough when the fetch began to change no more. */
+  readonly isFinal: boolean;
 }
 
 export type Noted =
@@ -49,21 +51,45 @@ export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   if (latest.digest !== seen.digest || latest.generation !== seen.generation) return append(before, seen);
   const confirmedUntil = Math.max(latest.confirmedUntil, seen.fetchedAt);
   const isConfirmedNow = latest.unconfirmed === true && !seen.unconfirmed;
-  if (!isConfirmedNow && confirmedUntil - latest.confirmedUntil < CONFIRMED_EVERY_MS)
-    return { kind: 'known' };
   const { unconfirmed, ...known } = latest;
   const mark = unconfirmed && !isConfirmedNow ? { unconfirmed } : {};
-  return { kind: 'confirmed', revisions: [...before.slice(0, -1), { ...known, confirmedUntil, ...mark }] };
+  const confirmed = stamped(before.slice(0, -1), { ...known, confirmedUntil, ...mark }, seen);
+  const isStamped = confirmed.finalFrom !== latest.finalFrom || confirmed.closedFrom !== latest.closedFrom;
+  if (!isConfirmedNow && !isStamped && confirmedUntil - latest.confirmedUntil < CONFIRMED_EVERY_MS)
+    return { kind: 'known' };
+  return { kind: 'confirmed', revisions: [...before.slice(0, -1), confirmed] };
+}
+
+/** Says of what is the latest now since when it is that of a day that is over, and of one that is final. */
+function stamped(
+  before: Revisions,
+  latest: Revision,
+  { fetchedAt, ageDays, isFinal, unconfirmed }: SeenDay,
+): Revision {
+  // What no second look has confirmed may be filled yet.
+  if (unconfirmed) return latest;
+  const seenFrom = Math.max(fetchedAt, latest.knownFrom);
+  const isClosing = ageDays > 0 && latest.ageDays <= 0 && latest.closedFrom === undefined;
+  const isFirstFinal =
+    isFinal &&
+    [...before, latest].every(
+      ({ generation, finalFrom }) => generation !== latest.generation || finalFrom === undefined,
+    );
+  return {
+    ...latest,
+    ...(isClosing ? { closedFrom: seenFrom } : {}),
+    ...(isFirstFinal ? { finalFrom: seenFrom } : {}),
+  };
 }
 
 function append(before: Revisions, seen: SeenDay): Noted {
-  const { fetchedAt, unconfirmed, ...facts } = seen;
+  const { fetchedAt, unconfirmed, isFinal: _, ...facts } = seen;
   // Replicas' clocks differ: the order of revisions is that of their fetches.
   const knownFrom = Math.max(fetchedAt, (before.at(-1)?.knownFrom ?? 0) + 1);
   const id = knownFrom.toString(36);
   const times = { id, knownFrom, confirmedUntil: knownFrom };
   const added: Revision = { ...times, ...facts, ...(unconfirmed ? { unconfirmed: true as const } : {}) };
-  const { kept, removed } = thin([...before, added]);
+  const { kept, removed } = thin([...before, stamped(before, added, seen)]);
   return { kind: 'appended', revisions: kept, added: id, removed };
 }
 
@@ -72,8 +98,12 @@ function thin(revisions: Revisions): { readonly kept: Revisions; readonly remove
   const nowMs = (revisions.at(-1) as Revision).knownFrom;
   const lastOpen = revisions.findLast(({ ageDays }) => ageDays <= 0);
   const closed = revisions.filter(({ ageDays }) => ageDays > 0);
-  // The first stays: what was said when the day was over is asked for longest.
-  const excess = new Set(closed.slice(1, 1 + Math.max(0, closed.length - CLOSED_DAY_MAX)));
+  // What was said when the day was over, and when it was final, is asked for longest.
+  const { generation } = revisions.at(-1) as Revision;
+  const believed = revisions.filter((one) => one.generation === generation);
+  const stays = (['first', 'final', 'latest'] as const).map((moment) => knownAt(believed, moment)?.revision);
+  const mayGo = closed.filter((one) => !stays.includes(one));
+  const excess = new Set(mayGo.slice(0, Math.max(0, closed.length - CLOSED_DAY_MAX)));
   const goes = (one: Revision) =>
     one.ageDays > 0 ? excess.has(one) : one !== lastOpen && one.knownFrom < nowMs - OPEN_DAY_MS;
   const kept: Revision[] = [];

@@ -14,6 +14,8 @@ export interface DaysWanted {
   /** Of the kind's divisibility: what was split under another one is not believed. */
   readonly generation: string;
   readonly moment: Moment;
+  /** What is said of days of which nothing was known then, where that is not `not_known_then`. */
+  readonly unknown?: (dates: readonly string[]) => GatewayError;
 }
 
 /** One day as it was known then. */
@@ -57,7 +59,7 @@ async function readDays(store: ReadDaysOptions['store'], wanted: DaysWanted): Pr
     return (revisions ?? []).filter((revision) => revision.generation === generation);
   });
   const known = believed.map((revisions) => knownAt(revisions, moment));
-  if (known.includes(null)) throw notKnownThen(wanted, believed);
+  if (known.includes(null)) throw notKnown(wanted, believed);
   const days = known as KnownThen[];
   const contents = await store.contents(
     series,
@@ -73,8 +75,10 @@ async function readDays(store: ReadDaysOptions['store'], wanted: DaysWanted): Pr
   });
 }
 
-function notKnownThen({ dates, moment }: DaysWanted, believed: readonly Revisions[]): GatewayError {
+function notKnown(wanted: DaysWanted, believed: readonly Revisions[]): GatewayError {
+  const { dates, moment } = wanted;
   const unknown = dates.filter((_date, at) => knownAt(believed[at] as Revisions, moment) === null);
+  if (wanted.unknown !== undefined) return wanted.unknown(unknown);
   const first = Math.max(...believed.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
   const since = Number.isFinite(first)
     ? `All of them are known from ${new Date(first).toISOString()} on: ask for that, or later.`
@@ -93,7 +97,8 @@ function notKept(detail: string): GatewayError {
 
 const SHOWN = 10;
 
-function listed(dates: readonly string[]): string {
+/** Days in a sentence. */
+export function listed(dates: readonly string[]): string {
   const more = dates.length > SHOWN ? ` and ${dates.length - SHOWN} more days` : '';
   return dates.slice(0, SHOWN).join(', ') + more;
 }

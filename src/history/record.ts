@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { dayNumber } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
+import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { digest } from '../report/platform-call.js';
 import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../store/history-port.js';
 import { createTurns } from '../store/turns.js';
@@ -23,9 +24,14 @@ export interface FetchedDays {
   readonly days: readonly Entry<RowsHeader>[];
 }
 
+export interface RecordedDays extends FetchedDays {
+  /** By which their report is judged. */
+  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+}
+
 export interface Recorder {
   /** Never rejects. */
-  record(fetched: FetchedDays): Promise<void>;
+  record(fetched: RecordedDays): Promise<void>;
 }
 
 export interface RecorderOptions {
@@ -65,7 +71,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /** @returns the days that somebody else has written meanwhile */
-  async function writeOnce({ series, days }: FetchedDays): Promise<readonly Entry<RowsHeader>[]> {
+  async function writeOnce({ series, days, rules }: RecordedDays): Promise<readonly Entry<RowsHeader>[]> {
     const heads = await store.heads(series, days.map(dateOf));
     const changes = days.flatMap((entry, at) => {
       const name = nameOf(series, entry);
@@ -76,7 +82,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       }
       latest.set(name, fetchStartedAt);
       const missedFrom = missed.get(name);
-      return changeOf(options, { entry, heads: heads[at] ?? null, missedFrom }) ?? [];
+      return changeOf(options, { entry, heads: heads[at] ?? null, missedFrom, rules }) ?? [];
     });
     if (changes.length === 0) return [];
     const done = await store.write(series, await writesFor(options, series, changes));
@@ -89,7 +95,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
-    async record({ series, days: all }) {
+    async record({ series, days: all, rules }) {
       let days = all.filter(isKept);
       const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
       if (waitingBytes + bytes > MAX_WAITING_BYTES) {
@@ -100,7 +106,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       try {
         await turns(series, async () => {
           for (let tries = 0; days.length > 0 && tries < TRIES; tries += 1)
-            days = [...(await writeOnce({ series, days }))];
+            days = [...(await writeOnce({ series, days, rules }))];
         });
         if (days.length > 0) miss({ series, days }, 'others were always quicker');
       } catch (error) {
@@ -134,18 +140,19 @@ interface Found {
   readonly entry: Entry<RowsHeader>;
   readonly heads: HistoryHeads | null;
   readonly missedFrom: number | undefined;
+  readonly rules: RecordedDays['rules'];
 }
 
 /** @returns null where nothing is to be written */
 function changeOf(
   { credential, onEvent }: RecorderOptions,
-  { entry, heads, missedFrom }: Found,
+  { entry, heads, missedFrom, rules }: Found,
 ): Change | null {
   const known = heads === null ? [] : decodeRevisions(heads.heads);
   // A later release has written it: this one would take away what it does not know.
   if (known === null) return null;
   const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
-  const noted = noteFetch(before, seenDay(entry, credential()));
+  const noted = noteFetch(before, seenDay(entry, credential(), rules));
   const common = { entry, stamp: heads?.stamp ?? 0 };
   if (noted.kind === 'appended') return { ...common, ...noted };
   if (noted.kind === 'confirmed') return { ...common, ...noted, added: null, removed: [] };
@@ -154,7 +161,11 @@ function changeOf(
   return null;
 }
 
-function seenDay({ header }: Entry<RowsHeader>, credential: string | null): SeenDay {
+function seenDay(
+  { header }: Entry<RowsHeader>,
+  credential: string | null,
+  rules: RecordedDays['rules'],
+): SeenDay {
   const { splitFrom, fetchStartedAt, fetchedAt, fetchedOn, lastDay, rowCount, emptyTail } = header;
   return {
     ...{ fetchedFrom: fetchStartedAt, fetchedAt, credential, rowCount, bytes: 0 },
@@ -162,6 +173,7 @@ function seenDay({ header }: Entry<RowsHeader>, credential: string | null): Seen
     digest: splitFrom?.sortedHash ?? '',
     generation: splitFrom?.generation ?? '',
     schema: digest([...header.columns, '', ...(header.types ?? [])]).slice(0, 16),
+    isFinal: isFinal(header, rules),
     unconfirmed: rowCount === 0 && emptyTail === 'unconfirmed',
   };
 }

@@ -31,6 +31,10 @@ const RevisionForm = Type.Object({
   unconfirmed: Type.Optional(Type.Literal(true)),
   /** When the first of the revisions between it and the next was known that were removed to save room. */
   thinnedFrom: Type.Optional(Type.Integer()),
+  /** Of rows that were known while the day was not over: end of the first fetch that saw the same afterwards. */
+  closedFrom: Type.Optional(Type.Integer()),
+  /** End of the first fetch that saw the day final, when it was the latest: at most one a generation. */
+  finalFrom: Type.Optional(Type.Integer()),
   /** End of the first fetch after it that could not be written down: the store was away. */
   missedFrom: Type.Optional(Type.Integer()),
 });
@@ -61,9 +65,9 @@ export function decodeRevisions(bytes: Buffer): Revisions | null {
 
 /**
  * Which of the revisions of a day is meant: the last that was known at an instant, epoch milliseconds; the earliest that
- * is kept since the day was over; or the newest.
+ * is kept since the day was over; the one that was latest when the day was first seen final; or the newest.
  */
-export type Moment = { readonly at: number } | 'first' | 'latest';
+export type Moment = { readonly at: number } | 'first' | 'final' | 'latest';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -72,6 +76,8 @@ export interface KnownThen {
   readonly revision: Revision;
   /** Why that is not all: a later one, known by then, was removed to save room, or never written down. */
   readonly lacks: 'thinned' | 'missed' | null;
+  /** The day had been seen final. */
+  readonly final: boolean;
 }
 
 /** @returns null where there is none */
@@ -80,15 +86,23 @@ export function knownAt(revisions: Revisions, moment: Moment): KnownThen | null 
   const atMs = typeof moment === 'object' ? moment.at : Number.MAX_SAFE_INTEGER;
   const revision = choose(revisions, moment);
   if (revision === undefined) return null;
-  if (moment === 'first') return { revision, lacks: null };
+  if (moment === 'first' || moment === 'final')
+    return { revision, lacks: null, final: revision.finalFrom !== undefined };
   const { thinnedFrom = NEVER, missedFrom = NEVER } = revision;
   const lacks = thinnedFrom <= atMs ? 'thinned' : missedFrom <= atMs ? 'missed' : null;
-  return { revision, lacks };
+  return { revision, lacks, final: revisions.some(({ finalFrom = NEVER }) => finalFrom <= atMs) };
 }
 
 function choose(revisions: Revisions, moment: Moment): Revision | undefined {
   if (moment === 'latest') return revisions.at(-1);
-  // An empty day that no second look has confirmed may be a day that the platform has not filled yet.
-  if (moment === 'first') return revisions.find((one) => one.ageDays > 0 && one.unconfirmed !== true);
+  if (moment === 'first') return revisions.find((one) => seenOverFrom(one) !== null);
+  if (moment === 'final') return revisions.find(({ finalFrom }) => finalFrom !== undefined);
   return revisions.findLast(({ knownFrom }) => knownFrom <= moment.at);
+}
+
+/** @returns when it was first seen after the day was over, epoch milliseconds; null while it was not */
+export function seenOverFrom({ ageDays, knownFrom, closedFrom, unconfirmed }: Revision): number | null {
+  // An empty day that no second look has confirmed may be a day that the platform has not filled yet.
+  if (unconfirmed === true) return null;
+  return ageDays > 0 ? knownFrom : (closedFrom ?? null);
 }

@@ -6,7 +6,7 @@ import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
 import { createHistory, type HistoryOptions } from '../history/create-history.js';
 import type { TeamLimits } from '../limits/team-limits.js';
-import type { CanonicalRules } from '../report/canonicalize.js';
+import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
 import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
@@ -80,7 +80,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     logger,
     onFault: metrics.storeFault,
   });
-  const history = createHistory({ ...options, encode: workerPool.encode });
+  // The one place that says what a report is judged by.
+  const rulesOf = (_report: CanonicalReport) => policy.freshness;
+  const history = createHistory({ ...options, rulesOf, encode: workerPool.encode });
   const lookUp = createLookUp({ tier, purges });
   const locks = createFetchLocks<FetchResult>({
     leases: store.leases,
@@ -124,7 +126,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     finished,
     renderAnswer: createRenderAnswer({
       ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded },
-      readPast: createReadPast({ readDays: history.readDays, learner }),
+      ...{ rulesOf, readPast: createReadPast({ readDays: history.readDays, learner, canonical, rulesOf }) },
     }),
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),

@@ -1,9 +1,13 @@
-/** A report as it was known at a past moment: the step that stands in the place of fetching it. */
+/** A report from history: the step that stands in the place of fetching it. */
 import type { Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
-import type { ReadDays } from '../history/read-days.js';
+import { listed, type ReadDays } from '../history/read-days.js';
+import { type Moment, type Revision, seenOverFrom } from '../history/revision.js';
 import type { KnownDay, Past } from '../report/assemble-input.js';
-import { daysBetween } from '../report/days.js';
+import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
+import { dayNumber, daysBetween } from '../report/days.js';
+import { byAge, type FinalRules, tellExpected } from '../report/final-days.js';
+import { isFinal } from '../report/freshness.js';
 import type { ReportQuestion } from './question.js';
 import type { ReportAnswer } from './report.js';
 
@@ -14,31 +18,38 @@ export interface PastAnswer {
 
 /**
  * @param question by date, for a period
- * @throws GatewayError `not_known_then`; `not_ready` while the store is away
+ * @throws GatewayError `not_known_then`; `not_final`; `not_ready` while the store is away
  */
-export type ReadPast = (question: ReportQuestion, atMs: number) => Promise<PastAnswer>;
+export type ReadPast = (question: ReportQuestion, moment: Moment) => Promise<PastAnswer>;
 
 export interface ReadPastOptions {
   readonly readDays: ReadDays;
   readonly learner: Pick<Learner, 'status'>;
+  readonly canonical: Pick<CanonicalRules, 'todayOf' | 'startOfDayOf'>;
+  readonly rulesOf: (report: CanonicalReport) => FinalRules;
 }
 
-export function createReadPast({ readDays, learner }: ReadPastOptions): ReadPast {
-  return async ({ report, series }, atMs) => {
+export function createReadPast(options: ReadPastOptions): ReadPast {
+  const { readDays, learner, rulesOf } = options;
+  return async ({ report, series }, moment) => {
     const { state, generation } = learner.status(report);
     if (state !== 'proven')
       throw new GatewayError('not_known_then', {
         detail:
-          'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day. Ask for a few ranges of it without _asOf; `dsp-gateway cache explain` says how far that is.',
+          'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day. Ask for a few ranges of it without _asOf and _vintage; `dsp-gateway cache explain` says how far that is.',
       });
     const dates = daysBetween(report.from.iso as string, report.to.iso as string);
-    const days = await readDays({ series, dates, generation, moment: { at: atMs } });
-    const known = days.map(({ revision, lacks }, at): [string, KnownDay] => {
+    const unknown = unknownOf(options, report, moment);
+    const days = await readDays({ series, dates, generation, moment, ...(unknown && { unknown }) });
+    const known = days.map(({ revision, lacks, final, entry }, at): [string, KnownDay] => {
+      const date = dates[at] as string;
       const { knownFrom, confirmedUntil } = revision;
-      return [dates[at] as string, { knownFrom, confirmedUntil, lacks }];
+      const wasFinal = final || isFinal(entry.header, rulesOf(report));
+      const ageHours = moment === 'first' ? ageHoursOf(options, report, date, revision) : null;
+      return [date, { knownFrom, confirmedUntil, lacks, final: wasFinal, ageHours }];
     });
     return {
-      known: { atMs, days: new Map(known) },
+      known: { atMs: typeof moment === 'object' ? moment.at : null, days: new Map(known) },
       answer: {
         parts: days.map(({ entry }) => entry),
         outcome: 'hit',
@@ -49,5 +60,45 @@ export function createReadPast({ readDays, learner }: ReadPastOptions): ReadPast
         checkFromMs: null,
       },
     };
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** How old the day was when it was first seen: from its end, in the zone of the account. */
+function ageHoursOf(
+  { canonical }: ReadPastOptions,
+  { account }: CanonicalReport,
+  date: string,
+  revision: Revision,
+): number {
+  const endMs = canonical.startOfDayOf(account, (dayNumber(date) as number) + 1);
+  return Math.max(0, ((seenOverFrom(revision) ?? revision.knownFrom) - endMs) / HOUR_MS);
+}
+
+/** What is said of days that have no such numbers. */
+function unknownOf(
+  { canonical, rulesOf }: ReadPastOptions,
+  report: CanonicalReport,
+  moment: Moment,
+): ((dates: readonly string[]) => GatewayError) | null {
+  if (moment === 'first')
+    return (dates) =>
+      new GatewayError('not_known_then', {
+        detail: `Nothing was seen of ${listed(dates)} since it was over. Of a day that is over, ask for the report without _vintage, and its numbers are known from then on.`,
+      });
+  if (moment !== 'final') return null;
+  return (dates) => {
+    const rules = rulesOf(report);
+    const { old, young } = byAge(dates, canonical.todayOf(report.account), rules);
+    const detail = [
+      ...(young.length === 0 ? [] : [`Not final yet: ${tellExpected(young, rules)}.`]),
+      ...(old.length === 0
+        ? []
+        : [
+            `Old enough to be final, and not seen since: ${listed(old)}. Ask for the report without _vintage, with cache-control: no-cache where the cache has them, and they are.`,
+          ]),
+    ];
+    return new GatewayError('not_final', { detail: detail.join(' ') });
   };
 }

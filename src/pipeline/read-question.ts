@@ -3,12 +3,11 @@
  * relative in it means what it means on one day, so it is good for that day.
  */
 
-import { GatewayError } from '../errors.js';
+import type { Moment } from '../history/revision.js';
 import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from '../http/negotiate.js';
 import type { ReportCall } from '../http/report-call.js';
 import type { AccessRequest } from '../policy/authorize.js';
 import { accountsInPath } from '../report/accounts-in-path.js';
-import { readAsOf } from '../report/as-of.js';
 import {
   type CanonicalReport,
   type CanonicalRequest,
@@ -23,6 +22,7 @@ import { seriesId, unsplit } from '../report/platform-call.js';
 import { isLenient } from '../report/unknown-names.js';
 import { FIRST_DAY } from '../report/values.js';
 import type { ReportPolicy } from '../report-policy.js';
+import { momentOf } from './asked-moment.js';
 import type { ReportQuestion } from './question.js';
 import { finishedKey, type Shape, shapeOf } from './render.js';
 
@@ -30,8 +30,8 @@ export interface ReadQuestion {
   readonly question: ReportQuestion;
   /** The unsplit report of the same period, where totals are wanted beside it. */
   readonly totals: ReportQuestion | null;
-  /** The moment whose knowledge is asked for, epoch milliseconds; null for now. */
-  readonly asOfMs: number | null;
+  /** Which of what was known of each day is asked for; null for what is so now. */
+  readonly moment: Moment | null;
   /** What policy decides on. */
   readonly access: AccessRequest;
   readonly shape: Shape;
@@ -86,18 +86,18 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
     const shape = shapeOf(format, canonical.options);
     const question = ask(report, shape.format === 'raw' ? 'bytes' : 'rows');
     const coding = negotiateCoding(acceptEncoding);
-    const asOfMs = asOfOf(canonical, shape, options);
+    const moment = momentOf(canonical, shape, options);
     const untilMs = rules.startOfDayOf(report.account, today + 1);
     return {
       question,
-      asOfMs,
+      moment,
       totals: shape.totals ? ask(unsplit(report), 'rows') : null,
       access: accessRequestOf(canonical, rules),
       shape,
       coding,
       fileName: shape.format === 'csv' ? fileNameOf(report, 'csv') : null,
       compressFrom: refusesIdentity(acceptEncoding) ? 0 : compressMinBytes,
-      finishedKey: `${finishedKey(question.series, report, shape, coding)}|${asOfMs ?? ''}`,
+      finishedKey: `${finishedKey(question.series, report, shape, coding)}|${keyOf(moment)}`,
       meant: [...new Set(report.passedOn.flatMap(({ meant }) => meant))],
       meansUntilMs: canonical.options.period === null ? Number.POSITIVE_INFINITY : untilMs,
       readOn: { fromMs: rules.startOfDayOf(report.account, today), untilMs },
@@ -105,28 +105,8 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
   };
 }
 
-/** @throws GatewayError `invalid_query` */
-function asOfOf(
-  { options: { asOf }, report, today }: CanonicalRequest,
-  shape: Shape,
-  { canonical: rules, now }: ReadQuestionOptions,
-): number | null {
-  if (asOf === null) return null;
-  const read = readAsOf(asOf, {
-    ...{ nowMs: now(), today },
-    startOfDay: (day) => rules.startOfDayOf(report.account, day),
-  });
-  const message = 'fault' in read ? read.fault : whyNoHistory(report, shape);
-  if (message !== null) throw new GatewayError('invalid_query', { errors: [{ param: '_asOf', message }] });
-  return (read as { readonly atMs: number }).atMs;
-}
-
-/** @returns why nothing could ever be known of it; null where it may be */
-function whyNoHistory({ split, from, to }: CanonicalReport, { format, totals }: Shape): string | null {
-  if (!split.includes('date') || from.iso === null || to.iso === null)
-    return 'goes with reports by date for a period: add byDate=1, dateFrom and dateTo';
-  if (format === 'raw') return "goes with rows, not with the platform's own bytes: leave out _format=raw";
-  return totals ? 'does not go with _totals: totals have no history' : null;
+function keyOf(moment: Moment | null): string {
+  return moment === null ? '' : typeof moment === 'string' ? moment : String(moment.at);
 }
 
 function accessRequestOf(

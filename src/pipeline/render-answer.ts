@@ -1,6 +1,7 @@
 /** A report, with the totals beside it where they are wanted, as an answer in the caller's form. */
 import { dearest } from '../outcome.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Answer, Source } from './answer.js';
@@ -14,7 +15,8 @@ export interface RenderOptions {
   readonly report: Report;
   readonly workerPool: Pick<WorkerPool, 'format'>;
   readonly finished: Pick<FinishedAnswers, 'keep'>;
-  readonly policy: ReportPolicy;
+  readonly policy: Pick<ReportPolicy, 'negativeMs'>;
+  readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
   readonly now: () => number;
   /** What was known at past moments. */
   readonly readPast: ReadPast;
@@ -28,8 +30,8 @@ export type RenderAnswer = (asked: Understood) => Promise<Answer>;
 export function createRenderAnswer(options: RenderOptions): RenderAnswer {
   const { report, workerPool, finished, policy, now } = options;
   return async (asked) => {
-    const { question, totals: totalsQuestion, context, shape, coding, asOfMs } = asked;
-    const past = asOfMs === null ? null : await options.readPast(question, asOfMs);
+    const { question, totals: totalsQuestion, context, shape, coding, moment } = asked;
+    const past = moment === null ? null : await options.readPast(question, moment);
     const [main, totals] = await Promise.all([
       past === null ? report(question, context) : past.answer,
       totalsQuestion === null ? null : report(totalsQuestion, context),
@@ -39,7 +41,7 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
       shape,
       parts: main.parts,
       totals: totals?.parts[0] ?? null,
-      rules: policy.freshness,
+      rules: options.rulesOf(question.report),
       negativeMs: policy.negativeMs,
       nowMs: now(),
       past: past?.known ?? null,

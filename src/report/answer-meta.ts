@@ -1,5 +1,5 @@
 /** What a JSON answer says of itself beside its rows. */
-import type { AssembleInput, KnownDay } from './assemble-input.js';
+import type { AssembleInput, KnownDay, Past } from './assemble-input.js';
 import { dayNumber, daysBetween } from './days.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { isFinal, isFinalDay, stateAt } from './freshness.js';
@@ -31,7 +31,7 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
     rowCount,
     asOf: new Date(asOfMs).toISOString(),
     // Of the totals too: they are shown beside the rows, and belong to the same truth.
-    final: all.every(({ header }) => isFinal(header, rules)),
+    final: past === null ? all.every(({ header }) => isFinal(header, rules)) : isPastFinal(past),
     stale,
     ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
     reach: { summable: report.split.length === 0 },
@@ -47,9 +47,14 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
 }
 
+/** Whether each day had been seen final. */
+function isPastFinal({ days }: Past): boolean {
+  return [...days.values()].every(({ final }) => final);
+}
+
 /** When the answer was known to be so: asked for as of then, it is given again. */
 function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly knownAt?: string } {
-  if (past === null && !isRecorded) return {};
+  if (past === null ? !isRecorded : past.atMs === null) return {};
   const newestMs = Math.max(...parts.map(({ header }) => header.fetchedAt));
   return { knownAt: new Date(past?.atMs ?? newestMs).toISOString() };
 }
@@ -68,6 +73,7 @@ interface ShownDay {
   readonly knownFrom?: string;
   readonly confirmedUntil?: string;
   readonly exact?: boolean;
+  readonly ageHours?: number;
 }
 
 /** Every day of the period with the part that holds it. */
@@ -78,21 +84,25 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDa
   return daysBetween(from.iso, to.iso).flatMap((date) => {
     const header = byLastDay.get(date) ?? parts[0]?.header;
     if (header === undefined) return [];
+    const known = past?.days.get(date);
     return {
       date,
       asOf: new Date(header.fetchedAt).toISOString(),
-      final: isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays),
+      final: known?.final ?? isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays),
       stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
-      ...showKnown(past?.days.get(date)),
+      ...showKnown(known),
     };
   });
 }
 
-function showKnown(known: KnownDay | undefined): Pick<ShownDay, 'knownFrom' | 'confirmedUntil' | 'exact'> {
+function showKnown(
+  known: KnownDay | undefined,
+): Pick<ShownDay, 'knownFrom' | 'confirmedUntil' | 'exact' | 'ageHours'> {
   if (known === undefined) return {};
   return {
     knownFrom: new Date(known.knownFrom).toISOString(),
     confirmedUntil: new Date(known.confirmedUntil).toISOString(),
     exact: known.lacks === null,
+    ...(known.ageHours === null ? {} : { ageHours: Math.round(known.ageHours * 10) / 10 }),
   };
 }

@@ -4,17 +4,22 @@ import type { BytesHeader, Entry, RowsHeader } from './entry.js';
 import type { FreshnessRules } from './freshness.js';
 import type { Format } from './output-options.js';
 
-/** What was known of one day at a past moment, epoch milliseconds. */
+/** What is known of one day as it was, epoch milliseconds. */
 export interface KnownDay {
   readonly knownFrom: number;
   readonly confirmedUntil: number;
   /** Something else that was seen by that moment is not kept: it was removed to save room, or never written down. */
   readonly lacks: 'thinned' | 'missed' | null;
+  /** It had been seen final. */
+  readonly final: boolean;
+  /** Where the first numbers are asked for: how old the day was when they were seen, in hours. */
+  readonly ageHours: number | null;
 }
 
 /** An answer from history. */
 export interface Past {
-  readonly atMs: number;
+  /** The moment whose knowledge it is; null where each day has one of its own. */
+  readonly atMs: number | null;
   /** By date. */
   readonly days: ReadonlyMap<string, KnownDay>;
 }

@@ -1,6 +1,6 @@
 /** The report call as schemas, made from the tables that its parser reads; for the OpenAPI document. */
 import Type, { type TObject, type TSchema } from 'typebox';
-import { FORMATS } from './output-options.js';
+import { FORMATS, VINTAGES } from './output-options.js';
 import type { GatewayParameter, Kind, ParameterTable } from './parameters.js';
 import { PERIOD_WORDS } from './period.js';
 
@@ -24,6 +24,12 @@ const OWN = {
       description:
         'An instant with its offset, or a day that is over (its end): the report as it was known then, from history alone.',
     }),
+  ),
+  _vintage: Type.Optional(
+    words(
+      VINTAGES,
+      'first: what was seen first of each day after it was over; final: what was seen when it was first final (409 not_final where it is not); both from history alone. latest: the ordinary answer.',
+    ),
   ),
   _bom: flag('1: a byte order mark in front of CSV, for Excel.'),
 } satisfies Record<GatewayParameter, TSchema>;
@@ -68,13 +74,20 @@ const Day = Type.Object(
     asOf: time('When it was fetched.'),
     final: Type.Boolean({ description: 'It was fetched past restatement.' }),
     stale: Type.Boolean({ description: 'It is past its freshness.' }),
-    knownFrom: Type.Optional(time('With _asOf: since when it was known to be so.')),
+    knownFrom: Type.Optional(time('With _asOf or _vintage: since when it was known to be so.')),
     confirmedUntil: Type.Optional(
-      time('With _asOf: when it was last seen to be so, before it was seen otherwise or till now.'),
+      time(
+        'With _asOf or _vintage: when it was last seen to be so, before it was seen otherwise or till now.',
+      ),
     ),
     exact: Type.Optional(
       Type.Boolean({
         description: 'With _asOf: false where something else was seen by then, and is not kept.',
+      }),
+    ),
+    ageHours: Type.Optional(
+      Type.Number({
+        description: 'With _vintage=first: hours from the end of the day until it was first seen, or 0.',
       }),
     ),
   },
@@ -85,7 +98,7 @@ export const ShownWarning = Type.Object(
   {
     code: Type.String({
       description:
-        'For programs: history_missed, parameters_passed_on, platform_chose_period, shape_unknown, thinned, totals_unavailable; more may come.',
+        'For programs: first_seen_late, history_missed, parameters_passed_on, platform_chose_period, shape_unknown, thinned, totals_unavailable; more may come.',
     }),
     message: Type.String({ description: 'For people: what it means, and what to do.' }),
   },

@@ -42,7 +42,10 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
 }
 
 /** @returns whether the last day was past restatement when the fetch began: its numbers change no more. */
-export function isFinal(facts: Facts, rules: FreshnessRules): boolean {
+export function isFinal(
+  facts: Pick<Facts, 'lastDay' | 'fetchedOn'>,
+  rules: Pick<FreshnessRules, 'restatementDays'>,
+): boolean {
   if (facts.lastDay === null) return false;
   return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
 }

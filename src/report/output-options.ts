@@ -7,6 +7,9 @@ import type { QueryPair } from './query-text.js';
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
 export type Format = (typeof FORMATS)[number];
 
+export const VINTAGES = ['first', 'final', 'latest'] as const;
+export type Vintage = (typeof VINTAGES)[number];
+
 export interface OutputOptions {
   /** Null when the query names none: `accept` and the team's default decide. */
   readonly format: Format | null;
@@ -17,6 +20,8 @@ export interface OutputOptions {
   readonly bom: boolean;
   /** What `_asOf` says, unread; null when it is absent. */
   readonly asOf: string | null;
+  /** Which of the numbers that a day has had; null when the query does not say. */
+  readonly vintage: Vintage | null;
 }
 
 /** A map, for on an object `constructor` would be a value too. */
@@ -40,20 +45,25 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     if (value === undefined) faults.push({ param: name, message: 'must be 1 or 0' });
     return value ?? false;
   };
-  const format = given.get('_format') ?? null;
-  if (format !== null && !FORMATS.some((known) => known === format)) {
-    faults.push({ param: '_format', message: `must be one of ${FORMATS.join(', ')}` });
-  }
+  const word = <T extends string>(name: GatewayParameter, words: readonly T[]): T | null => {
+    const value = given.get(name) ?? null;
+    const known = words.find((one) => one === value) ?? null;
+    if (value !== null && known === null)
+      faults.push({ param: name, message: `must be one of ${words.join(', ')}` });
+    return known;
+  };
+  const format = word('_format', FORMATS);
   const period = given.get('_period') ?? null;
   if (period !== null && resolvePeriod(period, 0) === null) {
     faults.push({ param: '_period', message: `must be one of ${PERIOD_WORDS}` });
   }
   return {
-    format: format as Format | null,
+    format,
     totals: flag('_totals'),
     days: flag('_days'),
     period,
     bom: flag('_bom'),
     asOf: given.get('_asOf') ?? null,
+    vintage: word('_vintage', VINTAGES),
   };
 }

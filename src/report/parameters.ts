@@ -16,7 +16,15 @@ const PLATFORM_PARAMETERS: Readonly<Record<string, Kind>> = {
   campaignIds: 'set',
 };
 
-export const GATEWAY_PARAMETERS = ['_format', '_totals', '_days', '_period', '_asOf', '_bom'] as const;
+export const GATEWAY_PARAMETERS = [
+  '_format',
+  '_totals',
+  '_days',
+  '_period',
+  '_asOf',
+  '_vintage',
+  '_bom',
+] as const;
 export type GatewayParameter = (typeof GATEWAY_PARAMETERS)[number];
 
 /** Known parameters by their exact name, and by their plain form, so that near misses are told apart from unknowns. */

@@ -7,6 +7,7 @@ import { didYouMean } from './parameters.js';
 export interface Warning {
   /** For programs. */
   readonly code:
+    | 'first_seen_late'
     | 'history_missed'
     | 'parameters_passed_on'
     | 'platform_chose_period'
@@ -102,13 +103,33 @@ export function historyWarnings(past: Past | null): readonly Warning[] {
     ...(missed.length === 0
       ? []
       : [notExact('history_missed', missed, 'could not be written down, for the store was away')]),
+    ...firstSeenLate(past),
   ];
 }
 
+/** After so long the first numbers of a day are hardly those that others saw first. */
+const LATE_HOURS = 24;
+
+function firstSeenLate(past: Past | null): readonly Warning[] {
+  const late = [...(past?.days ?? [])]
+    .filter(([, { ageHours }]) => (ageHours ?? 0) > LATE_HOURS)
+    .map(([date]) => date);
+  if (late.length === 0) return [];
+  return [
+    {
+      code: 'first_seen_late',
+      message: `Nobody asked for ${namedDays(late)} within ${LATE_HOURS} hours of its end: what is shown as first may have been changed before. meta.days (_days=1) says how old each day was (ageHours).`,
+    },
+  ];
+}
+
+function namedDays(dates: readonly string[]): string {
+  return dates.slice(0, MOST_NAMED).join(', ') + (dates.length > MOST_NAMED ? ' and others' : '');
+}
+
 function notExact(code: Warning['code'], dates: readonly string[], why: string): Warning {
-  const named = dates.slice(0, MOST_NAMED).join(', ') + (dates.length > MOST_NAMED ? ' and others' : '');
   return {
     code,
-    message: `What was seen last by then of ${named} ${why}: what is shown was seen a little earlier. meta.days (_days=1) says when.`,
+    message: `What was seen last by then of ${namedDays(dates)} ${why}: what is shown was seen a little earlier. meta.days (_days=1) says when.`,
   };
 }

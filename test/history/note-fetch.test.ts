@@ -10,7 +10,7 @@ const DAY_MS = 24 * HOUR_MS;
 function seen(at: number, change: Partial<SeenDay> = {}): SeenDay {
   return {
     ...{ fetchedFrom: at - 50, fetchedAt: at, ageDays: 3, digest: 'a', schema: 's', generation: 'g' },
-    ...{ credential: null, rowCount: 2, bytes: 100, unconfirmed: false },
+    ...{ credential: null, rowCount: 2, bytes: 100, unconfirmed: false, isFinal: false },
     ...change,
   };
 }

@@ -4,11 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { encodeEntry } from '../../src/cache/entry.js';
-import { createRecorder, type HistoryEvent, type RecorderOptions } from '../../src/history/record.js';
+import {
+  createRecorder,
+  type FetchedDays,
+  type HistoryEvent,
+  type RecorderOptions,
+} from '../../src/history/record.js';
 import { dayNumber } from '../../src/report/days.js';
 import type { Entry, RowsHeader } from '../../src/report/entry.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
-import { rowsEntry } from '../report/entries.js';
+import { RULES, rowsEntry } from '../report/entries.js';
 import { createTestLog } from '../store/test-log.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { createStandingClock } from '../support/test-clock.js';
@@ -36,7 +41,8 @@ export function recorderOn(store: RecorderOptions['store']) {
     },
     logger: log.logger,
   });
-  return { record: recorder.record, events, lines: log.lines };
+  const record = (fetched: FetchedDays) => recorder.record({ ...fetched, rules: RULES });
+  return { record, events, lines: log.lines };
 }
 
 /** @param atMs end of the fetch */

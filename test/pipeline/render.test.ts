@@ -12,6 +12,7 @@ const OPTIONS: OutputOptions = {
   days: false,
   period: null,
   asOf: null,
+  vintage: null,
   bom: false,
 };
 const FORMATS: readonly Format[] = ['json', 'csv', 'ndjson', 'raw'];

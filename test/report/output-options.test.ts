@@ -8,7 +8,15 @@ function read(given: Readonly<Record<string, string>>) {
   return { options: readOutputOptions(pairs, faults), faults: faults.map(({ param }) => param) };
 }
 
-const NOTHING = { format: null, totals: false, days: false, period: null, asOf: null, bom: false };
+const NOTHING = {
+  format: null,
+  totals: false,
+  days: false,
+  period: null,
+  asOf: null,
+  vintage: null,
+  bom: false,
+};
 
 describe('readOutputOptions', () => {
   it('gives the defaults when nothing is asked for', () => {
@@ -21,6 +29,10 @@ describe('readOutputOptions', () => {
 
   it.each(['JSON', 'xml', '', 'toString', 'csv '])('refuses the format %j', (format) => {
     expect(read({ _format: format }).faults).toEqual(['_format']);
+  });
+
+  it.each(['first', 'final', 'latest'])('takes the vintage %s', (vintage) => {
+    expect(read({ _vintage: vintage })).toEqual({ options: { ...NOTHING, vintage }, faults: [] });
   });
 
   it.each([

@@ -73,8 +73,10 @@ export interface ReportBody {
       readonly knownFrom?: string;
       readonly confirmedUntil?: string;
       readonly exact?: boolean;
+      readonly ageHours?: number;
     }[];
     readonly totals?: Readonly<Record<string, unknown>>;
+    readonly warnings?: readonly { readonly code: string; readonly message: string }[];
   };
 }
 
