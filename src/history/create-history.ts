@@ -7,6 +7,7 @@ import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import type { Store } from '../store/port.js';
+import { createListRevisions, type ListRevisions } from './list-revisions.js';
 import { createReadDays, type ReadDays } from './read-days.js';
 import { createRecorder, type FetchedDays, type HistoryEvent, type RecorderOptions } from './record.js';
 import { sweepHistory } from './sweep.js';
@@ -30,6 +31,7 @@ export interface History {
   /** Writes down what a fetch brought. Never rejects. */
   record(report: CanonicalReport, fetched: FetchedDays): Promise<void>;
   readonly readDays: ReadDays;
+  readonly listRevisions: ListRevisions;
   /** Ends what it does by itself. */
   close(): Promise<void>;
 }
@@ -72,6 +74,7 @@ export function createHistory(options: HistoryOptions): History {
       if (isRecorded(report)) await recorder.record({ ...fetched, rules: options.rulesOf(report) });
     },
     readDays: createReadDays({ store: store.history, enabled }),
+    listRevisions: createListRevisions({ store: store.history, enabled }),
     close: sweep.stop,
   };
 }

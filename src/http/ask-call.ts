@@ -4,7 +4,11 @@ import { onResponseClosed } from './on-response-closed.js';
 import type { ReportCall } from './report-call.js';
 import { readKeyHeaders } from './request-keys.js';
 
-export interface AskCall extends Pick<ReportCall, 'id' | 'keys' | 'address' | 'trace' | 'onResponseClosed'> {
+export interface AskCall
+  extends Pick<
+    ReportCall,
+    'id' | 'keys' | 'address' | 'accept' | 'ifNoneMatch' | 'trace' | 'onResponseClosed'
+  > {
   /** As received, without `?`: not a byte of it is read before it is known who asks. */
   readonly query: string;
 }
@@ -19,6 +23,8 @@ export function readAskCall(request: FastifyRequest, reply: FastifyReply): AskCa
     query: cut < 0 ? '' : target.slice(cut + 1),
     keys: readKeyHeaders(request.raw),
     address: request.ip,
+    accept: request.headers.accept,
+    ifNoneMatch: request.headers['if-none-match'],
     trace: request.trace,
     onResponseClosed: onResponseClosed(reply.raw),
   };

@@ -12,8 +12,8 @@ import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
 import { createWorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
-import { type AskReport, createAskReport } from './asked-report.js';
 import { createBackground } from './background.js';
+import { type Asking, createAsking } from './create-asking.js';
 import { createFetching, type FetchingOptions } from './create-fetching.js';
 import { createExplain, type Explain } from './explain.js';
 import { createFetchLocks } from './fetch-locks.js';
@@ -46,9 +46,8 @@ export interface PipelineOptions
   readonly credential: HistoryOptions['credential'];
 }
 
-export interface Pipeline {
+export interface Pipeline extends Asking {
   readonly admit: Admit;
-  readonly askReport: AskReport;
   readonly understand: Understand;
   readonly recall: Recall;
   readonly finished: FinishedAnswers;
@@ -120,7 +119,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const admit = createAdmit(options);
   return {
     admit,
-    askReport: createAskReport({ admit, read }),
+    ...createAsking({ admit, read, history, learner, canonical, now }),
     understand: createUnderstand({ read, known, generationOf, now }),
     recall: createRecall({ known, generationOf, now }),
     finished,

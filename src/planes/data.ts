@@ -17,6 +17,7 @@ import { watchReader } from '../pass-through/watch-reader.js';
 import { registerDocs } from '../routes/docs.js';
 import { createFastPath } from '../routes/fast-path.js';
 import { registerHealth } from '../routes/health.js';
+import { HISTORY_PATHS, registerHistory } from '../routes/history.js';
 import { createAnswerHit, createComposeHit } from '../routes/hit-answer.js';
 import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
@@ -58,8 +59,9 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerRateLimitHeaders(app, rateOf(services));
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
+  registerHistory(app, services.pipeline);
   registerPassThroughRoutes(app, services);
-  for (const url of ['/', '/healthz', '/readyz', '/gateway/v1/me', '/openapi.json'])
+  for (const url of ['/', '/healthz', '/readyz', '/gateway/v1/me', '/openapi.json', ...HISTORY_PATHS])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, '/api/v1/*', METHODS);
   refuseWritesOfReports(app, config.routes);
@@ -165,6 +167,7 @@ function describePlane(routes: readonly RouteRule[]): Plane {
     tags: {
       reports: 'Cached, and the same for all teams that may see them.',
       [PASSED_TAG]: "Never cached; the answer is the platform's own.",
+      history: 'What reports said, and when.',
       gateway: 'What the gateway tells of itself.',
       health: 'For load balancers and probes.',
       interface: 'This description.',

@@ -60,7 +60,7 @@ function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly kno
 }
 
 /** A number while JSON holds it exactly, else text, as for ids in rows. */
-function showId(id: string | null): number | string | null {
+export function showId(id: string | null): number | string | null {
   if (id === null) return null;
   return Number.isSafeInteger(Number(id)) ? Number(id) : id;
 }

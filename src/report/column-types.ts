@@ -89,7 +89,7 @@ function encodeFacts({ text, scale, idle, plain }: ColumnFacts): string {
 const decoded = new Map<string, ColumnFacts>();
 const DECODED_MAX = 1000;
 
-function decodeFacts(code: string): ColumnFacts {
+export function decodeFacts(code: string): ColumnFacts {
   const known = decoded.get(code);
   if (known !== undefined) return known;
   const facts = readFacts(code);

@@ -49,6 +49,11 @@ export function holdsText(name: string, column: string): boolean {
   return [name, column].some((one) => TEXT_ENDING.test(one) || ENDS_IN_ID.test(one) || KNOWN_ID.test(one));
 }
 
+/** Whether a column holds ids: it says which row it is, and is no quantity. */
+export function holdsId(column: string): boolean {
+  return ENDS_IN_ID.test(column) || KNOWN_ID.test(column);
+}
+
 /** Last words of names, beside those above, whose values are no quantities though they look like one. */
 const VERSIONS = new Set('version versions ver os build release firmware model ip revision'.split(' '));
 const MEASURES = new Set(
@@ -65,6 +70,38 @@ export function isVersion(column: string): boolean {
 /** Whether a column's last word is one of quantities, where `10.1` and `10.10` are the same. */
 export function isMeasure(column: string): boolean {
   return MEASURES.has(lastWord(column));
+}
+
+/** Last words of names whose values may be added up over rows: each event, and each cent, belongs to one row. */
+const ADDITIVE = new Set(
+  `impressions clicks views conversions installs leads actions sessions bids purchases orders signups
+  spent spend cost costs revenue income profit amount paid fee fees`.split(/\s+/),
+);
+const MONEY = new Set('spent spend cost costs revenue income profit amount paid fee fees'.split(' '));
+/** Words that make something else of them: counted once for all rows, already a mean, or running on. */
+const NOT_ADDITIVE =
+  /(?:^| )(?:uniques?|distinct|reach|reached|avg|average|mean|median|min|max|rate|ratio|share|per|percent|percentage|frequency|cumulative|lifetime|running|remaining|estimated|ctr|cpm|cpc|cpa|ecpm|index|rank)(?: |$)/;
+
+/**
+ * Whether the numbers of a column may be added up over rows. Known names alone: a sum of people, rates or ids would be
+ * believed.
+ */
+export function isAdditive(column: string): boolean {
+  const words = wordsOf(column);
+  return ADDITIVE.has(words.at(-1) ?? '') && !NOT_ADDITIVE.test(words.join(' '));
+}
+
+/** Whether what is added up is money, which is of one currency or of none. */
+export function isMoney(column: string): boolean {
+  return MONEY.has(wordsOf(column).at(-1) ?? '');
+}
+
+function wordsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
 }
 
 function lastWord(name: string): string {

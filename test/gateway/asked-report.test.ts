@@ -15,6 +15,7 @@ async function asking(team: Readonly<Record<string, unknown>> = {}) {
   const key = await gateway.addTeam(team);
   const call = (query: string, more: Partial<AskCall> = {}): AskCall => ({
     ...{ id: 'r', query, keys: { authorization: [], apiKey: [key] }, address: '10.0.0.1' },
+    ...{ accept: undefined, ifNoneMatch: undefined },
     ...{ trace: createTrace(), onResponseClosed: () => {} },
     ...more,
   });

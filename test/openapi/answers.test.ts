@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { RegistryCommit, Store } from '../../src/store/port.js';
 import { daysBefore } from '../support/ask.js';
+import { prove } from '../support/prove.js';
 import { gatewayAt, REPORT } from '../support/start-gateway.js';
 import { type DescribedGateway, describedGateway, unseen } from './described-gateway.js';
 import { Description, type Document } from './document.js';
@@ -83,6 +84,13 @@ describe('the data plane', () => {
     expect([created.status, replayed.status, replayed.text]).toEqual([201, 201, created.text]);
     expect(replayed.headers['idempotency-replayed']).toBe('true');
     await data.call('POST', '/api/v1/campaign/get', { key, json: { userId: 1 } });
+    const about = `endpoint=campaigns/get&query=${encodeURIComponent(BY_DATE)}`;
+    await prove(gateway, key);
+    await gateway.report(key, BY_DATE);
+    await gateway.services.settled();
+    expect((await read(data, `/gateway/v1/revisions?${about}`, { key })).json()).toHaveProperty('data.6');
+    for (const format of ['json', 'csv'])
+      await read(data, `/gateway/v1/diff?${about}&from=first&to=latest&_format=${format}`, { key });
     await gateway.services.usage.flush();
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
     expect(unseen(data)).toEqual(['getCampaignSegment', 'getCampaignSegmentHead']);

@@ -1,0 +1,169 @@
+/**
+ * What differs between two looks at a day, row by row and column by column. Pure.
+ *
+ * Rows are matched by date, ids and what the report is split by. Names are attributes: a campaign that was renamed is a
+ * row that changed, and not one that went away while another came.
+ */
+import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../report/decimal.js';
+import { holdsId, holdsText, isVersion } from '../report/row-names.js';
+import type { Row } from './rows-of.js';
+
+export interface Look {
+  readonly rows: readonly Row[];
+  readonly columns: readonly string[];
+}
+
+export interface CellDiff {
+  readonly old: unknown;
+  readonly new: unknown;
+  /** Of numbers: what was added. */
+  readonly diff?: number | string;
+  /** In percent of the old value, to 4 places; null from 0. */
+  readonly percent?: number | string | null;
+}
+
+export interface RowDiff {
+  readonly dimensions: ReadonlyMap<string, unknown>;
+  readonly changed: ReadonlyMap<string, CellDiff>;
+  /** method: columns or token are others, so it need not be the platform that changed it */
+  readonly kind: 'changed' | 'added' | 'removed' | 'method';
+}
+
+export interface DiffRules {
+  readonly date: string;
+  /** E.g. `['date', 'campaign']`. */
+  readonly split: readonly string[];
+  readonly isMethod: boolean;
+}
+
+/** @returns rows that differ, in the order of the newer look; those that are there no more come last */
+export function diffDay(old: Look, now: Look, rules: DiffRules): RowDiff[] {
+  const isDimension = dimensionsOf(old, now, rules);
+  const compared = comparedColumns(old, now, isDimension);
+  const before = byIdentity(old.rows, isDimension);
+  const diffs: RowDiff[] = [];
+  const dimensions = (row: Row): ReadonlyMap<string, unknown> =>
+    new Map([['date', rules.date], ...[...row].filter(([column]) => isDimension(column))]);
+  const whole = (row: Row, side: 'old' | 'new') =>
+    new Map(
+      [...row]
+        .filter(([column]) => !isDimension(column))
+        .map(([column, value]): [string, CellDiff] => [
+          column,
+          side === 'old' ? { old: value, new: null } : { old: null, new: value },
+        ]),
+    );
+  const kindOf = (kind: RowDiff['kind']) => (rules.isMethod ? 'method' : kind);
+  for (const [identity, rows] of byIdentity(now.rows, isDimension)) {
+    const { pairs, rest, gone } = pairUp(before.get(identity) ?? [], rows, compared);
+    before.set(identity, gone);
+    for (const [one, other] of pairs) {
+      const changed = changedCells(one, other, compared);
+      if (changed.size > 0) diffs.push({ dimensions: dimensions(other), changed, kind: kindOf('changed') });
+    }
+    for (const row of rest)
+      diffs.push({ dimensions: dimensions(row), changed: whole(row, 'new'), kind: kindOf('added') });
+  }
+  for (const row of [...before.values()].flat())
+    diffs.push({ dimensions: dimensions(row), changed: whole(row, 'old'), kind: kindOf('removed') });
+  return diffs;
+}
+
+function dimensionsOf(old: Look, now: Look, { date, split }: DiffRules): (column: string) => boolean {
+  const rows = [...old.rows, ...now.rows];
+  const known = new Map<string, boolean>();
+  const look = (column: string) =>
+    holdsId(column) ||
+    split.includes(column) ||
+    rows.every((row) => !row.has(column) || row.get(column) === date);
+  return (column) => {
+    const found = known.get(column) ?? look(column);
+    known.set(column, found);
+    return found;
+  };
+}
+
+/** Columns that both looks have; of a look without rows it is not known which it has. */
+function comparedColumns(old: Look, now: Look, isDimension: (column: string) => boolean): string[] {
+  const either = new Set([...now.columns, ...old.columns]);
+  const inBoth = (column: string) => old.columns.includes(column) && now.columns.includes(column);
+  return [...either].filter((column) => !isDimension(column) && inBoth(column));
+}
+
+function byIdentity(rows: readonly Row[], isDimension: (column: string) => boolean): Map<string, Row[]> {
+  const found = new Map<string, Row[]>();
+  for (const row of rows) {
+    // Ids are texts in one answer and numbers in another, and the same ids.
+    const own = [...row]
+      .filter(([column]) => isDimension(column))
+      .map(([column, value]) => [column, String(value)]);
+    const identity = JSON.stringify(own.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)));
+    found.set(identity, [...(found.get(identity) ?? []), row]);
+  }
+  return found;
+}
+
+interface Pairs {
+  readonly pairs: readonly (readonly [old: Row, now: Row])[];
+  readonly rest: readonly Row[];
+  readonly gone: Row[];
+}
+
+/** Rows of one identity, mostly one on each side; of several those belong together that share their texts. */
+function pairUp(old: readonly Row[], now: readonly Row[], columns: readonly string[]): Pairs {
+  if (old.length <= 1 && now.length <= 1) {
+    const [one, other] = [old[0], now[0]];
+    if (one !== undefined && other !== undefined) return { pairs: [[one, other]], rest: [], gone: [] };
+    return { pairs: [], rest: [...now], gone: [...old] };
+  }
+  const gone = [...old];
+  const pairs: [Row, Row][] = [];
+  const open: Row[] = [];
+  for (const row of now) {
+    const at = gone.findIndex((one) => columns.every((column) => haveSameText(one, row, column)));
+    if (at < 0) open.push(row);
+    else pairs.push([gone.splice(at, 1)[0] as Row, row]);
+  }
+  const rest: Row[] = [];
+  for (const row of open) {
+    const one = gone.shift();
+    if (one === undefined) rest.push(row);
+    else pairs.push([one, row]);
+  }
+  return { pairs, rest, gone };
+}
+
+function haveSameText(one: Row, other: Row, column: string): boolean {
+  const [a, b] = [one.get(column), other.get(column)];
+  const isText = [a, b].some((value) => typeof value === 'string' && decimalOf(value) === null);
+  return !isText || a === b;
+}
+
+function changedCells(old: Row, now: Row, columns: readonly string[]): Map<string, CellDiff> {
+  const changed = new Map<string, CellDiff>();
+  for (const column of columns) {
+    const [before, after] = [old.get(column) ?? null, now.get(column) ?? null];
+    const cell = diffCell(column, before, after);
+    if (cell !== null) changed.set(column, cell);
+  }
+  return changed;
+}
+
+function diffCell(column: string, before: unknown, after: unknown): CellDiff | null {
+  const [one, other] = [quantityOf(column, before), quantityOf(column, after)];
+  if (one !== null && other !== null) {
+    if (isSame(one, other)) return null;
+    const diff = subtract(other, one);
+    const percent = percentOf(one, diff);
+    return {
+      ...{ old: before, new: after, diff: shownAs(diff) },
+      percent: percent === null ? null : shownAs(percent),
+    };
+  }
+  return JSON.stringify(before) === JSON.stringify(after) ? null : { old: before, new: after };
+}
+
+/** A text in a column of names is no number, though it may look like one. */
+function quantityOf(column: string, value: unknown): Decimal | null {
+  return holdsText(column, column) || isVersion(column) ? null : decimalOf(value);
+}

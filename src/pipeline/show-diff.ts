@@ -1,0 +1,196 @@
+/** `GET /gateway/v1/diff`: what became of a report between two moments, from history alone. */
+import { setImmediate } from 'node:timers/promises';
+import type { Learner } from '../divisibility/learn.js';
+import { type FieldFault, GatewayError } from '../errors.js';
+import { diffDay, type RowDiff } from '../history/diff-days.js';
+import { isSameMethod } from '../history/method.js';
+import type { DayThen, ReadDays } from '../history/read-days.js';
+import type { Moment } from '../history/revision.js';
+import { rowsOf } from '../history/rows-of.js';
+import type { AskCall } from '../http/ask-call.js';
+import { negotiateFormat } from '../http/negotiate.js';
+import type { ReportReply } from '../http/report-call.js';
+import { VARY } from '../http/respond.js';
+import { refuseForeignAccounts } from '../policy/check-advertiser.js';
+import { revisionOf, showId } from '../report/answer-meta.js';
+import { readAsOf } from '../report/as-of.js';
+import type { CanonicalRules } from '../report/canonicalize.js';
+import { toCsv } from '../report/csv.js';
+import { ROW_SEPARATOR } from '../report/entry.js';
+import type { AskedReport, AskReport } from './asked-report.js';
+import { daysAskedAbout } from './by-day.js';
+
+/** One of the two looks. */
+interface DiffSide {
+  /** As it is shown: an instant, `first`, `latest`, or the id of a pin. */
+  readonly name: string;
+  /** Epoch milliseconds; null where it is no instant. */
+  readonly atMs: number | null;
+  /** In date order. */
+  readonly days: readonly Pick<DayThen, 'entry' | 'revision' | 'lacks'>[];
+}
+
+export interface ShowDiffOptions {
+  readonly askReport: AskReport;
+  readonly readDays: ReadDays;
+  readonly learner: Pick<Learner, 'status'>;
+  readonly canonical: CanonicalRules;
+  readonly now: () => number;
+}
+
+/** @throws GatewayError */
+export type ShowDiff = (call: AskCall) => Promise<ReportReply>;
+
+export function createShowDiff(options: ShowDiffOptions): ShowDiff {
+  const { askReport, learner, readDays } = options;
+  return async (call) => {
+    const asked = await askReport.ask(call, ['from', 'to', '_format']);
+    const { report, series } = asked.question;
+    const dates = daysAskedAbout(asked);
+    const format = formatOf(asked, call.accept);
+    const { from, to } = momentsOf(asked, options);
+    const { generation, state } = learner.status(report);
+    if (state !== 'proven')
+      throw new GatewayError('not_known_then', {
+        detail:
+          'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day.',
+      });
+    const sides = await Promise.all(
+      [from, to].map(
+        async ({ name, moment }): Promise<DiffSide> => ({
+          name,
+          atMs: typeof moment === 'object' ? moment.at : null,
+          days: await readDays({ series, dates, generation, moment }),
+        }),
+      ),
+    );
+    const [old, now] = sides as [DiffSide, DiffSide];
+    const accounts = sides.flatMap(({ days }) => days.flatMap(({ entry }) => entry.header.accounts));
+    refuseForeignAccounts(asked.caller, accounts);
+    const { rows, methodDays } = await diffDays(old, now, dates, report.split);
+    call.trace.mark('answer');
+    call.trace.rows = rows.length;
+    const headers = { 'cache-control': 'private, no-store', vary: VARY };
+    if (format === 'csv') {
+      const type = 'text/csv; charset=utf-8; header=present';
+      return { status: 200, headers: { ...headers, 'content-type': type }, body: [writeCsv(rows)] };
+    }
+    const meta = {
+      endpoint: report.endpoint,
+      advertiserId: showId(report.account),
+      period: { from: report.from.iso, to: report.to.iso },
+      split: report.split,
+      from: old.name,
+      to: now.name,
+      revisionFrom: revisionOf(old.days.map(({ entry }) => entry)),
+      revisionTo: revisionOf(now.days.map(({ entry }) => entry)),
+      rowCount: rows.length,
+      ...(methodDays.length === 0 ? {} : { methodDays }),
+      ...lacksOf(sides, dates),
+    };
+    const body = Buffer.from(JSON.stringify({ data: rows.map(showRow), meta }));
+    return {
+      status: 200,
+      headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
+      body: [body],
+    };
+  };
+}
+
+async function diffDays(
+  old: DiffSide,
+  now: DiffSide,
+  dates: readonly string[],
+  split: readonly string[],
+): Promise<{ readonly rows: RowDiff[]; readonly methodDays: string[] }> {
+  const rows: RowDiff[] = [];
+  const methodDays: string[] = [];
+  for (const [at, date] of dates.entries()) {
+    const [one, other] = [old.days[at] as DayThen, now.days[at] as DayThen];
+    if (one.entry.header.splitFrom?.sortedHash === other.entry.header.splitFrom?.sortedHash) continue;
+    const isMethod = !isSameMethod(shaped(one), shaped(other));
+    if (isMethod) methodDays.push(date);
+    const look = ({ entry }: DayThen) => ({ rows: rowsOf(entry), columns: entry.header.columns });
+    rows.push(...diffDay(look(one), look(other), { date, split, isMethod }));
+    await setImmediate();
+  }
+  return { rows, methodDays };
+}
+
+function shaped({ revision, entry }: Pick<DayThen, 'revision' | 'entry'>) {
+  return { revision, header: entry.header };
+}
+
+interface NamedMoment {
+  readonly name: string;
+  readonly moment: Moment;
+}
+
+function momentsOf(
+  { given, question }: AskedReport,
+  { canonical, now }: Pick<ShowDiffOptions, 'canonical' | 'now'>,
+): { readonly from: NamedMoment; readonly to: NamedMoment } {
+  const { account } = question.report;
+  const faults: FieldFault[] = [];
+  const read = (param: 'from' | 'to', word: 'first' | 'latest'): NamedMoment | null => {
+    const text = given.get(param);
+    if (text === word) return { name: word, moment: word };
+    const rules = {
+      ...{ nowMs: now(), today: canonical.todayOf(account) },
+      startOfDay: (day: number) => canonical.startOfDayOf(account, day),
+    };
+    const asOf = text === undefined ? { fault: 'is missing' } : readAsOf(text, rules);
+    if ('atMs' in asOf) return { name: new Date(asOf.atMs).toISOString(), moment: { at: asOf.atMs } };
+    faults.push({ param, message: `${asOf.fault}; ${ALLOWED[param]}` });
+    return null;
+  };
+  const [from, to] = [read('from', 'first'), read('to', 'latest')];
+  if (from !== null && to !== null && instantOf(from) > instantOf(to))
+    faults.push({ param: 'from', message: `lies after to (${to.name}): give the earlier moment as from` });
+  if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
+  return { from: from as NamedMoment, to: to as NamedMoment };
+}
+
+const ALLOWED = {
+  from: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), first',
+  to: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), latest',
+};
+
+/** For the order alone: `first` is before, and `latest` after, every instant. */
+function instantOf({ moment }: NamedMoment): number {
+  if (typeof moment === 'object') return moment.at;
+  return moment === 'latest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+}
+
+function formatOf({ given }: AskedReport, accept: string | undefined): 'json' | 'csv' {
+  const asked = given.get('_format') ?? null;
+  if (asked !== null && asked !== 'json' && asked !== 'csv')
+    throw new GatewayError('invalid_query', {
+      errors: [{ param: '_format', message: 'must be one of json, csv' }],
+    });
+  const format = negotiateFormat(asked, accept, 'json');
+  if (format === 'json' || format === 'csv') return format;
+  throw new GatewayError('not_acceptable', { help: 'Accept application/json or text/csv, or use _format.' });
+}
+
+/** Days of which something else was seen by then that is not kept. */
+function lacksOf(sides: readonly DiffSide[], dates: readonly string[]): object {
+  const inexact = dates.filter((_date, at) => sides.some(({ days }) => days[at]?.lacks !== null));
+  return inexact.length === 0 ? {} : { inexactDays: inexact };
+}
+
+function showRow({ dimensions, changed, kind }: RowDiff): object {
+  return { ...Object.fromEntries(dimensions), changed: Object.fromEntries(changed), kind };
+}
+
+/** A line for each cell. */
+function writeCsv(rows: readonly RowDiff[]): Buffer {
+  const dimensions = [...new Set(rows.flatMap((row) => [...row.dimensions.keys()]))];
+  const lines = rows.flatMap(({ dimensions: own, changed, kind }) =>
+    [...changed].map(([column, cell]) =>
+      JSON.stringify({ ...Object.fromEntries(own), kind, column, ...cell }),
+    ),
+  );
+  const columns = [...dimensions, 'kind', 'column', 'old', 'new', 'diff', 'percent'];
+  return Buffer.from(toCsv(lines.join(ROW_SEPARATOR), columns, { bom: false }));
+}

@@ -1,0 +1,53 @@
+/** A gateway whose campaign report by date is proven to be divisible, so that it has a history. */
+import { prove } from '../support/prove.js';
+import { type Reply, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
+import { MINUTE } from '../support/test-clock.js';
+
+export const HOUR = 60 * MINUTE;
+/** Three days that are over. */
+export const PERIOD = 'dateFrom=2026-11-17&dateTo=2026-11-19';
+export const BY_DATE = `advertiserId=1&byDate=1&${PERIOD}`;
+
+export interface HistoryScene {
+  readonly gateway: SimulatedGateway;
+  readonly key: string;
+  /** Asks, and waits until what was learned of it is written down. */
+  readonly ask: (query: string) => Promise<Reply>;
+  /** Two hours later the platform says something else, and is asked again. */
+  readonly restated: (query: string) => Promise<Reply>;
+  /** A call about a report. */
+  readonly about: (path: string, query: string, more?: string, key?: string) => Promise<Reply>;
+}
+
+export const aboutReport = (query: string, endpoint = 'campaigns/get') =>
+  `endpoint=${endpoint}&query=${encodeURIComponent(query)}`;
+
+/** @param more of the query of the kind that is proven, beginning with `&` */
+export async function historyScene(
+  more = '',
+  options: Parameters<typeof withGateway>[0] = {},
+): Promise<HistoryScene> {
+  const gateway = await withGateway(options);
+  const key = await gateway.addTeam({
+    id: 'history',
+    scopes: ['report:read', 'cache:refresh'],
+  });
+  await prove(gateway, key, { more });
+  const ask = async (query: string) => {
+    const reply = await gateway.report(key, query);
+    await gateway.services.settled();
+    return reply;
+  };
+  return {
+    ...{ gateway, key, ask },
+    async restated(query) {
+      gateway.clock.advance(2 * HOUR);
+      gateway.simulator.restate({ advertiserId: 1, from: '2026-11-18', to: '2026-11-18' });
+      await ask(query);
+      gateway.clock.advance(2 * HOUR);
+      return ask(query);
+    },
+    about: (path, query, rest = '', asking = key) =>
+      gateway.call(`/gateway/v1/${path}?${aboutReport(query)}${rest}`, { key: asking }),
+  };
+}
