@@ -16,15 +16,20 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-/** @param output file that takes what it prints; without one its lines are read here. @returns a process */
-export function start(command, args, { env = {}, core = null, output = null } = {}) {
+/**
+ * @param output file that takes what it prints; without one its lines are read here
+ * @param input whether lines are written to it; what it prints is then read by whoever does
+ * @returns a process
+ */
+export function start(command, args, { env = {}, core = null, output = null, input = false } = {}) {
   const [program, ...all] = core === null ? [command, ...args] : ['taskset', '-c', core, command, ...args];
   const child = spawn(program, all, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', output === null ? 'pipe' : openSync(output, 'a'), 'inherit'],
+    stdio: [input ? 'pipe' : 'ignore', output === null ? 'pipe' : openSync(output, 'a'), 'inherit'],
   });
   started.add(child);
   child.once('exit', () => started.delete(child));
+  if (input) return { child };
   return output === null ? { child, lines: createInterface({ input: child.stdout }) } : { child };
 }
 
