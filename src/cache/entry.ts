@@ -57,16 +57,45 @@ export interface RawWrite {
 }
 
 export function encodeEntry({ id, version, header, body }: RawWrite): EncodedEntry {
+  const { bytes: unsealed, stored, facts, factsCrc } = bytesOf(version, header, body);
+  const bytes = Buffer.from(unsealed);
+  bytes.writeUInt32BE(checksum(id, version, bytes, factsCrc), CHECKSUM_AT);
+  return { header: bytes, body: stored, facts };
+}
+
+/** An entry as bytes, but for the checksum that holds it to its name. */
+interface Unsealed {
+  readonly version: number;
+  /** What it was made of. */
+  readonly plain: Buffer;
+  readonly bytes: Buffer;
+  readonly stored: Buffer;
+  readonly facts: Buffer;
+  readonly factsCrc: number;
+}
+
+/** By header: the same entry is written to the cache and to the history, under two names, one right after the other. */
+const lately = new WeakMap<object, Unsealed>();
+
+function bytesOf(version: number, header: object, body: Buffer): Unsealed {
+  const known = lately.get(header);
+  lately.delete(header);
+  if (known !== undefined && known.version === version && known.plain === body) return known;
+  const made = makeBytes(version, header, body);
+  lately.set(header, made);
+  return made;
+}
+
+function makeBytes(version: number, header: object, plain: Buffer): Unsealed {
   const { bytes, rest } = pack(version, header);
   const facts = Buffer.from(JSON.stringify(rest));
-  const stored = deflateBody(body);
+  const stored = deflateBody(plain);
   bytes[0] = FORMAT;
-  bytes[CODEC_AT] = stored === body ? PLAIN : DEFLATED;
-  bytes.writeUInt32BE(body.length, PLAIN_LENGTH_AT);
-  bytes.writeUInt32BE(crc32(body), PLAIN_CRC_AT);
+  bytes[CODEC_AT] = stored === plain ? PLAIN : DEFLATED;
+  bytes.writeUInt32BE(plain.length, PLAIN_LENGTH_AT);
+  bytes.writeUInt32BE(crc32(plain), PLAIN_CRC_AT);
   bytes.writeUInt32BE(crc32(stored), STORED_CRC_AT);
-  bytes.writeUInt32BE(checksum(id, version, bytes, crc32(facts)), CHECKSUM_AT);
-  return { header: bytes, body: stored, facts };
+  return { version, plain, bytes, stored, facts, factsCrc: crc32(facts) };
 }
 
 /** `damaged`: not the bytes that were written under this name, and nobody's; `unknown`: another release has written it. */

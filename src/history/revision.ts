@@ -3,7 +3,7 @@
  * ever appended. The day itself is the valid time.
  */
 import Type, { type Static } from 'typebox';
-import Value from 'typebox/value';
+import { recordForm } from '../record.js';
 
 const RevisionForm = Type.Object({
   /** Names its rows in the store. Made of `knownFrom`, so that none is used twice for a day. */
@@ -44,7 +44,8 @@ export type Revision = Readonly<Static<typeof RevisionForm>>;
 /** In order, the oldest first. */
 export type Revisions = readonly Revision[];
 
-const HeadsForm = Type.Object({ form: Type.Literal(1), revisions: Type.Array(RevisionForm) });
+/** Compiled: it is asked for each day of each fetch, and of each answer from the past. */
+const headsForm = recordForm(Type.Object({ form: Type.Literal(1), revisions: Type.Array(RevisionForm) }));
 
 /** How exact `confirmedUntil` is: a day that is seen each minute is not written each minute. */
 export const CONFIRMED_EVERY_MS = 3_600_000;
@@ -55,12 +56,7 @@ export function encodeRevisions(revisions: Revisions): Buffer {
 
 /** @returns null for what is none, or was written by a later release: it is then left as it is */
 export function decodeRevisions(bytes: Buffer): Revisions | null {
-  try {
-    const heads: unknown = JSON.parse(bytes.toString());
-    return Value.Check(HeadsForm, heads) ? heads.revisions : null;
-  } catch {
-    return null;
-  }
+  return headsForm.parse(bytes.toString())?.revisions ?? null;
 }
 
 /**

@@ -115,6 +115,25 @@ describe('encodeEntry and decodeEntries', () => {
     );
   });
 
+  it('deflate an entry once for two names, and read it under each name alone', async () => {
+    const header = { ...DAY };
+    const body = Buffer.from(' {"a":1},\n'.repeat(50));
+    const other = Buffer.from(' {"a":2},\n'.repeat(50));
+    const encode = (id: string, of = body, version = VERSION) => {
+      return { version, ...encodeEntry({ id, version, header, body: of }) };
+    };
+    const [first, second] = [encode('a'), encode('b')];
+    expect(second.body).toBe(first.body);
+    expect(await decodeOne('a', first)).toMatchObject({ header, body });
+    expect(await decodeOne('b', second)).toMatchObject({ header, body });
+    expect(await decodeOne('a', second)).toBe('damaged');
+    expect(await decodeOne('b', first)).toBe('damaged');
+    // Of another body, or another time, nothing is taken over.
+    encode('a');
+    expect(await decodeOne('b', encode('b', other))).toMatchObject({ body: other });
+    expect(await decodeOne('b', encode('b', other, VERSION + 1))).toMatchObject({ version: VERSION + 1 });
+  });
+
   it('need no more than 128 bytes in front of a body, the stamp of the store included', () => {
     expect(PACKED_MAX_BYTES).toBeLessThanOrEqual(HEADER_MAX_BYTES);
     expect(STAMP_BYTES + HEADER_MAX_BYTES).toBeLessThanOrEqual(128);
