@@ -34,9 +34,8 @@ const running = [];
 for (const env of JSON.parse(process.env.GATEWAYS)) running.push(await start(env));
 say(JSON.stringify(running.map(({ url, key }) => ({ url, key }))));
 
-process.once('SIGTERM', async () => {
-  for (const { gateway } of running) await gateway.stop();
-  process.exit(0);
+process.once('SIGTERM', () => {
+  void Promise.all(running.map(({ gateway }) => gateway.stop())).then(() => process.exit(0));
 });
 for await (const _line of createInterface({ input: process.stdin })) {
   for (const { gateway } of running) await gateway.services.settled();
