@@ -41,7 +41,7 @@ const KNOWS = {
   credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'record', 'repeat', 'errors', 'clock'],
   cache: ['registry', 'report', 'store', 'record', 'errors', 'clock'],
   divisibility: ['registry', 'report', 'report-policy', 'record', 'errors', 'clock'],
-  history: ['cache', 'config', 'report', 'store', 'repeat', 'errors', 'clock'],
+  history: ['cache', 'config', 'report', 'store', 'record', 'repeat', 'errors', 'clock'],
   auth: ['credential', 'registry', 'store', 'record', 'errors', 'clock'],
   limits: ['auth', 'store', 'platform', 'errors', 'clock'],
   policy: ['auth', 'report', 'errors'],
