@@ -7,6 +7,11 @@ export interface CacheDirectives {
   /** Staleness that will do, in milliseconds; Infinity for any, null for none beyond the gateway's own rules. */
   readonly maxStaleMs: number | null;
   readonly onlyIfCached: boolean;
+  /**
+   * Set where nothing but final days will do (`_final`): the day it is, as a day number. What is old enough on it, and was
+   * fetched before it was, is fetched again.
+   */
+  readonly finalOn?: number;
 }
 
 export const NO_DIRECTIVES: CacheDirectives = { maxAgeMs: null, maxStaleMs: null, onlyIfCached: false };

@@ -113,7 +113,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   });
   const known = createKnownQuestions();
   const read = createReadQuestion({
-    ...{ canonical, policy, now, compressMinBytes: config.cache.compressMinBytes },
+    ...{ canonical, policy, now, rulesOf, compressMinBytes: config.cache.compressMinBytes },
   });
   const { generationOf } = learner;
   const admit = createAdmit(options);

@@ -3,7 +3,7 @@ import type { Purges } from '../cache/purges.js';
 import type { CacheDirectives } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry } from '../report/entry.js';
-import { ageMs, freshForMs, type State, stateAt } from '../report/freshness.js';
+import { ageMs, type FreshnessRules, freshForMs, isFinal, type State, stateAt } from '../report/freshness.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { HeldEntry } from './entries.js';
 import type { EntryRef } from './question.js';
@@ -58,11 +58,18 @@ function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Gra
   const fallback = header.form === 'refusal' ? 'absent' : 'error-only';
   if (directives.maxAgeMs === 0)
     return header.fetchStartedAt >= arrivedAtMs && !wasThere ? 'fresh' : fallback;
+  if (isProvisionalOnly(entry, directives.finalOn, policy.freshness)) return fallback;
   if (directives.maxAgeMs !== null && age > directives.maxAgeMs) return fallback;
   if (state === 'fresh') return 'fresh';
   if (state === 'revalidate') return 'stale';
   const staleMs = age - freshForMs(header, policy.freshness);
   return directives.maxStaleMs !== null && staleMs <= directives.maxStaleMs ? 'stale' : 'error-only';
+}
+
+/** Whether it was fetched before its last day was final, which it would be by now. */
+function isProvisionalOnly({ header }: Entry, finalOn: number | undefined, rules: FreshnessRules): boolean {
+  if (finalOn === undefined || header.form === 'refusal' || isFinal(header, rules)) return false;
+  return isFinal({ lastDay: header.lastDay, fetchedOn: finalOn }, rules);
 }
 
 function stateOf({ header }: Entry, nowMs: number, { freshness, negativeMs }: GradeInput['policy']): State {

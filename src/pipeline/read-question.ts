@@ -16,12 +16,14 @@ import {
 } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import { fileNameOf } from '../report/file-name.js';
+import type { FinalRules } from '../report/final-days.js';
 import type { JsonObject } from '../report/json.js';
 import type { Format } from '../report/output-options.js';
 import { seriesId, unsplit } from '../report/platform-call.js';
 import { isLenient } from '../report/unknown-names.js';
 import { FIRST_DAY } from '../report/values.js';
 import type { ReportPolicy } from '../report-policy.js';
+import { type AskedFinal, askedFinal, cutToFinal } from './asked-final.js';
 import { momentOf } from './asked-moment.js';
 import type { ReportQuestion } from './question.js';
 import { finishedKey, type Shape, shapeOf } from './render.js';
@@ -32,6 +34,8 @@ export interface ReadQuestion {
   readonly totals: ReportQuestion | null;
   /** Which of what was known of each day is asked for; null for what is so now. */
   readonly moment: Moment | null;
+  /** Where nothing but final days will do; null where any will. */
+  readonly final: AskedFinal | null;
   /** What policy decides on. */
   readonly access: AccessRequest;
   readonly shape: Shape;
@@ -58,6 +62,7 @@ export interface ReadQuestionOptions {
   readonly policy: Pick<ReportPolicy, 'identity'>;
   readonly compressMinBytes: number;
   readonly now: () => number;
+  readonly rulesOf: (report: CanonicalReport) => FinalRules;
 }
 
 export type AskedFor = Pick<ReportCall, 'endpoint' | 'method' | 'query' | 'accept' | 'acceptEncoding'>;
@@ -82,8 +87,10 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
     const lenient = isLenient(defaultFormat);
     const canonical = canonicalize({ endpoint, method, query, body, lenient }, rules);
     const format = negotiateFormat(canonical.options.format, accept, defaultFormat);
-    const { report, today } = canonical;
+    const { report: wanted, today } = canonical;
     const shape = shapeOf(format, canonical.options);
+    const final = askedFinal(canonical, shape, options.rulesOf(wanted));
+    const report = cutToFinal(wanted, final);
     const question = ask(report, shape.format === 'raw' ? 'bytes' : 'rows');
     const coding = negotiateCoding(acceptEncoding);
     const moment = momentOf(canonical, shape, options);
@@ -91,15 +98,17 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
     return {
       question,
       moment,
+      final,
       totals: shape.totals ? ask(unsplit(report), 'rows') : null,
       access: accessRequestOf(canonical, rules),
       shape,
       coding,
       fileName: shape.format === 'csv' ? fileNameOf(report, 'csv') : null,
       compressFrom: refusesIdentity(acceptEncoding) ? 0 : compressMinBytes,
-      finishedKey: `${finishedKey(question.series, report, shape, coding)}|${keyOf(moment)}`,
+      finishedKey: `${finishedKey(question.series, wanted, shape, coding)}|${keyOf(moment)}|${final?.key ?? ''}`,
       meant: [...new Set(report.passedOn.flatMap(({ meant }) => meant))],
-      meansUntilMs: canonical.options.period === null ? Number.POSITIVE_INFINITY : untilMs,
+      meansUntilMs:
+        canonical.options.period === null && final?.wish !== 'only' ? Number.POSITIVE_INFINITY : untilMs,
       readOn: { fromMs: rules.startOfDayOf(report.account, today), untilMs },
     };
   };

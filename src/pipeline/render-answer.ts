@@ -6,6 +6,7 @@ import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Answer, Source } from './answer.js';
 import type { FinishedAnswers } from './finished.js';
+import { keepFinal, refuseYoung } from './keep-final.js';
 import type { ReadPast } from './read-past.js';
 import { finish, shapeAnswer } from './render.js';
 import type { Report, ReportAnswer } from './report.js';
@@ -31,20 +32,23 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
   const { report, workerPool, finished, policy, now } = options;
   return async (asked) => {
     const { question, totals: totalsQuestion, context, shape, coding, moment } = asked;
-    const past = moment === null ? null : await options.readPast(question, moment);
+    const rules = options.rulesOf(question.report);
+    refuseYoung(asked.final, rules);
+    const isNothing = asked.final?.isNothing === true;
+    const past = moment === null || isNothing ? null : await options.readPast(question, moment);
     const [main, totals] = await Promise.all([
-      past === null ? report(question, context) : past.answer,
-      totalsQuestion === null ? null : report(totalsQuestion, context),
+      isNothing ? NOTHING : past === null ? report(question, context) : past.answer,
+      totalsQuestion === null || isNothing ? null : report(totalsQuestion, context),
     ]);
+    const brought = { parts: main.parts, totals: totals?.parts[0] ?? null, past: past?.known ?? null };
+    const final = keepFinal(asked.final, question.report, brought, rules);
     const assembled = shapeAnswer({
       report: question.report,
       shape,
-      parts: main.parts,
-      totals: totals?.parts[0] ?? null,
-      rules: options.rulesOf(question.report),
+      ...final,
+      rules,
       negativeMs: policy.negativeMs,
       nowMs: now(),
-      past: past?.known ?? null,
       isRecorded: options.isRecorded(question.report),
     });
     const source = sourceOf(main, totals);
@@ -61,6 +65,17 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
     };
   };
 }
+
+/** An answer of no days at all: nothing is asked for it. */
+const NOTHING: ReportAnswer = {
+  parts: [],
+  outcome: 'hit',
+  days: null,
+  stored: false,
+  degraded: false,
+  storable: false,
+  checkFromMs: null,
+};
 
 /** The source of a report and of its totals, as one. */
 function sourceOf(main: ReportAnswer, totals: ReportAnswer | null): Source {

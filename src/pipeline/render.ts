@@ -70,6 +70,7 @@ export interface FinishInput {
   /** Set where it is from history. */
   readonly past: Past | null;
   readonly isRecorded: boolean;
+  readonly leftOut: readonly string[];
 }
 
 /**
@@ -78,9 +79,9 @@ export interface FinishInput {
  */
 export function shapeAnswer(ask: FinishInput): Assembled {
   const { shape, parts, totals, rules, nowMs } = ask;
-  const main = parts[0] as Entry;
-  if (main.header.form === 'refusal') return refusalAnswer(main as Entry<RefusalHeader>, ask);
-  if (main.header.form === 'bytes') return assembleBytes(main as Entry<BytesHeader>, rules, nowMs);
+  const [main] = parts;
+  if (main?.header.form === 'refusal') return refusalAnswer(main as Entry<RefusalHeader>, ask);
+  if (main?.header.form === 'bytes') return assembleBytes(main as Entry<BytesHeader>, rules, nowMs);
   if (totals?.header.form === 'refusal') throw rejected(totals as Entry<RefusalHeader>);
   return assemble({
     report: ask.report,
@@ -93,6 +94,7 @@ export function shapeAnswer(ask: FinishInput): Assembled {
     rules,
     past: ask.past,
     isRecorded: ask.isRecorded,
+    leftOut: ask.leftOut,
   });
 }
 

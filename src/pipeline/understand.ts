@@ -39,7 +39,7 @@ export function createUnderstand({ read, known, generationOf, now }: UnderstandO
     call.trace.mark('understand');
     const more = {
       caller,
-      context: contextOf(call, caller, nowMs),
+      context: contextOf(call, caller, nowMs, asked),
       ifNoneMatch: call.ifNoneMatch,
       l1Key: l1KeyOf(asked, generationOf(asked.question.report)),
     };
@@ -59,12 +59,18 @@ export function l1KeyOf(question: ReadQuestion, generation: string): string {
   return key;
 }
 
-function contextOf({ id, cacheControl, trace }: ReportCall, { team }: Caller, nowMs: number): RequestContext {
+function contextOf(
+  { id, cacheControl, trace }: ReportCall,
+  { team }: Caller,
+  nowMs: number,
+  { final }: ReadQuestion,
+): RequestContext {
   const mayRefresh = team.scopes.includes('cache:refresh');
+  const directives = readCacheDirectives(cacheControl, mayRefresh);
   return {
     id,
     team: team.id,
-    directives: readCacheDirectives(cacheControl, mayRefresh),
+    directives: final === null ? directives : { ...directives, finalOn: final.today },
     arrivedAtMs: nowMs,
     trace,
     patience: newPatience(),

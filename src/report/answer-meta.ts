@@ -4,10 +4,11 @@ import { dayNumber, daysBetween } from './days.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { isFinal, isFinalDay, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
-import { historyWarnings, warningsOf } from './warnings.js';
+import { historyWarnings, leftOutWarnings, warningsOf } from './warnings.js';
 
 /** @returns the name of the rows by their days: the same rows, the same name; null for what is not kept by days */
 export function revisionOf(parts: readonly Entry<RowsHeader>[]): string | null {
+  if (parts.length === 0) return null;
   const days = parts.map(({ header: { lastDay, splitFrom } }) =>
     splitFrom === null ? null : `${lastDay} ${splitFrom.sortedHash}`,
   );
@@ -20,18 +21,28 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
   const { from, to } = report;
   const revision = revisionOf(parts);
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
-  const warnings = [...warningsOf(report, parts, totals), ...historyWarnings(past)];
+  const warnings = [
+    ...warningsOf(report, parts, totals),
+    ...historyWarnings(past),
+    ...leftOutWarnings(ask.leftOut, parts.length === 0, rules),
+  ];
+  const provisional = firstProvisional(ask);
   const all = totals === null ? parts : [...parts, totals];
   const meta = {
     endpoint: report.endpoint,
     advertiserId: showId(report.account),
-    period: from.iso === null && to.iso === null ? null : { from: from.iso, to: to.iso },
+    period:
+      (from.iso === null && to.iso === null) || parts.length === 0 ? null : { from: from.iso, to: to.iso },
     split: report.split,
     spentBased: report.spentBased,
     rowCount,
     asOf: new Date(asOfMs).toISOString(),
     // Of the totals too: they are shown beside the rows, and belong to the same truth.
-    final: past === null ? all.every(({ header }) => isFinal(header, rules)) : isPastFinal(past),
+    // Nothing at all is nothing to draw an invoice on.
+    final:
+      parts.length > 0 &&
+      (past === null ? all.every(({ header }) => isFinal(header, rules)) : isPastFinal(past)),
+    ...(provisional === null ? {} : { firstProvisionalDate: provisional }),
     stale,
     ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
     reach: { summable: report.split.length === 0 },
@@ -52,9 +63,23 @@ function isPastFinal({ days }: Past): boolean {
   return [...days.values()].every(({ final }) => final);
 }
 
+/** @returns the first day served that is not final; null where there is none, or where it cannot be told by day */
+function firstProvisional({ report, parts, past, rules }: AssembleInput): string | null {
+  const { split, from, to } = report;
+  if (!split.includes('date') || from.iso === null || to.iso === null) return null;
+  if (past !== null) return [...past.days].find(([, { final }]) => !final)?.[0] ?? null;
+  const provisional = parts.find(({ header }) => !isFinal(header, rules))?.header;
+  if (provisional === undefined) return null;
+  if (provisional.splitFrom !== null) return provisional.lastDay;
+  return daysBetween(from.iso, to.iso).find(
+    (date) => !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays),
+  ) as string;
+}
+
 /** When the answer was known to be so: asked for as of then, it is given again. */
 function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly knownAt?: string } {
   if (past === null ? !isRecorded : past.atMs === null) return {};
+  if (parts.length === 0) return {};
   const newestMs = Math.max(...parts.map(({ header }) => header.fetchedAt));
   return { knownAt: new Date(past?.atMs ?? newestMs).toISOString() };
 }
@@ -80,9 +105,11 @@ interface ShownDay {
 function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDay[] {
   const { from, to } = report;
   if (from.iso === null || to.iso === null) return [];
+  // A day that was left out is in no part.
+  const whole = parts[0]?.header.splitFrom === null ? parts[0].header : undefined;
   const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
   return daysBetween(from.iso, to.iso).flatMap((date) => {
-    const header = byLastDay.get(date) ?? parts[0]?.header;
+    const header = byLastDay.get(date) ?? whole;
     if (header === undefined) return [];
     const known = past?.days.get(date);
     return {

@@ -39,4 +39,6 @@ export interface AssembleInput {
   readonly past: Past | null;
   /** Whether what is fetched is written to the history, so that the answer can be asked for again. */
   readonly isRecorded: boolean;
+  /** Days that were asked for and are not in it, for they are not final (`_final=only`). */
+  readonly leftOut: readonly string[];
 }

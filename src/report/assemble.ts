@@ -72,7 +72,8 @@ const CONTENT_TYPES = {
 export function assemble(ask: AssembleInput): Assembled {
   const { parts, totals, nowMs, rules, format, past } = ask;
   const all = totals === null ? parts : [...parts, totals];
-  const asOfMs = Math.min(...all.map(({ header }) => header.fetchedAt));
+  // Of nothing it is said now that there is nothing.
+  const asOfMs = all.length === 0 ? nowMs : Math.min(...all.map(({ header }) => header.fetchedAt));
   const stale = past === null && all.some(({ header }) => stateAt(header, rules, nowMs) !== 'fresh');
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
   const meta = format === 'json' ? writeMeta(ask, asOfMs, stale, rowCount) : '';
@@ -89,7 +90,7 @@ export function assemble(ask: AssembleInput): Assembled {
     asOfMs,
     newestMs: Math.max(...all.map(({ header }) => header.fetchedAt)),
     freshUntilMs:
-      past === null
+      past === null && all.length > 0
         ? Math.min(...all.map(({ header }) => header.fetchedAt + freshForMs(header, rules)))
         : nowMs + rules.currentMs,
     stale,

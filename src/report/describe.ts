@@ -1,6 +1,6 @@
 /** The report call as schemas, made from the tables that its parser reads; for the OpenAPI document. */
 import Type, { type TObject, type TSchema } from 'typebox';
-import { FORMATS, VINTAGES } from './output-options.js';
+import { FINAL_WISHES, FORMATS, VINTAGES } from './output-options.js';
 import type { GatewayParameter, Kind, ParameterTable } from './parameters.js';
 import { PERIOD_WORDS } from './period.js';
 
@@ -29,6 +29,12 @@ const OWN = {
     words(
       VINTAGES,
       'first: what was seen first of each day after it was over; final: what was seen when it was first final (409 not_final where it is not); both from history alone. latest: the ordinary answer.',
+    ),
+  ),
+  _final: Type.Optional(
+    words(
+      FINAL_WISHES,
+      'require: 409 not_final where a day of the period is not final; only: such days are left out, and named in meta.warnings.',
     ),
   ),
   _bom: flag('1: a byte order mark in front of CSV, for Excel.'),
@@ -98,9 +104,12 @@ export const ShownWarning = Type.Object(
   {
     code: Type.String({
       description:
-        'For programs: first_seen_late, history_missed, parameters_passed_on, platform_chose_period, shape_unknown, thinned, totals_unavailable; more may come.',
+        'For programs: first_seen_late, history_missed, parameters_passed_on, platform_chose_period, provisional_days_left_out, shape_unknown, thinned, totals_unavailable; more may come.',
     }),
     message: Type.String({ description: 'For people: what it means, and what to do.' }),
+    days: Type.Optional(
+      Type.Array(Type.String({ format: 'date' }), { description: 'All days that it is about.' }),
+    ),
   },
   { title: 'Warning' },
 );
@@ -136,6 +145,12 @@ const Meta = Type.Object(
     rowCount: Type.Integer({ minimum: 0 }),
     asOf: time('The oldest fetch among the parts served.'),
     final: Type.Boolean({ description: 'Every day served, and the totals, were fetched past restatement.' }),
+    firstProvisionalDate: Type.Optional(
+      Type.String({
+        format: 'date',
+        description: 'Of reports by date: the first day that is not final; absent where there is none.',
+      }),
+    ),
     stale: Type.Boolean({ description: 'Some part is past its freshness.' }),
     revision: Type.Optional(
       Type.String({

@@ -10,6 +10,9 @@ export type Format = (typeof FORMATS)[number];
 export const VINTAGES = ['first', 'final', 'latest'] as const;
 export type Vintage = (typeof VINTAGES)[number];
 
+export const FINAL_WISHES = ['require', 'only'] as const;
+export type FinalWish = (typeof FINAL_WISHES)[number];
+
 export interface OutputOptions {
   /** Null when the query names none: `accept` and the team's default decide. */
   readonly format: Format | null;
@@ -22,6 +25,8 @@ export interface OutputOptions {
   readonly asOf: string | null;
   /** Which of the numbers that a day has had; null when the query does not say. */
   readonly vintage: Vintage | null;
+  /** Whether days that are not final will do; null: they will. */
+  readonly final: FinalWish | null;
 }
 
 /** A map, for on an object `constructor` would be a value too. */
@@ -65,5 +70,6 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     bom: flag('_bom'),
     asOf: given.get('_asOf') ?? null,
     vintage: word('_vintage', VINTAGES),
+    final: word('_final', FINAL_WISHES),
   };
 }

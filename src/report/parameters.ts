@@ -23,6 +23,7 @@ export const GATEWAY_PARAMETERS = [
   '_period',
   '_asOf',
   '_vintage',
+  '_final',
   '_bom',
 ] as const;
 export type GatewayParameter = (typeof GATEWAY_PARAMETERS)[number];

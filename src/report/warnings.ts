@@ -2,6 +2,7 @@
 import type { KnownDay, Past } from './assemble-input.js';
 import type { CanonicalReport } from './canonicalize.js';
 import type { Entry, EntryHeader } from './entry.js';
+import { type FinalRules, tellExpected } from './final-days.js';
 import { didYouMean } from './parameters.js';
 
 export interface Warning {
@@ -11,11 +12,14 @@ export interface Warning {
     | 'history_missed'
     | 'parameters_passed_on'
     | 'platform_chose_period'
+    | 'provisional_days_left_out'
     | 'shape_unknown'
     | 'thinned'
     | 'totals_unavailable';
   /** For people: what it means, and what to do. */
   readonly message: string;
+  /** All days that it is about. */
+  readonly days?: readonly string[];
 }
 
 /** @param totals the unsplit report of the same period, when it was asked for */
@@ -119,6 +123,23 @@ function firstSeenLate(past: Past | null): readonly Warning[] {
     {
       code: 'first_seen_late',
       message: `Nobody asked for ${namedDays(late)} within ${LATE_HOURS} hours of its end: what is shown as first may have been changed before. meta.days (_days=1) says how old each day was (ageHours).`,
+    },
+  ];
+}
+
+/** Days that were asked for and are not final, where such days were not wanted. @param isNothing no day is left */
+export function leftOutWarnings(
+  dates: readonly string[],
+  isNothing: boolean,
+  rules: FinalRules,
+): readonly Warning[] {
+  if (dates.length === 0) return [];
+  const rest = isNothing ? 'No day of the period is left, so there are no rows. ' : '';
+  return [
+    {
+      code: 'provisional_days_left_out',
+      message: `Left out, for they are not final: ${tellExpected(dates, rules)}. ${rest}Without _final=only they are given as they are now.`,
+      days: dates,
     },
   ];
 }

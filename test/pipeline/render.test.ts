@@ -13,6 +13,7 @@ const OPTIONS: OutputOptions = {
   period: null,
   asOf: null,
   vintage: null,
+  final: null,
   bom: false,
 };
 const FORMATS: readonly Format[] = ['json', 'csv', 'ndjson', 'raw'];

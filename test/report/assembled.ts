@@ -25,6 +25,7 @@ export function ask(changes: Partial<AssembleInput> = {}, query = QUERY): Assemb
     rules: RULES,
     past: null,
     isRecorded: false,
+    leftOut: [],
     ...changes,
   };
 }

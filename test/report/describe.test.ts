@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../../src/report/assemble.js';
+import { dayNumber } from '../../src/report/days.js';
 import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../src/report/describe.js';
 import { GATEWAY_PARAMETERS, parameterTable } from '../../src/report/parameters.js';
 import { bodyOf } from './assembled.js';
@@ -43,18 +44,25 @@ describe('the description of a report call', () => {
 
   it('names every member that an answer can have, and requires those that it always has', () => {
     const meta = (ANSWER as object as Shown).properties.meta as object as Shown;
+    const NEXT_DAY = dayNumber('2026-11-11') as number;
     const paging = { page: 1, pages: 2, perPage: 1, total: 2 };
     const answer = (full: boolean) =>
       assemble({
-        report: get(`dateFrom=2026-11-09&dateTo=2026-11-10${full ? '&sort=x' : ''}`).report,
+        report: get(`dateFrom=2026-11-09&dateTo=2026-11-10${full ? '&byDate=1&sort=x' : ''}`).report,
         format: 'json',
-        parts: [rowsEntry([{ a: 1 }], full ? { paging, doubt: 'it looks like none', splitFrom: CUT } : {})],
+        parts: [
+          rowsEntry(
+            [{ a: 1 }],
+            full ? { paging, doubt: 'it looks like none', splitFrom: CUT, fetchedOn: NEXT_DAY } : {},
+          ),
+        ],
         totals: full ? rowsEntry([{ a: 1 }]) : null,
         days: full,
         bom: false,
         nowMs: FETCHED_AT,
         rules: RULES,
         past: null,
+        leftOut: [],
         isRecorded: full,
       });
     const membersOf = (full: boolean) => Object.keys(JSON.parse(bodyOf(answer(full)).toString()).meta);

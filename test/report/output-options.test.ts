@@ -15,6 +15,7 @@ const NOTHING = {
   period: null,
   asOf: null,
   vintage: null,
+  final: null,
   bom: false,
 };
 

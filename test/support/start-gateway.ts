@@ -61,6 +61,7 @@ export interface ReportBody {
     readonly asOf: string;
     readonly final: boolean;
     readonly stale: boolean;
+    readonly firstProvisionalDate?: string;
     readonly revision?: string;
     readonly knownAt?: string;
     readonly reach: { readonly summable: boolean };
@@ -76,7 +77,11 @@ export interface ReportBody {
       readonly ageHours?: number;
     }[];
     readonly totals?: Readonly<Record<string, unknown>>;
-    readonly warnings?: readonly { readonly code: string; readonly message: string }[];
+    readonly warnings?: readonly {
+      readonly code: string;
+      readonly message: string;
+      readonly days?: readonly string[];
+    }[];
   };
 }
 
