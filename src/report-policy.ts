@@ -1,11 +1,13 @@
 /** What the configuration says about reports, read once: handed to whoever judges, plans or fetches one. */
 import type { Config } from './config/load.js';
 import type { EndpointRule } from './config/schema.js';
+import type { CanonicalReport } from './report/canonicalize.js';
 import type { FreshnessRules } from './report/freshness.js';
 import type { PlanRules } from './report/plan.js';
 
 export interface ReportPolicy {
-  readonly freshness: FreshnessRules;
+  /** Which days of a report are final, and how long the others are fresh. */
+  readonly rulesFor: (report: CanonicalReport) => FreshnessRules;
   /** How long the platform's refusal is remembered, milliseconds. */
   readonly negativeMs: number;
   /** Declared endpoints by their path below `/api/v1/report/`. */
@@ -21,21 +23,30 @@ export interface ReportPolicy {
   timezoneOf(account: string | null): string;
 }
 
-export function reportPolicy({ report, platform }: Config): ReportPolicy {
+/** The rules of `report.freshness` and `report.restatementDays`, without regard to what was learned. */
+export function configuredRules({
+  report: { restatementDays, freshness },
+}: Pick<Config, 'report'>): FreshnessRules {
+  return {
+    restatementDays,
+    currentMs: freshness.currentSeconds * 1000,
+    restatingMs: freshness.restatingSeconds * 1000,
+    finalMs: freshness.finalSeconds * 1000,
+    emptyMs: freshness.emptySeconds * 1000,
+    emptyFinalMs: freshness.emptyFinalSeconds * 1000,
+    undeclaredMs: freshness.undeclaredSeconds * 1000,
+    staleWhileRevalidateMs: freshness.staleWhileRevalidateSeconds * 1000,
+    staleIfErrorMs: freshness.staleIfErrorSeconds * 1000,
+  };
+}
+
+export function reportPolicy(config: Config): ReportPolicy {
+  const { report, platform } = config;
   const { mergeGapDays, maxDaysPerCall, freshness } = report;
+  const rules = configuredRules(config);
   const timezones = new Map(Object.entries(platform.timezones));
   return {
-    freshness: {
-      restatementDays: report.restatementDays,
-      currentMs: freshness.currentSeconds * 1000,
-      restatingMs: freshness.restatingSeconds * 1000,
-      finalMs: freshness.finalSeconds * 1000,
-      emptyMs: freshness.emptySeconds * 1000,
-      emptyFinalMs: freshness.emptyFinalSeconds * 1000,
-      undeclaredMs: freshness.undeclaredSeconds * 1000,
-      staleWhileRevalidateMs: freshness.staleWhileRevalidateSeconds * 1000,
-      staleIfErrorMs: freshness.staleIfErrorSeconds * 1000,
-    },
+    rulesFor: () => rules,
     negativeMs: freshness.negativeSeconds * 1000,
     endpoints: new Map(Object.entries(report.endpoints)),
     plan: { mergeGapDays, maxDaysPerCall },

@@ -571,6 +571,23 @@ const history = group(
   'What reports said, and when.',
 );
 
+const finality = group(
+  {
+    mode: Type.Enum(['fixed', 'observe', 'learned'], {
+      default: 'observe',
+      description:
+        'When days are final. `fixed`: by restatementDays; `observe`: the same, and how long days change is learned from the history and shown; `learned`: by what was learned, never sooner than restatementDays.',
+    }),
+    maxDays: Type.Integer({
+      minimum: 1,
+      maximum: 90,
+      default: 45,
+      description: 'A day that is older is final, whatever was learned.',
+    }),
+  },
+  'When the numbers of a day change no more.',
+);
+
 const adminToken = Type.Object(
   {
     name: Type.String({
@@ -622,6 +639,7 @@ export const ConfigSchema = Type.Object(
     redis,
     store,
     history,
+    finality,
     auth,
     teamsFile: Type.Optional(
       Type.String({

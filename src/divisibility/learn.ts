@@ -121,27 +121,34 @@ async function compare(
 ): Promise<Comparing> {
   const { id, pinned, generation } = statusOf(options, report);
   if (pinned) return NOTHING;
-  const rules = options.policy.freshness;
+  const rules = options.policy.rulesFor(report);
   const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
   if (disputes.length > 0) {
-    const verdict = await settle(options, id, disputes, fetch);
+    const verdict = await settle(options, { id, report }, disputes, fetch);
     if (verdict === 'refuted') return { verdict, same };
   }
   if (agreements.length > 0) await change(options, id, (value) => agree(value, agreements, options.now()));
   return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
 }
 
+/** A kind, and the report by which something of it came up. */
+interface Kind {
+  readonly id: string;
+  readonly report: CanonicalReport;
+}
+
 async function settle(
   options: LearnerOptions,
-  id: string,
+  kind: Kind,
   disputes: readonly Dispute[],
   fetch: FetchRange,
 ): Promise<Comparing['verdict']> {
+  const { id } = kind;
   const verdict = await settleDisputes(disputes, fetch);
   const [{ date }] = disputes as [Dispute];
   if (verdict === 'open') return 'changed';
   if (verdict === 'restated') {
-    await noteRestated(options, id, disputes);
+    await noteRestated(options, kind, disputes);
     return 'changed';
   }
   await change(options, id, (value) => refute(value, newGeneration(), options.now()));
@@ -154,7 +161,7 @@ async function settle(
 
 async function noteRestated(
   options: LearnerOptions,
-  id: string,
+  { id, report }: Kind,
   disputes: readonly Dispute[],
 ): Promise<void> {
   const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
@@ -165,7 +172,7 @@ async function noteRestated(
       dates: disputes.slice(0, SHOWN_DATES).map(({ date }) => date),
       days: ages.length,
       ageDays: Math.max(...ages),
-      restatementDays: options.policy.freshness.restatementDays,
+      restatementDays: options.policy.rulesFor(report).restatementDays,
     },
     'the platform restated final days; consider a longer report.restatementDays',
   );

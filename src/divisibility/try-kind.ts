@@ -16,14 +16,14 @@ export interface TryKindOptions {
   readonly learner: Learner;
   readonly fetchDays: FetchDays;
   /** Ranges longer than a call may be are compared with what is known, but nothing further is asked for them. */
-  readonly policy: Pick<ReportPolicy, 'freshness' | 'plan'>;
+  readonly policy: Pick<ReportPolicy, 'rulesFor' | 'plan'>;
 }
 
 /** To be told of every answer that was split; `known` is what was known of its days before. */
 export type LearnFrom = (news: Comparison) => Promise<void>;
 
 export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions): LearnFrom {
-  const { freshness: rules, plan } = policy;
+  const { rulesFor, plan } = policy;
   /** Kinds of which a trial is under way: one at a time, or every series of a busy hour would pay for it. */
   const underWay = new Set<string>();
 
@@ -32,7 +32,8 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     const { verdict } = await learner.compare(news, fetch);
     const { id, pinned, state, generation } = learner.status(news.report);
     if (pinned || state !== 'probation' || verdict !== 'same' || underWay.has(id)) return;
-    const finals = news.fresh.filter((entry) => isComparable(entry, generation, rules)).map(dayOf);
+    const isOfUse = (entry: Entry<RowsHeader>) => isComparable(entry, generation, rulesFor(news.report));
+    const finals = news.fresh.filter(isOfUse).map(dayOf);
     const [from, to] = [finals[0], finals.at(-1)];
     if (from === undefined || to === undefined) return;
     underWay.add(id);
@@ -51,7 +52,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     const whole = await wholeOf(news, answered, range, fetch);
     if (whole === null) return;
     const { generation } = learner.status(news.report);
-    const same = new Set(compareDays({ ...news, ...whole, generation, rules }).same);
+    const same = new Set(compareDays({ ...news, ...whole, generation, rules: rulesFor(news.report) }).same);
     const dates = datesOf(range);
     const missing = dates.filter((date) => !same.has(date)).map((date) => dayNumber(date) as number);
     for (const entry of piecesToTry(range, missing)) {

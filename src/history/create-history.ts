@@ -9,7 +9,13 @@ import type { FreshnessRules } from '../report/freshness.js';
 import type { Store } from '../store/port.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
 import { createReadDays, type ReadDays } from './read-days.js';
-import { createRecorder, type FetchedDays, type HistoryEvent, type RecorderOptions } from './record.js';
+import {
+  createRecorder,
+  type FetchedDays,
+  type HistoryEvent,
+  type RecorderOptions,
+  type Sight,
+} from './record.js';
 import { sweepHistory } from './sweep.js';
 
 export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'credential'> {
@@ -21,6 +27,8 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
   };
   /** What a report is judged by. */
   readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
+  /** Told of the days of each fetch, beside what was known of them before. */
+  readonly onSights: (report: CanonicalReport, sights: readonly Sight[]) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
@@ -71,7 +79,12 @@ export function createHistory(options: HistoryOptions): History {
   return {
     isRecorded,
     async record(report, fetched) {
-      if (isRecorded(report)) await recorder.record({ ...fetched, rules: options.rulesOf(report) });
+      if (isRecorded(report))
+        await recorder.record({
+          ...fetched,
+          rules: options.rulesOf(report),
+          onSights: (sights) => options.onSights(report, sights),
+        });
     },
     readDays: createReadDays({ store: store.history, enabled }),
     listRevisions: createListRevisions({ store: store.history, enabled }),

@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
+import { holdsTexts, joinTypes } from '../report/column-types.js';
 import { dayNumber } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
@@ -24,9 +25,19 @@ export interface FetchedDays {
   readonly days: readonly Entry<RowsHeader>[];
 }
 
+/** A day that a fetch brought, beside what was known of it before. */
+export interface Sight {
+  /** ISO */
+  readonly date: string;
+  readonly before: Revisions;
+  readonly seen: SeenDay;
+}
+
 export interface RecordedDays extends FetchedDays {
   /** By which their report is judged. */
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+  /** Told of the days that were looked at, once or more often; not of those that a later fetch has overtaken. */
+  readonly onSights?: ((sights: readonly Sight[]) => void) | undefined;
 }
 
 export interface Recorder {
@@ -71,8 +82,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /** @returns the days that somebody else has written meanwhile */
-  async function writeOnce({ series, days, rules }: RecordedDays): Promise<readonly Entry<RowsHeader>[]> {
+  async function writeOnce({
+    series,
+    days,
+    rules,
+    onSights,
+  }: RecordedDays): Promise<readonly Entry<RowsHeader>[]> {
     const heads = await store.heads(series, days.map(dateOf));
+    const sights: Sight[] = [];
     const changes = days.flatMap((entry, at) => {
       const name = nameOf(series, entry);
       const { fetchStartedAt } = entry.header;
@@ -82,8 +99,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
       }
       latest.set(name, fetchStartedAt);
       const missedFrom = missed.get(name);
-      return changeOf(options, { entry, heads: heads[at] ?? null, missedFrom, rules }) ?? [];
+      return changeOf(options, { entry, heads: heads[at] ?? null, missedFrom, rules, sights }) ?? [];
     });
+    onSights?.(sights);
     if (changes.length === 0) return [];
     const done = await store.write(series, await writesFor(options, series, changes));
     for (const [at, { entry, kind }] of changes.entries()) {
@@ -95,7 +113,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
-    async record({ series, days: all, rules }) {
+    async record({ series, days: all, rules, onSights }) {
       let days = all.filter(isKept);
       const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
       if (waitingBytes + bytes > MAX_WAITING_BYTES) {
@@ -106,7 +124,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       try {
         await turns(series, async () => {
           for (let tries = 0; days.length > 0 && tries < TRIES; tries += 1)
-            days = [...(await writeOnce({ series, days, rules }))];
+            days = [...(await writeOnce({ series, days, rules, onSights }))];
         });
         if (days.length > 0) miss({ series, days }, 'others were always quicker');
       } catch (error) {
@@ -141,18 +159,22 @@ interface Found {
   readonly heads: HistoryHeads | null;
   readonly missedFrom: number | undefined;
   readonly rules: RecordedDays['rules'];
+  /** Added to where it is no late one. */
+  readonly sights: Sight[];
 }
 
 /** @returns null where nothing is to be written */
 function changeOf(
   { credential, onEvent }: RecorderOptions,
-  { entry, heads, missedFrom, rules }: Found,
+  { entry, heads, missedFrom, rules, sights }: Found,
 ): Change | null {
   const known = heads === null ? [] : decodeRevisions(heads.heads);
   // A later release has written it: this one would take away what it does not know.
   if (known === null) return null;
   const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
-  const noted = noteFetch(before, seenDay(entry, credential(), rules));
+  const seen = seenDay(entry, credential(), rules);
+  const noted = noteFetch(before, seen);
+  if (noted.kind !== 'late') sights.push({ date: dateOf(entry), before, seen });
   const common = { entry, stamp: heads?.stamp ?? 0 };
   if (noted.kind === 'appended') return { ...common, ...noted };
   if (noted.kind === 'confirmed') return { ...common, ...noted, added: null, removed: [] };
@@ -172,10 +194,20 @@ function seenDay(
     ageDays: fetchedOn - (dayNumber(lastDay as string) as number),
     digest: splitFrom?.sortedHash ?? '',
     generation: splitFrom?.generation ?? '',
-    schema: digest([...header.columns, '', ...(header.types ?? [])]).slice(0, 16),
+    schema: schemaOf(header),
     isFinal: isFinal(header, rules),
     unconfirmed: rowCount === 0 && emptyTail === 'unconfirmed',
   };
+}
+
+/** Which columns there are, and which of them hold texts: how many digits the numbers have is theirs to change. */
+function schemaOf(header: RowsHeader): string {
+  const types = joinTypes([header]);
+  const texts = header.columns.map((column) => {
+    const facts = types.get(column);
+    return facts !== undefined && holdsTexts(column, facts) ? 'text' : '';
+  });
+  return digest([...header.columns, '', ...texts]).slice(0, 16);
 }
 
 async function writesFor(

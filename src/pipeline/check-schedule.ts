@@ -60,7 +60,7 @@ export interface CheckScheduleOptions {
   /** One join of a series in so many, beside the first and the daily ones; 0: none at all. */
   readonly every: number;
   readonly learner: Pick<Learner, 'status'>;
-  readonly policy: Pick<ReportPolicy, 'freshness'>;
+  readonly policy: Pick<ReportPolicy, 'rulesFor'>;
   readonly now: () => number;
 }
 
@@ -70,9 +70,9 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
   const week = () => Math.floor(today() / WEEK_DAYS);
 
   /** Only final days are compared: a check of other ones would tell nothing, and stand for one that does. */
-  function isComparable({ from }: CanonicalReport): boolean {
-    return isFinalDay(dayNumber(from.iso as string) as number, today(), policy.freshness.restatementDays);
-  }
+  const isComparable = (report: CanonicalReport) => isFinalNow(report, report.from.iso as string);
+  const isFinalNow = (report: CanonicalReport, date: string) =>
+    isFinalDay(dayNumber(date) as number, today(), policy.rulesFor(report).restatementDays);
 
   function stateOf({ report, series }: ReportSeries): Checked | null {
     const { pinned, state, generation } = learner.status(report);
@@ -92,9 +92,7 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
       now() >= state.notBefore &&
       (state.first < FIRST_JOINS || state.day !== today() || isNewLength(state, report)),
     isWaiting(state, { report }) {
-      const last = dayNumber(report.to.iso as string) as number;
-      if (state.first < FIRST_JOINS || isFinalDay(last, today(), policy.freshness.restatementDays))
-        return false;
+      if (state.first < FIRST_JOINS || isFinalNow(report, report.to.iso as string)) return false;
       const nowMs = now();
       // A clock that was set back must not make it wait until the time from which it was.
       if (state.waitsFrom === null || state.waitsFrom > nowMs) state.waitsFrom = nowMs;

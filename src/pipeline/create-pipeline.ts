@@ -4,6 +4,7 @@ import type { Identify } from '../auth/identify.js';
 import type { L1 } from '../cache/l1.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
+import { createFinality, type FinalityOptions } from '../finality/create-finality.js';
 import { createHistory, type HistoryOptions } from '../history/create-history.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
@@ -42,7 +43,8 @@ export interface PipelineOptions
   readonly maxConcurrent: () => number;
   readonly l1: L1<HeldAnswer>;
   readonly metrics: FetchingOptions['metrics'] &
-    HistoryOptions['metrics'] & { storeFault(fault: TierFault): void };
+    HistoryOptions['metrics'] &
+    FinalityOptions['metrics'] & { storeFault(fault: TierFault): void };
   readonly credential: HistoryOptions['credential'];
 }
 
@@ -68,20 +70,16 @@ export interface Pipeline extends Asking {
 const MAX_WAITING = 10_000;
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { config, policy, store, clock, logger, purges, platform, metrics } = options;
+  const { config, store, clock, logger, purges, platform, metrics } = options;
   const { now } = clock;
   const { timeoutMs } = config.platform;
   const background = createBackground(logger);
   const workerPool = createWorkerPool();
   const tier = createCacheTier({
-    store: store.cache,
-    encode: workerPool.encode,
-    logger,
+    ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
-  // The one place that says what a report is judged by.
-  const rulesOf = (_report: CanonicalReport) => policy.freshness;
-  const history = createHistory({ ...options, rulesOf, encode: workerPool.encode });
+  const { finality, policy, history } = createPast(options, workerPool.encode);
   const lookUp = createLookUp({ tier, purges });
   const locks = createFetchLocks<FetchResult>({
     leases: store.leases,
@@ -91,7 +89,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   });
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
   const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
-    ...options,
+    ...{ ...options, policy },
     ...{ tier, lookUp, workerPool, background },
     onDays: history.record,
   });
@@ -113,9 +111,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   });
   const known = createKnownQuestions();
   const read = createReadQuestion({
-    ...{ canonical, policy, now, rulesOf, compressMinBytes: config.cache.compressMinBytes },
+    ...{ canonical, policy, now, rulesOf: policy.rulesFor },
+    compressMinBytes: config.cache.compressMinBytes,
   });
-  const { generationOf } = learner;
+  const generationOf = (asked: CanonicalReport) => learner.generationOf(asked) + finality.stampOf(asked);
   const admit = createAdmit(options);
   return {
     admit,
@@ -125,19 +124,33 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     finished,
     renderAnswer: createRenderAnswer({
       ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded },
-      ...{ rulesOf, readPast: createReadPast({ readDays: history.readDays, learner, canonical, rulesOf }) },
+      readPast: createReadPast({
+        ...{ learner, canonical, readDays: history.readDays },
+        rulesOf: policy.rulesFor,
+      }),
     }),
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     canonical,
     explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
     waiting: () => locks.waiting + tries.waiting,
-    settled: background.settled,
+    settled: () => background.settled().then(finality.flush),
     async close() {
       locks.stop();
       await history.close();
+      await finality.close();
       await workerPool.close();
     },
+  };
+}
+
+/** What is known of reports over time, and what is learned from it: when the days of a report are final. */
+function createPast(options: PipelineOptions, encode: HistoryOptions['encode']) {
+  const finality = createFinality(options);
+  return {
+    finality,
+    policy: { ...options.policy, rulesFor: finality.rulesFor },
+    history: createHistory({ ...options, encode, rulesOf: finality.rulesFor, onSights: finality.sighted }),
   };
 }
 

@@ -133,7 +133,8 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
     input.comparisonDue && mode === 'days' && known.size > 0 && refs.length <= policy.plan.maxDaysPerCall;
   const plan = (wanted: readonly EntryRef[], all: boolean) =>
     planFetches({
-      ...{ mode, refs, wanted, known, policy },
+      ...{ mode, refs, wanted, known },
+      ...{ plan: policy.plan, rules: policy.rulesFor(question.report) },
       nowMs: arrivedAtMs,
       entire: all || wholeOnly !== null,
       lockAs: mode === 'days' && wholeOnly !== null ? wholeRef(question).lock : null,

@@ -43,7 +43,7 @@ export function createExplain(options: ExplainOptions): Explain {
     const looked = await look(options, question);
     const { run, decision } = looked;
     const totals = canonical.options.totals ? await lookAtTotals(options, report) : null;
-    const { freshness } = policy;
+    const freshness = policy.rulesFor(report);
     const whole = wholeRef(question);
     return {
       canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
@@ -118,14 +118,15 @@ function explainEntry(
     return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
   }
   const { header } = part;
-  const final = isFinal({ ...header, lastDay }, options.policy.freshness);
+  const rules = options.policy.rulesFor(run.question.report);
+  const final = isFinal({ ...header, lastDay }, rules);
   const ageMs = Math.max(0, options.now() - header.fetchedAt);
   return {
     state: isFresh(options, run, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
     final,
     asOf: new Date(header.fetchedAt).toISOString(),
     ageSeconds: Math.floor(ageMs / 1000),
-    ttlSeconds: Math.floor((freshForMs(header, options.policy.freshness) - ageMs) / 1000),
+    ttlSeconds: Math.floor((freshForMs(header, rules) - ageMs) / 1000),
     rows: header.form === 'rows' ? header.rowCount : null,
   };
 }

@@ -21,7 +21,7 @@ export const CAPPED = 'its row count may be a cap';
 export interface FetchUncappedOptions {
   readonly caps: Caps;
   readonly purges: Purges;
-  readonly policy: Pick<ReportPolicy, 'freshness'>;
+  readonly policy: Pick<ReportPolicy, 'rulesFor'>;
   readonly now: () => number;
   readonly logger: Logger;
 }
@@ -96,7 +96,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
       caps.clear(what, name, rowCount);
       return { answer: fetched, purged };
     }
-    if (!provesCap(fetched.days, days, policy.freshness)) {
+    if (!provesCap(fetched.days, days, policy.rulesFor(what.report))) {
       logger.warn(
         { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
         'an answer that may be cut off has other rows than its halves: it is given as it came',

@@ -19,7 +19,7 @@ export interface GradeInput {
   readonly arrivedAtMs: number;
   /** Generation of the kind's divisibility: days that were split under another one are void, and so are their joins. */
   readonly generation: string;
-  readonly policy: Pick<ReportPolicy, 'freshness' | 'negativeMs'>;
+  readonly policy: Pick<ReportPolicy, 'rulesFor' | 'negativeMs'>;
   readonly purges: Pick<Purges, 'isPurged'>;
 }
 
@@ -52,17 +52,18 @@ function isVoid({ header }: Entry, ref: EntryRef, { generation }: GradeInput): b
 function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Grade {
   const { header } = entry;
   const { directives, arrivedAtMs, policy } = input;
+  const rules = policy.rulesFor(input.report);
   const age = ageMs(header.fetchedAt, atMs);
-  const state = stateOf(entry, atMs, policy);
+  const state = stateOf(entry, atMs, rules, policy.negativeMs);
   if (state === 'absent') return 'absent';
   const fallback = header.form === 'refusal' ? 'absent' : 'error-only';
   if (directives.maxAgeMs === 0)
     return header.fetchStartedAt >= arrivedAtMs && !wasThere ? 'fresh' : fallback;
-  if (isProvisionalOnly(entry, directives.finalOn, policy.freshness)) return fallback;
+  if (isProvisionalOnly(entry, directives.finalOn, rules)) return fallback;
   if (directives.maxAgeMs !== null && age > directives.maxAgeMs) return fallback;
   if (state === 'fresh') return 'fresh';
   if (state === 'revalidate') return 'stale';
-  const staleMs = age - freshForMs(header, policy.freshness);
+  const staleMs = age - freshForMs(header, rules);
   return directives.maxStaleMs !== null && staleMs <= directives.maxStaleMs ? 'stale' : 'error-only';
 }
 
@@ -72,8 +73,8 @@ function isProvisionalOnly({ header }: Entry, finalOn: number | undefined, rules
   return isFinal({ lastDay: header.lastDay, fetchedOn: finalOn }, rules);
 }
 
-function stateOf({ header }: Entry, nowMs: number, { freshness, negativeMs }: GradeInput['policy']): State {
-  if (header.form !== 'refusal') return stateAt(header, freshness, nowMs);
+function stateOf({ header }: Entry, nowMs: number, rules: FreshnessRules, negativeMs: number): State {
+  if (header.form !== 'refusal') return stateAt(header, rules, nowMs);
   // From the future after a clock was set back: then it is not known how old it is.
   return Math.abs(nowMs - header.fetchedAt) < negativeMs ? 'fresh' : 'absent';
 }

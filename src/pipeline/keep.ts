@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.js';
 import type { FetchedDays } from '../history/record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
-import { freshForMs } from '../report/freshness.js';
+import { type FreshnessRules, freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { EntryOrError } from './entries.js';
@@ -105,12 +105,13 @@ function writesOf(
     const version = refusal.header.fetchStartedAt;
     return brought.map(([key]) => ({ key, ...refusal, version, ttlMs: options.policy.negativeMs }));
   }
-  const days = split.map((entry) => entryOf(options, dayKeyOf(input.series, entry), entry));
+  const rules = options.policy.rulesFor(input.report);
+  const days = split.map((entry) => entryOf(rules, dayKeyOf(input.series, entry), entry));
   if (input.mode === 'days') return days;
   const whole = brought.flatMap(([key, entry]) =>
     entry instanceof GatewayError || !isWorthKeeping(options, input, entry, days)
       ? []
-      : [entryOf(options, key, entry)],
+      : [entryOf(rules, key, entry)],
   );
   return [...whole, ...days];
 }
@@ -130,9 +131,8 @@ function isWorthKeeping(
 }
 
 /** For as long as it may be of any use. */
-function entryOf(options: KeepOptions, key: EntryKey, entry: Entry): TierWrite {
-  const { freshness } = options.policy;
-  const ttlMs = freshForMs(entry.header, freshness) + freshness.staleIfErrorMs;
+function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite {
+  const ttlMs = freshForMs(entry.header, rules) + rules.staleIfErrorMs;
   return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
 }
 

@@ -1,10 +1,9 @@
 /** Which calls bring which entries. Pure. */
 import { dayNumber, isoDay } from '../report/days.js';
 import type { Entry } from '../report/entry.js';
-import { freshForMs, isFinal } from '../report/freshness.js';
+import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
 import { type DayRange, type PlanRules, planCalls, stretchCalls } from '../report/plan.js';
-import type { ReportPolicy } from '../report-policy.js';
 import type { EntryRef } from './question.js';
 
 /** One call, and the wanted entries it would bring. */
@@ -24,7 +23,8 @@ export interface PlanInput {
   /** What is known of entries, by key. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly nowMs: number;
-  readonly policy: Pick<ReportPolicy, 'plan' | 'freshness'>;
+  readonly plan: PlanRules;
+  readonly rules: FreshnessRules;
   /** One call for all entries, however few are wanted. */
   readonly entire?: boolean;
   readonly lockAs?: string | null;
@@ -37,8 +37,7 @@ export interface PlanInput {
 const PREFETCHED_FROM = 0.5;
 
 export function planFetches(input: PlanInput): PlannedFetch[] {
-  const { mode, refs, wanted, known, nowMs, policy, entire, lockAs = null } = input;
-  const { plan, freshness } = policy;
+  const { mode, refs, wanted, known, nowMs, plan, rules, entire, lockAs = null } = input;
   if (mode === 'whole')
     return wanted.map((ref) => ({
       refs: [ref],
@@ -51,8 +50,8 @@ export function planFetches(input: PlanInput): PlannedFetch[] {
   const days = wanted.map(numberOf).sort((a, b) => a - b);
   const prefetched = refs.filter(({ id }) => {
     const header = known.get(id)?.header;
-    if (header === undefined || isFinal(header, freshness)) return false;
-    return nowMs - header.fetchedAt >= PREFETCHED_FROM * freshForMs(header, freshness);
+    if (header === undefined || isFinal(header, rules)) return false;
+    return nowMs - header.fetchedAt >= PREFETCHED_FROM * freshForMs(header, rules);
   });
   return stretchCalls(planCalls(days, plan), prefetched.map(numberOf), plan).map(({ from, to }) => ({
     range: { from: isoDay(from), to: isoDay(to) },

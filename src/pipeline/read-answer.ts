@@ -64,7 +64,7 @@ export async function readAnswer(
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
   if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
-  const { freshness: rules } = options.policy;
+  const rules = options.policy.rulesFor(asked.report);
   const context = { asked, facts, rules, contentType, storable, status: response.status };
   if (rule === undefined && !isJson(contentType)) {
     const body = Buffer.concat(chunks);

@@ -22,13 +22,13 @@ const MOST_ROWS = 1000;
 /** @returns `fetchReport`, with `note` told of what it brought */
 export function noteReferenceReports(
   fetchReport: FetchReport,
-  { freshness }: ReportPolicy,
+  { rulesFor }: Pick<ReportPolicy, 'rulesFor'>,
   note: (report: ReferenceReport) => void,
 ): FetchReport {
   return async (slot, ask) => {
     const fetched = await fetchReport(slot, ask);
     if (fetched.kind === 'answer' && fetched.doubt === null && ask.report.method === 'GET') {
-      const day = cheapestFinalDay(fetched, freshness);
+      const day = cheapestFinalDay(fetched, rulesFor(ask.report));
       if (day !== null) {
         const { account, endpoint, split } = ask.report;
         const { target } = buildPlatformCall(ask.report, day.date, day.date);

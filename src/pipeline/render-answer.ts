@@ -1,7 +1,6 @@
 /** A report, with the totals beside it where they are wanted, as an answer in the caller's form. */
 import { dearest } from '../outcome.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { FreshnessRules } from '../report/freshness.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Answer, Source } from './answer.js';
@@ -16,8 +15,7 @@ export interface RenderOptions {
   readonly report: Report;
   readonly workerPool: Pick<WorkerPool, 'format'>;
   readonly finished: Pick<FinishedAnswers, 'keep'>;
-  readonly policy: Pick<ReportPolicy, 'negativeMs'>;
-  readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
+  readonly policy: Pick<ReportPolicy, 'negativeMs' | 'rulesFor'>;
   readonly now: () => number;
   /** What was known at past moments. */
   readonly readPast: ReadPast;
@@ -32,7 +30,7 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
   const { report, workerPool, finished, policy, now } = options;
   return async (asked) => {
     const { question, totals: totalsQuestion, context, shape, coding, moment } = asked;
-    const rules = options.rulesOf(question.report);
+    const rules = policy.rulesFor(question.report);
     refuseYoung(asked.final, rules);
     const isNothing = asked.final?.isNothing === true;
     const past = moment === null || isNothing ? null : await options.readPast(question, moment);

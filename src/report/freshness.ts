@@ -17,6 +17,8 @@ export interface FreshnessRules {
   readonly undeclaredMs: number;
   readonly staleWhileRevalidateMs: number;
   readonly staleIfErrorMs: number;
+  /** How long a day that is not final is fresh from an age on at which no day was ever seen to change. */
+  readonly settled?: { readonly fromAge: number; readonly ms: number };
 }
 
 /** What is known of a stored answer, or of one day of it. */
@@ -59,8 +61,13 @@ export function freshForMs(facts: Facts, rules: FreshnessRules): number {
   const final = isFinal(facts, rules);
   // What was confirmed without a word on its days may hold one that was seen empty once.
   const confirmed = facts.emptyTail === 'confirmed' && facts.emptySince !== undefined;
-  if (facts.emptyTail === 'no' || confirmed) return final ? rules.finalMs : rules.restatingMs;
+  if (facts.emptyTail === 'no' || confirmed)
+    return final ? rules.finalMs : restatingMs(facts.fetchedOn - (dayNumber(facts.lastDay) as number), rules);
   return final ? rules.emptyFinalMs : rules.emptyMs;
+}
+
+function restatingMs(ageDays: number, { settled, restatingMs }: FreshnessRules): number {
+  return settled !== undefined && ageDays >= settled.fromAge ? settled.ms : restatingMs;
 }
 
 export type State = 'fresh' | 'revalidate' | 'error-only' | 'absent';

@@ -13,6 +13,7 @@ export interface Metrics {
   crossCheck(): void;
   history(event: string, days: number): void;
   historyBytes(bytes: number): void;
+  finality(event: string, count: number): void;
   registryLoss(outcome: string): void;
 }
 
@@ -36,6 +37,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     crossCheck: () => counters.audits.inc(),
     history: (event, days) => counters.history.inc({ event }, days),
     historyBytes: (bytes) => counters.historyBytes.set(bytes),
+    finality: (event, count) => counters.finality.inc({ event }, count),
     registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
   };
 }
@@ -84,6 +86,12 @@ function eventCounters(registry: Registry) {
       name: 'dsp_gateway_history_bytes',
       help: 'What the history takes in the store, as of the last look by this process; 0 where it has not looked.',
       aggregator: 'max',
+      registers,
+    }),
+    finality: new Counter({
+      name: 'dsp_gateway_finality_events_total',
+      help: 'What was learned of when days change no more: days that changed after they were over, windows that became longer or shorter, and what could not be learned for lack of room.',
+      labelNames: ['event'],
       registers,
     }),
     audits: new Counter({

@@ -23,7 +23,7 @@ const fetches = (wanted: readonly string[], known: PlanInput['known'] = new Map(
     wanted: REFS.filter(({ from }) => wanted.includes(from as string)),
     known,
     nowMs: FETCHED_AT,
-    policy: { plan, freshness: RULES },
+    ...{ plan, rules: RULES },
   });
 const rangesOf = (list: ReturnType<typeof fetches>) => list.map(({ range: { from, to } }) => [from, to]);
 
@@ -63,7 +63,7 @@ describe('planFetches', () => {
       wanted: [ref],
       known: new Map(),
       nowMs: FETCHED_AT,
-      policy: { plan: { mergeGapDays: 0, maxDaysPerCall: 1 }, freshness: RULES },
+      ...{ plan: { mergeGapDays: 0, maxDaysPerCall: 1 }, rules: RULES },
     });
     expect(list.map(({ range, refs }) => [range.from, range.to, refs])).toEqual([[ref.from, ref.to, [ref]]]);
   });

@@ -10,7 +10,7 @@ export function policyOf(
   endpoints: Readonly<Record<string, Omit<EndpointRule, keyof typeof NAMES>>> = {},
 ): ReportPolicy {
   return {
-    freshness: RULES,
+    rulesFor: () => RULES,
     negativeMs: 30_000,
     endpoints: new Map(Object.entries(endpoints).map(([path, rule]) => [path, { ...NAMES, ...rule }])),
     plan: { mergeGapDays: 7, maxDaysPerCall: 92 },

@@ -1,0 +1,20 @@
+/** What is learned together: reports of one endpoint and split, of one advertiser. */
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { digest } from '../report/platform-call.js';
+
+export interface Scope {
+  readonly endpoint: string;
+  /** As `date+campaign`. */
+  readonly split: string;
+  /** Null: of reports that name none. */
+  readonly account: string | null;
+}
+
+export function scopeOf({ endpoint, split, account }: CanonicalReport): Scope {
+  return { endpoint, split: split.join('+'), account };
+}
+
+/** Short, and without any sign that a store would read. */
+export function scopeId({ endpoint, split, account }: Scope): string {
+  return digest([endpoint, split, account === null ? '' : `=${account}`]).slice(0, 22);
+}

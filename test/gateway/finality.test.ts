@@ -1,0 +1,112 @@
+/** `finality.mode`: when a day is final, learned from what days did before it. */
+import { describe, expect, it } from 'vitest';
+import type { FinalityMode } from '../../src/finality/rules.js';
+import { isoDay } from '../../src/report/days.js';
+import { prove } from '../support/prove.js';
+import { reportIn, type SimulatedGateway, type TestGateway, withGateway } from '../support/start-gateway.js';
+import { DAY, HOUR } from '../support/test-clock.js';
+
+const SERIES = 'advertiserId=1&byDate=1';
+const QUERY = `${SERIES}&dateFrom=2026-11-10&dateTo=2026-11-13&_days=1`;
+const ANEW = { headers: { 'cache-control': 'no-cache' } };
+
+async function gatewayWith(mode: FinalityMode, options: Parameters<typeof withGateway>[0] = {}) {
+  const gateway = await withGateway({ config: { finality: { mode } }, ...options });
+  const key = await gateway.addTeam();
+  await prove(gateway, key);
+  return { gateway, ...asking(gateway, key) };
+}
+
+function asking(gateway: TestGateway, key: string) {
+  return {
+    async ask(query: string, call = {}) {
+      const reply = await gateway.report(key, query, call);
+      await gateway.services.settled();
+      return reply;
+    },
+    /** Which of the days are final. */
+    async finals(query = QUERY) {
+      const { days = [] } = reportIn(await gateway.report(key, query)).meta;
+      await gateway.services.settled();
+      return days.flatMap(({ date, final }) => (final ? [date] : []));
+    },
+  };
+}
+
+/** Seen when it was nine days old, and changed on the day after. */
+async function restateLate(
+  gateway: SimulatedGateway,
+  ask: (query: string, call?: object) => Promise<unknown>,
+) {
+  await ask(QUERY, ANEW);
+  gateway.clock.advance(DAY);
+  gateway.simulator.restate({ advertiserId: 1, from: '2026-11-12', to: '2026-11-12' });
+  await ask(QUERY, ANEW);
+}
+
+const ALL = ['2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13'];
+
+describe('a day that changed nine days after it was over', () => {
+  it('makes days of up to ten days provisional again, at once, where finality is learned', async () => {
+    const { gateway, ask, finals } = await gatewayWith('learned');
+    expect(await finals()).toEqual(ALL);
+    await restateLate(gateway, ask);
+    expect(await finals()).toEqual(['2026-11-10', '2026-11-11']);
+    // Fresh for an hour, as days that may change.
+    gateway.clock.advance(2 * HOUR);
+    const calls = gateway.simulator.callCount;
+    await ask(QUERY);
+    expect(gateway.simulator.callCount).toBe(calls + 1);
+  });
+
+  it('says so to other replicas, and after a restart', async () => {
+    const { gateway, ask } = await gatewayWith('learned');
+    await restateLate(gateway, ask);
+    const other = await withGateway({
+      ...{ sharedStore: gateway.store, clock: gateway.clock, config: { finality: { mode: 'learned' } } },
+    });
+    const key = await other.addTeam({ id: 'of-another' });
+    expect(await asking(other, key).finals()).toEqual(['2026-11-10', '2026-11-11']);
+  });
+
+  it.each(['fixed', 'observe'] as const)('changes nothing where finality.mode is %s', async (mode) => {
+    const { gateway, ask, finals } = await gatewayWith(mode);
+    await restateLate(gateway, ask);
+    expect(await finals()).toEqual(ALL);
+    expect(gateway.services.registry.list('finality/')).toHaveLength(mode === 'observe' ? 1 : 0);
+  });
+
+  it('is not learned where the platform began to give another column', async () => {
+    const { gateway, ask, finals } = await gatewayWith('learned');
+    await ask(QUERY, ANEW);
+    gateway.clock.advance(DAY);
+    gateway.simulator.set({ columnFrom: new Date(gateway.clock.now()).toISOString() });
+    await ask(QUERY, ANEW);
+    expect(await finals()).toEqual(ALL);
+  });
+});
+
+it('days of an age at which none was seen to change are fresh for six hours', async () => {
+  const { gateway, ask } = await gatewayWith('learned', { switches: { restateDays: 0 } });
+  const last = (days: number) => {
+    const today = Math.floor(gateway.clock.now() / DAY);
+    return `${SERIES}&dateFrom=${isoDay(today - days)}&dateTo=${isoDay(today - 1)}`;
+  };
+  for (let day = 0; day < 32; day += 1) {
+    await ask(last(4));
+    gateway.clock.advance(DAY);
+  }
+  await ask(last(4));
+  const calls = gateway.simulator.callCount;
+  gateway.clock.advance(5 * HOUR);
+  await ask(last(4));
+  expect(gateway.simulator.callCount).toBe(calls);
+  gateway.clock.advance(2 * HOUR);
+  await ask(last(4));
+  expect(gateway.simulator.callCount).toBe(calls + 1);
+});
+
+it('says at the start that nothing is learned where no history is kept', async () => {
+  const gateway = await withGateway({ config: { history: { enabled: false } } });
+  expect(gateway.logText).toContain('finality is not learned, for no history is kept');
+});
