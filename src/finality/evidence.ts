@@ -8,7 +8,7 @@ import { type RecordOf, recordForm } from '../record.js';
 import { dayNumber } from '../report/days.js';
 
 /** Ages beyond are taken for this one. */
-export const MAX_AGE = 90;
+const MAX_AGE = 90;
 
 /** Days that are remembered; of older ones only how late one changed. */
 const KEPT_DAYS = 400;

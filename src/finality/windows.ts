@@ -11,7 +11,7 @@ import type { Window } from './window.js';
 
 const PREFIX = 'finality/';
 /** Scopes that are remembered. */
-export const MAX_SCOPES = 2000;
+const MAX_SCOPES = 2000;
 
 const WindowForm = recordForm(
   Type.Object({
