@@ -42,7 +42,7 @@ const KNOWS = {
   credential: ['config', 'registry', 'store', 'telemetry', 'platform', 'record', 'repeat', 'errors', 'clock'],
   cache: ['registry', 'report', 'store', 'record', 'errors', 'clock'],
   divisibility: ['registry', 'report', 'report-policy', 'record', 'errors', 'clock'],
-  history: ['cache', 'config', 'report', 'store', 'record', 'repeat', 'errors', 'clock'],
+  history: ['cache', 'config', 'registry', 'report', 'store', 'record', 'repeat', 'errors', 'clock'],
   finality: [
     'config',
     'history',

@@ -6,6 +6,7 @@ import { type FoundationOptions, openFoundation } from './foundation.js';
 import { createGateway } from './gateway.js';
 import { gaugesOf } from './gauges.js';
 import { createGatewayHealth, watchHealth } from './health.js';
+import { createErasures } from './history/erasures.js';
 import { createLimits } from './limits/limits.js';
 import { createIdempotency } from './pass-through/idempotency.js';
 import { createPipeline } from './pipeline/create-pipeline.js';
@@ -54,7 +55,7 @@ export async function createParts(options: PartsOptions) {
     onCall: countCalls(metrics, usage),
   });
   const callMs = config.platform.timeoutMs;
-  const idempotency = createIdempotency({ documents: store.documents, now: clock.now, logger, callMs });
+  const idempotency = createIdempotency({ ...store, now: clock.now, logger, callMs });
   const pipeline = createPipeline({
     config,
     policy,
@@ -63,6 +64,7 @@ export async function createParts(options: PartsOptions) {
     logger,
     registry,
     purges,
+    erasures: createErasures(registry, purges),
     platform,
     identify,
     l1,

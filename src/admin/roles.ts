@@ -6,7 +6,8 @@ const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
 
 /**
  * The least role for each call. A viewer looks; an operator looks after teams, keys and the cache; an owner
- * holds the platform's credential and the backups, which are all the gateway's secrets.
+ * holds the platform's credential and the backups, which are all the gateway's secrets, and may erase what does not come
+ * back.
  */
 export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /metrics': 'viewer',
@@ -30,6 +31,7 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'POST /admin/v1/cache/purge': 'operator',
   'PUT /admin/v1/clock': 'operator',
 
+  'POST /admin/v1/history/erase': 'owner',
   'POST /admin/v1/token/stage': 'owner',
   'POST /admin/v1/token/mint': 'owner',
   'POST /admin/v1/token/verify': 'owner',

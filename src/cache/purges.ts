@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
+import { type RecordChange, updateRecord } from '../registry/update-record.js';
 
 export const PURGES_RECORD = 'purges';
 /** Beyond it the oldest records become one that matches everything older. */
@@ -60,8 +60,11 @@ export interface Purges {
    */
   readonly seq: number;
   isPurged(subject: PurgeSubject): boolean;
-  /** @param audit a line stored with it */
-  append(scope: PurgeScope, audit: string): Promise<void>;
+  /**
+   * @param audit a line stored with it
+   * @param also other records that are changed with it, by its number
+   */
+  append(scope: PurgeScope, audit: string, also?: (seq: number) => RecordChange['also']): Promise<void>;
 }
 
 export function createPurges(registry: Registry): Purges {
@@ -92,10 +95,15 @@ export function createPurges(registry: Registry): Purges {
       if (subject.seq < first || subject.seq >= first + PER_REGISTRY) return true;
       return subject.seq < newest && records.some((record) => matches(record, subject));
     },
-    append: (scope, audit) =>
+    append: (scope, audit, also = () => []) =>
       updateRecord(registry, PURGES_RECORD, () => {
         const { newest, records } = current();
-        return { text: JSON.stringify(bounded([...records, { ...scope, seq: newest + 1 }])), audit: [audit] };
+        const seq = newest + 1;
+        return {
+          text: JSON.stringify(bounded([...records, { ...scope, seq }])),
+          also: also(seq) ?? [],
+          audit: [audit],
+        };
       }),
   };
 }
@@ -103,6 +111,11 @@ export function createPurges(registry: Registry): Purges {
 /** Room for the purges of one registry; what is above it is the registry. */
 const PER_REGISTRY = 2 ** 22;
 const REGISTRIES = 2 ** 31;
+
+/** Whether two numbers are of one registry: others are in no order. */
+export function areOfOneRegistry(seq: number, other: number): boolean {
+  return Math.floor(seq / PER_REGISTRY) === Math.floor(other / PER_REGISTRY);
+}
 
 /** The number before the first purge of a registry. */
 function firstOf(epoch: string): number {

@@ -125,6 +125,7 @@ const forms = {
   resealed: recordForm(Type.Object({ masterKey: Type.String(), records: Type.Array(Type.String()) })),
   explanation: recordForm(explanation),
   purged: recordForm(Type.Object({ purged: Type.String() })),
+  erased: recordForm(Type.Object({ erased: Type.String(), days: Type.Number(), complete: Type.Boolean() })),
   usage: recordForm(Type.Object({ from: Type.String(), to: Type.String(), usage: Type.Array(usageDay) })),
   audit: recordForm(
     Type.Object({

@@ -9,6 +9,7 @@ import { addConfigCommands } from './config.js';
 import { addDemoCommand } from './demo.js';
 import { addDoctorCommand } from './doctor.js';
 import { EXIT_CODES } from './exit-codes.js';
+import { addHistoryCommands } from './history.js';
 import { addKeysCommands } from './keys.js';
 import { addRegistryCommands } from './registry.js';
 import { addServeCommand } from './serve.js';
@@ -40,6 +41,7 @@ export function createProgram(terminal: Terminal): Command {
   addKeysCommands(program, terminal);
   addTokenCommands(program, terminal);
   addCacheCommands(program, terminal);
+  addHistoryCommands(program, terminal);
   addUsageCommand(program, terminal);
   addAuditCommand(program, terminal);
   addRegistryCommands(program, terminal);

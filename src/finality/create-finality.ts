@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
-import type { Sight } from '../history/record.js';
+import type { Sight } from '../history/day-writes.js';
 import type { Registry } from '../registry/replica.js';
 import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';

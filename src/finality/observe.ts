@@ -1,5 +1,5 @@
 /** From a look at a day to what it says of finality. Pure. */
-import type { Sight } from '../history/record.js';
+import type { Sight } from '../history/day-writes.js';
 import { dayAt, dayNumber } from '../report/days.js';
 import type { Observation } from './evidence.js';
 

@@ -6,17 +6,15 @@ import type { Config } from '../config/load.js';
 import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { FreshnessRules } from '../report/freshness.js';
-import type { Store } from '../store/port.js';
+import { type Store, StoreUnavailable } from '../store/port.js';
+import type { Sight } from './day-writes.js';
+import { eraseHistory } from './erase.js';
+import { accountsAsked, type Erasures } from './erasures.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
 import { createReadDays, type ReadDays } from './read-days.js';
-import {
-  createRecorder,
-  type FetchedDays,
-  type HistoryEvent,
-  type RecorderOptions,
-  type Sight,
-} from './record.js';
+import { createRecorder, type FetchedDays, type HistoryEvent, type RecorderOptions } from './record.js';
 import { sweepHistory } from './sweep.js';
+import type { CutDays } from './void-cut.js';
 
 export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'credential'> {
   readonly config: Pick<Config, 'history'>;
@@ -30,6 +28,7 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
   /** Told of the days of each fetch, beside what was known of them before. */
   readonly onSights: (report: CanonicalReport, sights: readonly Sight[]) => void;
   readonly clock: Pick<Clock, 'now'>;
+  readonly erasures: Erasures;
   readonly logger: Logger;
 }
 
@@ -38,13 +37,25 @@ export interface History {
   isRecorded(report: CanonicalReport): boolean;
   /** Writes down what a fetch brought. Never rejects. */
   record(report: CanonicalReport, fetched: FetchedDays): Promise<void>;
+  /** Marks what came of answers that the platform had cut off. Never rejects. */
+  voidCut(report: CanonicalReport, cut: CutDays): Promise<void>;
   readonly readDays: ReadDays;
   readonly listRevisions: ListRevisions;
+  /**
+   * Erases what was known of an account, for good.
+   * @param audit a line stored with it
+   * @returns days that had something of it; null while the store of the history does not answer: it is shown to nobody all
+   *   the same, and removed later
+   * @throws StoreUnavailable where nothing was erased
+   */
+  erase(advertiserId: string, audit: string): Promise<number | null>;
   /** Ends what it does by itself. */
   close(): Promise<void>;
 }
 
 const SWEEP_EVERY_MS = 3_600_000;
+/** Longer than any fetch, and what is written behind it, takes. */
+const FETCH_MS = 3_600_000;
 
 export function createHistory(options: HistoryOptions): History {
   const { config, store, metrics, logger } = options;
@@ -53,7 +64,8 @@ export function createHistory(options: HistoryOptions): History {
     ...{ leases: store.leases, owner: randomUUID(), retentionDays, maxBytes, logger },
     now: options.clock.now,
   };
-  const recorder = createRecorder({ ...options, store: store.history, onEvent: metrics.history });
+  const { isErased } = options.erasures;
+  const recorder = createRecorder({ ...options, isErased, store: store.history, onEvent: metrics.history });
   const off = enabled ? store.history.off() : null;
   if (off !== null) logger.warn(`no history is kept: ${off}`);
 
@@ -63,10 +75,21 @@ export function createHistory(options: HistoryOptions): History {
     return splits.length === 0 || splits.includes(split.join('+'));
   }
 
+  /** Removes once more what fetches under way may have written since, and what was left when a process ended. */
+  async function closeErasures(isStopped: () => boolean): Promise<void> {
+    const open = options.erasures.open();
+    if (open.length === 0) return;
+    const over = open.filter(({ at }) => at < rules.now() - FETCH_MS);
+    await eraseHistory({ store: store.history, isErased }, isStopped);
+    if (over.length > 0 && !isStopped()) await options.erasures.close(over);
+  }
+
   const sweep = repeat(SWEEP_EVERY_MS, async (isStopped) => {
     try {
       const swept = await sweepHistory({ ...rules, store: store.history }, isStopped);
-      if (swept !== null) metrics.historyBytes(swept.bytes);
+      if (swept === null) return;
+      metrics.historyBytes(swept.bytes);
+      await closeErasures(isStopped);
     } catch (error) {
       logger.warn(
         { err: error },
@@ -79,15 +102,30 @@ export function createHistory(options: HistoryOptions): History {
   return {
     isRecorded,
     async record(report, fetched) {
-      if (isRecorded(report))
-        await recorder.record({
-          ...fetched,
-          rules: options.rulesOf(report),
-          onSights: (sights) => options.onSights(report, sights),
-        });
+      if (!isRecorded(report)) return;
+      const [asked, rules] = [accountsAsked(report), options.rulesOf(report)];
+      const onSights = (sights: readonly Sight[]) => options.onSights(report, sights);
+      await recorder.record({ ...fetched, asked, rules, onSights });
     },
-    readDays: createReadDays({ store: store.history, enabled }),
-    listRevisions: createListRevisions({ store: store.history, enabled }),
+    async voidCut(report, cut) {
+      if (isRecorded(report)) await recorder.voidCut(cut);
+    },
+    readDays: createReadDays({ store: store.history, isErased, enabled }),
+    listRevisions: createListRevisions({ store: store.history, isErased, enabled }),
+    async erase(advertiserId, audit) {
+      await options.erasures.append(advertiserId, rules.now(), audit);
+      if (!enabled || store.history.off() !== null) return 0;
+      try {
+        return await eraseHistory({ store: store.history, isErased }, () => false);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        logger.warn(
+          { err: error },
+          'what was erased could not be removed from the store; trying again in an hour',
+        );
+        return null;
+      }
+    },
     close: sweep.stop,
   };
 }

@@ -3,10 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '../errors.js';
 import type { RowsHeader } from '../report/entry.js';
 import type { HistoryStore } from '../store/history-port.js';
+import type { Erasures } from './erasures.js';
 import { guarded, type KeptWhere } from './guarded.js';
 import { isSameMethod } from './method.js';
 import { readContents } from './read-contents.js';
-import { decodeRevisions, type Revision } from './revision.js';
+import { headsIn, type Revision } from './revision.js';
 import { rowsOf } from './rows-of.js';
 import { sumRows } from './sum-rows.js';
 
@@ -41,40 +42,52 @@ export type ListRevisions = (wanted: RevisionsWanted) => Promise<ListedDays>;
 
 export interface ListRevisionsOptions extends KeptWhere {
   readonly store: Pick<HistoryStore, 'off' | 'heads' | 'contents'>;
+  readonly isErased: Erasures['isErased'];
 }
 
 const MOST_LISTED = 5_000;
 const READ_AT_ONCE = 50;
 
 export function createListRevisions(options: ListRevisionsOptions): ListRevisions {
-  return (wanted) => guarded(options, () => list(options.store, wanted));
+  return (wanted) => guarded(options, () => list(options, wanted));
 }
 
-async function list(store: ListRevisionsOptions['store'], wanted: RevisionsWanted): Promise<ListedDays> {
+async function list({ store, isErased }: ListRevisionsOptions, wanted: RevisionsWanted): Promise<ListedDays> {
   const { series, dates } = wanted;
   const heads = await store.heads(series, dates);
-  const found = heads.map((one) => (one === null ? [] : (decodeRevisions(one.heads) ?? [])));
+  const all = heads.map(headsIn);
+  // Those that name the account. Of others it is told by their rows.
+  const found = all.map(({ asked, revisions }) =>
+    revisions.filter((one) => asked.length === 0 || !isErased({ ...one, asked, held: [] })),
+  );
   const count = found.reduce((sum, { length }) => sum + length, 0);
   if (count > MOST_LISTED) throw tooMany(count);
   const read = found.flatMap((revisions, at) =>
     revisions
       .filter((revision) => voidOf(revision, wanted) === null)
-      .map((revision) => ({ day: dates[at] as string, revision })),
+      .map((revision) => ({ day: dates[at] as string, revision, asked: all[at]?.asked ?? [] })),
   );
   const contents = new Map<Revision, Summed>();
+  const erased = new Set<Revision>();
   for (let at = 0; at < read.length; at += READ_AT_ONCE) {
     const some = read.slice(at, at + READ_AT_ONCE);
     for (const [place, entry] of (await readContents(store, series, some)).entries())
-      if (entry !== null)
-        contents.set((some[place] as Read).revision, {
-          ...{ header: entry.header, totals: sumRows(rowsOf(entry)) },
-        });
+      if (entry !== null) {
+        const { revision, asked } = some[place] as Read;
+        const held = entry.header.accounts;
+        if (isErased({ ...revision, asked, held })) erased.add(revision);
+        else contents.set(revision, { header: entry.header, totals: sumRows(rowsOf(entry)) });
+      }
     // Whoever asks for a report meanwhile goes first.
     await setImmediate();
   }
   const days = found.map((revisions, at) => ({
     date: dates[at] as string,
-    revisions: judge(revisions, contents, wanted),
+    revisions: judge(
+      revisions.filter((one) => !erased.has(one)),
+      contents,
+      wanted,
+    ),
   }));
   const accounts = [...contents.values()].flatMap(({ header }) => header.accounts);
   return { days, accounts: [...new Set(accounts)] };
@@ -83,6 +96,7 @@ async function list(store: ListRevisionsOptions['store'], wanted: RevisionsWante
 interface Read {
   readonly day: string;
   readonly revision: Revision;
+  readonly asked: readonly string[];
 }
 
 interface Summed {
@@ -108,6 +122,7 @@ function judge(
 }
 
 function voidOf(revision: Revision, { generation, isProven }: RevisionsWanted): string | null {
+  if (revision.void !== undefined) return revision.void;
   if (revision.generation !== generation) return 'refuted';
   return isProven ? null : 'not_proven';
 }

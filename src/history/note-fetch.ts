@@ -3,7 +3,10 @@ import { CONFIRMED_EVERY_MS, knownAt, type Revision, type Revisions } from './re
 
 /** A day as a fetch brought it. */
 export interface SeenDay
-  extends Pick<Revision, 'digest' | 'schema' | 'generation' | 'credential' | 'rowCount'> {
+  extends Pick<
+    Revision,
+    'digest' | 'schema' | 'generation' | 'credential' | 'rowCount' | 'answerRows' | 'seq'
+  > {
   /** Start and end of the fetch, epoch milliseconds. */
   readonly fetchedFrom: number;
   readonly fetchedAt: number;
@@ -48,6 +51,7 @@ export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   if (latest === undefined) return append(before, seen);
   if (seen.fetchedFrom < latest.fetchedFrom) return { kind: 'late' };
   // Rows of a kind that was proven anew are kept anew: what was kept before is believed no more.
+  if (latest.void !== undefined) return append(before, seen);
   if (latest.digest !== seen.digest || latest.generation !== seen.generation) return append(before, seen);
   const confirmedUntil = Math.max(latest.confirmedUntil, seen.fetchedAt);
   const isConfirmedNow = latest.unconfirmed === true && !seen.unconfirmed;

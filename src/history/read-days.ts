@@ -1,11 +1,19 @@
 /** What was known of the days of a series at one moment: from history alone, never fetched, never made up. */
-import { decodeEntries } from '../cache/entry.js';
 import { GatewayError } from '../errors.js';
-import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import type { HistoryStore } from '../store/history-port.js';
-import { StoreUnavailable } from '../store/port.js';
-import { contentName } from './content-name.js';
-import { decodeRevisions, type KnownThen, knownAt, type Moment, type Revisions } from './revision.js';
+import type { Erasures } from './erasures.js';
+import { guarded, type KeptWhere } from './guarded.js';
+import { readContents } from './read-contents.js';
+import {
+  believed,
+  type Heads,
+  headsIn,
+  type KnownThen,
+  knownAt,
+  type Moment,
+  type Revisions,
+} from './revision.js';
 
 export interface DaysWanted {
   readonly series: string;
@@ -29,57 +37,40 @@ export interface DayThen extends KnownThen {
  */
 export type ReadDays = (wanted: DaysWanted) => Promise<readonly DayThen[]>;
 
-export interface ReadDaysOptions {
+export interface ReadDaysOptions extends KeptWhere {
   readonly store: Pick<HistoryStore, 'off' | 'heads' | 'contents'>;
-  readonly enabled: boolean;
+  readonly isErased: Erasures['isErased'];
 }
 
-export function createReadDays({ store, enabled }: ReadDaysOptions): ReadDays {
-  return async (wanted) => {
-    const off = enabled ? store.off() : 'an operator has set history.enabled to false.';
-    if (off !== null) throw notKept(`No history is kept: ${off}`);
-    try {
-      return await readDays(store, wanted);
-    } catch (error) {
-      if (error instanceof StoreUnavailable)
-        throw new GatewayError('not_ready', {
-          detail: 'The store of the history does not answer.',
-          cause: error,
-        });
-      throw error;
-    }
-  };
+export function createReadDays(options: ReadDaysOptions): ReadDays {
+  return (wanted) => guarded(options, () => readDays(options, wanted));
 }
 
-async function readDays(store: ReadDaysOptions['store'], wanted: DaysWanted): Promise<readonly DayThen[]> {
+async function readDays(
+  { store, isErased }: ReadDaysOptions,
+  wanted: DaysWanted,
+): Promise<readonly DayThen[]> {
   const { series, dates, generation, moment } = wanted;
-  const heads = await store.heads(series, dates);
-  const believed = heads.map((one): Revisions => {
-    const revisions = one === null ? null : decodeRevisions(one.heads);
-    return (revisions ?? []).filter((revision) => revision.generation === generation);
-  });
-  const known = believed.map((revisions) => knownAt(revisions, moment));
-  if (known.includes(null)) throw notKnown(wanted, believed);
-  const days = known as KnownThen[];
-  const contents = await store.contents(
-    series,
-    days.map(({ revision }, at) => ({ day: dates[at] as string, name: revision.id })),
-  );
-  const found = contents.flatMap((entry, at) =>
-    entry === null ? [] : [{ id: contentName(series, dates[at] as string), entry }],
-  );
-  if (found.length < dates.length) throw lost(dates.filter((_date, at) => contents[at] === null));
-  return (await decodeEntries(found)).map((entry, at) => {
-    if (typeof entry === 'string' || !isEntryHeader(entry.header)) throw lost([dates[at] as string]);
-    return { ...(days[at] as KnownThen), entry: entry as Entry<RowsHeader> };
+  const heads = (await store.heads(series, dates)).map(headsIn);
+  const known = heads.map(({ revisions }) => believed(revisions, generation));
+  const chosen = known.map((revisions) => knownAt(revisions, moment));
+  if (chosen.includes(null)) throw notKnown(wanted, known);
+  const days = (chosen as KnownThen[]).map((one, at) => ({ ...one, day: dates[at] as string }));
+  const contents = await readContents(store, series, days);
+  return days.map(({ day, ...one }, at) => {
+    const entry = contents[at] ?? null;
+    if (entry === null) throw lost(dates.filter((_date, place) => contents[place] === null));
+    const { asked } = heads[at] as Heads;
+    if (isErased({ ...one.revision, asked, held: entry.header.accounts })) throw notKept(erasedOf(day));
+    return { ...one, entry };
   });
 }
 
-function notKnown(wanted: DaysWanted, believed: readonly Revisions[]): GatewayError {
+function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError {
   const { dates, moment } = wanted;
-  const unknown = dates.filter((_date, at) => knownAt(believed[at] as Revisions, moment) === null);
+  const unknown = dates.filter((_date, at) => knownAt(known[at] as Revisions, moment) === null);
   if (wanted.unknown !== undefined) return wanted.unknown(unknown);
-  const first = Math.max(...believed.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
+  const first = Math.max(...known.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
   const since = Number.isFinite(first)
     ? `All of them are known from ${new Date(first).toISOString()} on: ask for that, or later.`
     : 'Some of them were never asked for: ask for the report without _asOf, and they are known from then on.';
@@ -89,6 +80,10 @@ function notKnown(wanted: DaysWanted, believed: readonly Revisions[]): GatewayEr
 
 function lost(dates: readonly string[]): GatewayError {
   return notKept(`What was known then of ${listed(dates)} can no longer be read.`);
+}
+
+function erasedOf(date: string): string {
+  return `What was known then of ${date} was erased, with all else of its advertiser. Ask for the report without _asOf, and it is known from then on.`;
 }
 
 function notKept(detail: string): GatewayError {

@@ -5,19 +5,20 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
-import { holdsTexts, joinTypes } from '../report/column-types.js';
-import { dayNumber } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
-import { type FreshnessRules, isFinal } from '../report/freshness.js';
-import { digest } from '../report/platform-call.js';
-import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../store/history-port.js';
+import type { FreshnessRules } from '../report/freshness.js';
+import { monthOf } from '../store/history-content.js';
+import type { HistoryStore } from '../store/history-port.js';
 import { createTurns } from '../store/turns.js';
-import { contentName } from './content-name.js';
-import { noteFetch, noteMissed, type SeenDay } from './note-fetch.js';
-import { decodeRevisions, encodeRevisions, type Revisions } from './revision.js';
+import { dateOf, type Look, lookAt, rowsOfAnswer, type Sight, writesFor } from './day-writes.js';
+import type { Erasures, KeptAccounts } from './erasures.js';
+import { type CutDays, voidCut } from './void-cut.js';
 
-/** appended, confirmed, late: of one day each. missed: a day that could not be written down. */
-export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed';
+/**
+ * Of one day each. missed: it could not be written down; erased: its account was erased meanwhile; voided: one of its
+ * revisions came from an answer that the platform had cut off.
+ */
+export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erased' | 'voided';
 
 /** Days of one series that a fetch brought. */
 export interface FetchedDays {
@@ -25,16 +26,11 @@ export interface FetchedDays {
   readonly days: readonly Entry<RowsHeader>[];
 }
 
-/** A day that a fetch brought, beside what was known of it before. */
-export interface Sight {
-  /** ISO */
-  readonly date: string;
-  readonly before: Revisions;
-  readonly seen: SeenDay;
-}
-
+/** The same, with what is known of their report. */
 export interface RecordedDays extends FetchedDays {
-  /** By which their report is judged. */
+  /** Accounts that it names. */
+  readonly asked: readonly string[];
+  /** By which it is judged. */
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   /** Told of the days that were looked at, once or more often; not of those that a later fetch has overtaken. */
   readonly onSights?: ((sights: readonly Sight[]) => void) | undefined;
@@ -43,10 +39,13 @@ export interface RecordedDays extends FetchedDays {
 export interface Recorder {
   /** Never rejects. */
   record(fetched: RecordedDays): Promise<void>;
+  /** Marks what came of such answers. Never rejects. */
+  voidCut(cut: CutDays): Promise<void>;
 }
 
 export interface RecorderOptions {
-  readonly store: Pick<HistoryStore, 'heads' | 'write'>;
+  readonly store: Pick<HistoryStore, 'heads' | 'write' | 'remove'>;
+  readonly isErased: Erasures['isErased'];
   /** Entries as bytes, in the same order. */
   readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
   /** Fingerprint of the token in use. */
@@ -64,186 +63,119 @@ const REMEMBERED_DAYS = 10_000;
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { store, onEvent, logger } = options;
-  /** End of the first fetch that was missed, and is not marked yet. */
-  const missed = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
-  /** Start of the latest fetch: one that saw what was known is not written down, and yet an earlier one is late. */
-  const latest = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
+  const writeOnce = createWriteOnce(options);
   // What is decided on heads that another call is about to replace would be decided on nothing.
   const turns = createTurns();
   let waitingBytes = 0;
 
-  function miss({ series, days }: FetchedDays, why: unknown): void {
-    for (const entry of days) {
-      const name = nameOf(series, entry);
-      if (!missed.has(name)) missed.set(name, entry.header.fetchedAt);
-    }
+  function miss(series: string, days: readonly Entry<RowsHeader>[], why: unknown): void {
+    writeOnce.missed(series, days);
     onEvent('missed', days.length);
     logger.warn({ err: why, days: days.length }, 'what a report said could not be written to the history');
   }
 
-  /** @returns the days that somebody else has written meanwhile */
-  async function writeOnce({
-    series,
-    days,
-    rules,
-    onSights,
-  }: RecordedDays): Promise<readonly Entry<RowsHeader>[]> {
-    const heads = await store.heads(series, days.map(dateOf));
-    const sights: Sight[] = [];
-    const changes = days.flatMap((entry, at) => {
-      const name = nameOf(series, entry);
-      const { fetchStartedAt } = entry.header;
-      if (fetchStartedAt < (latest.get(name) ?? fetchStartedAt)) {
-        onEvent('late', 1);
-        return [];
-      }
-      latest.set(name, fetchStartedAt);
-      const missedFrom = missed.get(name);
-      return changeOf(options, { entry, heads: heads[at] ?? null, missedFrom, rules, sights }) ?? [];
-    });
-    onSights?.(sights);
-    if (changes.length === 0) return [];
-    const done = await store.write(series, await writesFor(options, series, changes));
-    for (const [at, { entry, kind }] of changes.entries()) {
-      if (done[at] !== true) continue;
-      onEvent(kind, 1);
-      missed.delete(nameOf(series, entry));
-    }
-    return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
+  /** @returns the days that others were always quicker to write */
+  async function write(fetched: RecordedDays): Promise<readonly Entry<RowsHeader>[]> {
+    const isErased = (entry: Entry<RowsHeader>) => options.isErased(keptAccounts(entry, fetched.asked));
+    const written = fetched.days.filter((entry) => !isErased(entry));
+    if (written.length < fetched.days.length) onEvent('erased', fetched.days.length - written.length);
+    let left: readonly Entry<RowsHeader>[] = written;
+    for (let tries = 0; left.length > 0 && tries < TRIES; tries += 1)
+      left = await writeOnce.write(fetched, left);
+    // What was erased while it was written must not come back.
+    const months = new Set(written.filter(isErased).map((entry) => monthOf(dateOf(entry))));
+    for (const month of months) await store.remove({ series: fetched.series, month });
+    return left;
   }
 
   return {
-    async record({ series, days: all, rules, onSights }) {
-      let days = all.filter(isKept);
+    async record(fetched) {
+      const { series } = fetched;
+      const days = fetched.days.filter(isKept);
       const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
       if (waitingBytes + bytes > MAX_WAITING_BYTES) {
-        miss({ series, days }, 'too much waits to be written');
+        miss(series, days, 'too much waits to be written');
         return;
       }
       waitingBytes += bytes;
       try {
-        await turns(series, async () => {
-          for (let tries = 0; days.length > 0 && tries < TRIES; tries += 1)
-            days = [...(await writeOnce({ series, days, rules, onSights }))];
-        });
-        if (days.length > 0) miss({ series, days }, 'others were always quicker');
+        const left = await turns(series, () => write({ ...fetched, days }));
+        if (left.length > 0) miss(series, left, 'others were always quicker');
       } catch (error) {
-        miss({ series, days }, error);
+        miss(series, days, error);
       } finally {
         waitingBytes -= bytes;
+      }
+    },
+    async voidCut(cut) {
+      try {
+        await turns(cut.series, async () => onEvent('voided', await voidCut(store, cut)));
+      } catch (error) {
+        logger.error(
+          { err: error, days: cut.dates.length },
+          'what came of an answer that the platform had cut off could not be marked in the history: it is shown as it was known',
+        );
       }
     },
   };
 }
 
+interface WriteOnce {
+  /** @returns those of `days` that somebody else has written meanwhile. @throws StoreUnavailable */
+  write(fetched: RecordedDays, days: readonly Entry<RowsHeader>[]): Promise<readonly Entry<RowsHeader>[]>;
+  /** These could not be written: the next that can says so. */
+  missed(series: string, days: readonly Entry<RowsHeader>[]): void;
+}
+
+function createWriteOnce({ store, encode, credential, onEvent }: RecorderOptions): WriteOnce {
+  /** End of the first fetch that was missed, and is not marked yet. */
+  const missed = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
+  /** Start of the latest fetch: one that saw what was known is not written down, and yet an earlier one is late. */
+  const latest = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
+  return {
+    async write(fetched, days) {
+      const { series, days: all } = fetched;
+      const heads = await store.heads(series, days.map(dateOf));
+      const looks = days.map((entry, at) => {
+        const { fetchStartedAt } = entry.header;
+        const [name, answerRows] = [nameOf(series, entry), rowsOfAnswer(all, entry)];
+        if (fetchStartedAt < (latest.get(name) ?? fetchStartedAt)) return LATE;
+        latest.set(name, fetchStartedAt);
+        const known = { missedFrom: missed.get(name), credential: credential(), rules: fetched.rules };
+        return lookAt(heads[at] ?? null, { entry, answerRows, ...known });
+      });
+      fetched.onSights?.(looks.flatMap(({ sight }) => sight ?? []));
+      const late = looks.filter(({ change }) => change === 'late').length;
+      if (late > 0) onEvent('late', late);
+      const changes = looks.flatMap(({ change }) => (change === null || change === 'late' ? [] : change));
+      if (changes.length === 0) return [];
+      const done = await store.write(series, await writesFor(encode, fetched, changes));
+      for (const [at, { entry, kind }] of changes.entries()) {
+        if (done[at] !== true) continue;
+        onEvent(kind, 1);
+        missed.delete(nameOf(series, entry));
+      }
+      return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
+    },
+    missed(series, days) {
+      for (const entry of days) {
+        const name = nameOf(series, entry);
+        if (!missed.has(name)) missed.set(name, entry.header.fetchedAt);
+      }
+    },
+  };
+}
+
+const LATE: Look = { change: 'late', sight: null };
+
 const nameOf = (series: string, entry: Entry<RowsHeader>) => `${series}|${dateOf(entry)}`;
-const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as string;
 
 /** Not what may be no report, nor what the platform's own headers decide about. */
 function isKept({ header }: Entry<RowsHeader>): boolean {
   return header.splitFrom !== null && header.originMs === null && header.doubt === undefined;
 }
 
-interface Change {
-  readonly entry: Entry<RowsHeader>;
-  readonly kind: 'appended' | 'confirmed';
-  readonly stamp: number;
-  readonly revisions: Revisions;
-  /** Name of the content to be kept; null where it is kept already. */
-  readonly added: string | null;
-  readonly removed: readonly string[];
-}
-
-interface Found {
-  readonly entry: Entry<RowsHeader>;
-  readonly heads: HistoryHeads | null;
-  readonly missedFrom: number | undefined;
-  readonly rules: RecordedDays['rules'];
-  /** Added to where it is no late one. */
-  readonly sights: Sight[];
-}
-
-/** @returns null where nothing is to be written */
-function changeOf(
-  { credential, onEvent }: RecorderOptions,
-  { entry, heads, missedFrom, rules, sights }: Found,
-): Change | null {
-  const known = heads === null ? [] : decodeRevisions(heads.heads);
-  // A later release has written it: this one would take away what it does not know.
-  if (known === null) return null;
-  const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
-  const seen = seenDay(entry, credential(), rules);
-  const noted = noteFetch(before, seen);
-  if (noted.kind !== 'late') sights.push({ date: dateOf(entry), before, seen });
-  const common = { entry, stamp: heads?.stamp ?? 0 };
-  if (noted.kind === 'appended') return { ...common, ...noted };
-  if (noted.kind === 'confirmed') return { ...common, ...noted, added: null, removed: [] };
-  if (before !== known) return { ...common, kind: 'confirmed', revisions: before, added: null, removed: [] };
-  if (noted.kind === 'late') onEvent('late', 1);
-  return null;
-}
-
-function seenDay(
-  { header }: Entry<RowsHeader>,
-  credential: string | null,
-  rules: RecordedDays['rules'],
-): SeenDay {
-  const { splitFrom, fetchStartedAt, fetchedAt, fetchedOn, lastDay, rowCount, emptyTail } = header;
-  return {
-    ...{ fetchedFrom: fetchStartedAt, fetchedAt, credential, rowCount, bytes: 0 },
-    ageDays: fetchedOn - (dayNumber(lastDay as string) as number),
-    digest: splitFrom?.sortedHash ?? '',
-    generation: splitFrom?.generation ?? '',
-    schema: schemaOf(header),
-    isFinal: isFinal(header, rules),
-    unconfirmed: rowCount === 0 && emptyTail === 'unconfirmed',
-  };
-}
-
-/** Which columns there are, and which of them hold texts: how many digits the numbers have is theirs to change. */
-function schemaOf(header: RowsHeader): string {
-  const types = joinTypes([header]);
-  const texts = header.columns.map((column) => {
-    const facts = types.get(column);
-    return facts !== undefined && holdsTexts(column, facts) ? 'text' : '';
-  });
-  return digest([...header.columns, '', ...texts]).slice(0, 16);
-}
-
-async function writesFor(
-  { encode }: RecorderOptions,
-  series: string,
-  changes: readonly Change[],
-): Promise<HistoryWrite[]> {
-  const fresh = changes.filter(({ added }) => added !== null);
-  const encoded = await encode(
-    fresh.map(({ entry: { header, body } }) => ({
-      ...{ id: contentName(series, header.lastDay as string), version: header.fetchStartedAt },
-      ...{ header, body },
-    })),
-  );
-  const contents = new Map(
-    fresh.map(({ entry }, at): [Entry, HistoryContent] => [
-      entry,
-      { version: entry.header.fetchStartedAt, ...(encoded[at] as EncodedEntry) },
-    ]),
-  );
-  return changes.map(({ entry, stamp, revisions, added, removed }) => {
-    const content = contents.get(entry);
-    return {
-      ...{ day: dateOf(entry), stamp, heads: encodeRevisions(withBytes(revisions, added, content)), removed },
-      added: added === null || content === undefined ? new Map() : new Map([[added, content]]),
-    };
-  });
-}
-
-/** Says of a revision what its rows take, which is known only now. */
-function withBytes(
-  revisions: Revisions,
-  name: string | null,
-  content: HistoryContent | undefined,
-): Revisions {
-  if (content === undefined) return revisions;
-  const bytes = content.header.length + content.body.length;
-  return revisions.map((one) => (one.id === name ? { ...one, bytes } : one));
+function keptAccounts({ header }: Entry<RowsHeader>, asked: readonly string[]): KeptAccounts {
+  const { seq, fetchStartedAt, accounts, rowCount } = header;
+  return { seq, fetchedFrom: fetchStartedAt, asked, held: accounts, rowCount };
 }

@@ -25,6 +25,12 @@ const RevisionForm = Type.Object({
   /** Fingerprint of the token it was asked with; null where there was none. */
   credential: Type.Union([Type.String(), Type.Null()]),
   rowCount: Type.Integer(),
+  /** Rows of the whole answer that it was split from. */
+  answerRows: Type.Integer(),
+  /** The newest purge known before the platform was asked; see erasures.ts. */
+  seq: Type.Integer(),
+  /** Why it is believed no more; it is listed, and skipped by everything else. */
+  void: Type.Optional(Type.Literal('cut')),
   /** What its rows take in the store. */
   bytes: Type.Integer(),
   /** No rows, and no second look has said so yet. */
@@ -45,18 +51,43 @@ export type Revision = Readonly<Static<typeof RevisionForm>>;
 export type Revisions = readonly Revision[];
 
 /** Compiled: it is asked for each day of each fetch, and of each answer from the past. */
-const headsForm = recordForm(Type.Object({ form: Type.Literal(1), revisions: Type.Array(RevisionForm) }));
+const headsForm = recordForm(
+  Type.Object({
+    form: Type.Literal(1),
+    /** Accounts that the report names. */
+    asked: Type.Array(Type.String()),
+    revisions: Type.Array(RevisionForm),
+  }),
+);
+
+/** What is kept of a day beside its rows. */
+export interface Heads {
+  readonly asked: readonly string[];
+  readonly revisions: Revisions;
+}
 
 /** How exact `confirmedUntil` is: a day that is seen each minute is not written each minute. */
 export const CONFIRMED_EVERY_MS = 3_600_000;
 
-export function encodeRevisions(revisions: Revisions): Buffer {
-  return Buffer.from(JSON.stringify({ form: 1, revisions }));
+export function encodeHeads({ asked, revisions }: Heads): Buffer {
+  return Buffer.from(JSON.stringify({ form: 1, asked, revisions }));
 }
 
 /** @returns null for what is none, or was written by a later release: it is then left as it is */
-export function decodeRevisions(bytes: Buffer): Revisions | null {
-  return headsForm.parse(bytes.toString())?.revisions ?? null;
+export function decodeHeads(bytes: Buffer): Heads | null {
+  return headsForm.parse(bytes.toString());
+}
+
+const NONE: Heads = { asked: [], revisions: [] };
+
+/** @returns no revisions where {@link decodeHeads} finds none; the void ones too */
+export function headsIn(found: { readonly heads: Buffer } | null | undefined): Heads {
+  return found ? (decodeHeads(found.heads) ?? NONE) : NONE;
+}
+
+/** Those that are believed: not void, and of the generation that the kind has now. */
+export function believed(revisions: Revisions, generation: string): Revisions {
+  return revisions.filter((one) => one.void === undefined && one.generation === generation);
 }
 
 /**

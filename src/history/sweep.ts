@@ -4,10 +4,11 @@ import type { Logger } from 'pino';
 import { isoDay } from '../report/days.js';
 import type { HistoryMonth, HistoryStore } from '../store/history-port.js';
 import type { Leases } from '../store/port.js';
-import { decodeRevisions } from './revision.js';
+import { daysOfMonth, monthsOf } from './months.js';
+import { headsIn } from './revision.js';
 
 export interface SweepOptions {
-  readonly store: Pick<HistoryStore, 'off' | 'heads' | 'months' | 'remove'>;
+  readonly store: Pick<HistoryStore, 'off' | 'roomBytes' | 'heads' | 'months' | 'remove'>;
   /** Of all replicas one is enough. */
   readonly leases: Pick<Leases, 'claim'>;
   readonly owner: string;
@@ -26,7 +27,6 @@ export interface Swept {
 
 const DAY_MS = 86_400_000;
 const LEASE_MS = 30 * 60_000;
-const MONTHS_AT_ONCE = 100;
 
 /**
  * @param isStopped ends it early
@@ -34,10 +34,11 @@ const MONTHS_AT_ONCE = 100;
  * @throws StoreUnavailable
  */
 export async function sweepHistory(options: SweepOptions, isStopped: () => boolean): Promise<Swept | null> {
-  const { store, leases, owner, retentionDays, maxBytes, now, logger } = options;
+  const { store, leases, owner, retentionDays, now, logger } = options;
   if (store.off() !== null) return null;
   const [isMine = false] = await leases.claim(['history:sweep'], owner, LEASE_MS);
   if (!isMine) return null;
+  const maxBytes = Math.min(options.maxBytes, store.roomBytes() ?? Number.POSITIVE_INFINITY);
   const oldest = isoDay(Math.floor(now() / DAY_MS) - retentionDays).slice(0, 7);
   const found = await measure(store, isStopped);
   let bytes = found.reduce((sum, one) => sum + one.bytes, 0);
@@ -64,24 +65,20 @@ interface Measured extends HistoryMonth {
 /** The oldest months first. */
 async function measure(store: SweepOptions['store'], isStopped: () => boolean): Promise<Measured[]> {
   const measured: Measured[] = [];
-  for (;;) {
-    const page = await store.months(measured.at(-1) ?? null, MONTHS_AT_ONCE);
-    for (const one of page) {
-      measured.push({ ...one, bytes: await bytesOf(store, one) });
-      // Whoever asks for a report meanwhile goes first.
-      await setImmediate();
-      if (isStopped()) return measured;
-    }
-    if (page.length < MONTHS_AT_ONCE) return measured;
+  for await (const one of monthsOf(store)) {
+    measured.push({ ...one, bytes: await bytesOf(store, one) });
+    // Whoever asks for a report meanwhile goes first.
+    await setImmediate();
+    if (isStopped()) break;
   }
+  return measured;
 }
 
 async function bytesOf(store: SweepOptions['store'], { series, month }: HistoryMonth): Promise<number> {
-  const days = Array.from({ length: 31 }, (_, at) => `${month}-${String(at + 1).padStart(2, '0')}`);
-  const heads = await store.heads(series, days);
+  const heads = await store.heads(series, daysOfMonth(month));
   return heads.reduce((sum, one) => {
     if (one === null) return sum;
-    const contents = (decodeRevisions(one.heads) ?? []).reduce((all, { bytes }) => all + bytes, 0);
+    const contents = headsIn(one).revisions.reduce((all, { bytes }) => all + bytes, 0);
     return sum + one.heads.length + contents;
   }, 0);
 }

@@ -21,7 +21,7 @@ import { type CrossChecks, createCrossChecks } from './cross-check.js';
 import { createFetchDays, type FetchDays } from './fetch-days.js';
 import { createFetchForComparison } from './fetch-for-comparison.js';
 import { createFetchReport } from './fetch-report.js';
-import { createFetchUncapped } from './fetch-uncapped.js';
+import { createFetchUncapped, type FetchUncappedOptions } from './fetch-uncapped.js';
 import { createKeep, type KeepOptions } from './keep.js';
 import { createKnownCaps } from './known-caps.js';
 import { daysFound, type LookUp } from './look-up.js';
@@ -49,6 +49,8 @@ export interface FetchingOptions {
   readonly onReport: (report: ReferenceReport) => void;
   /** See {@link KeepOptions.onDays}. */
   readonly onDays: KeepOptions['onDays'];
+  /** See {@link FetchUncappedOptions.onCut}. Never rejects. */
+  readonly onCut: (...cut: Parameters<FetchUncappedOptions['onCut']>) => Promise<void>;
 }
 
 export interface Fetching {
@@ -103,11 +105,15 @@ function fetchReportOf({ config, policy, workerPool, clock, onReport }: Fetching
   return noteReferenceReports(fetchReport, policy, onReport);
 }
 
-function fetchUncappedOf({ policy, registry, purges, background, clock, logger }: FetchingOptions) {
+function fetchUncappedOf(options: FetchingOptions) {
+  const { policy, registry, purges, background, clock, logger, onCut } = options;
   const { now } = clock;
   const known = createKnownCaps({
     ...{ registry, now, logger, background: background.add },
     kindOf: (report) => divisibilityId(report, policy.accountFields),
   });
-  return createFetchUncapped({ caps: createCaps({ policy, known, now }), purges, policy, now, logger });
+  return createFetchUncapped({
+    ...{ caps: createCaps({ policy, known, now }), purges, policy, now, logger },
+    onCut: (what, cut) => background.add(onCut(what, cut)),
+  });
 }

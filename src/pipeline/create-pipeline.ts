@@ -5,7 +5,7 @@ import type { L1 } from '../cache/l1.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
 import { createFinality, type FinalityOptions } from '../finality/create-finality.js';
-import { createHistory, type HistoryOptions } from '../history/create-history.js';
+import { createHistory, type History, type HistoryOptions } from '../history/create-history.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
@@ -13,9 +13,10 @@ import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
 import { createWorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
-import { createBackground } from './background.js';
+import { type Background, createBackground } from './background.js';
 import { type Asking, createAsking } from './create-asking.js';
 import { createFetching, type FetchingOptions } from './create-fetching.js';
+import type { CrossChecks } from './cross-check.js';
 import { createExplain, type Explain } from './explain.js';
 import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
@@ -34,7 +35,7 @@ import { createSharedTries } from './shared-tries.js';
 import { createUnderstand, type Understand } from './understand.js';
 
 export interface PipelineOptions
-  extends Omit<FetchingOptions, 'tier' | 'lookUp' | 'workerPool' | 'background' | 'onDays'> {
+  extends Omit<FetchingOptions, 'tier' | 'lookUp' | 'workerPool' | 'background' | 'onDays' | 'onCut'> {
   readonly store: Store;
   readonly clock: MovableClock;
   readonly identify: Identify;
@@ -46,6 +47,7 @@ export interface PipelineOptions
     HistoryOptions['metrics'] &
     FinalityOptions['metrics'] & { storeFault(fault: TierFault): void };
   readonly credential: HistoryOptions['credential'];
+  readonly erasures: HistoryOptions['erasures'];
 }
 
 export interface Pipeline extends Asking {
@@ -58,6 +60,7 @@ export interface Pipeline extends Asking {
   readonly replyAtOnce: ReplyAtOnce;
   readonly canonical: CanonicalRules;
   readonly explain: Explain;
+  readonly eraseHistory: History['erase'];
   /** Requests that wait for what others have under way. */
   readonly waiting: () => number;
   /** Waits for work that outlives its request. */
@@ -92,6 +95,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ ...options, policy },
     ...{ tier, lookUp, workerPool, background },
     onDays: history.record,
+    onCut: history.voidCut,
   });
   const fetchPlanned = createFetchPlanned({
     ...{ platform, locks, tries, lookUp, purges, fetchDays, policy, callMs: timeoutMs },
@@ -102,13 +106,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ timeoutMs, maxConcurrent: options.maxConcurrent, now, logger, background: background.add },
   });
   const canonical = canonicalRules(options);
-  const finished = createFinishedAnswers({
-    ...{ l1: options.l1, purges, now, background: background.add },
-    onJoinedHit(question) {
-      const check = crossChecks.hit(question);
-      if (check !== null) background.add(check);
-    },
-  });
+  const finished = finishedOf(options, crossChecks, background.add);
   const known = createKnownQuestions();
   const read = createReadQuestion({
     ...{ canonical, policy, now, rulesOf: policy.rulesFor },
@@ -133,6 +131,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     replyAtOnce: createReplyAtOnce(now),
     canonical,
     explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
+    eraseHistory: history.erase,
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(finality.flush),
     async close() {
@@ -152,6 +151,20 @@ function createPast(options: PipelineOptions, encode: HistoryOptions['encode']) 
     policy: { ...options.policy, rulesFor: finality.rulesFor },
     history: createHistory({ ...options, encode, rulesOf: finality.rulesFor, onSights: finality.sighted }),
   };
+}
+
+function finishedOf(
+  { l1, purges, clock }: PipelineOptions,
+  crossChecks: CrossChecks,
+  background: Background['add'],
+): FinishedAnswers {
+  return createFinishedAnswers({
+    ...{ l1, purges, background, now: clock.now },
+    onJoinedHit(question) {
+      const check = crossChecks.hit(question);
+      if (check !== null) background(check);
+    },
+  });
 }
 
 function canonicalRules({ policy, clock }: PipelineOptions): CanonicalRules {

@@ -5,6 +5,8 @@
  */
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
+import type { CutDays } from '../history/void-cut.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import { type Entry, type EntryHeader, joinEntries, type RowsHeader } from '../report/entry.js';
 import type { Range } from '../report/period.js';
@@ -23,6 +25,8 @@ export interface FetchUncappedOptions {
   readonly purges: Purges;
   readonly policy: Pick<ReportPolicy, 'rulesFor'>;
   readonly now: () => number;
+  /** Told of days that were split from an answer which is now known to have been cut off. */
+  readonly onCut: (report: CanonicalReport, cut: CutDays) => void;
   readonly logger: Logger;
 }
 
@@ -33,7 +37,7 @@ export type FetchUncapped = (
 ) => Promise<Fetched>;
 
 export function createFetchUncapped(options: FetchUncappedOptions): FetchUncapped {
-  const { caps, purges, policy, now, logger } = options;
+  const { caps, purges, policy, now, onCut, logger } = options;
 
   /**
    * Days were split from answers that are now known to have been capped: they have to go.
@@ -45,6 +49,7 @@ export function createFetchUncapped(options: FetchUncappedOptions): FetchUncappe
     let purged = 0;
     for (const capped of others) {
       const [from, to] = capped.split('/') as [string, string];
+      onCut(report, { series, dates: daysBetween(from, to), answerRows: rowCount });
       const scope = {
         ...(report.account === null ? {} : { advertiserId: report.account }),
         endpoint: report.endpoint,

@@ -5,6 +5,7 @@ import { registerCache } from '../admin/cache.js';
 import { registerClock } from '../admin/clock.js';
 import { registerConsole } from '../admin/console.js';
 import { registerDoctor } from '../admin/doctor.js';
+import { registerHistory } from '../admin/history.js';
 import { registerKeys } from '../admin/keys.js';
 import { registerAdminPlane } from '../admin/plane.js';
 import { registerRegistry } from '../admin/registry.js';
@@ -53,6 +54,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     });
     registerRegistry(scope, services);
     registerCache(scope, services);
+    registerHistory(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerUsage(scope, services.usage);
     registerAudit(scope, services.store);
@@ -69,6 +71,7 @@ const PLANE: Plane = {
     token: "The platform's token, and its rotation.",
     registry: 'Backup and restore.',
     cache: 'Purge and explain.',
+    history: 'Erase.',
     usage: 'What teams asked for.',
     audit: 'Who changed what.',
     test: 'Only with GATEWAY_TEST_CLOCK.',

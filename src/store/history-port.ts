@@ -47,6 +47,8 @@ export interface HistoryMonth {
 export interface HistoryStore {
   /** Why nothing can be kept here: in words for people; null where it can. */
   off(): string | null;
+  /** What all of it may take here, for other things lie beside it, bytes; null: as much as there is. */
+  roomBytes(): number | null;
   /** @param days ISO. @returns in their order; null for what is absent */
   heads(series: string, days: readonly string[]): Promise<(HistoryHeads | null)[]>;
   /** @returns in the order of `wanted`; null for what is absent or damaged, be it only in part */

@@ -207,6 +207,18 @@ it.each(['http://SECRET-OF-THE-TEST@127.0.0.1', 'http://127.0.0.1?SECRET-OF-THE-
   },
 );
 
+describe('the history', () => {
+  it('of an advertiser is erased, and asks first', async () => {
+    expect((await done('history erase --advertiser 7 --yes')).stdout).toBe(
+      'erased: advertiser 7, 0 days of reports\n',
+    );
+    expect((await done('history erase --advertiser 7 --yes --json')).json()).toEqual({
+      ...{ erased: 'advertiser 7', days: 0, complete: true },
+    });
+    expect(await cli('history erase --yes')).toMatchObject({ code: 64 });
+  });
+});
+
 describe('the cache', () => {
   it('is explained and purged', async () => {
     const ran = await done('cache explain advertiserId=1&byDate=1&_period=last_7_days');

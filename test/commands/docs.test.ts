@@ -47,6 +47,7 @@ describe('every command', () => {
       'token reseal',
       'cache explain',
       'cache purge',
+      'history erase',
       'usage',
       'audit',
       'registry export',

@@ -1,21 +1,23 @@
 /** What a listing says of revisions that count no more, and of those that were asked for in another way. */
 import { expect, it } from 'vitest';
-import { createListRevisions } from '../../src/history/list-revisions.js';
+import { createListRevisions, type ListRevisionsOptions } from '../../src/history/list-revisions.js';
 import { isSameMethod } from '../../src/history/method.js';
-import { encodeRevisions, type Revision } from '../../src/history/revision.js';
+import { encodeHeads, type Revision } from '../../src/history/revision.js';
 
 const revision = (knownFrom: number, more: Partial<Revision> = {}): Revision => ({
   ...{ id: knownFrom.toString(36), knownFrom, confirmedUntil: knownFrom, fetchedFrom: knownFrom, ageDays: 1 },
   ...{ digest: `${knownFrom}`, schema: 's', generation: 'g', credential: 'c', rowCount: 1, bytes: 1 },
+  ...{ answerRows: 1, seq: 0 },
   ...more,
 });
 
-const listOf = (revisions: readonly Revision[]) =>
+const listOf = (revisions: readonly Revision[], isErased: ListRevisionsOptions['isErased'] = () => false) =>
   createListRevisions({
     enabled: true,
+    isErased,
     store: {
       off: () => null,
-      heads: async () => [{ stamp: 1, heads: encodeRevisions(revisions) }],
+      heads: async () => [{ stamp: 1, heads: encodeHeads({ asked: ['1'], revisions }) }],
       contents: async (_series, wanted) => wanted.map(() => null),
     },
   });
@@ -55,4 +57,16 @@ it('takes another column, or another kind of values in it, for another method, a
   expect(isSameMethod(one, shaped('2', ['date', 'spent'], ['t', 't']))).toBe(false);
   const { header } = one;
   expect(isSameMethod(one, { revision: { schema: '1', credential: 'd' }, header })).toBe(false);
+});
+
+it('lists what was cut off as void, and nothing that was erased', async () => {
+  const list = listOf([revision(1, { void: 'cut' }), revision(2), revision(3)], ({ seq }) => seq === 7);
+  const { days } = await list(WANTED);
+  expect(days[0]?.revisions.map(({ kind, void: why }) => [kind, why])).toEqual([
+    ['void', 'cut'],
+    ['first', null],
+    ['changed', null],
+  ]);
+  const all = listOf([revision(1, { seq: 7 }), revision(2)], ({ seq }) => seq === 7);
+  expect((await all(WANTED)).days[0]?.revisions.map(({ revision: { id } }) => id)).toEqual(['2']);
 });

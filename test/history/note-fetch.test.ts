@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noteFetch, type SeenDay } from '../../src/history/note-fetch.js';
-import { decodeRevisions, encodeRevisions, knownAt, type Revisions } from '../../src/history/revision.js';
+import { decodeHeads, encodeHeads, knownAt, type Revisions } from '../../src/history/revision.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -10,7 +10,8 @@ const DAY_MS = 24 * HOUR_MS;
 function seen(at: number, change: Partial<SeenDay> = {}): SeenDay {
   return {
     ...{ fetchedFrom: at - 50, fetchedAt: at, ageDays: 3, digest: 'a', schema: 's', generation: 'g' },
-    ...{ credential: null, rowCount: 2, bytes: 100, unconfirmed: false, isFinal: false },
+    ...{ credential: null, rowCount: 2, answerRows: 2, seq: 0, bytes: 100 },
+    ...{ unconfirmed: false, isFinal: false },
     ...change,
   };
 }
@@ -121,7 +122,9 @@ it('what is exact is what an oracle knew, for any fetches', () => {
           if (then?.lacks === null) expect(then.revision.digest).toBe(known?.digest);
           else if (then !== null) expect(known?.knownFrom).toBeGreaterThan(then.revision.knownFrom);
         }
-        expect(decodeRevisions(encodeRevisions(revisions))).toEqual(revisions);
+        expect(decodeHeads(encodeHeads({ asked: ['1'], revisions }))).toEqual({
+          ...{ form: 1, asked: ['1'], revisions },
+        });
       },
     ),
   );
@@ -129,5 +132,5 @@ it('what is exact is what an oracle knew, for any fetches', () => {
 
 it('what is no history, or that of a later release, is told from none', () => {
   for (const text of ['', '{', '[]', '{"form":2,"revisions":[]}', '{"form":1,"revisions":[{}]}'])
-    expect(decodeRevisions(Buffer.from(text))).toBeNull();
+    expect(decodeHeads(Buffer.from(text))).toBeNull();
 });

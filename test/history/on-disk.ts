@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { encodeEntry } from '../../src/cache/entry.js';
+import type { Erasures } from '../../src/history/erasures.js';
 import {
   createRecorder,
   type FetchedDays,
@@ -31,18 +32,19 @@ export async function openHistory() {
   return { ...store, clock };
 }
 
-export function recorderOn(store: RecorderOptions['store']) {
+export function recorderOn(store: RecorderOptions['store'], isErased: Erasures['isErased'] = () => false) {
   const events: Partial<Record<HistoryEvent, number>> = {};
   const log = createRecordedLog();
   const recorder = createRecorder({
-    ...{ store, encode: async (entries) => entries.map(encodeEntry), credential: () => 'token' },
+    ...{ store, isErased, encode: async (entries) => entries.map(encodeEntry), credential: () => 'token' },
     onEvent(event, days) {
       events[event] = (events[event] ?? 0) + days;
     },
     logger: log.logger,
   });
-  const record = (fetched: FetchedDays) => recorder.record({ ...fetched, rules: RULES });
-  return { record, events, lines: log.lines };
+  const record = (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
+    recorder.record({ asked: ['1'], ...fetched, rules: RULES });
+  return { record, voidCut: recorder.voidCut, events, lines: log.lines };
 }
 
 /** @param atMs end of the fetch */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createReadDays } from '../../src/history/read-days.js';
-import { decodeRevisions } from '../../src/history/revision.js';
+import { headsIn } from '../../src/history/revision.js';
 import type { HistoryStore } from '../../src/store/history-port.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { DAY, HOUR, NOON } from '../support/test-clock.js';
@@ -12,7 +12,7 @@ const SERIES = 's';
 const DATES = ['2026-11-01', '2026-11-02'];
 
 const read = (history: HistoryStore, atMs: number, generation = 'g') =>
-  createReadDays({ store: history, enabled: true })({
+  createReadDays({ store: history, isErased: () => false, enabled: true })({
     series: SERIES,
     dates: DATES,
     generation,
@@ -53,7 +53,7 @@ describe('a day that was fetched', () => {
     const { history } = await openHistory();
     await recorderOn(history).record(fetchOf(1, NOON));
     const [heads] = await history.heads(SERIES, DATES);
-    const [revision] = decodeRevisions(heads?.heads as Buffer) ?? [];
+    const [revision] = headsIn(heads).revisions;
     const [content] = await history.contents(SERIES, [{ day: DATES[0] as string, name: revision?.id ?? '' }]);
     expect(revision?.bytes).toBe((content?.header.length ?? 0) + (content?.body.length ?? 0));
     expect(revision).toMatchObject({ credential: 'token', ageDays: 3, rowCount: 1 });

@@ -13,7 +13,8 @@ function seen(at: number, digest: string, change: Partial<SeenDay> = {}): SeenDa
   const ageDays = Math.floor((at - 50) / DAY);
   return {
     ...{ fetchedFrom: at - 50, fetchedAt: at, ageDays, digest, schema: 's', generation: 'g' },
-    ...{ credential: null, rowCount: 2, bytes: 100, unconfirmed: false, isFinal: ageDays >= FINAL_AGE },
+    ...{ credential: null, rowCount: 2, answerRows: 2, seq: 0, bytes: 100 },
+    ...{ unconfirmed: false, isFinal: ageDays >= FINAL_AGE },
     ...change,
   };
 }

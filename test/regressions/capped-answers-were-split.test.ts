@@ -1,7 +1,10 @@
 /** Days split from an answer that turned out to be capped stayed in use, and the audit cut capped answers itself. */
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/store/port.js';
-import { reportIn, withGateway } from '../support/start-gateway.js';
+import { ALWAYS, byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { startRawPlatform } from '../support/raw-platform.js';
+import { gatewayAt, outcomeOf, reportIn, withGateway } from '../support/start-gateway.js';
+import { MINUTE } from '../support/test-clock.js';
 
 const query = (dateFrom: string, dateTo: string) =>
   `advertiserId=1&byDate=1&byCampaign=1&dateFrom=${dateFrom}&dateTo=${dateTo}`;
@@ -26,6 +29,28 @@ it('days of the first capped answer go when the second one shows the cap', async
   });
   expect(rowsOf(data)).toBe(rowsOf(truth));
   expect(rowsOf(truth)).toBeGreaterThan(50);
+});
+
+it('what the first capped answer said is skipped in the history, and what is fetched since is not', async () => {
+  const platform = await startRawPlatform(rowsPerDay(() => 250, 600));
+  const gateway = await gatewayAt(platform, { config: ALWAYS });
+  const key = await gateway.addTeam();
+  const ask = async (asked: string) => {
+    const reply = await gateway.report(key, asked);
+    await gateway.services.settled();
+    gateway.clock.advance(MINUTE);
+    return reply;
+  };
+  const cut = await ask(byDay('2026-11-01', '2026-11-04'));
+  const last = byDay('2026-11-04', '2026-11-04');
+  const then = `${last}&_asOf=${reportIn(cut).meta.knownAt}`;
+  // Nothing tells yet that it was cut off: this day had no rows.
+  expect(reportIn(await ask(then)).data).toEqual([]);
+  await ask(byDay('2026-11-05', '2026-11-08'));
+  expect(outcomeOf(await ask(then))).toBe('404 not_known_then');
+  const { data, meta } = reportIn(await ask(last));
+  expect(data).toHaveLength(250);
+  expect(reportIn(await ask(`${last}&_asOf=${meta.knownAt}`)).data).toEqual(data);
 });
 
 it('a store that is away while the cap shows fails nobody, and the days go when it shows again', async () => {

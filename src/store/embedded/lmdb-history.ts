@@ -43,6 +43,7 @@ export function createLmdbHistory(environment: Pick<Environment, 'read' | 'write
 
   return {
     off: () => null,
+    roomBytes: () => null,
     heads: async (series, days) =>
       environment.read((view) =>
         days.map((day) => {

@@ -7,9 +7,11 @@
 import { monthOf, packContent, unpackContent } from '../history-content.js';
 import type { HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
 import { newStamp } from '../new-stamp.js';
+import { StoreUnavailable } from '../port.js';
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
+import type { ServerMemory } from './memory-watch.js';
 
 const STAMP_BYTES = 6;
 /** `07` of `2026-03-07` */
@@ -20,12 +22,17 @@ export interface RedisHistoryOptions {
   readonly keys: Keys;
   /** Whether the server may throw keys away when it is full. */
   readonly mayEvict: () => boolean;
+  /** Of its servers, as they told last; null while they did not. */
+  readonly memory: () => readonly ServerMemory[] | null;
 }
+
+/** Of `maxmemory`: what history may take, and what may be used of it by all before no history is written any more. */
+const [HISTORY_PART, USED_PART] = [0.25, 0.85];
 
 const EVICTING =
   'Redis may evict what it holds, and history with holes would look like a first sight: set its maxmemory-policy to noeviction, or let REDIS_REGISTRY_URL name another Redis';
 
-export function createRedisHistory({ link, keys, mayEvict }: RedisHistoryOptions): HistoryStore {
+export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistoryOptions): HistoryStore {
   const { months } = keys.history;
   const read = createFieldReader({ link, keys });
 
@@ -44,6 +51,10 @@ export function createRedisHistory({ link, keys, mayEvict }: RedisHistoryOptions
 
   return {
     off: () => (mayEvict() ? EVICTING : null),
+    roomBytes() {
+      const most = (memory() ?? []).reduce((sum, { maxBytes }) => sum + maxBytes, 0);
+      return most === 0 ? null : most * HISTORY_PART;
+    },
     async heads(series, days) {
       const found = await read(
         series,
@@ -67,6 +78,11 @@ export function createRedisHistory({ link, keys, mayEvict }: RedisHistoryOptions
       });
     },
     async write(series, writes) {
+      // What is left is for teams, keys and tokens, which must be changed whatever lies beside them.
+      if (
+        (memory() ?? []).some(({ usedBytes, maxBytes }) => maxBytes > 0 && usedBytes > maxBytes * USED_PART)
+      )
+        throw new StoreUnavailable('Redis has no room for history', 'no-room');
       const done = new Map<HistoryWrite, boolean>();
       for (const month of new Set(writes.map(({ day }) => monthOf(day)))) {
         const some = writes.filter(({ day }) => monthOf(day) === month);

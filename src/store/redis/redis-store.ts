@@ -101,7 +101,10 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   return {
     kind: 'redis',
     cache: createRedisCache({ link: data, keys, bound, clock }),
-    history: createRedisHistory({ link: registry, keys, mayEvict: () => mayEvict }),
+    history: createRedisHistory({
+      ...{ link: registry, keys },
+      ...{ mayEvict: () => mayEvict, memory: () => registryMemory.latest },
+    }),
     leases: createRedisLeases(data, keys),
     registryLeases: createRedisLeases(registry, keys),
     registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),
