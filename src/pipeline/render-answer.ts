@@ -4,6 +4,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Answer, Source } from './answer.js';
+import { createColumnsSeen } from './columns-seen.js';
 import type { FinishedAnswers } from './finished.js';
 import { keepFinal, refuseYoung } from './keep-final.js';
 import type { ReadPast } from './read-past.js';
@@ -28,6 +29,7 @@ export type RenderAnswer = (asked: Understood) => Promise<Answer>;
 
 export function createRenderAnswer(options: RenderOptions): RenderAnswer {
   const { report, workerPool, finished, policy, now } = options;
+  const columnsSeen = createColumnsSeen();
   return async (asked) => {
     const { question, totals: totalsQuestion, context, shape, coding, moment } = asked;
     const rules = policy.rulesFor(question.report);
@@ -47,6 +49,7 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
       rules,
       negativeMs: policy.negativeMs,
       nowMs: now(),
+      seenColumns: columnsSeen.add(question.series, final.parts),
       isRecorded: options.isRecorded(question.report),
     });
     const source = sourceOf(main, totals);

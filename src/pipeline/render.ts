@@ -14,6 +14,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import type { BodyPieces, BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { Format, OutputOptions } from '../report/output-options.js';
+import { fieldFaults } from '../report/project-rows.js';
 import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
 
 /** What decides about a body, beside the report itself. */
@@ -22,6 +23,8 @@ export interface Shape {
   readonly totals: boolean;
   readonly days: boolean;
   readonly bom: boolean;
+  /** The columns that are wanted, in order; null: all. */
+  readonly fields: readonly string[] | null;
 }
 
 /** A body that can be sent as it is. */
@@ -40,7 +43,8 @@ export interface Finished extends Omit<Assembled, 'body'> {
 /** Identity of a finished body among those kept in this process. */
 export function finishedKey(series: string, report: CanonicalReport, shape: Shape, coding: Coding): string {
   const flags = `${shape.totals ? 't' : ''}${shape.days ? 'd' : ''}${shape.bom ? 'b' : ''}`;
-  return `${series}|${report.from.iso ?? ''}|${report.to.iso ?? ''}|${shape.format}|${flags}|${coding}`;
+  const fields = shape.fields === null ? '' : encodeURIComponent(JSON.stringify(shape.fields));
+  return `${series}|${report.from.iso ?? ''}|${report.to.iso ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
 }
 
 /** `_totals`, `_days` and `_bom` change one format each; elsewhere they would silently do nothing. */
@@ -52,10 +56,19 @@ export function shapeOf(format: Format, options: OutputOptions): Shape {
     ...(options.days && format !== 'json'
       ? [{ param: '_days', message: 'goes with _format=json only' }]
       : []),
+    ...(options.fields !== null && format === 'raw'
+      ? [
+          {
+            param: '_fields',
+            message: "goes with rows, not with the platform's own bytes: leave out _format=raw",
+          },
+        ]
+      : []),
     ...(options.bom && format !== 'csv' ? [{ param: '_bom', message: 'goes with _format=csv only' }] : []),
   ];
   if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
-  return { format, totals: options.totals, days: options.days, bom: options.bom };
+  const { totals, days, bom, fields } = options;
+  return { format, totals, days, bom, fields };
 }
 
 export interface FinishInput {
@@ -71,6 +84,8 @@ export interface FinishInput {
   readonly past: Past | null;
   readonly isRecorded: boolean;
   readonly leftOut: readonly string[];
+  /** Columns that answers of the same report had before. */
+  readonly seenColumns: ReadonlySet<string>;
 }
 
 /**
@@ -81,6 +96,7 @@ export function shapeAnswer(ask: FinishInput): Assembled {
   const { shape, parts, totals, rules, nowMs } = ask;
   const [main] = parts;
   if (main?.header.form === 'refusal') return refusalAnswer(main as Entry<RefusalHeader>, ask);
+  checkFields(ask);
   if (main?.header.form === 'bytes') return assembleBytes(main as Entry<BytesHeader>, rules, nowMs);
   if (totals?.header.form === 'refusal') throw rejected(totals as Entry<RefusalHeader>);
   return assemble({
@@ -90,12 +106,26 @@ export function shapeAnswer(ask: FinishInput): Assembled {
     totals: totals as Entry<RowsHeader | BytesHeader> | null,
     days: shape.days,
     bom: shape.bom,
+    fields: shape.fields,
     nowMs,
     rules,
     past: ask.past,
     isRecorded: ask.isRecorded,
     leftOut: ask.leftOut,
   });
+}
+
+/** @throws GatewayError `invalid_query` for columns that nobody knows */
+function checkFields({ shape: { fields }, parts, seenColumns }: FinishInput): void {
+  if (fields === null) return;
+  const hasBytes = parts.some(({ header }) => header.form === 'bytes');
+  const columns = parts.flatMap(({ header }) => (header.form === 'rows' ? header.columns : []));
+  const errors = hasBytes
+    ? [{ param: '_fields', message: 'goes with rows, and the platform answers this report without any' }]
+    : fieldFaults(fields, [...new Set(columns)], seenColumns);
+  if (errors.length === 0) return;
+  const upstreamAccounts = [...new Set(parts.flatMap(({ header }) => header.accounts))];
+  throw new GatewayError('invalid_query', { errors, upstreamAccounts });
 }
 
 function refusalAnswer(
@@ -175,9 +205,9 @@ async function format(
   made: Exclude<Body, { ready: unknown }>,
   workerPool: Pick<WorkerPool, 'format'>,
 ): Promise<readonly Buffer[]> {
-  const { format, rows: chunks, rewrites, columns, rowCount, bom, head, tail } = made;
+  const { format, rows: chunks, rewrites, columns, fields, rowCount, bom, head, tail } = made;
   try {
-    const rows = await workerPool.format({ format, chunks, rewrites, columns, rowCount, bom });
+    const rows = await workerPool.format({ format, chunks, rewrites, columns, fields, rowCount, bom });
     return format === 'json' ? [head, rows, tail] : [rows];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

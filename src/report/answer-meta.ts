@@ -1,25 +1,34 @@
 /** What a JSON answer says of itself beside its rows. */
 import type { AssembleInput, KnownDay, Past } from './assemble-input.js';
 import { dayNumber, daysBetween } from './days.js';
-import type { Entry, RowsHeader } from './entry.js';
+import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import { isFinal, isFinalDay, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
+import { projectRows } from './project-rows.js';
 import { historyWarnings, leftOutWarnings, warningsOf } from './warnings.js';
 
-/** @returns the name of the rows by their days: the same rows, the same name; null for what is not kept by days */
-export function revisionOf(parts: readonly Entry<RowsHeader>[]): string | null {
+/**
+ * @param fields the columns that are shown; null: all
+ * @returns the name of the rows by their days: the same rows, the same name; null for what is not kept by days
+ */
+export function revisionOf(
+  parts: readonly Entry<RowsHeader>[],
+  fields: readonly string[] | null = null,
+): string | null {
   if (parts.length === 0) return null;
   const days = parts.map(({ header: { lastDay, splitFrom } }) =>
     splitFrom === null ? null : `${lastDay} ${splitFrom.sortedHash}`,
   );
-  return days.includes(null) ? null : digest(days as string[]).slice(0, 22);
+  return days.includes(null)
+    ? null
+    : digest([...(days as string[]), ...(fields === null ? [] : ['_fields', ...fields])]).slice(0, 22);
 }
 
 /** `meta` of a JSON answer, as text. */
 export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, rowCount: number): string {
   const { report, parts, totals, rules, past } = ask;
   const { from, to } = report;
-  const revision = revisionOf(parts);
+  const revision = revisionOf(parts, ask.fields);
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
   const warnings = [
     ...warningsOf(report, parts, totals),
@@ -53,7 +62,8 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
     ...(ask.days ? { days: showDays(ask) } : {}),
   };
   const { header = null, body = null } = totals ?? {};
-  const row = header?.form === 'rows' && header.rowCount === 1 ? String(body) : null;
+  const whole = header?.form === 'rows' && header.rowCount === 1 ? String(body) : null;
+  const row = whole === null || ask.fields === null ? whole : projectRows(whole, ask.fields, ROW_SEPARATOR);
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
 }

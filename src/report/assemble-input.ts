@@ -33,6 +33,8 @@ export interface AssembleInput {
   readonly totals: Entry<RowsHeader | BytesHeader> | null;
   readonly days: boolean;
   readonly bom: boolean;
+  /** The columns that are wanted, in order; null: all. */
+  readonly fields: readonly string[] | null;
   readonly nowMs: number;
   readonly rules: FreshnessRules;
   /** Set where it is what was known at a past moment: that gets no staler. */

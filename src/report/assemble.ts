@@ -30,7 +30,10 @@ export type Body =
       /** What has to be rewritten in each piece of `rows`, so that columns are of one type. */
       readonly rewrites: readonly (Rewrite | null)[];
       readonly format: Exclude<Format, 'raw'>;
+      /** Of all rows. */
       readonly columns: readonly string[];
+      /** Those of them that are wanted, in order; null: all. */
+      readonly fields: readonly string[] | null;
       readonly rowCount: number;
       readonly bom: boolean;
       /** What stands in front of the rows and behind them. */
@@ -83,10 +86,11 @@ export function assemble(ask: AssembleInput): Assembled {
   const filled = parts.filter(({ header }) => header.rowCount > 0);
   const rewrites = rewritesFor(filled.map(({ header }) => header));
   const types = rewrites.some((one) => one !== null) ? JSON.stringify(rewrites) : '';
+  const fields = ask.fields === null ? '' : JSON.stringify(ask.fields);
   return {
     status: 200,
     contentType: CONTENT_TYPES[format],
-    tag: digest([format, String(ask.bom), meta, columns, types, ...hashes]).slice(0, 22),
+    tag: digest([format, String(ask.bom), meta, columns, types, fields, ...hashes]).slice(0, 22),
     asOfMs,
     newestMs: Math.max(...all.map(({ header }) => header.fetchedAt)),
     freshUntilMs:
@@ -95,7 +99,7 @@ export function assemble(ask: AssembleInput): Assembled {
         : nowMs + rules.currentMs,
     stale,
     rowCount,
-    revision: revisionOf(parts),
+    revision: revisionOf(parts, ask.fields),
     weight: parts.reduce((sum, { body }) => sum + body.length, meta.length),
     accounts: [...new Set(all.flatMap(({ header }) => header.accounts))],
     seq: Math.min(...all.map(({ header }) => header.seq)),
@@ -138,14 +142,15 @@ interface Pieces {
 const NONE = Buffer.alloc(0);
 
 function writeBody(
-  { format, parts, bom }: AssembleInput,
+  { format, parts, bom, fields }: AssembleInput,
   { filled, rewrites, meta, rowCount }: Pieces,
 ): Body {
   const isJson = format === 'json';
   const head = isJson ? Buffer.from('{"data":[') : NONE;
   const tail = isJson ? Buffer.from(`],"meta":${meta}}`) : NONE;
   const rows = separate(filled.map(({ body }) => body));
-  if (isJson && rewrites.every((one) => one === null)) {
+  // Rows of some columns are no longer what was deflated.
+  if (isJson && fields === null && rewrites.every((one) => one === null)) {
     const deflated = segmentsOf(filled);
     return {
       ready: [head, ...rows, tail],
@@ -157,6 +162,7 @@ function writeBody(
     rewrites: rewrites.flatMap((one, index) => (index === 0 ? [one] : [null, one])),
     format,
     columns: unionColumns(parts),
+    fields,
     rowCount,
     bom,
     head,

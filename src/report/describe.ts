@@ -37,6 +37,12 @@ const OWN = {
       'require: 409 not_final where a day of the period is not final; only: such days are left out, and named in meta.warnings.',
     ),
   ),
+  _fields: Type.Optional(
+    Type.String({
+      description:
+        'Names of columns with a comma between them, as date,spent: rows have these alone, in this order. Rows are never merged.',
+    }),
+  ),
   _bom: flag('1: a byte order mark in front of CSV, for Excel.'),
 } satisfies Record<GatewayParameter, TSchema>;
 

@@ -2,6 +2,7 @@
 import type { FieldFault } from '../errors.js';
 import { GATEWAY_PARAMETERS, type GatewayParameter } from './parameters.js';
 import { PERIOD_WORDS, resolvePeriod } from './period.js';
+import { readFields } from './project-rows.js';
 import type { QueryPair } from './query-text.js';
 
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
@@ -27,6 +28,8 @@ export interface OutputOptions {
   readonly vintage: Vintage | null;
   /** Whether days that are not final will do; null: they will. */
   readonly final: FinalWish | null;
+  /** The columns that are wanted, in order; null: all. */
+  readonly fields: readonly string[] | null;
 }
 
 /** A map, for on an object `constructor` would be a value too. */
@@ -58,6 +61,7 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     return known;
   };
   const format = word('_format', FORMATS);
+  const fields = given.get('_fields');
   const period = given.get('_period') ?? null;
   if (period !== null && resolvePeriod(period, 0) === null) {
     faults.push({ param: '_period', message: `must be one of ${PERIOD_WORDS}` });
@@ -71,5 +75,6 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     asOf: given.get('_asOf') ?? null,
     vintage: word('_vintage', VINTAGES),
     final: word('_final', FINAL_WISHES),
+    fields: fields === undefined ? null : readFields(fields, faults),
   };
 }

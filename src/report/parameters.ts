@@ -24,6 +24,7 @@ export const GATEWAY_PARAMETERS = [
   '_asOf',
   '_vintage',
   '_final',
+  '_fields',
   '_bom',
 ] as const;
 export type GatewayParameter = (typeof GATEWAY_PARAMETERS)[number];

@@ -15,6 +15,7 @@ import {
 } from '../report/digest.js';
 import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../report/entry.js';
 import { toNdjson } from '../report/ndjson.js';
+import { projectRows } from '../report/project-rows.js';
 
 export interface DigestTask {
   readonly task: 'digest';
@@ -31,13 +32,15 @@ export interface EncodeTask {
 
 export interface FormatTask {
   readonly task: 'format';
-  /** json: the rows alone, as they are or rewritten. */
+  /** json: the rows alone, as they are, rewritten, or some columns of them. */
   readonly format: 'json' | 'csv' | 'ndjson';
   /** The joined rows, in pieces. */
   readonly chunks: readonly Uint8Array[];
   /** For each piece, what has to be rewritten; a piece with something is whole rows. Absent: nothing. */
   readonly rewrites?: readonly (Rewrite | null)[];
   readonly columns: readonly string[];
+  /** The columns that are wanted, in order; null or absent: all. */
+  readonly fields?: readonly string[] | null;
   readonly rowCount: number;
   readonly bom: boolean;
 }
@@ -82,13 +85,17 @@ export function formatRows({
   chunks,
   rewrites = [],
   columns,
+  fields = null,
   bom,
 }: Omit<FormatTask, 'task'>): Buffer {
   const pieces = chunks.map((chunk, at) => rewriteBody(asBuffer(chunk), rewrites[at] ?? null));
   const rows = Buffer.concat(pieces);
-  if (format === 'json') return rows;
-  const text = rows.toString('utf8');
-  return Buffer.from(format === 'csv' ? toCsv(text, columns, { bom }) : toNdjson(text));
+  if (format === 'json' && fields === null) return rows;
+  const whole = rows.toString('utf8');
+  // A table has those columns that it is told to have.
+  if (format === 'csv') return Buffer.from(toCsv(whole, fields ?? columns, { bom }));
+  const text = fields === null ? whole : projectRows(whole, fields, ROW_SEPARATOR);
+  return Buffer.from(format === 'json' ? text : toNdjson(text));
 }
 
 /**

@@ -14,6 +14,7 @@ const OPTIONS: OutputOptions = {
   asOf: null,
   vintage: null,
   final: null,
+  fields: null,
   bom: false,
 };
 const FORMATS: readonly Format[] = ['json', 'csv', 'ndjson', 'raw'];
@@ -38,6 +39,7 @@ describe('shapeOf', () => {
       totals: true,
       days: false,
       bom: false,
+      fields: null,
     });
   });
 });
@@ -57,6 +59,14 @@ describe('finishedKey', () => {
         totals: fc.boolean(),
         days: fc.boolean(),
         bom: fc.boolean(),
+        fields: fc.constantFrom(
+          null,
+          ['date'],
+          ['spent'],
+          ['date', 'spent'],
+          ['spent', 'date'],
+          ['date|gzip'],
+        ),
       }),
       fc.constantFrom('identity' as const, 'gzip' as const, 'br' as const),
     );

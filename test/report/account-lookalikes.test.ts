@@ -168,7 +168,7 @@ describe('a limited team', () => {
         ['group', { by: 'advertiser', campaignIds: [7], page: 2 }],
         ['split', { by: 'campaign', values: [7] }],
         ['sort', 'advertiserId'],
-        ['fields', ['advertiserId', 'userId']],
+        ['columns', ['advertiserId', 'userId']],
       ),
     );
     fc.assert(

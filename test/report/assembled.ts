@@ -21,6 +21,7 @@ export function ask(changes: Partial<AssembleInput> = {}, query = QUERY): Assemb
     totals: null,
     days: false,
     bom: false,
+    fields: null,
     nowMs: FETCHED_AT + 1000,
     rules: RULES,
     past: null,

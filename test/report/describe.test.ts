@@ -59,6 +59,7 @@ describe('the description of a report call', () => {
         totals: full ? rowsEntry([{ a: 1 }]) : null,
         days: full,
         bom: false,
+        fields: null,
         nowMs: FETCHED_AT,
         rules: RULES,
         past: null,

@@ -16,6 +16,7 @@ const NOTHING = {
   asOf: null,
   vintage: null,
   final: null,
+  fields: null,
   bom: false,
 };
 

@@ -38,6 +38,12 @@ describe('a report of 3 MiB', () => {
       .sort((a, b) => (String(a.date) < String(b.date) ? -1 : a.date === b.date ? 0 : 1));
     const json = reportIn(await report());
     expect(JSON.stringify(json.data) === JSON.stringify(rows)).toBe(true);
+    const some = reportIn(await report('&_fields=spent,date'));
+    expect(
+      JSON.stringify(some.data) === JSON.stringify(rows.map(({ spent, date }) => ({ spent, date }))),
+    ).toBe(true);
+    const table = (await report('&_fields=date&_format=csv')).text;
+    expect(table === ['date', ...rows.map(({ date }) => date), ''].join('\r\n')).toBe(true);
     const ndjson = (await report('&_format=ndjson')).text;
     expect(ndjson === rows.map((row) => `${JSON.stringify(row)}\n`).join('')).toBe(true);
     const csv = (await report('&_format=csv')).text;
