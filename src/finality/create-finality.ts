@@ -8,10 +8,12 @@ import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { configuredRules, type ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
+import { percentAtMost } from './bound.js';
+import { type AgeCount, countAges } from './evidence.js';
 import { createLearning, type FinalityEvent } from './learn.js';
 import { observationOf } from './observe.js';
-import { createRules, type LearnedRules } from './rules.js';
-import { scopeOf } from './scope.js';
+import { createRules, type FinalityMode, type LearnedRules } from './rules.js';
+import { type Scope, scopeOf } from './scope.js';
 import { createWindows } from './windows.js';
 
 export interface FinalityOptions {
@@ -24,14 +26,41 @@ export interface FinalityOptions {
   readonly logger: Logger;
 }
 
+/** What is known of one scope, as it is shown. */
+export interface ScopeFinality {
+  readonly scope: Scope;
+  /** By which days are final now. */
+  readonly windowDays: number;
+  /** Null where nothing was observed. */
+  readonly learnedDays: number | null;
+  readonly settledFromDays: number | null;
+  /** Epoch milliseconds. */
+  readonly observedSince: number | null;
+  readonly ages: readonly (AgeCount & { readonly changedPercentAtMost: number })[];
+}
+
 export interface Finality extends Pick<LearnedRules, 'rulesFor' | 'stampOf'> {
   /** Told of every look at days that history knows, behind the answer. */
   sighted(report: CanonicalReport, sights: readonly Sight[]): void;
+  /** @throws StoreUnavailable */
+  read(scope: Scope): Promise<ScopeFinality>;
+  /** Of which something was learned, of one advertiser. */
+  scopesOf(account: string): readonly Scope[];
+  /** What holds for all of it. */
+  readonly about: {
+    readonly mode: FinalityMode;
+    readonly restatementDays: number;
+    readonly maxDays: number;
+    readonly approximate: string;
+    readonly notLearned?: string;
+  };
   /** Writes down what was learned so far. Never rejects. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
+const APPROXIMATE =
+  'Bounds are those of independent days with 95 %; days are not independent, and what nobody asks for again is not seen to change.';
 const FLUSH_EVERY_MS = 30_000;
 
 export function createFinality(options: FinalityOptions): Finality {
@@ -58,6 +87,34 @@ export function createFinality(options: FinalityOptions): Finality {
         scopeOf(report),
         sights.flatMap((sight) => observationOf(sight, timezone) ?? []),
       );
+    },
+    async read(scope) {
+      const evidence = await learning.read(scope);
+      const known = windows.get(scope);
+      return {
+        scope,
+        windowDays: rules.rulesOf(scope).restatementDays,
+        learnedDays: known?.days ?? null,
+        settledFromDays: known?.settledFrom ?? null,
+        observedSince: evidence.dates.size === 0 ? null : evidence.since,
+        ages: countAges(evidence).map((age) => ({
+          ...age,
+          changedPercentAtMost: percentAtMost(age.changed, age.n),
+        })),
+      };
+    },
+    scopesOf: (account) =>
+      windows
+        .list()
+        .filter((known) => known.account === account)
+        .map(({ endpoint, split }) => ({ endpoint, split, account })),
+    about: {
+      ...{ mode, maxDays, restatementDays: config.report.restatementDays, approximate: APPROXIMATE },
+      ...(mode === 'fixed'
+        ? { notLearned: 'finality.mode is fixed.' }
+        : off === null
+          ? {}
+          : { notLearned: off }),
     },
     flush: learning.flush,
     async close() {

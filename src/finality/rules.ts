@@ -17,6 +17,7 @@ export interface RulesOptions {
 
 export interface LearnedRules {
   rulesFor(report: CanonicalReport): FreshnessRules;
+  rulesOf(scope: Scope): FreshnessRules;
   /** Another one where another window is in use: what was finished under one is not sent under the other. */
   stampOf(report: CanonicalReport): string;
   /** A late change was seen: at once, for this process, whatever the registry says. */
@@ -31,7 +32,8 @@ const SETTLED_MS = 6 * 3_600_000;
 const MAX_RULES = 5000;
 
 export function createRules({ mode, maxDays, base, windows }: RulesOptions): LearnedRules {
-  if (mode !== 'learned') return { rulesFor: () => base, stampOf: () => '', widen() {}, shared() {} };
+  if (mode !== 'learned')
+    return { rulesFor: () => base, rulesOf: () => base, stampOf: () => '', widen() {}, shared() {} };
   const own = new Map<string, number>();
   let byScope = new Map<string, FreshnessRules>();
   let ofReports = new WeakMap<CanonicalReport, FreshnessRules>();
@@ -69,6 +71,7 @@ export function createRules({ mode, maxDays, base, windows }: RulesOptions): Lea
 
   return {
     rulesFor,
+    rulesOf: makeRules,
     stampOf(report) {
       const { restatementDays, settled } = rulesFor(report);
       return ` ${restatementDays}-${settled?.fromAge ?? ''}`;

@@ -116,7 +116,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const admit = createAdmit(options);
   return {
     admit,
-    ...createAsking({ admit, read, history, learner, canonical, now }),
+    ...createAsking({ admit, read, history, finality, learner, policy, canonical, now }),
     understand: createUnderstand({ read, known, generationOf, now }),
     recall: createRecall({ known, generationOf, now }),
     finished,

@@ -16,6 +16,7 @@ import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { watchReader } from '../pass-through/watch-reader.js';
 import { registerDocs } from '../routes/docs.js';
 import { createFastPath } from '../routes/fast-path.js';
+import { FINALITY_PATHS, registerFinality } from '../routes/finality.js';
 import { registerHealth } from '../routes/health.js';
 import { HISTORY_PATHS, registerHistory } from '../routes/history.js';
 import { createAnswerHit, createComposeHit } from '../routes/hit-answer.js';
@@ -60,8 +61,17 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerHistory(app, services.pipeline);
+  registerFinality(app, services.pipeline);
   registerPassThroughRoutes(app, services);
-  for (const url of ['/', '/healthz', '/readyz', '/gateway/v1/me', '/openapi.json', ...HISTORY_PATHS])
+  for (const url of [
+    '/',
+    '/healthz',
+    '/readyz',
+    '/gateway/v1/me',
+    '/openapi.json',
+    ...HISTORY_PATHS,
+    ...FINALITY_PATHS,
+  ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, '/api/v1/*', METHODS);
   refuseWritesOfReports(app, config.routes);

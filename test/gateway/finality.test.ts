@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { FinalityMode } from '../../src/finality/rules.js';
 import { isoDay } from '../../src/report/days.js';
 import { prove } from '../support/prove.js';
-import { reportIn, type SimulatedGateway, type TestGateway, withGateway } from '../support/start-gateway.js';
+import {
+  outcomeOf,
+  reportIn,
+  type SimulatedGateway,
+  type TestGateway,
+  withGateway,
+} from '../support/start-gateway.js';
 import { DAY, HOUR } from '../support/test-clock.js';
 
 const SERIES = 'advertiserId=1&byDate=1';
@@ -109,4 +115,44 @@ it('days of an age at which none was seen to change are fresh for six hours', as
 it('says at the start that nothing is learned where no history is kept', async () => {
   const gateway = await withGateway({ config: { history: { enabled: false } } });
   expect(gateway.logText).toContain('finality is not learned, for no history is kept');
+});
+
+describe('GET /gateway/v1/finality', () => {
+  const about = `endpoint=campaigns/get&query=${encodeURIComponent(QUERY)}`;
+
+  it('tells the window in use, the one that was learned, and what was seen at each age', async () => {
+    const { gateway, ask } = await gatewayWith('observe');
+    const key = await gateway.addTeam({ advertisers: [1], scopes: ['report:read'] });
+    await restateLate(gateway, ask);
+    for (const named of [about, 'advertiserId=1']) {
+      const reply = await gateway.call(`/gateway/v1/finality?${named}`, { key });
+      expect(reply.status).toBe(200);
+      const { data, meta } = reply.json<{ data: { ages: { ageDays: number }[] }[]; meta: object }>();
+      expect(meta).toMatchObject({ mode: 'observe', restatementDays: 5, maxDays: 45 });
+      expect(data).toMatchObject([
+        { endpoint: 'campaigns/get', advertiserId: 1, split: ['date'], windowDays: 5, learnedDays: 10 },
+      ]);
+      const ages = data[0]?.ages ?? [];
+      // Of one look it is not said that it happens never.
+      expect(ages.find(({ ageDays }) => ageDays === 8)).toEqual({
+        ...{ ageDays: 8, n: 1, changed: 0, changedPercentAtMost: 95 },
+      });
+      expect(ages.find(({ ageDays }) => ageDays === 9)).toMatchObject({
+        changed: 1,
+        changedPercentAtMost: 100,
+      });
+    }
+  });
+
+  it('tells a limited team of its own advertisers alone, and what is amiss with a call', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ advertisers: [2], scopes: ['report:read'] });
+    const outcome = async (query: string) =>
+      outcomeOf(await gateway.call(`/gateway/v1/finality?${query}`, { key }));
+    expect(await outcome(about)).toBe('403 advertiser_forbidden');
+    expect(await outcome('advertiserId=1')).toBe('403 advertiser_forbidden');
+    expect(await outcome('advertiserId=2')).toBe('200');
+    for (const wrong of ['', 'endpoint=campaigns/get', `${about}&advertiserId=2`, 'advertiserId=%20', 'x=1'])
+      expect(await outcome(wrong)).toBe('400 invalid_query');
+  });
 });

@@ -91,6 +91,7 @@ describe('the data plane', () => {
     expect((await read(data, `/gateway/v1/revisions?${about}`, { key })).json()).toHaveProperty('data.6');
     for (const format of ['json', 'csv'])
       await read(data, `/gateway/v1/diff?${about}&from=first&to=latest&_format=${format}`, { key });
+    expect((await read(data, `/gateway/v1/finality?${about}`, { key })).json()).toHaveProperty('data.0.ages');
     await gateway.services.usage.flush();
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
     expect(unseen(data)).toEqual(['getCampaignSegment', 'getCampaignSegmentHead']);

@@ -1,0 +1,90 @@
+/** When days change no more: `GET /gateway/v1/finality`. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { type AskCall, readAskCall } from '../http/ask-call.js';
+import { json, type Operation } from '../openapi/operation.js';
+
+export interface FinalityRoutes {
+  readonly showFinality: (call: AskCall) => Promise<object>;
+}
+
+export const FINALITY_PATHS = ['/gateway/v1/finality'];
+
+export function registerFinality(app: FastifyInstance, { showFinality }: FinalityRoutes): void {
+  app.get(
+    '/gateway/v1/finality',
+    {
+      schema: {
+        summary: 'When days of a report change no more, as far as that was seen',
+        tags: ['history'],
+        security: [{ bearer: [] }, { apiKey: [] }],
+      },
+      config: { operation: FINALITY },
+    },
+    async (request, reply) =>
+      reply
+        .header('cache-control', 'private, no-store')
+        .send(await showFinality(readAskCall(request, reply))),
+  );
+}
+
+/** The parameters that name a report, or an advertiser alone. */
+const WHOM = Type.Object({
+  endpoint: Type.Optional(Type.String({ description: 'The path of a report, e.g. campaigns/get.' })),
+  query: Type.Optional(
+    Type.String({
+      description: 'The query of the report as one URL-encoded value; it names advertiser and split.',
+    }),
+  ),
+  advertiserId: Type.Optional(Type.String({ description: 'In place of both: all that is known of it.' })),
+});
+
+const daysOrNull = (description: string) => Type.Union([Type.Integer(), Type.Null()], { description });
+
+const SCOPE = Type.Object(
+  {
+    endpoint: Type.String(),
+    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
+    split: Type.Array(Type.String()),
+    windowDays: Type.Integer({ description: 'In use: a day that is older is final.' }),
+    learnedDays: daysOrNull('What was learned; null where nothing was observed.'),
+    settledFromDays: daysOrNull(
+      'From this age on no day was ever seen to change, and enough were seen; null where that cannot be said.',
+    ),
+    observedSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    ages: Type.Array(
+      Type.Object({
+        ageDays: Type.Integer(),
+        n: Type.Integer({ description: 'Distinct dates that were seen at that age, and again later.' }),
+        changed: Type.Integer({ description: 'Those that had other rows then.' }),
+        changedPercentAtMost: Type.Number({ description: 'With 95 %, if days were independent.' }),
+      }),
+    ),
+  },
+  { title: 'ScopeFinality' },
+);
+
+const FINALITY: Operation = {
+  id: 'getFinality',
+  query: WHOM,
+  answers: {
+    200: json(
+      Type.Object(
+        {
+          data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+          meta: Type.Object({
+            mode: Type.Enum(['fixed', 'observe', 'learned']),
+            restatementDays: Type.Integer(),
+            maxDays: Type.Integer(),
+            approximate: Type.String({ description: 'What the bounds do not say.' }),
+            notLearned: Type.Optional(Type.String({ description: 'Why nothing is learned.' })),
+          }),
+        },
+        { title: 'Finality' },
+      ),
+      'What was learned.',
+      ['cache-control'],
+    ),
+  },
+  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
+};
