@@ -37,7 +37,7 @@ export function createShowFinality(options: ShowFinalityOptions): ShowFinality {
  * What a call is about that names a report by `endpoint` and `query`, or an advertiser alone.
  * @throws GatewayError as for the report itself; 400 `invalid_query`
  */
-export async function askScopes(
+async function askScopes(
   { askReport, policy, scopesOf }: AskScopesOptions,
   call: AskCall,
 ): Promise<readonly Scope[]> {
@@ -66,7 +66,7 @@ const ID = /^[A-Za-z0-9._-]{1,64}$/;
 const MOST_SCOPES = 50;
 
 /** @throws GatewayError `not_ready` */
-export async function unlessAway<T>(work: Promise<T>): Promise<T> {
+async function unlessAway<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
