@@ -25,7 +25,7 @@ export const TEAM = {
   scopes: ['report:read', 'platform:read', 'platform:write'],
 };
 
-/** @param env PORT, ADMIN_PORT and LOG_LEVEL are taken from it; ports that are taken are replaced by free ones */
+/** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are taken from it; ports that are taken are replaced by free ones */
 export async function startDemo(env: Environment): Promise<Demo> {
   // A demo is for looking around: the platform's rate limit would get in the way.
   const simulator = await startSimulator({ switches: { rateLimitPerMinute: 0, latencyMs: 40 } });
@@ -38,6 +38,7 @@ export async function startDemo(env: Environment): Promise<Demo> {
     PLATFORM_BASE_URL: simulator.url,
     PLATFORM_TOKEN: simulator.token,
     GATEWAY_DATA_DIR: folder,
+    GATEWAY_TEST_CLOCK: env.GATEWAY_TEST_CLOCK,
   });
   const gateway = await run({ config, proxy: {}, planes: ['data', 'admin'] });
   const adminUrl = gateway.urls.get('admin') as string;
