@@ -3,7 +3,12 @@
  * simulator on a virtual clock, against other policies and the offline optimum. With `--causes`: what the calls above
  * the optimum are for, found by replays with one cause after another switched off.
  *
+ * With `--finality` (modes, separated by commas): another trace, few requests a day and a platform whose days change by
+ * curves, each advertiser's for 3, 7, 14 or 28 days; how many of the cells served were others than the platform's at that
+ * instant, by the age of their day. `fixed:28` is `fixed` with `report.restatementDays: 28`.
+ *
  * Usage: npm run build && node bench/economics.mjs [--seed 1] [--days 60] [--causes]
+ *        npm run build && node bench/economics.mjs --finality fixed,learned [--seed 1] [--days 60]
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,22 +26,29 @@ import {
   fewestDayRows,
   noCache,
 } from './policies.mjs';
-import { createTrace, ORIGIN_MS, queryOf } from './trace.mjs';
+import { createWrongCells } from './support/wrong-cells.mjs';
+import { createSlowTrace, createTrace, ORIGIN_MS, queryOf } from './trace.mjs';
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     days: { type: 'string', default: '60' },
     causes: { type: 'boolean', default: false },
+    finality: { type: 'string' },
   },
 });
-const trace = createTrace({ seed: Number(values.seed), days: Number(values.days) });
+const make = values.finality === undefined ? createTrace : createSlowTrace;
+const trace = make({ seed: Number(values.seed), days: Number(values.days) });
 
 const DAY_MS = 86_400_000;
 
-/** @param settings further settings of the gateway, as YAML */
-async function replay(settings) {
-  const simulator = await startSimulator({ switches: { rateLimitPerMinute: 0 } });
+/**
+ * @param settings further settings of the gateway, as YAML
+ * @param switches further ones of the simulator
+ * @param onAnswer told of each answer, with the simulator at that moment
+ */
+async function replay(settings, { switches = {}, onAnswer = null } = {}) {
+  const simulator = await startSimulator({ switches: { rateLimitPerMinute: 0, ...switches } });
   const folder = mkdtempSync(join(tmpdir(), 'dsp-gateway-bench-'));
   const settingsFile = join(folder, 'settings.yaml');
   writeFileSync(settingsFile, settings);
@@ -76,10 +88,13 @@ async function replay(settings) {
         headers: { 'x-api-key': key },
       },
     );
-    await body.dump();
+    if (onAnswer === null || statusCode !== 200) await body.dump();
+    else onAnswer(one, await body.json(), simulator);
     if (statusCode !== 200) failed += 1;
     // A refresh behind a stale answer belongs to the moment of its question.
     while (services.budget.running > 0) await new Promise((resolve) => setImmediate(resolve));
+    // What is learned of it, too.
+    if (onAnswer !== null) await services.settled();
     done += 1;
     if (simulator.calls.length > 500) countRows();
     if (done % 20_000 === 0)
@@ -169,4 +184,37 @@ async function printCauses() {
   );
 }
 
-await (values.causes ? printCauses() : printPolicies());
+/** @param mode `fixed`, `observe`, `learned`, or `fixed:28`: with that many days of restatement */
+async function replayFinality(mode) {
+  const [name, days] = mode.split(':');
+  const wrong = createWrongCells();
+  const began = Date.now();
+  const { calls, dayRows } = await replay(
+    JSON.stringify({
+      finality: { mode: name },
+      ...(days === undefined ? {} : { report: { restatementDays: Number(days) } }),
+    }),
+    { switches: { completion: 'curves' }, onAnswer: wrong.note },
+  );
+  process.stderr.write(`${mode}: ${Math.round((Date.now() - began) / 1000)} s\n`);
+  return { mode, calls, dayRows, ...wrong.count() };
+}
+
+async function printFinality() {
+  const rows = [];
+  for (const mode of values.finality.split(',')) rows.push(await replayFinality(mode));
+  const share = ({ wrong, served }) => `${number(wrong)} of ${number(served)}`;
+  print(
+    [
+      `| finality.mode | Platform calls | Day-rows | wrong, called final | ${rows[0].ages.map(({ title }) => `wrong, ${title}`).join(' | ')} | all wrong |`,
+      `|---|--:|--:|--:|${rows[0].ages.map(() => '--:|').join('')}--:|`,
+    ],
+    rows.map(
+      ({ mode, calls, dayRows, final, ages, all }) =>
+        `| ${mode} | ${number(calls)} | ${number(dayRows)} | ${share(final)} | ${ages.map(share).join(' | ')} | ${share(all)} |`,
+    ),
+  );
+}
+
+if (values.finality !== undefined) await printFinality();
+else await (values.causes ? printCauses() : printPolicies());

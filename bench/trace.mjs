@@ -130,10 +130,31 @@ function addAdHoc(requests, random, own, day) {
   }
 }
 
+/**
+ * Few requests over a long time, for what takes weeks to show: ten advertisers, each looked at some times a day over the 30
+ * days that are over, and now and then over the month before, as for an invoice.
+ */
+export function createSlowTrace({ seed = 1, days = 60, advertisers = 10, openings = 3 } = {}) {
+  const random = createRandom(seed);
+  const requests = [];
+  for (let day = 0; day < days; day++) {
+    for (let advertiser = 1; advertiser <= advertisers; advertiser++) {
+      const ask = (from, to) =>
+        requests.push({
+          ...{ at: day * DAY_S + random.int(7 * 3600, 20 * 3600), spelling: 0, withDays: true },
+          ...{ advertiser, byDate: true, byCampaign: false, from, to },
+        });
+      for (let opening = 0; opening < openings; opening++) ask(day - 30, day - 1);
+      if (random.chance(0.2)) ask(day - 60, day - 31);
+    }
+  }
+  return requests.sort((a, b) => a.at - b.at);
+}
+
 const iso = (day) => new Date(ORIGIN_MS + day * DAY_S * 1000).toISOString().slice(0, 10);
 
 /** The query of a request: one question, four ways to write it. */
-export function queryOf({ advertiser, byDate, byCampaign, from, to, spelling }) {
+export function queryOf({ advertiser, byDate, byCampaign, from, to, spelling, withDays = false }) {
   const pairs = [
     ['advertiserId', advertiser],
     ['dateFrom', iso(from)],
@@ -144,6 +165,7 @@ export function queryOf({ advertiser, byDate, byCampaign, from, to, spelling }) 
       : spelling === 3
         ? [['byCampaign', '0']]
         : []),
+    ...(withDays ? [['_days', '1']] : []),
   ];
   if (spelling % 2 === 1) pairs.reverse();
   return pairs
