@@ -8,6 +8,8 @@ export interface TraceRequest {
   readonly from: number;
   readonly to: number;
   readonly spelling: number;
+  /** Whether it asks what is known of each day. */
+  readonly withDays?: boolean;
 }
 
 export const ORIGIN_MS: number;
@@ -16,5 +18,11 @@ export function createTrace(options?: {
   readonly days?: number;
   readonly teams?: number;
   readonly advertisers?: number;
+}): TraceRequest[];
+export function createSlowTrace(options?: {
+  readonly seed?: number;
+  readonly days?: number;
+  readonly advertisers?: number;
+  readonly openings?: number;
 }): TraceRequest[];
 export function queryOf(request: TraceRequest): string;
