@@ -124,7 +124,10 @@ describe('names', () => {
   });
 
   it('of calls are routes of a running gateway', async () => {
-    const gateway = await startGateway({ PLATFORM_BASE_URL: 'http://127.0.0.1:9' });
+    const gateway = await startGateway({
+      PLATFORM_BASE_URL: 'http://127.0.0.1:9',
+      GATEWAY_TEST_CLOCK: '1',
+    });
     const paths = await Promise.all(
       [gateway.admin, gateway.data].map(async (plane) => {
         const { paths } = (await ask(`${plane}/openapi.json`)).json<{ paths: Record<string, object> }>();
