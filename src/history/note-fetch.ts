@@ -1,5 +1,5 @@
 /** What a fetch makes of the history of a day. Pure. */
-import { CONFIRMED_EVERY_MS, knownAt, type Revision, type Revisions } from './revision.js';
+import { believed, CONFIRMED_EVERY_MS, knownAt, type Revision, type Revisions } from './revision.js';
 
 /** A day as a fetch brought it. */
 export interface SeenDay
@@ -74,11 +74,7 @@ function stamped(
   if (unconfirmed) return latest;
   const seenFrom = Math.max(fetchedAt, latest.knownFrom);
   const isClosing = ageDays > 0 && latest.ageDays <= 0 && latest.closedFrom === undefined;
-  const isFirstFinal =
-    isFinal &&
-    [...before, latest].every(
-      ({ generation, finalFrom }) => generation !== latest.generation || finalFrom === undefined,
-    );
+  const isFirstFinal = isFinal && knownAt(believed([...before, latest], latest.generation), 'final') === null;
   return {
     ...latest,
     ...(isClosing ? { closedFrom: seenFrom } : {}),
@@ -104,8 +100,8 @@ function thin(revisions: Revisions): { readonly kept: Revisions; readonly remove
   const closed = revisions.filter(({ ageDays }) => ageDays > 0);
   // What was said when the day was over, and when it was final, is asked for longest.
   const { generation } = revisions.at(-1) as Revision;
-  const believed = revisions.filter((one) => one.generation === generation);
-  const stays = (['first', 'final', 'latest'] as const).map((moment) => knownAt(believed, moment)?.revision);
+  const counting = believed(revisions, generation);
+  const stays = (['first', 'final', 'latest'] as const).map((moment) => knownAt(counting, moment)?.revision);
   const mayGo = closed.filter((one) => !stays.includes(one));
   const excess = new Set(mayGo.slice(0, Math.max(0, closed.length - CLOSED_DAY_MAX)));
   const goes = (one: Revision) =>

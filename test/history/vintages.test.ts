@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noteFetch, type SeenDay } from '../../src/history/note-fetch.js';
-import { knownAt, type Revisions, seenOverFrom } from '../../src/history/revision.js';
+import { believed, knownAt, type Revisions, seenOverFrom } from '../../src/history/revision.js';
 import { DAY, HOUR, MINUTE } from '../support/test-clock.js';
 
 /** Age in days at which a day is final. */
@@ -66,10 +66,21 @@ describe('what was final of a day', () => {
     expect(revisions.filter(({ finalFrom }) => finalFrom !== undefined)).toHaveLength(1);
   });
 
+  it('is stamped anew where what was final is void', () => {
+    const [cut, ...none] = historyOf(seen(7 * DAY, 'a'));
+    expect(none).toEqual([]);
+    const voided = [{ ...(cut as NonNullable<typeof cut>), void: 'cut' as const }];
+    const noted = noteFetch(voided, seen(8 * DAY, 'b'));
+    const kept = 'revisions' in noted ? noted.revisions : [];
+    expect(knownAt(believed(kept, 'g'), 'final')?.revision).toMatchObject({
+      digest: 'b',
+      finalFrom: 8 * DAY,
+    });
+  });
+
   it('is stamped anew where the kind was proven anew, for what was before is believed no more', () => {
     const revisions = historyOf(seen(7 * DAY, 'a'), seen(8 * DAY, 'a', { generation: 'h' }));
-    const believed = revisions.filter(({ generation }) => generation === 'h');
-    expect(knownAt(believed, 'final')?.revision.finalFrom).toBe(8 * DAY);
+    expect(knownAt(believed(revisions, 'h'), 'final')?.revision.finalFrom).toBe(8 * DAY);
   });
 });
 
