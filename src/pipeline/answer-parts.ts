@@ -3,7 +3,7 @@ import { dayNumber, daysBetween } from '../report/days.js';
 import type { DayBlock, Digest, RowBlock } from '../report/digest.js';
 import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
 import type { BytesHeader, Entry, RowsHeader } from '../report/entry.js';
-import { isFinalDay } from '../report/freshness.js';
+import { isFinalDay, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { AnswerFacts, AskedReport, Context, FetchedAnswer } from './fetched.js';
 
 /** An answer that may be no report: whole, unsplit, and never kept. */
@@ -48,7 +48,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
     digest.whole === null
       ? null
       : {
-          header: rowsHeader(facts, digest.whole, {
+          header: rowsHeader(facts, facts, digest.whole, {
             accounts,
             lastDay: asked.range.to,
             emptyEnd,
@@ -76,11 +76,11 @@ type RowsFacts = Pick<RowsHeader, 'accounts' | 'lastDay' | 'paging' | 'splitFrom
 };
 
 /** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
-function rowsHeader(facts: AnswerFacts, block: RowBlock, rest: RowsFacts): RowsHeader {
+function rowsHeader(facts: AnswerFacts, times: Times, block: RowBlock, rest: RowsFacts): RowsHeader {
   const { emptyTail, emptySince } = rest.emptyEnd;
   const header: RowsHeader = {
-    fetchStartedAt: facts.fetchStartedAt,
-    fetchedAt: facts.fetchedAt,
+    fetchStartedAt: times.fetchStartedAt,
+    fetchedAt: times.fetchedAt,
     fetchedOn: facts.fetchedOn,
     kind: facts.kind,
     originMs: facts.originMs,
@@ -107,13 +107,31 @@ function isLost({ date }: DayBlock, { asked, facts, rules }: Context): boolean {
   return (before.rowCount ?? 0) > 0 || before.emptyTail === 'unconfirmed';
 }
 
+/**
+ * When a day was fetched: after what was known of it before, which other rows must not share a moment with. What was known was
+ * fetched before this fetch began; a clock that says otherwise is that of another replica, and differs from this one.
+ */
+function timesOf(block: DayBlock, { asked, facts }: Context): Times {
+  const before = asked.earlier(block.date);
+  const isKnown = before?.lastDay === block.date && before.splitFrom;
+  if (!isKnown || before.fetchedAt > facts.fetchedAt + MAX_FUTURE_MS) return facts;
+  const isSame = isKnown.sortedHash === block.sortedHash && isKnown.generation === asked.generation;
+  const leastMs = isSame ? 0 : 1;
+  return {
+    fetchStartedAt: Math.max(facts.fetchStartedAt, before.fetchStartedAt + leastMs),
+    fetchedAt: Math.max(facts.fetchedAt, before.fetchedAt + leastMs),
+  };
+}
+
+type Times = Pick<AnswerFacts, 'fetchStartedAt' | 'fetchedAt'>;
+
 function dayEntry(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Entry<RowsHeader> {
   const { asked, facts } = context;
   const { range, generation } = asked;
   const isAtEnd = lastDate === null || block.date > lastDate;
   const empty = block.rowCount === 0 && (isAtEnd || isLost(block, context));
   return {
-    header: rowsHeader(facts, block, {
+    header: rowsHeader(facts, timesOf(block, context), block, {
       accounts,
       lastDay: block.date,
       emptyEnd: judgeEmptyDays(empty ? [block.date] : [], facts.fetchedAt, asked.earlier),

@@ -1,7 +1,7 @@
 import type { GatewayError } from '../errors.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { EmptyEnd } from '../report/empty-days.js';
-import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
+import type { BytesHeader, Entry, RefusalHeader, RowsHeader, SplitFrom } from '../report/entry.js';
 import type { Facts, FreshnessRules } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
 import type { Splittable } from '../report/rows.js';
@@ -37,7 +37,11 @@ export interface FetchedRefusal {
 export type Fetched = FetchedAnswer | FetchedRefusal;
 
 /** What is known of an earlier look: of a day, or of a whole answer. */
-export type Earlier = Facts & { readonly rowCount?: number };
+export type Earlier = Facts & {
+  readonly rowCount?: number;
+  /** Of a day that was split from an answer. */
+  readonly splitFrom?: SplitFrom | null;
+};
 
 /** A call under way: what it asked for, and when. */
 export interface AskedReport {
