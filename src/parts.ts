@@ -71,6 +71,7 @@ export async function createParts(options: PartsOptions) {
     metrics,
     maxConcurrent: traffic.maxConcurrent,
     limits: limits.teams,
+    lives: directory,
     credential: () => credential.keeper.vault().active?.fingerprint ?? null,
     onReport: credential.referenceReports.note,
   });

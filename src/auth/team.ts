@@ -2,7 +2,13 @@
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../record.js';
 
-export const SCOPES = ['report:read', 'platform:read', 'platform:write', 'cache:refresh'] as const;
+export const SCOPES = [
+  'report:read',
+  'report:pin',
+  'platform:read',
+  'platform:write',
+  'cache:refresh',
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;

@@ -1,4 +1,4 @@
-/** A question about a report, which is named by two parameters: `endpoint`, and `query` as one URL-encoded text. */
+/** A question about a report, which is named by two members: `endpoint`, and `query` as one URL-encoded text. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { onResponseClosed } from './on-response-closed.js';
 import type { ReportCall } from './report-call.js';

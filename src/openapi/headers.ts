@@ -35,6 +35,8 @@ export const RESPONSE_HEADERS = {
   }),
   ratelimit: text("What is left of the team's requests: r, and t seconds until they are whole again."),
   'ratelimit-policy': text("The team's requests: q within w seconds."),
+  'report-revision': text('Names the rows of a report that is split by day.'),
+  location: text('Where what was made can be read.'),
   'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next try.' }),
   'www-authenticate': text('How to show who calls.'),
 } as const satisfies Record<string, TSchema>;

@@ -1,17 +1,32 @@
 /** Calls that are about a report: made once and tied together. */
+
+import type { Logger } from 'pino';
 import type { Finality } from '../finality/create-finality.js';
 import type { History } from '../history/create-history.js';
+import { createPins, type Pins, type PinsOptions } from '../pins/create-pins.js';
+import { repeat } from '../repeat.js';
+import type { Store } from '../store/port.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, type AskReportOptions, createAskReport } from './asked-report.js';
+import { createPinReport, type PinReport, type PinReportOptions } from './pin-report.js';
+import { createShowPins, type ShowPins } from './pins.js';
 import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff.js';
 import { createShowFinality, type ShowFinality, type ShowFinalityOptions } from './show-finality.js';
+import { isGone, type Lives } from './show-pin.js';
 import { createShowRevisions, type ShowRevisions } from './show-revisions.js';
 
 export interface AskingOptions
   extends AskReportOptions,
     Pick<ShowDiffOptions, 'learner' | 'canonical' | 'now'>,
-    Pick<ShowFinalityOptions, 'policy'> {
+    Pick<PinReportOptions, 'report' | 'readPast' | 'rulesOf'> {
+  readonly policy: ShowFinalityOptions['policy'] & PinReportOptions['policy'];
   readonly history: History;
   readonly finality: Finality;
+  readonly store: Pick<Store, 'pins'>;
+  readonly workerPool: Pick<WorkerPool, 'format' | 'encode'>;
+  readonly lives: Lives;
+  readonly isErased: PinsOptions['isErased'];
+  readonly logger: Logger;
 }
 
 export interface Asking {
@@ -19,15 +34,46 @@ export interface Asking {
   readonly showRevisions: ShowRevisions;
   readonly showDiff: ShowDiff;
   readonly showFinality: ShowFinality;
+  readonly pins: Pins;
+  readonly pinReport: PinReport;
+  readonly showPins: ShowPins;
+  /** Erases what was known of an account, pins among it; see {@link History.erase}. */
+  readonly eraseHistory: History['erase'];
+  /** Ends what it does by itself. */
+  stopAsking(): Promise<void>;
 }
 
+const SWEEP_EVERY_MS = 3_600_000;
+
 export function createAsking(options: AskingOptions): Asking {
-  const { history } = options;
-  const asking = { ...options, ...history, askReport: createAskReport(options) };
+  const { history, store, workerPool, lives, logger } = options;
+  const pins = createPins({ store: store.pins, encode: workerPool.encode, isErased: options.isErased });
+  const asking = { ...options, ...history, pins, askReport: createAskReport(options) };
+  const showPins = createShowPins(asking);
+  const sweep = repeat(SWEEP_EVERY_MS, async () => {
+    try {
+      await pins.sweep((owner) => isGone(owner, lives));
+      await pins.removeErased();
+    } catch (error) {
+      logger.warn({ err: error }, 'pins that are over could not be removed; trying again in an hour');
+    }
+  });
   return {
-    askReport: asking.askReport,
+    ...{ askReport: asking.askReport, pins, showPins },
+    pinReport: createPinReport(asking),
     showRevisions: createShowRevisions(asking),
-    showDiff: createShowDiff(asking),
     showFinality: createShowFinality({ ...asking, scopesOf: options.finality.scopesOf }),
+    showDiff: createShowDiff({ ...asking, findPin: showPins.find }),
+    async eraseHistory(advertiserId, audit) {
+      const days = await history.erase(advertiserId, audit);
+      try {
+        await pins.removeErased();
+        return days;
+      } catch (error) {
+        logger.warn({ err: error }, 'pins that were erased could not be removed; trying again in an hour');
+        return null;
+      }
+    },
+    stopAsking: sweep.stop,
   };
 }

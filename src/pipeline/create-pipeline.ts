@@ -5,7 +5,7 @@ import type { L1 } from '../cache/l1.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
 import { createFinality, type FinalityOptions } from '../finality/create-finality.js';
-import { createHistory, type History, type HistoryOptions } from '../history/create-history.js';
+import { createHistory, type HistoryOptions } from '../history/create-history.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
@@ -14,7 +14,7 @@ import type { Store } from '../store/port.js';
 import { createWorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
 import { type Background, createBackground } from './background.js';
-import { type Asking, createAsking } from './create-asking.js';
+import { type Asking, type AskingOptions, createAsking } from './create-asking.js';
 import { createFetching, type FetchingOptions } from './create-fetching.js';
 import type { CrossChecks } from './cross-check.js';
 import { createExplain, type Explain } from './explain.js';
@@ -40,6 +40,8 @@ export interface PipelineOptions
   readonly clock: MovableClock;
   readonly identify: Identify;
   readonly limits: TeamLimits;
+  /** Which teams there are, and were. */
+  readonly lives: AskingOptions['lives'];
   /** Platform calls that this process may make at once, as of now. */
   readonly maxConcurrent: () => number;
   readonly l1: L1<HeldAnswer>;
@@ -50,7 +52,7 @@ export interface PipelineOptions
   readonly erasures: HistoryOptions['erasures'];
 }
 
-export interface Pipeline extends Asking {
+export interface Pipeline extends Omit<Asking, 'stopAsking'> {
   readonly admit: Admit;
   readonly understand: Understand;
   readonly recall: Recall;
@@ -60,7 +62,6 @@ export interface Pipeline extends Asking {
   readonly replyAtOnce: ReplyAtOnce;
   readonly canonical: CanonicalRules;
   readonly explain: Explain;
-  readonly eraseHistory: History['erase'];
   /** Requests that wait for what others have under way. */
   readonly waiting: () => number;
   /** Waits for work that outlives its request. */
@@ -108,34 +109,34 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const canonical = canonicalRules(options);
   const finished = finishedOf(options, crossChecks, background.add);
   const known = createKnownQuestions();
-  const read = createReadQuestion({
-    ...{ canonical, policy, now, rulesOf: policy.rulesFor },
-    compressMinBytes: config.cache.compressMinBytes,
-  });
+  const { compressMinBytes } = config.cache;
+  const read = createReadQuestion({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
   const generationOf = (asked: CanonicalReport) => learner.generationOf(asked) + finality.stampOf(asked);
   const admit = createAdmit(options);
+  const { rulesFor: rulesOf } = policy;
+  const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
+  const asking = createAsking({
+    ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
+    ...{ finality, rulesOf, policy, lives: options.lives, isErased: options.erasures.isErased },
+  });
   return {
     admit,
-    ...createAsking({ admit, read, history, finality, learner, policy, canonical, now }),
+    ...asking,
     understand: createUnderstand({ read, known, generationOf, now }),
     recall: createRecall({ known, generationOf, now }),
     finished,
     renderAnswer: createRenderAnswer({
-      ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded },
-      readPast: createReadPast({
-        ...{ learner, canonical, readDays: history.readDays },
-        rulesOf: policy.rulesFor,
-      }),
+      ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded, readPast },
     }),
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     canonical,
     explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
-    eraseHistory: history.erase,
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(finality.flush),
     async close() {
       locks.stop();
+      await asking.stopAsking();
       await history.close();
       await finality.close();
       await workerPool.close();

@@ -5,12 +5,13 @@ import { type FieldFault, GatewayError } from '../errors.js';
 import { diffDay, type RowDiff } from '../history/diff-days.js';
 import { isSameMethod } from '../history/method.js';
 import type { DayThen, ReadDays } from '../history/read-days.js';
-import type { Moment } from '../history/revision.js';
+import type { Moment, Revision } from '../history/revision.js';
 import { rowsOf } from '../history/rows-of.js';
 import type { AskCall } from '../http/ask-call.js';
 import { negotiateFormat } from '../http/negotiate.js';
 import type { ReportReply } from '../http/report-call.js';
 import { VARY } from '../http/respond.js';
+import type { PinnedRows } from '../pins/create-pins.js';
 import { refuseForeignAccounts } from '../policy/check-advertiser.js';
 import { revisionOf, showId } from '../report/answer-meta.js';
 import { readAsOf } from '../report/as-of.js';
@@ -19,18 +20,22 @@ import { toCsv } from '../report/csv.js';
 import { ROW_SEPARATOR } from '../report/entry.js';
 import type { AskedReport, AskReport } from './asked-report.js';
 import { daysAskedAbout } from './by-day.js';
+import type { ShowPins } from './pins.js';
+
+interface DiffDay extends Pick<DayThen, 'entry' | 'lacks'> {
+  readonly revision: Pick<Revision, 'schema' | 'credential'>;
+}
 
 /** One of the two looks. */
 interface DiffSide {
   /** As it is shown: an instant, `first`, `latest`, or the id of a pin. */
   readonly name: string;
-  /** Epoch milliseconds; null where it is no instant. */
-  readonly atMs: number | null;
   /** In date order. */
-  readonly days: readonly Pick<DayThen, 'entry' | 'revision' | 'lacks'>[];
+  readonly days: readonly DiffDay[];
 }
 
 export interface ShowDiffOptions {
+  readonly findPin: ShowPins['find'];
   readonly askReport: AskReport;
   readonly readDays: ReadDays;
   readonly learner: Pick<Learner, 'status'>;
@@ -55,16 +60,14 @@ export function createShowDiff(options: ShowDiffOptions): ShowDiff {
         detail:
           'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day.',
       });
-    const sides = await Promise.all(
-      [from, to].map(
-        async ({ name, moment }): Promise<DiffSide> => ({
-          name,
-          atMs: typeof moment === 'object' ? moment.at : null,
-          days: await readDays({ series, dates, generation, moment }),
-        }),
-      ),
-    );
-    const [old, now] = sides as [DiffSide, DiffSide];
+    const pinned = 'pin' in from ? await options.findPin(asked.caller, from.pin) : null;
+    const sideOf = async ({ name, moment }: NamedMoment): Promise<DiffSide> => ({
+      ...{ name, days: await readDays({ series, dates, generation, moment }) },
+    });
+    if (pinned !== null) refuseOtherReport(pinned, asked, to);
+    const now = await sideOf(to);
+    const old = pinned === null ? await sideOf(from as NamedMoment) : pinnedSide(pinned, dates, now);
+    const sides = [old, now];
     const accounts = sides.flatMap(({ days }) => days.flatMap(({ entry }) => entry.header.accounts));
     refuseForeignAccounts(asked.caller, accounts);
     const { rows, methodDays } = await diffDays(old, now, dates, report.split);
@@ -106,18 +109,18 @@ async function diffDays(
   const rows: RowDiff[] = [];
   const methodDays: string[] = [];
   for (const [at, date] of dates.entries()) {
-    const [one, other] = [old.days[at] as DayThen, now.days[at] as DayThen];
+    const [one, other] = [old.days[at] as DiffDay, now.days[at] as DiffDay];
     if (one.entry.header.splitFrom?.sortedHash === other.entry.header.splitFrom?.sortedHash) continue;
     const isMethod = !isSameMethod(shaped(one), shaped(other));
     if (isMethod) methodDays.push(date);
-    const look = ({ entry }: DayThen) => ({ rows: rowsOf(entry), columns: entry.header.columns });
+    const look = ({ entry }: DiffDay) => ({ rows: rowsOf(entry), columns: entry.header.columns });
     rows.push(...diffDay(look(one), look(other), { date, split, isMethod }));
     await setImmediate();
   }
   return { rows, methodDays };
 }
 
-function shaped({ revision, entry }: Pick<DayThen, 'revision' | 'entry'>) {
+function shaped({ revision, entry }: DiffDay) {
   return { revision, header: entry.header };
 }
 
@@ -129,7 +132,7 @@ interface NamedMoment {
 function momentsOf(
   { given, question }: AskedReport,
   { canonical, now }: Pick<ShowDiffOptions, 'canonical' | 'now'>,
-): { readonly from: NamedMoment; readonly to: NamedMoment } {
+): { readonly from: NamedMoment | { readonly pin: string }; readonly to: NamedMoment } {
   const { account } = question.report;
   const faults: FieldFault[] = [];
   const read = (param: 'from' | 'to', word: 'first' | 'latest'): NamedMoment | null => {
@@ -144,15 +147,43 @@ function momentsOf(
     faults.push({ param, message: `${asOf.fault}; ${ALLOWED[param]}` });
     return null;
   };
-  const [from, to] = [read('from', 'first'), read('to', 'latest')];
+  const pin = /^pin_[\w-]{1,64}$/.test(given.get('from') ?? '') ? (given.get('from') as string) : null;
+  const [from, to] = [pin === null ? read('from', 'first') : null, read('to', 'latest')];
   if (from !== null && to !== null && instantOf(from) > instantOf(to))
     faults.push({ param: 'from', message: `lies after to (${to.name}): give the earlier moment as from` });
   if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
-  return { from: from as NamedMoment, to: to as NamedMoment };
+  return { from: pin === null ? (from as NamedMoment) : { pin }, to: to as NamedMoment };
+}
+
+/** @throws GatewayError `invalid_query` for a pin that holds something else, or was known later than `to` */
+function refuseOtherReport({ pin }: PinnedRows, { question }: AskedReport, to: NamedMoment): void {
+  const { report, series } = question;
+  const isSame = pin.series === series && pin.from === report.from.iso && pin.to === report.to.iso;
+  const message = !isSame
+    ? `is a pin of another report or period (${pin.endpoint}?${pin.query}): give that one as endpoint and query`
+    : pin.revision === null
+      ? 'is a pin of a whole answer, which cannot be compared by days'
+      : pin.knownAt > instantOf(to)
+        ? `is a pin of what was known at ${new Date(pin.knownAt).toISOString()}, which is after to (${to.name})`
+        : null;
+  if (message !== null) throw new GatewayError('invalid_query', { errors: [{ param: 'from', message }] });
+}
+
+/** Of a pin it is not kept with which token its days were asked for: it is taken to be the same. */
+function pinnedSide({ pin, parts }: PinnedRows, dates: readonly string[], other: DiffSide): DiffSide {
+  const byDate = new Map(parts.map((entry) => [entry.header.lastDay, entry]));
+  const days = dates.map((date, at) => {
+    const entry = byDate.get(date);
+    if (entry === undefined)
+      throw new GatewayError('internal_error', { internal: `${pin.id} lacks ${date}` });
+    const { credential = null } = other.days[at]?.revision ?? {};
+    return { entry, revision: { schema: '', credential }, lacks: null };
+  });
+  return { name: pin.id, days };
 }
 
 const ALLOWED = {
-  from: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), first',
+  from: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), first, or the id of a pin',
   to: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), latest',
 };
 

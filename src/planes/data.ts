@@ -22,6 +22,7 @@ import { HISTORY_PATHS, registerHistory } from '../routes/history.js';
 import { createAnswerHit, createComposeHit } from '../routes/hit-answer.js';
 import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
+import { PINS_PATH, registerPins } from '../routes/pins.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
 import { createSocketPath } from '../routes/socket-path.js';
@@ -62,6 +63,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerReportRoutes(app, services);
   registerHistory(app, services.pipeline);
   registerFinality(app, services.pipeline);
+  registerPins(app, services.pipeline);
   registerPassThroughRoutes(app, services);
   for (const url of [
     '/',
@@ -73,6 +75,8 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     ...FINALITY_PATHS,
   ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
+  refuseOtherMethods(app, PINS_PATH, ['GET', 'HEAD', 'POST']);
+  refuseOtherMethods(app, `${PINS_PATH}/:id`, ['GET', 'HEAD', 'DELETE']);
   refuseOtherMethods(app, '/api/v1/*', METHODS);
   refuseWritesOfReports(app, config.routes);
   return app;

@@ -39,7 +39,7 @@ const shown = (summary: string) => ({
 });
 
 /** The parameters that name a report. */
-const THE_REPORT = {
+export const THE_REPORT = {
   endpoint: Type.String({ description: 'The path of a report, e.g. campaigns/get.' }),
   query: Type.String({
     description:
@@ -47,7 +47,7 @@ const THE_REPORT = {
   }),
 };
 
-const ABOUT_A_REPORT: readonly ProblemCode[] = [
+export const ABOUT_A_REPORT: readonly ProblemCode[] = [
   'invalid_query',
   'scope_missing',
   'advertiser_forbidden',
@@ -176,7 +176,8 @@ const DIFF: Operation = {
   query: Type.Object({
     ...THE_REPORT,
     from: Type.String({
-      description: 'An instant, a day that is over, first (the earliest kept since each day was over).',
+      description:
+        'An instant, a day that is over, first (the earliest kept since each day was over), or the id of a pin.',
     }),
     to: Type.String({ description: 'An instant, a day that is over, or latest (the newest kept).' }),
     _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: a line for each cell.' })),

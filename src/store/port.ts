@@ -329,6 +329,8 @@ export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
   readonly history: HistoryStore;
+  /** The same port, in a place of its own: nothing in it ages. */
+  readonly pins: HistoryStore;
   readonly leases: Leases;
   /** For whoever is about to change the registry: they wait as long as its changes do, and lie where it lies. */
   readonly registryLeases: Leases;

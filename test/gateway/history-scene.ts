@@ -30,7 +30,7 @@ export async function historyScene(
   const gateway = await withGateway(options);
   const key = await gateway.addTeam({
     id: 'history',
-    scopes: ['report:read', 'cache:refresh'],
+    scopes: ['report:read', 'report:pin', 'cache:refresh'],
   });
   await prove(gateway, key, { more });
   const ask = async (query: string) => {

@@ -24,7 +24,7 @@ const CAMPAIGN = {
 const TEAM = {
   id: 'a',
   name: 'A',
-  scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh'],
+  scopes: ['report:read', 'report:pin', 'platform:read', 'platform:write', 'cache:refresh'],
   advertisers: '*',
 };
 
@@ -92,6 +92,12 @@ describe('the data plane', () => {
     for (const format of ['json', 'csv'])
       await read(data, `/gateway/v1/diff?${about}&from=first&to=latest&_format=${format}`, { key });
     expect((await read(data, `/gateway/v1/finality?${about}`, { key })).json()).toHaveProperty('data.0.ages');
+    const body = { endpoint: 'campaigns/get', query: BY_DATE, note: 'November' };
+    const pin = (await data.call('POST', '/gateway/v1/pins', { key, json: body })).json<{ id: string }>();
+    for (const format of ['json', 'csv', 'ndjson'])
+      await read(data, `/gateway/v1/pins/${pin.id}?_format=${format}`, { key });
+    expect((await read(data, '/gateway/v1/pins', { key })).json()).toHaveProperty('data.0.id', pin.id);
+    expect((await data.call('DELETE', `/gateway/v1/pins/${pin.id}`, { key })).status).toBe(204);
     await gateway.services.usage.flush();
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
     expect(unseen(data)).toEqual(['getCampaignSegment', 'getCampaignSegmentHead']);
@@ -202,6 +208,7 @@ describe('the admin plane', () => {
     await change('POST', '/admin/v1/registry/import', { ...backup, replace: true });
     await change('POST', '/admin/v1/doctor');
     await change('POST', '/admin/v1/cache/purge', { advertiserId: 1 });
+    await change('POST', '/admin/v1/history/erase', { advertiserId: 1 });
     await change('PUT', '/admin/v1/clock', { offsetMs: 5 });
     expect((await change('DELETE', '/admin/v1/teams/a')).status).toBe(204);
     const { entries } = (await read(admin, '/admin/v1/audit')).json<{ entries: object[] }>();

@@ -20,10 +20,10 @@ async function headsOf(history: HistoryStore, series: string, ...days: string[])
 const stampOf = async (history: HistoryStore, series: string, day: string) =>
   (await history.heads(series, [day]))[0]?.stamp ?? 0;
 
-export function describeHistory(open: OpenHarness): void {
-  describe('history', () => {
+export function describeHistory(open: OpenHarness, place: 'history' | 'pins'): void {
+  describe(place, () => {
     it('may be kept', () =>
-      withStore(open, async ({ store: { history } }) => {
+      withStore(open, async ({ store: { [place]: history } }) => {
         expect(history.off()).toBeNull();
       }));
 
@@ -32,34 +32,34 @@ export function describeHistory(open: OpenHarness): void {
         const other = await another();
         const added = new Map([['a', content('one')]]);
         const days = ['2026-02-28', '2026-03-01'];
-        expect(await headsOf(store.history, 's', ...days)).toEqual([null, null]);
+        expect(await headsOf(store[place], 's', ...days)).toEqual([null, null]);
         const writes = days.map((day) => write(day, 0, `of ${day}`, { added }));
-        expect(await store.history.write('s', writes)).toEqual([true, true]);
-        expect(await headsOf(other.history, 's', '2026-03-02', ...days)).toEqual([
+        expect(await store[place].write('s', writes)).toEqual([true, true]);
+        expect(await headsOf(other[place], 's', '2026-03-02', ...days)).toEqual([
           null,
           'of 2026-02-28',
           'of 2026-03-01',
         ]);
         expect(
-          await other.history.contents('s', [
+          await other[place].contents('s', [
             { day: '2026-03-01', name: 'a' },
             { day: '2026-03-01', name: 'b' },
             { day: '2026-03-02', name: 'a' },
             { day: '2026-02-28', name: 'a' },
           ]),
         ).toEqual([content('one'), null, null, content('one')]);
-        expect(await other.history.contents('another', [{ day: '2026-03-01', name: 'a' }])).toEqual([null]);
+        expect(await other[place].contents('another', [{ day: '2026-03-01', name: 'a' }])).toEqual([null]);
       }));
 
     it('is written only where it is what was read; of several days each by itself', () =>
       withStore(open, async ({ store, another }) => {
-        const { history } = await another();
-        await store.history.write('s', [write('2026-03-01', 0, 'one')]);
-        const stale = await stampOf(store.history, 's', '2026-03-01');
+        const { [place]: history } = await another();
+        await store[place].write('s', [write('2026-03-01', 0, 'one')]);
+        const stale = await stampOf(store[place], 's', '2026-03-01');
         await history.write('s', [write('2026-03-01', stale, 'two')]);
         const added = new Map([['late', content('late')]]);
         expect(
-          await store.history.write('s', [
+          await store[place].write('s', [
             write('2026-03-01', stale, 'three', { added }),
             write('2026-03-02', 0, 'first'),
             write('2026-03-03', stale, 'of none'),
@@ -75,7 +75,7 @@ export function describeHistory(open: OpenHarness): void {
       }));
 
     it('loses the contents that a write removes, and no others', () =>
-      withStore(open, async ({ store: { history } }) => {
+      withStore(open, async ({ store: { [place]: history } }) => {
         const day = '2026-03-01';
         const added = new Map([
           ['a', content('one')],
@@ -94,8 +94,8 @@ export function describeHistory(open: OpenHarness): void {
 
     it('of two writers at once lets one through', () =>
       withStore(open, async ({ store, another }) => {
-        const { history } = await another();
-        const writers = [store.history, history, store.history, history];
+        const { [place]: history } = await another();
+        const writers = [store[place], history, store[place], history];
         const done = await Promise.all(
           writers.map((one, at) => one.write('s', [write('2026-03-01', 0, `of ${at}`)])),
         );
@@ -104,7 +104,7 @@ export function describeHistory(open: OpenHarness): void {
       }));
 
     it('tells which months it has, the oldest first, and forgets those that are removed', () =>
-      withStore(open, async ({ store: { history } }) => {
+      withStore(open, async ({ store: { [place]: history } }) => {
         const added = new Map([['a', content('one')]]);
         for (const day of ['2026-03-01', '2025-12-31', '2026-03-02'])
           for (const series of ['b', 'a']) await history.write(series, [write(day, 0, day, { added })]);
@@ -132,8 +132,19 @@ export function describeHistory(open: OpenHarness): void {
         expect(await history.contents('a', [{ day: '2026-03-01', name: 'a' }])).toEqual([content('one')]);
       }));
 
+    it('shares nothing with what lies beside it', () =>
+      withStore(open, async ({ store }) => {
+        const beside = store[place === 'pins' ? 'history' : 'pins'];
+        const added = new Map([['a', content('one')]]);
+        await store[place].write('s', [write('2026-03-01', 0, 'mine', { added })]);
+        expect(await headsOf(beside, 's', '2026-03-01')).toEqual([null]);
+        expect(await beside.months(null, 10)).toEqual([]);
+        await beside.remove({ series: 's', month: '2026-03' });
+        expect(await headsOf(store[place], 's', '2026-03-01')).toEqual(['mine']);
+      }));
+
     it('holds any bytes, of any series', () =>
-      withStore(open, async ({ store: { history } }) => {
+      withStore(open, async ({ store: { [place]: history } }) => {
         const any = fc.uint8Array({ maxLength: 3000 }).map((all) => Buffer.from(all));
         const contents = fc.record({
           ...{ version: fc.integer({ min: 0, max: 2 ** 48 - 1 }), body: any, facts: any },

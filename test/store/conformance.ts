@@ -26,7 +26,8 @@ export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): vo
     describeCache(open);
     describeVersions(open);
     describeEntries(open);
-    describeHistory(open);
+    describeHistory(open, 'history');
+    describeHistory(open, 'pins');
     describeLeases(open);
     describeRegistry(open);
     describeAudit(open);

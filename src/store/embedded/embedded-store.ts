@@ -16,7 +16,7 @@ import { createLapsingRecords, startSweep } from './lapsing.js';
 import { createLmdbLeases, createLmdbPresence, createLmdbQuotas } from './lmdb-brief.js';
 import { createLmdbCounters } from './lmdb-counters.js';
 import { createLmdbDocuments } from './lmdb-documents.js';
-import { createLmdbHistory } from './lmdb-history.js';
+import { createLmdbHistory, HISTORY_TABLES, PIN_TABLES } from './lmdb-history.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
 import { createMemoryEnvironment, type VolatileEnvironment } from './memory-environment.js';
 import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
@@ -97,7 +97,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       registry: createLmdbRegistry(state, limitsOf(options)),
       counters: createLmdbCounters(state, durable),
       documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
-      history: createLmdbHistory(history),
+      history: createLmdbHistory(history, HISTORY_TABLES),
+      pins: createLmdbHistory(history, PIN_TABLES),
       leases,
       registryLeases: leases,
       quotas: createLmdbQuotas(brief),

@@ -11,11 +11,24 @@ import type { HistoryContent, HistoryMonth, HistoryStore, HistoryWrite } from '.
 import type { Environment, RecordWrite, View } from './environment.js';
 import { wholeTable } from './keys.js';
 
-const [HEADS, CONTENT, FACTS, MONTH] = ['h', 'c', 'f', 'm'] as const;
+/** The letters of the tables, in this order: heads, rows, facts, months. Two histories lie in one environment. */
+export const HISTORY_TABLES = ['h', 'c', 'f', 'm'] as const;
+export const PIN_TABLES = ['H', 'C', 'F', 'M'] as const;
 /** Records that one transaction removes: others wait for it. */
 const REMOVED_AT_ONCE = 500;
 
-export function createLmdbHistory(environment: Pick<Environment, 'read' | 'write'>): HistoryStore {
+export function createLmdbHistory(
+  environment: Pick<Environment, 'read' | 'write'>,
+  tables: typeof HISTORY_TABLES | typeof PIN_TABLES,
+): HistoryStore {
+  const keys = keysOf(tables);
+  const { headsKey, contentKey, factsKey, monthKey } = keys;
+  const [HEADS, CONTENT, FACTS, MONTH] = tables;
+  const toMonth = ({ key, value }: { key: Buffer; value: Buffer }): HistoryMonth => ({
+    series: value.toString(),
+    month: key.toString('latin1', MONTH.length, MONTH.length + 7),
+  });
+
   function recordsFor(series: string, { day, heads, added, removed }: HistoryWrite): RecordWrite[] {
     const writes: RecordWrite[] = [{ key: headsKey(series, day), value: heads }];
     const month = monthKey(monthOf(day), series);
@@ -52,7 +65,7 @@ export function createLmdbHistory(environment: Pick<Environment, 'read' | 'write
         }),
       ),
     contents: async (series, wanted) =>
-      environment.read((view) => wanted.map(({ day, name }) => contentOf(view, series, day, name))),
+      environment.read((view) => wanted.map(({ day, name }) => contentOf(keys, view, series, day, name))),
     write: (series, writes) =>
       Promise.all(
         writes.map((one) => {
@@ -77,18 +90,19 @@ export function createLmdbHistory(environment: Pick<Environment, 'read' | 'write
   };
 }
 
-function contentOf(view: View, series: string, day: string, name: string): HistoryContent | null {
+function contentOf(
+  { contentKey, factsKey }: TableKeys,
+  view: View,
+  series: string,
+  day: string,
+  name: string,
+): HistoryContent | null {
   const found = unpackContent(view.get(contentKey(series, day, name))?.value);
   if (found === null) return null;
   const { digest, ...content } = found;
   const facts = view.get(factsKey(series, monthOf(day), digest))?.value;
   return facts === undefined ? null : { ...content, facts };
 }
-
-const toMonth = ({ key, value }: { key: Buffer; value: Buffer }): HistoryMonth => ({
-  series: value.toString(),
-  month: key.toString('latin1', MONTH.length, MONTH.length + 7),
-});
 
 const digestOf = (series: string) => createHash('sha256').update(series).digest().subarray(0, 16);
 
@@ -97,10 +111,15 @@ function seriesKey(table: string, series: string, rest: string): Buffer {
   return Buffer.concat([Buffer.from(table), digestOf(series), Buffer.from(rest)]);
 }
 
-const headsKey = (series: string, day: string) => seriesKey(HEADS, series, day);
-const contentKey = (series: string, day: string, name: string) =>
-  seriesKey(CONTENT, series, `${day}:${name}`);
-const factsKey = (series: string, month: string, digest: string) =>
-  seriesKey(FACTS, series, `${month}:${digest}`);
-const monthKey = (month: string, series: string) =>
-  Buffer.concat([Buffer.from(MONTH + month), digestOf(series)]);
+type TableKeys = ReturnType<typeof keysOf>;
+
+function keysOf([heads, content, facts, month]: readonly string[]) {
+  return {
+    headsKey: (series: string, day: string) => seriesKey(heads as string, series, day),
+    contentKey: (series: string, day: string, name: string) =>
+      seriesKey(content as string, series, `${day}:${name}`),
+    factsKey: (series: string, of: string, digest: string) =>
+      seriesKey(facts as string, series, `${of}:${digest}`),
+    monthKey: (of: string, series: string) => Buffer.concat([Buffer.from(month + of), digestOf(series)]),
+  };
+}

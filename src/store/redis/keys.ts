@@ -14,8 +14,8 @@ export interface Keys {
   /** The keys of all cache entries, those of the layout before among them, as a pattern. */
   readonly cachePattern: string;
   lease(key: string): string;
-  /** The list of all months; and of each, a hash. */
-  readonly history: { readonly months: string; month(series: string, month: string): string };
+  readonly history: MonthKeys;
+  readonly pins: MonthKeys;
   /** All in one slot, with the index of their ends. */
   readonly quotas: { readonly ends: string; bucket(key: string): string };
   /** All in one slot, so that one script may touch many. */
@@ -35,6 +35,12 @@ export interface Keys {
   ];
 }
 
+/** The list of all months; and of each, a hash. */
+export interface MonthKeys {
+  readonly months: string;
+  month(series: string, month: string): string;
+}
+
 /** @throws StoreRefused when the prefix would break the hash tags. */
 export function createKeys(prefix: string): Keys {
   if (!/^[A-Za-z0-9_.-]+$/.test(prefix)) {
@@ -49,10 +55,8 @@ export function createKeys(prefix: string): Keys {
       `${prefix}:${CACHE_LAYOUT}:cache-body:{${series}}:${group.length}:${group}:${field}`,
     cachePattern: `${prefix}:[${CACHE_LAYOUT - 1}${CACHE_LAYOUT}]:cache*`,
     lease: (key) => `${base}:lease:${key}`,
-    history: {
-      months: `${base}:history`,
-      month: (series, month) => `${base}:history:{${series}}:${month}`,
-    },
+    history: monthKeys(`${base}:history`),
+    pins: monthKeys(`${base}:pins`),
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key) => `${base}:{quotas}:bucket:${key}` },
     counters: {
       ends: `${base}:{tallies}:ends`,
@@ -75,4 +79,8 @@ export function createKeys(prefix: string): Keys {
       `${registry}:audit`,
     ],
   };
+}
+
+function monthKeys(base: string): MonthKeys {
+  return { months: base, month: (series, month) => `${base}:{${series}}:${month}` };
 }

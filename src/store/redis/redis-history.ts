@@ -9,7 +9,7 @@ import type { HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.j
 import { newStamp } from '../new-stamp.js';
 import { StoreUnavailable } from '../port.js';
 import { answersOf } from './failure.js';
-import type { Keys } from './keys.js';
+import type { MonthKeys } from './keys.js';
 import type { Link } from './link.js';
 import type { ServerMemory } from './memory-watch.js';
 
@@ -19,7 +19,7 @@ const FIELD_AT = 8;
 
 export interface RedisHistoryOptions {
   readonly link: Link;
-  readonly keys: Keys;
+  readonly keys: MonthKeys;
   /** Whether the server may throw keys away when it is full. */
   readonly mayEvict: () => boolean;
   /** Of its servers, as they told last; null while they did not. */
@@ -33,7 +33,7 @@ const EVICTING =
   'Redis may evict what it holds, and history with holes would look like a first sight: set its maxmemory-policy to noeviction, or let REDIS_REGISTRY_URL name another Redis';
 
 export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistoryOptions): HistoryStore {
-  const { months } = keys.history;
+  const { months } = keys;
   const read = createFieldReader({ link, keys });
 
   async function writeMonth(
@@ -44,7 +44,7 @@ export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistor
     // First: what is not in the list would stay for ever.
     if (writes.some(({ stamp }) => stamp === 0))
       await link.call((client) => client.zadd(months, 0, memberOf({ series, month })));
-    const hash = keys.history.month(series, month);
+    const hash = keys.month(series, month);
     const done = await link.call((client) => client.dgwWriteHistory(hash, argumentsFor(writes)));
     return done.map((one) => one === 1);
   }
@@ -97,7 +97,7 @@ export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistor
       return found.map((member) => ({ month: member.slice(0, 7), series: member.slice(8) }));
     },
     async remove(what) {
-      await link.call((client) => client.unlink(keys.history.month(what.series, what.month)));
+      await link.call((client) => client.unlink(keys.month(what.series, what.month)));
       await link.call((client) => client.zrem(months, memberOf(what)));
     },
   };
@@ -114,7 +114,7 @@ function createFieldReader({ link, keys }: Pick<RedisHistoryOptions, 'link' | 'k
     const replies = await link.call(async (client) => {
       const pipeline = client.pipeline();
       for (const month of months)
-        pipeline.hmgetBuffer(keys.history.month(series, month), ...fieldsOf(month).map(([, field]) => field));
+        pipeline.hmgetBuffer(keys.month(series, month), ...fieldsOf(month).map(([, field]) => field));
       return answersOf(await pipeline.exec());
     });
     const found = new Map(

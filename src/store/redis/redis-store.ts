@@ -98,13 +98,12 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     logger.info({ redis: describeConnection(connection) }, 'moved to another connection to Redis');
   }
 
+  const kept = { link: registry, mayEvict: () => mayEvict, memory: () => registryMemory.latest };
   return {
     kind: 'redis',
     cache: createRedisCache({ link: data, keys, bound, clock }),
-    history: createRedisHistory({
-      ...{ link: registry, keys },
-      ...{ mayEvict: () => mayEvict, memory: () => registryMemory.latest },
-    }),
+    history: createRedisHistory({ ...kept, keys: keys.history }),
+    pins: createRedisHistory({ ...kept, keys: keys.pins }),
     leases: createRedisLeases(data, keys),
     registryLeases: createRedisLeases(registry, keys),
     registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),

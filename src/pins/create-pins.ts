@@ -1,0 +1,224 @@
+/**
+ * Answers that stay. All pins of a team lie together: an index of them, which is written only where it is what was read,
+ * and their rows beside it. So the limits hold however many are made at once, on however many replicas.
+ */
+import { decodeEntries, type EncodedEntry, type RawWrite } from '../cache/entry.js';
+import { GatewayError } from '../errors.js';
+import type { Erasures } from '../history/erasures.js';
+import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
+import type { HistoryContent, HistoryStore } from '../store/history-port.js';
+import { StoreUnavailable } from '../store/port.js';
+import { createTurns } from '../store/turns.js';
+import { decodePins, encodePins, type Pin } from './pin.js';
+
+export interface Pins {
+  /** The oldest first. @throws GatewayError `conflict` where none can be kept; `not_ready` */
+  list(owner: string): Promise<readonly Pin[]>;
+  /** In the order in which they were pinned; null where there is no such pin. @throws GatewayError */
+  read(owner: string, id: string): Promise<PinnedRows | null>;
+  /** @throws GatewayError `conflict` beyond the limits */
+  add(owner: string, pin: Omit<Pin, 'bytes' | 'parts'>, parts: readonly Entry<RowsHeader>[]): Promise<Pin>;
+  /** @returns whether there was one */
+  remove(owner: string, id: string): Promise<boolean>;
+  /** Removes what was erased, which is not shown any more. @returns how many there were. @throws StoreUnavailable */
+  removeErased(): Promise<number>;
+  /** Removes the pins of those who are no more. @returns how many owners there were */
+  sweep(isGone: (owner: string) => boolean): Promise<number>;
+}
+
+export interface PinnedRows {
+  readonly pin: Pin;
+  readonly parts: readonly Entry<RowsHeader>[];
+}
+
+export interface PinsOptions {
+  readonly store: HistoryStore;
+  /** Entries as bytes, in the same order. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+  readonly isErased: Erasures['isErased'];
+}
+
+export const PIN_LIMITS = { pins: 1_000, bytes: 104_857_600 } as const;
+
+/** The one day under which the port keeps an index. */
+const PLACE = '2000-01-01';
+const MONTH = '2000-01';
+/** Others write the same index at times; each time one of them gets through. */
+const TRIES = 50;
+const OWNERS_AT_ONCE = 100;
+
+export function createPins({ store, encode, isErased }: PinsOptions): Pins {
+  const turns = createTurns();
+  const isOver = (pin: Pin) => isErased({ ...pin, asked: pin.named });
+
+  async function readIndex(
+    owner: string,
+  ): Promise<{ readonly stamp: number; readonly pins: readonly Pin[] }> {
+    const [found] = await store.heads(owner, [PLACE]);
+    if (found === null || found === undefined) return { stamp: 0, pins: [] };
+    const pins = decodePins(found.heads);
+    if (pins !== null) return { stamp: found.stamp, pins };
+    throw new GatewayError('not_ready', { detail: 'A later release has written the pins of this team.' });
+  }
+
+  /** @param change returns null where nothing is to be done */
+  async function update(owner: string, change: (pins: readonly Pin[]) => Change | null): Promise<boolean> {
+    return turns(owner, async () => {
+      for (let tries = 0; tries < TRIES; tries += 1) {
+        const { stamp, pins } = await readIndex(owner);
+        const wanted = change(pins);
+        if (wanted === null) return false;
+        const { added = new Map(), removed = [] } = wanted;
+        const write = { day: PLACE, stamp, heads: encodePins(wanted.pins), added, removed };
+        if ((await store.write(owner, [write]))[0] === true) return true;
+      }
+      throw new GatewayError('not_ready', { detail: 'Others change the pins of this team all the time.' });
+    });
+  }
+
+  function removeWhere(owner: string, goes: (pin: Pin) => boolean): Promise<number> {
+    let count = 0;
+    return update(owner, (pins) => {
+      const gone = pins.filter(goes);
+      count = gone.length;
+      if (count === 0) return null;
+      return { pins: pins.filter((pin) => !goes(pin)), removed: gone.flatMap(namesOf) };
+    }).then(() => count);
+  }
+
+  const owners = () => ownersOf(store);
+  return {
+    list: (owner) => guarded(store, async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
+    read: (owner, id) =>
+      guarded(store, async () => {
+        const pin = (await readIndex(owner)).pins.find((one) => one.id === id);
+        return pin === undefined || isOver(pin) ? null : { pin, parts: await readParts(store, owner, pin) };
+      }),
+    add: (owner, pin, parts) =>
+      guarded(store, async () => {
+        const { whole, added } = await packPin(encode, owner, { pin, parts });
+        await update(owner, (pins) => {
+          refuseTooMany(pins, whole);
+          return { pins: [...pins, whole], added };
+        });
+        return whole;
+      }),
+    remove: (owner, id) => guarded(store, async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
+    async removeErased() {
+      if (store.off() !== null) return 0;
+      let count = 0;
+      for await (const owner of owners()) count += await removeWhere(owner, isOver);
+      return count;
+    },
+    async sweep(isGone) {
+      if (store.off() !== null) return 0;
+      let count = 0;
+      for await (const owner of owners()) {
+        if (!isGone(owner)) continue;
+        await store.remove({ series: owner, month: MONTH });
+        count += 1;
+      }
+      return count;
+    },
+  };
+}
+
+interface NewPin {
+  readonly pin: Omit<Pin, 'bytes' | 'parts'>;
+  readonly parts: readonly Entry<RowsHeader>[];
+}
+
+async function packPin(encode: PinsOptions['encode'], owner: string, { pin, parts }: NewPin) {
+  const encoded = await encode(
+    parts.map(({ header, body }, at) => ({
+      ...{ id: partName(owner, pin.id, at), version: header.fetchStartedAt, header, body },
+    })),
+  );
+  const added = new Map(
+    encoded.map((one, at): [string, HistoryContent] => [
+      `${pin.id}.${at}`,
+      { version: parts[at]?.header.fetchStartedAt ?? 0, ...one },
+    ]),
+  );
+  const rows = encoded.reduce((sum, { header, body }) => sum + header.length + body.length, 0);
+  const made: Pin = { ...pin, parts: parts.length, bytes: 0 };
+  return { whole: { ...made, bytes: rows + JSON.stringify(made).length }, added };
+}
+
+interface Change {
+  readonly pins: readonly Pin[];
+  readonly added?: ReadonlyMap<string, HistoryContent>;
+  readonly removed?: readonly string[];
+}
+
+async function* ownersOf(store: Pick<HistoryStore, 'months'>): AsyncGenerator<string> {
+  for (let after = null; ; ) {
+    const page = await store.months(after, OWNERS_AT_ONCE);
+    for (const { series } of page) yield series;
+    if (page.length < OWNERS_AT_ONCE) return;
+    after = page.at(-1) as never;
+  }
+}
+
+/** @throws GatewayError `not_found` where rows are gone or damaged */
+async function readParts(
+  store: Pick<HistoryStore, 'contents'>,
+  owner: string,
+  pin: Pin,
+): Promise<readonly Entry<RowsHeader>[]> {
+  const contents = await store.contents(
+    owner,
+    namesOf(pin).map((name) => ({ day: PLACE, name })),
+  );
+  const found = contents.flatMap((entry, at) =>
+    entry === null ? [] : [{ id: partName(owner, pin.id, at), entry }],
+  );
+  const decoded = await decodeEntries(found);
+  const parts = decoded.filter(
+    (one): one is Exclude<typeof one, string> =>
+      typeof one !== 'string' && isEntryHeader(one.header) && one.header.form === 'rows',
+  ) as readonly Entry<RowsHeader>[];
+  if (parts.length === pin.parts) return parts;
+  throw new GatewayError('internal_error', { internal: `rows of the pin ${pin.id} are gone or damaged` });
+}
+
+function refuseTooMany(pins: readonly Pin[], more: Pin): void {
+  const bytes = pins.reduce((sum, one) => sum + one.bytes, 0);
+  const help = 'Delete pins that nobody needs any more (DELETE /gateway/v1/pins/{id}), and repeat the call.';
+  if (pins.length >= PIN_LIMITS.pins)
+    throw new GatewayError('conflict', {
+      detail: `The team holds ${pins.length} pins, and may hold ${PIN_LIMITS.pins}.`,
+      help,
+    });
+  if (bytes + more.bytes > PIN_LIMITS.bytes)
+    throw new GatewayError('conflict', {
+      detail: `The pins of the team take ${bytes} bytes and this one ${more.bytes}; together they may take ${PIN_LIMITS.bytes}.`,
+      help,
+    });
+}
+
+async function guarded<T>(store: Pick<HistoryStore, 'off'>, work: () => Promise<T>): Promise<T> {
+  const off = store.off();
+  if (off !== null)
+    throw new GatewayError('conflict', {
+      detail: `No pins can be kept here: ${off}.`,
+      help: 'Ask your operator for a store that keeps what it is given.',
+    });
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    if (error.why === 'no-room')
+      throw new GatewayError('conflict', {
+        detail: 'The store has no room for further pins.',
+        help: 'Delete pins that nobody needs any more, or ask your operator for more room.',
+        cause: error,
+      });
+    throw new GatewayError('not_ready', { detail: 'The store of the pins does not answer.', cause: error });
+  }
+}
+
+const namesOf = ({ id, parts }: Pin) => Array.from({ length: parts }, (_, at) => `${id}.${at}`);
+
+/** Under another name rows are not read: no pin shows those of another one. It never changes. */
+const partName = (owner: string, id: string, at: number) => `p1:{${owner}}:${id}:${at}`;
