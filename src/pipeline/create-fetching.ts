@@ -8,6 +8,7 @@ import type { Config } from '../config/load.js';
 import { createKinds } from '../divisibility/kinds.js';
 import { createLearner, type DivisibilityEvent, type Learner } from '../divisibility/learn.js';
 import { createPartRefusals, type PartRefusals } from '../divisibility/part-refusals.js';
+import { createSelectable } from '../divisibility/selectable.js';
 import { divisibilityId } from '../divisibility/state.js';
 import { createLearnFrom } from '../divisibility/try-kind.js';
 import type { PlatformClient } from '../platform/client.js';
@@ -27,6 +28,7 @@ import { createKnownCaps } from './known-caps.js';
 import { daysFound, type LookUp } from './look-up.js';
 import { dayRefs } from './question.js';
 import { noteReferenceReports, type ReferenceReport } from './reference-reports.js';
+import { createSelections, type SelectionEvent, type Selections } from './select.js';
 
 export interface FetchingOptions {
   readonly config: Config;
@@ -44,6 +46,7 @@ export interface FetchingOptions {
   readonly metrics: {
     divisibility(event: DivisibilityEvent): void;
     crossCheck(): void;
+    selection(event: SelectionEvent): void;
   };
   /** Told of reports that a token can be proven with. */
   readonly onReport: (report: ReferenceReport) => void;
@@ -58,6 +61,7 @@ export interface Fetching {
   readonly learner: Learner;
   readonly partRefusals: PartRefusals;
   readonly crossChecks: CrossChecks;
+  readonly selections: Selections;
 }
 
 export function createFetching(options: FetchingOptions): Fetching {
@@ -69,13 +73,20 @@ export function createFetching(options: FetchingOptions): Fetching {
     onEvent: options.metrics.divisibility,
   });
   const partRefusals = createPartRefusals({ registry, policy, now, logger });
+  const selections = createSelections({
+    ...{ lookUp, learner, partRefusals, purges, policy, now, logger },
+    selectable: createSelectable({ registry, accountFields: policy.accountFields, now }),
+    onEvent: options.metrics.selection,
+  });
   const fetchDays = createFetchDays({
     ...{ platform, learner, partRefusals, purges, callMs },
     fetchReport: fetchReportOf(options),
     fetchUncapped: fetchUncappedOf(options),
     keep: createKeep({
       ...{ tier: options.tier, lookUp, learner, policy, background: background.add },
-      onDays: options.onDays,
+      async onDays(report, fetched) {
+        await Promise.all([options.onDays(report, fetched), selections.observe(report, fetched)]);
+      },
     }),
     // Learning asks for days itself: what it calls is made from this.
     learnFrom: (news) => learnFrom(news),
@@ -93,7 +104,7 @@ export function createFetching(options: FetchingOptions): Fetching {
     },
     onCrossCheck: options.metrics.crossCheck,
   });
-  return { fetchDays, learner, partRefusals, crossChecks };
+  return { fetchDays, learner, partRefusals, crossChecks, selections };
 }
 
 function fetchReportOf({ config, policy, workerPool, clock, onReport }: FetchingOptions) {

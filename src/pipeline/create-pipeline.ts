@@ -92,7 +92,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxWaiting: MAX_WAITING,
   });
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
-  const { fetchDays, learner, partRefusals, crossChecks } = createFetching({
+  const { fetchDays, learner, partRefusals, crossChecks, selections } = createFetching({
     ...{ ...options, policy },
     ...{ tier, lookUp, workerPool, background },
     onDays: history.record,
@@ -103,7 +103,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     background: background.add,
   });
   const report = createReport({
-    ...{ lookUp, fetchPlanned, learner, partRefusals, purges, policy, crossChecks },
+    ...{ lookUp, fetchPlanned, learner, partRefusals, purges, policy, crossChecks, selections },
     ...{ timeoutMs, maxConcurrent: options.maxConcurrent, now, logger, background: background.add },
   });
   const canonical = canonicalRules(options);
@@ -131,7 +131,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     canonical,
-    explain: createExplain({ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now }),
+    explain: createExplain({
+      ...{ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections },
+    }),
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(finality.flush),
     async close() {

@@ -14,10 +14,12 @@ import type { Decision } from './decide.js';
 import type { ExplainedEntry, Explanation } from './explanation.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
 import { beginRun, decideFor, isFresh, type Run, type RunDeps } from './run.js';
+import type { Selections } from './select.js';
 
 export interface ExplainOptions extends RunDeps {
   readonly canonical: CanonicalRules;
   readonly learner: Pick<Learner, 'status' | 'show'>;
+  readonly selections: Pick<Selections, 'peek'>;
 }
 
 /**
@@ -42,6 +44,7 @@ export function createExplain(options: ExplainOptions): Explain {
     const question: ReportQuestion = { report, series, form };
     const looked = await look(options, question);
     const { run, decision } = looked;
+    const isSelected = decision.fetches.length > 0 && (await options.selections.peek(question));
     const totals = canonical.options.totals ? await lookAtTotals(options, report) : null;
     const freshness = policy.rulesFor(report);
     const whole = wholeRef(question);
@@ -51,7 +54,7 @@ export function createExplain(options: ExplainOptions): Explain {
       key: whole.id,
       policy: {
         mode: decision.mode,
-        because: decision.because,
+        because: isSelected ? 'selected from the report of all campaigns' : decision.because,
         divisibility: shown(learner.show(report), now()),
         restatementDays: freshness.restatementDays,
         staleWhileRevalidateSeconds: freshness.staleWhileRevalidateMs / 1000,
@@ -60,7 +63,7 @@ export function createExplain(options: ExplainOptions): Explain {
       days: isByDate(report) ? explainDays(options, question, looked) : null,
       whole: decision.mode === 'days' ? null : explainEntry(options, whole, whole.to, looked),
       refusal: explainRefusal(options, decision.refusal),
-      calls: rangesOf([...decision.fetches, ...(totals?.decision.fetches ?? [])]),
+      calls: rangesOf([...(isSelected ? [] : decision.fetches), ...(totals?.decision.fetches ?? [])]),
       behind: rangesOf([...decision.behind, ...(totals?.decision.behind ?? [])]),
       storeAway: run.degraded,
       passedOn: report.passedOn.map(({ name }) => name),

@@ -16,6 +16,7 @@ import type { FetchResult } from './fetch-result.js';
 import { ownContext, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import { createRefreshes, type Refreshes } from './refreshes.js';
 import { beginRun, decideFor, type Run } from './run.js';
+import type { Selected, Selections } from './select.js';
 
 /** A report in hand, and its source. */
 export interface ReportAnswer {
@@ -37,6 +38,8 @@ export interface ReportOptions extends BringDeps {
   /** Told of every answer that was joined from days, and asked whether a call should bring all of them. */
   readonly crossChecks: Pick<CrossChecks, 'isDue' | 'wasCompared' | 'couldNotCompare' | 'joined'>;
   readonly background: (work: Promise<unknown>) => void;
+  /** Answers from reports that hold more. */
+  readonly selections: Pick<Selections, 'answer'>;
 }
 
 /** @throws GatewayError for everything that is not an answer, or the platform's refusal */
@@ -57,10 +60,19 @@ export function createReport(options: ReportOptions): Report {
       }
       return answerWith(options, run, decision, isStale ? 'stale' : 'hit', 0);
     }
+    const selected = await options.selections.answer(question, context);
+    if (selected !== null) return answerSelected(selected);
     if (context.directives.onlyIfCached) throw new GatewayError('not_cached');
     const brought = await bring(options, run, decision);
     const outcome = outcomeOf(run, decision, brought);
     return answerWith(options, run, brought, outcome, outcome === 'hit' ? 0 : decision.missing.length);
+  };
+}
+
+function answerSelected({ days, degraded }: Selected): ReportAnswer {
+  return {
+    ...{ parts: days, outcome: 'hit', days: { fetched: 0, total: days.length }, degraded },
+    ...{ stored: false, storable: true, checkFromMs: null },
   };
 }
 

@@ -2,7 +2,6 @@
  * The heavy part of reading an answer: parse, normalise, split by day, hash. One function, so that it can run on a
  * worker thread for large answers and in place for small ones.
  */
-import { hash } from 'node:crypto';
 import { accountsShown } from './accounts.js';
 import { encodeTypes } from './column-types.js';
 import { daysBetween } from './days.js';
@@ -13,6 +12,7 @@ import { JsonError } from './json-error.js';
 import { type Normalized, type NormalizedRow, type NormalizeInput, normalizeAnswer } from './normalize.js';
 import type { Paging } from './paging.js';
 import { RowsError, type Splittable } from './rows.js';
+import { sortedHashOf } from './select-rows.js';
 import { agreeOn, typesOf, writeRows } from './typed-rows.js';
 
 export interface DigestInput extends NormalizeInput {
@@ -114,7 +114,7 @@ function dayBlock(date: string, { rows, drafts, types }: Normalized, start: numb
     types: encodeTypes(columns, own),
     rowCount: written.length,
     hash: bodyHash(body),
-    sortedHash: hash('sha256', texts.toSorted().join('\n'), 'base64url').slice(0, 22),
+    sortedHash: sortedHashOf(texts),
   };
 }
 

@@ -11,6 +11,7 @@ export interface Metrics {
   storeFault(kind: string): void;
   divisibility(event: string): void;
   crossCheck(): void;
+  selection(event: string): void;
   history(event: string, days: number): void;
   historyBytes(bytes: number): void;
   finality(event: string, count: number): void;
@@ -35,6 +36,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     storeFault: (kind) => counters.storeFaults.inc({ kind }),
     divisibility: (event) => counters.divisibility.inc({ event }),
     crossCheck: () => counters.audits.inc(),
+    selection: (event: string) => counters.selections.inc({ event }),
     history: (event, days) => counters.history.inc({ event }, days),
     historyBytes: (bytes) => counters.historyBytes.set(bytes),
     finality: (event, count) => counters.finality.inc({ event }, count),
@@ -91,6 +93,12 @@ function eventCounters(registry: Registry) {
     finality: new Counter({
       name: 'dsp_gateway_finality_events_total',
       help: 'What was learned of when days change no more: days that changed after they were over, windows that became longer or shorter, and what could not be learned for lack of room.',
+      labelNames: ['event'],
+      registers,
+    }),
+    selections: new Counter({
+      name: 'dsp_gateway_selections_total',
+      help: 'Reports of some campaigns beside those of all of them, by event.',
       labelNames: ['event'],
       registers,
     }),
