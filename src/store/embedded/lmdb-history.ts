@@ -5,7 +5,7 @@
  * `f` series · month · digest: facts of these
  * `m` month · series: that there is one; the value is the series
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { monthOf, packContent, unpackContent } from '../history-content.js';
 import type { HistoryContent, HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
 import type { Environment, RecordWrite, View } from './environment.js';
@@ -104,7 +104,7 @@ function contentOf(
   return facts === undefined ? null : { ...content, facts };
 }
 
-const digestOf = (series: string) => createHash('sha256').update(series).digest().subarray(0, 16);
+const digestOf = (series: string) => hash('sha256', series, 'buffer').subarray(0, 16);
 
 /** @param rest what follows the series: a day, or the beginning of one */
 function seriesKey(table: string, series: string, rest: string): Buffer {
