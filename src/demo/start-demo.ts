@@ -22,7 +22,7 @@ export const TEAM = {
   id: 'growth',
   name: 'Growth analytics',
   advertisers: [1, 2, 3],
-  scopes: ['report:read', 'platform:read', 'platform:write'],
+  scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin'],
 };
 
 /** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are taken from it; ports that are taken are replaced by free ones */

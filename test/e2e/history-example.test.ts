@@ -69,7 +69,7 @@ async function openTerminal(env: Record<string, string>): Promise<(block: string
 /** A block that only asks may be pasted again: what an answer brought is written down behind it, a moment later. */
 const onlyAsks = (lines: string) => lines.split('\n').every((line) => line === '' || line.startsWith('ask '));
 
-it('an invoice of October: what changed since, and what was known on the 3rd', async () => {
+it('an invoice of October: its pin, what changed since, and what was known on the 3rd', async () => {
   const examples = examplesOf(await readFile(join(ROOT, 'docs/history.md'), 'utf8'));
   const paste = await openTerminal(await openDemo());
   const shown: string[] = [];
