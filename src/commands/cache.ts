@@ -81,7 +81,7 @@ function heldIn({ cache }: Answers['status']): string {
  * @param named which endpoint was named beside
  * @throws CommandError for the address of something else
  */
-function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; query: string } {
+export function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; query: string } {
   const [address = '', ...rest] = asked.split('?');
   if (rest.length === 0 && !/^(https?:\/)?\//.test(asked)) return { endpoint: named, query: asked };
   const endpoint = /\/api\/v1\/report\/([^#]+)$/.exec(address)?.[1];

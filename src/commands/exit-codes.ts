@@ -17,7 +17,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [0, 'done'],
   [EXIT.warning, 'something failed that has no code of its own; of status and doctor: there is a warning'],
   [EXIT.notWell, 'of status and doctor: the gateway is not well, or cannot be reached'],
-  [EXIT.notFound, 'there is no such team, key or route'],
+  [EXIT.notFound, 'there is no such team, key, pin or route, or nothing was known then'],
   [EXIT.conflict, 'the present state does not allow it: a conflict, or a token that could not be verified'],
   [
     EXIT.usage,
@@ -26,7 +26,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.data, 'a value or a file is wrong; standard error names the place and what is allowed'],
   [EXIT.unavailable, 'the gateway cannot be reached, or cannot do this now'],
   [EXIT.output, 'standard output cannot be written, e.g. the disk is full'],
-  [EXIT.denied, 'the admin token is missing, wrong, or may not do this'],
+  [EXIT.denied, 'the admin token or the team key is missing, wrong, or may not do this'],
   [EXIT.settings, "the gateway's settings are wrong"],
 ];
 

@@ -12,6 +12,7 @@ import { EXIT_CODES } from './exit-codes.js';
 import { addHistoryCommands } from './history.js';
 import { addKeysCommands } from './keys.js';
 import { addRegistryCommands } from './registry.js';
+import { addReportCommands } from './report.js';
 import { addServeCommand } from './serve.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStatusCommand } from './status.js';
@@ -42,6 +43,7 @@ export function createProgram(terminal: Terminal): Command {
   addTokenCommands(program, terminal);
   addCacheCommands(program, terminal);
   addHistoryCommands(program, terminal);
+  addReportCommands(program, terminal);
   addUsageCommand(program, terminal);
   addAuditCommand(program, terminal);
   addRegistryCommands(program, terminal);

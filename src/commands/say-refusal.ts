@@ -39,6 +39,8 @@ const COMMANDS: readonly (readonly [call: RegExp, command: string])[] = [
   [/GET \/admin\/v1\/teams\/([\w-]+)/g, 'dsp-gateway teams show $1'],
   [/PATCH \/admin\/v1\/teams\/([\w-]+)/g, 'dsp-gateway teams update $1'],
   [/GET \/admin\/v1\/teams\b/g, 'dsp-gateway teams list'],
+  [/GET \/gateway\/v1\/pins\b/g, 'dsp-gateway report pin list'],
+  [/DELETE \/gateway\/v1\/pins\/\{id\}/g, 'dsp-gateway report pin delete'],
   [/"(force|replace)": true/g, '--$1'],
 ];
 

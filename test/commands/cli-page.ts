@@ -4,6 +4,7 @@ import type { Argument, Command, Option } from 'commander';
 import { ADMIN_GROUP, examplesOf } from '../../src/commands/define.js';
 import { EXIT_CODES } from '../../src/commands/exit-codes.js';
 import { createProgram } from '../../src/commands/program.js';
+import { TEAM_GROUP } from '../../src/commands/team-client.js';
 
 export function program(): Command {
   const quiet = () => {};
@@ -32,10 +33,16 @@ export function isAdminCommand(command: Command): boolean {
   return command.options.some(({ helpGroupHeading }) => helpGroupHeading === ADMIN_GROUP);
 }
 
+export function isTeamCommand(command: Command): boolean {
+  return command.options.some(({ helpGroupHeading }) => helpGroupHeading === TEAM_GROUP);
+}
+
 export function cliPage(): string {
   const all = leaves(program());
   const example = all.find(isAdminCommand) as Command;
   const shared = optionsOf(example).filter(({ helpGroupHeading }) => helpGroupHeading === ADMIN_GROUP);
+  const team = optionsOf(all.find(isTeamCommand) as Command);
+  const asTeam = team.filter(({ helpGroupHeading }) => helpGroupHeading === TEAM_GROUP);
   return `# Command line
 
 \`dsp-gateway\` below is \`node dist/cli.js\` in a checkout, and the image's entry point. Every command says by \`--help\` what
@@ -54,6 +61,12 @@ export GATEWAY_ADMIN_URL=http://127.0.0.1:8081
 export ADMIN_TOKEN_FILE=~/.config/dsp-gateway/admin.token
 dsp-gateway status
 \`\`\`
+
+Commands below \`report\` ask as a team, by the data plane and with a team key:
+
+${optionTable(asTeam)}
+
+\`--csv\` is written as it comes, for a file.
 
 Answers go to standard output, as a table or, with \`--json\`, as JSON; everything else goes to standard error.
 What others wrote is shown without characters that a terminal acts on; JSON has them as escapes. A key is shown once:
@@ -111,7 +124,9 @@ ${all.map(section).join('\n\n')}
 }
 
 function section(command: Command): string {
-  const own = optionsOf(command).filter(({ helpGroupHeading }) => helpGroupHeading !== ADMIN_GROUP);
+  const own = optionsOf(command).filter(
+    ({ helpGroupHeading }) => ![ADMIN_GROUP, TEAM_GROUP].includes(helpGroupHeading ?? ''),
+  );
   const given = [...command.registeredArguments.map(argumentRow), ...own.map(optionRow)];
   const parts = [
     `### ${[nameOf(command).replace(/^dsp-gateway /, ''), ...command.registeredArguments.map(written)].join(' ')}`,

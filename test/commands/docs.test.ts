@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { examplesOf } from '../../src/commands/define.js';
 import { ROOT } from '../support/processes.js';
-import { cliPage, isAdminCommand, leaves, nameOf, program } from './cli-page.js';
+import { cliPage, isAdminCommand, isTeamCommand, leaves, nameOf, program } from './cli-page.js';
 import { runCli } from './run-cli.js';
 
 const commands = leaves(program());
@@ -48,6 +48,13 @@ describe('every command', () => {
       'cache explain',
       'cache purge',
       'history erase',
+      'report get',
+      'report revisions',
+      'report diff',
+      'report pin create',
+      'report pin list',
+      'report pin show',
+      'report pin delete',
       'usage',
       'audit',
       'registry export',
@@ -71,6 +78,7 @@ describe('every command', () => {
         expect(example).toContain(name);
       }
       expect(stdout.includes('--admin-token-file')).toBe(isAdminCommand(command));
+      expect(stdout.includes('--key-file')).toBe(isTeamCommand(command));
       // What would take a secret is refused, and not advertised.
       expect(stdout).not.toMatch(/--(token|password|secret|admin-token)\b(?!-file)/);
     },
