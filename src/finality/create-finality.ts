@@ -2,14 +2,16 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
-import type { Sight } from '../history/day-writes.js';
+import type { FinalDay, Sight } from '../history/day-writes.js';
 import type { Registry } from '../registry/replica.js';
 import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { configuredRules, type ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
 import { percentAtMost } from './bound.js';
+import type { ExpectedChange } from './change-buckets.js';
 import { type AgeCount, countAges } from './evidence.js';
+import { createExpected } from './expected.js';
 import { createLearning, type FinalityEvent } from './learn.js';
 import { observationOf } from './observe.js';
 import { createRules, type FinalityMode, type LearnedRules } from './rules.js';
@@ -20,9 +22,11 @@ export interface FinalityOptions {
   readonly config: Pick<Config, 'finality' | 'history' | 'report'>;
   readonly policy: ReportPolicy;
   readonly registry: Registry;
-  readonly store: Pick<Store, 'documents' | 'history'>;
+  readonly store: Pick<Store, 'counters' | 'documents' | 'history'>;
   readonly metrics: { finality(event: FinalityEvent, count: number): void };
   readonly clock: Pick<Clock, 'now'>;
+  /** Work behind an answer; told of what fails. */
+  readonly background: (work: Promise<unknown>) => void;
   readonly logger: Logger;
 }
 
@@ -42,6 +46,10 @@ export interface ScopeFinality {
 export interface Finality extends Pick<LearnedRules, 'rulesFor' | 'stampOf'> {
   /** Told of every look at days that history knows, behind the answer. */
   sighted(report: CanonicalReport, sights: readonly Sight[]): void;
+  /** Told of days that were seen final for the first time, behind the answer. */
+  becameFinal(report: CanonicalReport, series: string, days: readonly FinalDay[]): void;
+  /** By how much numbers of days of that age change until they are final; null where that cannot be said yet. */
+  expectedChange(report: CanonicalReport, ageDays: number): ExpectedChange | null;
   /** @throws StoreUnavailable */
   read(scope: Scope): Promise<ScopeFinality>;
   /** Of which something was learned, of one advertiser. */
@@ -73,10 +81,16 @@ export function createFinality(options: FinalityOptions): Finality {
     window: { restatementDays: config.report.restatementDays, maxDays },
     onEvent: options.metrics.finality,
   });
+  const expected = createExpected({
+    ...{ store, logger, now: options.clock.now, timezoneOf: policy.timezoneOf },
+  });
+  const flush = async () => {
+    await Promise.all([learning.flush(), expected.flush()]);
+  };
   const off = config.history.enabled ? store.history.off() : 'history.enabled is false.';
   if (mode !== 'fixed' && off !== null)
     logger.warn(`finality is not learned, for no history is kept: ${off}`);
-  const flushes = repeat(FLUSH_EVERY_MS, learning.flush);
+  const flushes = repeat(FLUSH_EVERY_MS, flush);
   return {
     rulesFor: rules.rulesFor,
     stampOf: rules.stampOf,
@@ -88,6 +102,10 @@ export function createFinality(options: FinalityOptions): Finality {
         sights.flatMap((sight) => observationOf(sight, timezone) ?? []),
       );
     },
+    becameFinal(report, series, days) {
+      if (mode !== 'fixed' && days.length > 0) options.background(expected.note(report, series, days));
+    },
+    expectedChange: (report, ageDays) => (mode === 'fixed' ? null : expected.of(report, ageDays)),
     async read(scope) {
       const evidence = await learning.read(scope);
       const known = windows.get(scope);
@@ -116,10 +134,10 @@ export function createFinality(options: FinalityOptions): Finality {
           ? {}
           : { notLearned: off }),
     },
-    flush: learning.flush,
+    flush,
     async close() {
       await flushes.stop();
-      await learning.flush();
+      await flush();
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Observation } from './evidence.js';
  */
 export function observationOf({ date, before, seen }: Sight, timezone: string): Observation | null {
   if (seen.unconfirmed) return null;
-  const known = before.findLast(({ unconfirmed }) => unconfirmed !== true);
+  const known = before.findLast((one) => one.unconfirmed !== true && one.void === undefined);
   if (known === undefined || known.generation !== seen.generation) return null;
   const hasRows = known.rowCount > 0 && seen.rowCount > 0;
   if (hasRows && known.schema !== seen.schema) return null;

@@ -7,7 +7,7 @@ import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
-import type { Sight } from './day-writes.js';
+import type { FinalDay, Sight } from './day-writes.js';
 import { eraseHistory } from './erase.js';
 import { accountsAsked, type Erasures } from './erasures.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
@@ -27,6 +27,8 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
   readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
   /** Told of the days of each fetch, beside what was known of them before. */
   readonly onSights: (report: CanonicalReport, sights: readonly Sight[]) => void;
+  /** Told of days that are final for the first time. */
+  readonly onFinals: (report: CanonicalReport, series: string, days: readonly FinalDay[]) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
   readonly logger: Logger;
@@ -105,7 +107,8 @@ export function createHistory(options: HistoryOptions): History {
       if (!isRecorded(report)) return;
       const [asked, rules] = [accountsAsked(report), options.rulesOf(report)];
       const onSights = (sights: readonly Sight[]) => options.onSights(report, sights);
-      await recorder.record({ ...fetched, asked, rules, onSights });
+      const onFinals = (days: readonly FinalDay[]) => options.onFinals(report, fetched.series, days);
+      await recorder.record({ ...fetched, asked, rules, onSights, onFinals });
     },
     async voidCut(report, cut) {
       if (isRecorded(report)) await recorder.voidCut(cut);

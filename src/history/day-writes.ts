@@ -37,6 +37,14 @@ export interface Sight {
   readonly seen: SeenDay;
 }
 
+/** A day that was seen final for the first time, as it is written down now. */
+export interface FinalDay {
+  /** ISO */
+  readonly date: string;
+  readonly entry: Entry<RowsHeader>;
+  readonly revisions: Revisions;
+}
+
 export interface Look {
   /** Null where nothing is to be written; `late` where another fetch that began later was written down before. */
   readonly change: DayChange | 'late' | null;
@@ -139,4 +147,18 @@ export function rowsOfAnswer(days: readonly Entry<RowsHeader>[], { header: one }
       header.splitFrom?.to === one.splitFrom?.to;
     return isOfIt ? sum + header.rowCount : sum;
   }, 0);
+}
+
+/** Those that no revision before was final of. */
+export function finalsOf(changes: readonly DayChange[], sights: readonly Sight[]): FinalDay[] {
+  const wasFinal = new Set(
+    sights
+      .filter(({ before }) => before.some(({ finalFrom }) => finalFrom !== undefined))
+      .map(({ date }) => date),
+  );
+  return changes.flatMap(({ entry, revisions }) =>
+    revisions.at(-1)?.finalFrom === undefined || wasFinal.has(dateOf(entry))
+      ? []
+      : [{ date: dateOf(entry), entry, revisions }],
+  );
 }

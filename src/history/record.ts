@@ -10,7 +10,16 @@ import type { FreshnessRules } from '../report/freshness.js';
 import { monthOf } from '../store/history-content.js';
 import type { HistoryStore } from '../store/history-port.js';
 import { createTurns } from '../store/turns.js';
-import { dateOf, type Look, lookAt, rowsOfAnswer, type Sight, writesFor } from './day-writes.js';
+import {
+  dateOf,
+  type FinalDay,
+  finalsOf,
+  type Look,
+  lookAt,
+  rowsOfAnswer,
+  type Sight,
+  writesFor,
+} from './day-writes.js';
 import type { Erasures, KeptAccounts } from './erasures.js';
 import { type CutDays, voidCut } from './void-cut.js';
 
@@ -34,6 +43,8 @@ export interface RecordedDays extends FetchedDays {
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   /** Told of the days that were looked at, once or more often; not of those that a later fetch has overtaken. */
   readonly onSights?: ((sights: readonly Sight[]) => void) | undefined;
+  /** Told of the days that were written down as final for the first time, by whoever of all replicas has written them. */
+  readonly onFinals?: ((days: readonly FinalDay[]) => void) | undefined;
 }
 
 export interface Recorder {
@@ -144,7 +155,8 @@ function createWriteOnce({ store, encode, credential, onEvent }: RecorderOptions
         const known = { missedFrom: missed.get(name), credential: credential(), rules: fetched.rules };
         return lookAt(heads[at] ?? null, { entry, answerRows, ...known });
       });
-      fetched.onSights?.(looks.flatMap(({ sight }) => sight ?? []));
+      const sights = looks.flatMap(({ sight }) => sight ?? []);
+      fetched.onSights?.(sights);
       const late = looks.filter(({ change }) => change === 'late').length;
       if (late > 0) onEvent('late', late);
       const changes = looks.flatMap(({ change }) => (change === null || change === 'late' ? [] : change));
@@ -155,6 +167,12 @@ function createWriteOnce({ store, encode, credential, onEvent }: RecorderOptions
         onEvent(kind, 1);
         missed.delete(nameOf(series, entry));
       }
+      fetched.onFinals?.(
+        finalsOf(
+          changes.filter((_one, at) => done[at] === true),
+          sights,
+        ),
+      );
       return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
     },
     missed(series, days) {

@@ -11,7 +11,7 @@ import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js'
 import { dayAt, startOfDay } from '../report/days.js';
 import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
-import { createWorkerPool } from '../workers/worker-pool.js';
+import { createWorkerPool, type WorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
 import { type Background, createBackground } from './background.js';
 import { type Asking, type AskingOptions, createAsking } from './create-asking.js';
@@ -83,7 +83,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
-  const { finality, policy, history } = createPast(options, workerPool.encode);
+  const { finality, policy, history } = createPast({ ...options, workerPool, background: background.add });
   const lookUp = createLookUp({ tier, purges });
   const locks = createFetchLocks<FetchResult>({
     leases: store.leases,
@@ -127,6 +127,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     finished,
     renderAnswer: createRenderAnswer({
       ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded, readPast },
+      expectedChange: finality.expectedChange,
     }),
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
@@ -147,12 +148,20 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 }
 
 /** What is known of reports over time, and what is learned from it: when the days of a report are final. */
-function createPast(options: PipelineOptions, encode: HistoryOptions['encode']) {
+function createPast(
+  options: PipelineOptions & Pick<FinalityOptions, 'background'> & { readonly workerPool: WorkerPool },
+) {
   const finality = createFinality(options);
   return {
     finality,
     policy: { ...options.policy, rulesFor: finality.rulesFor },
-    history: createHistory({ ...options, encode, rulesOf: finality.rulesFor, onSights: finality.sighted }),
+    history: createHistory({
+      ...options,
+      encode: options.workerPool.encode,
+      rulesOf: finality.rulesFor,
+      onSights: finality.sighted,
+      onFinals: finality.becameFinal,
+    }),
   };
 }
 

@@ -1,6 +1,11 @@
 /** A report, with the totals beside it where they are wanted, as an answer in the caller's form. */
+import type { ExpectedChange } from '../finality/change-buckets.js';
+import type { Finality } from '../finality/create-finality.js';
 import { dearest } from '../outcome.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import { dayNumber } from '../report/days.js';
+import type { Entry } from '../report/entry.js';
+import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Answer, Source } from './answer.js';
@@ -22,6 +27,8 @@ export interface RenderOptions {
   readonly readPast: ReadPast;
   /** Whether what is fetched of a report is written to the history. */
   readonly isRecorded: (report: CanonicalReport) => boolean;
+  /** By how much days of that age change until they are final. */
+  readonly expectedChange: Finality['expectedChange'];
 }
 
 /** @throws GatewayError why there is no answer; `upstream_rejected` when the platform does not want the question */
@@ -51,6 +58,7 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
       nowMs: now(),
       seenColumns: columnsSeen.add(question.series, final.parts),
       isRecorded: options.isRecorded(question.report),
+      expectedChange: past === null ? expectedOf(options, question.report, final.parts, rules) : null,
     });
     const source = sourceOf(main, totals);
     const used = assembled.weight < asked.compressFrom ? 'identity' : coding;
@@ -65,6 +73,18 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
       },
     };
   };
+}
+
+/** Of its youngest day that is not final. */
+function expectedOf(
+  { expectedChange }: RenderOptions,
+  report: CanonicalReport,
+  parts: readonly Entry[],
+  rules: FreshnessRules,
+): ExpectedChange | null {
+  const header = parts.findLast((part) => !isFinal(part.header, rules))?.header;
+  if (header?.form !== 'rows' || header.splitFrom === null) return null;
+  return expectedChange(report, header.fetchedOn - (dayNumber(header.lastDay as string) as number));
 }
 
 /** An answer of no days at all: nothing is asked for it. */

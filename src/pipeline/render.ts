@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
+import type { ExpectedChange } from '../finality/change-buckets.js';
 import { compress } from '../http/compress.js';
 import { joinGzip } from '../http/join-gzip.js';
 import type { Coding } from '../http/negotiate.js';
@@ -83,6 +84,7 @@ export interface FinishInput {
   /** Set where it is from history. */
   readonly past: Past | null;
   readonly isRecorded: boolean;
+  readonly expectedChange?: ExpectedChange | null;
   readonly leftOut: readonly string[];
   /** Columns that answers of the same report had before. */
   readonly seenColumns: ReadonlySet<string>;
@@ -111,6 +113,7 @@ export function shapeAnswer(ask: FinishInput): Assembled {
     rules,
     past: ask.past,
     isRecorded: ask.isRecorded,
+    expectedChange: ask.expectedChange ?? null,
     leftOut: ask.leftOut,
   });
 }

@@ -52,6 +52,7 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
       parts.length > 0 &&
       (past === null ? all.every(({ header }) => isFinal(header, rules)) : isPastFinal(past)),
     ...(provisional === null ? {} : { firstProvisionalDate: provisional }),
+    ...showExpected(ask),
     stale,
     ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
     reach: { summable: report.split.length === 0 },
@@ -66,6 +67,12 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
   const row = whole === null || ask.fields === null ? whole : projectRows(whole, ask.fields, ROW_SEPARATOR);
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
+}
+
+/** Of the columns that are shown. */
+function showExpected({ expectedChange, fields }: AssembleInput): { readonly expectedChange?: object } {
+  const columns = Object.entries(expectedChange ?? {}).filter(([column]) => fields?.includes(column) ?? true);
+  return columns.length === 0 ? {} : { expectedChange: Object.fromEntries(columns) };
 }
 
 /** Whether each day had been seen final. */

@@ -41,6 +41,8 @@ export interface AssembleInput {
   readonly past: Past | null;
   /** Whether what is fetched is written to the history, so that the answer can be asked for again. */
   readonly isRecorded: boolean;
+  /** Of its youngest day that is not final, by column. Null where nothing can be said. */
+  readonly expectedChange?: Readonly<Record<string, object>> | null;
   /** Days that were asked for and are not in it, for they are not final (`_final=only`). */
   readonly leftOut: readonly string[];
 }

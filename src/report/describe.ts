@@ -157,6 +157,12 @@ const Meta = Type.Object(
         description: 'Of reports by date: the first day that is not final; absent where there is none.',
       }),
     ),
+    expectedChange: Type.Optional(
+      Type.Record(Type.String(), Type.Object({ p50: Type.Number(), p95: Type.Number(), n: Type.Integer() }), {
+        description:
+          'By column: by how much days as old as the youngest that is not final changed until they were, of the greater value; half of n days by no more than p50, 95 % by no more than p95. Absent below 30 days.',
+      }),
+    ),
     stale: Type.Boolean({ description: 'Some part is past its freshness.' }),
     revision: Type.Optional(
       Type.String({

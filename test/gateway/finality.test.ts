@@ -156,3 +156,31 @@ describe('GET /gateway/v1/finality', () => {
       expect(await outcome(wrong)).toBe('400 invalid_query');
   });
 });
+
+it('meta.expectedChange says by how much days of the age of the youngest one changed until they were final', async () => {
+  const { gateway, ask } = await gatewayWith('observe', { switches: { restateDays: 3 } });
+  const last = (days: number) => {
+    const today = Math.floor(gateway.clock.now() / DAY);
+    return `${SERIES}&dateFrom=${isoDay(today - days)}&dateTo=${isoDay(today - 1)}`;
+  };
+  const expectedIn = (reply: Parameters<typeof reportIn>[0]) =>
+    (reportIn(reply).meta as { expectedChange?: Record<string, { p50: number; p95: number; n: number }> })
+      .expectedChange;
+  for (let day = 0; day < 38; day += 1) {
+    const reply = await ask(last(7));
+    if (day < 30) expect(expectedIn(reply)).toBeUndefined();
+    gateway.clock.advance(DAY);
+  }
+  await ask(last(7));
+  gateway.clock.advance(2 * HOUR);
+  const expected = expectedIn(await ask(last(7))) ?? {};
+  // Of a day that was over yesterday more than nothing is still to come; people are never summed.
+  expect(expected.spent?.p50).toBeGreaterThan(0);
+  expect(expected.spent?.n).toBeGreaterThanOrEqual(30);
+  expect(Object.keys(expected)).not.toContain('reach');
+  const settled = expectedIn(await ask(`${SERIES}&dateFrom=2026-12-20&dateTo=2026-12-25`));
+  expect(settled?.spent).toMatchObject({ p50: 0, p95: 0 });
+  gateway.clock.advance(2 * HOUR);
+  const chosen = expectedIn(await ask(`${last(6)}&_fields=date,clicks`)) ?? {};
+  expect(Object.keys(chosen)).toEqual(['clicks']);
+});

@@ -65,6 +65,7 @@ describe('the description of a report call', () => {
         past: null,
         leftOut: [],
         isRecorded: full,
+        expectedChange: full ? { spent: { p50: 0, p95: 0, n: 30 } } : null,
       });
     const membersOf = (full: boolean) => Object.keys(JSON.parse(bodyOf(answer(full)).toString()).meta);
     expect(membersOf(true).toSorted()).toEqual(Object.keys(meta.properties).toSorted());
