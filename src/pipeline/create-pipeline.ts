@@ -86,9 +86,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { finality, policy, history } = createPast({ ...options, workerPool, background: background.add });
   const lookUp = createLookUp({ tier, purges });
   const locks = createFetchLocks<FetchResult>({
-    leases: store.leases,
-    bus: store.bus,
-    logger,
+    ...{ leases: store.leases, bus: store.bus, logger },
     maxWaiting: MAX_WAITING,
   });
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
