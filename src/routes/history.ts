@@ -75,7 +75,7 @@ const REVISION = Type.Object(
     void: Type.Optional(
       Type.String({
         description:
-          'Why it counts no more: refuted (it was split under a proof that was refuted since), not_proven (that it may be split is not proven yet).',
+          'Why it counts no more: refuted (it was split under a proof that was refuted since), cut (the platform had cut the answer off), not_proven (that it may be split is not proven yet).',
       }),
     ),
     rowCount: Type.Integer(),
