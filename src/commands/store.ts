@@ -18,26 +18,28 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
   const backup = store
     .command('backup <folder>')
     .description(
-      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment into a new folder; the gateway may run. The key that seals is not copied.',
+      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder; the gateway may run. The key that seals is not copied.',
     )
     .option(...DATA_DIR)
-    .action(async (target: string, options: StoreOptions) => {
+    .option('--without-history', 'leave out what reports said, and pins')
+    .action(async (target: string, options: StoreOptions & { readonly withoutHistory?: boolean }) => {
       const { backupState } = await import('../store/embedded/backup.js');
-      await backupState(folderOf(options), target);
+      await backupState(folderOf(options), target, options.withoutHistory !== true);
       print(`The store of ${folderOf(options)} is copied to ${target}.\n`);
     });
-  withExamples(backup, ['store backup /backup/2026-11-21']);
+  withExamples(backup, ['store backup /backup/2026-11-21', 'store backup /backup/daily --without-history']);
   const restore = store
     .command('restore <folder>')
     .description(
-      'Put a copy in the place of the store, which is kept beside it; the gateway must not run. A copy that is damaged changes nothing.',
+      'Put a copy in the place of the store, which is kept beside it; the gateway must not run. A copy that is damaged changes nothing, one without a history leaves the history as it is.',
     )
     .option(...DATA_DIR)
     .action(async (source: string, options: StoreOptions) => {
       const { restoreState } = await import('../store/embedded/backup.js');
-      const aside = await restoreState(folderOf(options), source, nowMs());
+      const { state, history } = await restoreState(folderOf(options), source, nowMs());
       print(`The store of ${folderOf(options)} is that of ${source} now.\n`);
-      if (aside !== null) print(`What was there before is in ${aside}.\n`);
+      const aside = [state, history].filter((one) => one !== null);
+      if (aside.length > 0) print(`What was there before is in ${aside.join(' and ')}.\n`);
     });
   withExamples(restore, ['store restore /backup/2026-11-21']);
   addForgetSealed(store, terminal);

@@ -11,45 +11,65 @@ import { copyState, openState, refuseDamage, refuseOtherSchema, stateFolder } fr
 const SILENT: StoreLog = { info() {}, warn() {}, error() {} };
 const FILE = 'data.mdb';
 
+const historyFolder = (folder: string) => join(folder, 'history');
+
 /**
- * Copies the state of one moment, compacted, into a new folder. The gateway may run.
- * @param target made here; holds one file, `data.mdb`
+ * Copies state and history, each of one moment, compacted, into a new folder. The gateway may run.
+ * @param target made here; holds `data.mdb`, and `history/data.mdb` where there is a history
+ * @param withHistory false: the state alone, which is small
  * @throws StoreRefused when there is no store, it is damaged, or the target is there already
  */
-export async function backupState(dataDir: string, target: string): Promise<void> {
-  const folder = stateFolder(resolve(dataDir));
-  if (!(await isThere(join(folder, FILE))))
+export async function backupState(dataDir: string, target: string, withHistory = true): Promise<void> {
+  const data = resolve(dataDir);
+  if (!(await isThere(join(stateFolder(data), FILE))))
     throw new StoreRefused(`there is no embedded store in ${dataDir}`);
   if (await isThere(target)) throw new StoreRefused(`${target} is there already: name a folder that is not`);
-  await refuseForeign(folder, 'all');
   const draft = `${target}.part`;
   await rm(draft, { recursive: true, force: true });
-  await mkdir(draft, { mode: 0o700 });
-  await copyState(folder, draft);
-  await settle(draft, `So is what it was copied from, ${folder}, unless the disk of the copy is at fault`);
+  await copyWhole(stateFolder(data), draft, 'state');
+  if (withHistory && (await isThere(join(historyFolder(data), FILE))))
+    await copyWhole(historyFolder(data), historyFolder(draft), 'history');
   await rename(draft, target);
   await syncFolder(resolve(target, '..'));
 }
 
+async function copyWhole(folder: string, draft: string, kind: Kind): Promise<void> {
+  await refuseForeign(folder, 'all');
+  await mkdir(draft, { mode: 0o700 });
+  await copyState(folder, draft);
+  const wayOut = kind === 'history' ? '; --without-history copies all else' : '';
+  await settle(
+    draft,
+    kind,
+    `So is what it was copied from, ${folder}, unless the disk of the copy is at fault${wayOut}`,
+  );
+}
+
+/** Folders that a restore has put aside; null where there was nothing. */
+export interface SetAside {
+  readonly state: string | null;
+  readonly history: string | null;
+}
+
 /**
- * Puts a copy in the place of what is there, which is kept beside it. The gateway must not run.
+ * Puts a copy in the place of what is there, which is kept beside it. The gateway must not run. A copy without a history
+ * leaves the history as it is.
  * @param nowMs tells folders set aside apart
- * @returns where what was there before is now; null when there was nothing
  * @throws StoreRefused when the folder is in use, or the copy is none or damaged; nothing is changed then
  */
-export async function restoreState(dataDir: string, source: string, nowMs: number): Promise<string | null> {
+export async function restoreState(dataDir: string, source: string, nowMs: number): Promise<SetAside> {
   const folder = resolve(dataDir);
   if (!(await isThere(join(source, FILE)))) throw new StoreRefused(`${source} holds no backup (no ${FILE})`);
   await openDataFolder(folder, SILENT);
   const lock = await lockFolder(folder, { logger: SILENT });
   try {
-    const draft = `${stateFolder(folder)}.new`;
-    await rm(draft, { recursive: true, force: true });
-    await mkdir(draft, { mode: 0o700 });
-    await copyFile(join(source, FILE), join(draft, FILE));
-    await settle(draft, 'The copy is of no use; nothing was changed');
-    const aside = await setAside(stateFolder(folder), `${stateFolder(folder)}.before-${nowMs}`);
-    await rename(draft, stateFolder(folder));
+    const hasHistory = await isThere(join(historyFolder(source), FILE));
+    // Both are whole before either is put in its place.
+    const state = await draftOf(stateFolder(folder), source, 'state');
+    const history = hasHistory
+      ? await draftOf(historyFolder(folder), historyFolder(source), 'history')
+      : async () => null;
+    const aside = { state: await state(nowMs), history: await history(nowMs) };
     await syncFolder(folder);
     return aside;
   } finally {
@@ -57,11 +77,27 @@ export async function restoreState(dataDir: string, source: string, nowMs: numbe
   }
 }
 
+/** @returns puts it in the place of what is there, and tells where that is now */
+async function draftOf(folder: string, source: string, kind: Kind) {
+  const draft = `${folder}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
+  await copyFile(join(source, FILE), join(draft, FILE));
+  await settle(draft, kind, 'The copy is of no use; nothing was changed');
+  return async (nowMs: number): Promise<string | null> => {
+    const aside = await setAside(folder, `${folder}.before-${nowMs}`);
+    await rename(draft, folder);
+    return aside;
+  };
+}
+
+type Kind = 'state' | 'history';
+
 /**
  * Sees to it that a copy is whole, readable by us alone, and on the disk.
  * @param advice what follows when it is damaged
  */
-async function settle(folder: string, advice: string): Promise<void> {
+async function settle(folder: string, kind: Kind, advice: string): Promise<void> {
   const path = join(folder, FILE);
   await chmod(path, 0o600);
   const file = await open(path, 'r');
@@ -71,14 +107,18 @@ async function settle(folder: string, advice: string): Promise<void> {
     await file.close();
   }
   await refuseDamage(folder, advice);
+  if (kind === 'state') await refuseOther(folder);
+  await rm(join(folder, 'lock.mdb'), { force: true });
+  await syncFolder(folder);
+}
+
+async function refuseOther(folder: string): Promise<void> {
   const environment = await openState(folder, { logger: SILENT, readOnly: true });
   try {
     refuseOtherSchema(folder, environment);
   } finally {
     await environment.close();
   }
-  await rm(join(folder, 'lock.mdb'), { force: true });
-  await syncFolder(folder);
 }
 
 async function setAside(folder: string, to: string): Promise<string | null> {

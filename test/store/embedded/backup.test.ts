@@ -1,9 +1,20 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/port.js';
 import { runCli } from '../../commands/run-cli.js';
 import { change } from '../conformance-registry.js';
 import { inFolder, openIn } from './in-folder.js';
+
+const DAY = '2026-11-01';
+
+/** Heads alone. */
+const dayWith = (heads: string, stamp = 0) => ({
+  ...{ day: DAY, stamp, heads: Buffer.from(heads), added: new Map(), removed: [] },
+});
+
+const headsOf = async ({ history }: Pick<Store, 'history'>) =>
+  (await history.heads('s', [DAY])).map((one) => one?.heads.toString());
 
 describe('a copy of the store', () => {
   it(
@@ -15,11 +26,19 @@ describe('a copy of the store', () => {
         const running = await openIn(data);
         await running.registry.commit(change({ a: 'before' }, undefined, ['line']));
         await running.documents.create('document', 'text', 3_600_000);
+        await running.history.write('s', [dayWith('before')]);
         const before = await running.registry.load();
         expect(await runCli(['store', 'backup', copy], env)).toMatchObject({ code: 0, stderr: '' });
         await running.registry.commit(change({ a: 'after' }));
-        expect(await readdir(copy)).toEqual(['data.mdb']);
-        expect(((await stat(join(copy, 'data.mdb'))).mode & 0o777).toString(8)).toBe('600');
+        const [heads] = await running.history.heads('s', [DAY]);
+        expect(await running.history.write('s', [dayWith('after', heads?.stamp)])).toEqual([true]);
+        expect(await readdir(copy)).toEqual(['data.mdb', 'history']);
+        expect(await readdir(join(copy, 'history'))).toEqual(['data.mdb']);
+        for (const file of ['data.mdb', 'history/data.mdb'])
+          expect(((await stat(join(copy, file))).mode & 0o777).toString(8)).toBe('600');
+        const alone = join(folder, 'alone');
+        expect(await runCli(['store', 'backup', alone, '--without-history'], env)).toMatchObject({ code: 0 });
+        expect(await readdir(alone)).toEqual(['data.mdb']);
 
         const early = await runCli(['store', 'restore', copy], env);
         expect(early).toMatchObject({ code: 78, stderr: expect.stringContaining('is in use by process') });
@@ -27,10 +46,17 @@ describe('a copy of the store', () => {
         const ran = await runCli(['store', 'restore', copy], env);
         expect(ran).toMatchObject({ code: 0, stderr: '' });
         expect(ran.stdout).toContain(`What was there before is in ${join(data, 'state.before-')}`);
+        expect(ran.stdout).toContain(` and ${join(data, 'history.before-')}`);
         const again = await openIn(data);
         expect(await again.registry.load()).toEqual(before);
         expect(await again.documents.get('document')).toBe('text');
+        expect(await headsOf(again)).toEqual(['before']);
         await again.close();
+        // One without a history leaves what is there.
+        expect(await runCli(['store', 'restore', alone], env)).toMatchObject({ code: 0 });
+        const third = await openIn(data);
+        expect(await headsOf(third)).toEqual(['before']);
+        await third.close();
       }),
     60_000,
   );
