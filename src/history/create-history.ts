@@ -22,6 +22,7 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
   readonly metrics: {
     history(event: HistoryEvent, days: number): void;
     historyBytes(bytes: number): void;
+    schemaChange(change: string, columns: number): void;
   };
   /** What a report is judged by. */
   readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
@@ -67,7 +68,10 @@ export function createHistory(options: HistoryOptions): History {
     now: options.clock.now,
   };
   const { isErased } = options.erasures;
-  const recorder = createRecorder({ ...options, isErased, store: store.history, onEvent: metrics.history });
+  const recorder = createRecorder({
+    ...{ ...options, isErased, store: store.history },
+    ...{ onEvent: metrics.history, onSchemaChange: metrics.schemaChange },
+  });
   const off = enabled ? store.history.off() : null;
   if (off !== null) logger.warn(`no history is kept: ${off}`);
 
@@ -108,7 +112,8 @@ export function createHistory(options: HistoryOptions): History {
       const [asked, rules] = [accountsAsked(report), options.rulesOf(report)];
       const onSights = (sights: readonly Sight[]) => options.onSights(report, sights);
       const onFinals = (days: readonly FinalDay[]) => options.onFinals(report, fetched.series, days);
-      await recorder.record({ ...fetched, asked, rules, onSights, onFinals });
+      const facts = { endpoint: report.endpoint, asked, rules };
+      await recorder.record({ ...fetched, ...facts, onSights, onFinals });
     },
     async voidCut(report, cut) {
       if (isRecorded(report)) await recorder.voidCut(cut);

@@ -1,5 +1,5 @@
 /** Whether two revisions of a day differ by what the platform said, or by how it was asked and read. Pure. */
-import { decodeFacts, holdsTexts } from '../report/column-types.js';
+import { kindsOf } from '../report/column-kinds.js';
 import type { RowsHeader } from '../report/entry.js';
 import type { Revision } from './revision.js';
 
@@ -27,14 +27,4 @@ function haveSameColumns(a: Columns, b: Columns): boolean {
     const other = kinds.get(column);
     return other !== undefined && (kind === 'nothing' || other === 'nothing' || kind === other);
   });
-}
-
-/** What was seen of a column's values depends on the values; whether it holds texts or numbers hardly does. */
-function kindsOf({ columns, types = [] }: Columns): Map<string, 'nothing' | 'text' | 'number'> {
-  return new Map(
-    columns.map((column, at) => {
-      const code = types[at] ?? '';
-      return [column, code === '' ? 'nothing' : holdsTexts(column, decodeFacts(code)) ? 'text' : 'number'];
-    }),
-  );
 }

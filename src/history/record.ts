@@ -21,6 +21,7 @@ import {
   writesFor,
 } from './day-writes.js';
 import type { Erasures, KeptAccounts } from './erasures.js';
+import { createWatchSchema, type SchemaDriftOptions } from './schema-drift.js';
 import { type CutDays, voidCut } from './void-cut.js';
 
 /**
@@ -39,6 +40,8 @@ export interface FetchedDays {
 export interface RecordedDays extends FetchedDays {
   /** Accounts that it names. */
   readonly asked: readonly string[];
+  /** Of the report, for the log. */
+  readonly endpoint?: string;
   /** By which it is judged. */
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   /** Told of the days that were looked at, once or more often; not of those that a later fetch has overtaken. */
@@ -55,13 +58,14 @@ export interface Recorder {
 }
 
 export interface RecorderOptions {
-  readonly store: Pick<HistoryStore, 'heads' | 'write' | 'remove'>;
+  readonly store: Pick<HistoryStore, 'heads' | 'contents' | 'write' | 'remove'>;
   readonly isErased: Erasures['isErased'];
   /** Entries as bytes, in the same order. */
   readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
   /** Fingerprint of the token in use. */
   readonly credential: () => string | null;
   readonly onEvent: (event: HistoryEvent, days: number) => void;
+  readonly onSchemaChange: SchemaDriftOptions['onSchemaChange'];
   readonly logger: Logger;
 }
 
@@ -138,7 +142,9 @@ interface WriteOnce {
   missed(series: string, days: readonly Entry<RowsHeader>[]): void;
 }
 
-function createWriteOnce({ store, encode, credential, onEvent }: RecorderOptions): WriteOnce {
+function createWriteOnce(options: RecorderOptions): WriteOnce {
+  const { store, encode, credential, onEvent } = options;
+  const watchSchema = createWatchSchema(options);
   /** End of the first fetch that was missed, and is not marked yet. */
   const missed = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
   /** Start of the latest fetch: one that saw what was known is not written down, and yet an earlier one is late. */
@@ -167,12 +173,9 @@ function createWriteOnce({ store, encode, credential, onEvent }: RecorderOptions
         onEvent(kind, 1);
         missed.delete(nameOf(series, entry));
       }
-      fetched.onFinals?.(
-        finalsOf(
-          changes.filter((_one, at) => done[at] === true),
-          sights,
-        ),
-      );
+      const written = changes.filter((_one, at) => done[at] === true);
+      fetched.onFinals?.(finalsOf(written, sights));
+      await watchSchema(fetched, written);
       return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
     },
     missed(series, days) {

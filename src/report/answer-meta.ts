@@ -5,7 +5,7 @@ import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import { isFinal, isFinalDay, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
 import { projectRows } from './project-rows.js';
-import { historyWarnings, leftOutWarnings, warningsOf } from './warnings.js';
+import { historyWarnings, leftOutWarnings, schemaWarnings, warningsOf } from './warnings.js';
 
 /**
  * @param fields the columns that are shown; null: all
@@ -32,6 +32,7 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
   const warnings = [
     ...warningsOf(report, parts, totals),
+    ...schemaWarnings(parts),
     ...historyWarnings(past),
     ...leftOutWarnings(ask.leftOut, parts.length === 0, rules),
   ];

@@ -110,7 +110,7 @@ export const ShownWarning = Type.Object(
   {
     code: Type.String({
       description:
-        'For programs: first_seen_late, history_missed, parameters_passed_on, platform_chose_period, provisional_days_left_out, shape_unknown, thinned, totals_unavailable; more may come.',
+        'For programs: first_seen_late, history_missed, parameters_passed_on, platform_chose_period, provisional_days_left_out, schema_mixed, shape_unknown, thinned, totals_unavailable; more may come.',
     }),
     message: Type.String({ description: 'For people: what it means, and what to do.' }),
     days: Type.Optional(

@@ -1,7 +1,8 @@
 /** What a caller should know of an answer beside its rows: `meta.warnings`. */
 import type { KnownDay, Past } from './assemble-input.js';
 import type { CanonicalReport } from './canonicalize.js';
-import type { Entry, EntryHeader } from './entry.js';
+import { schemaMix } from './column-kinds.js';
+import type { Entry, EntryHeader, RowsHeader } from './entry.js';
 import { type FinalRules, tellExpected } from './final-days.js';
 import { didYouMean } from './parameters.js';
 
@@ -13,6 +14,7 @@ export interface Warning {
     | 'parameters_passed_on'
     | 'platform_chose_period'
     | 'provisional_days_left_out'
+    | 'schema_mixed'
     | 'shape_unknown'
     | 'thinned'
     | 'totals_unavailable';
@@ -95,6 +97,29 @@ function totalsUnavailable(why: string): Warning {
     code: 'totals_unavailable',
     message: `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead where meta.reach.summable is false.`,
   };
+}
+
+/** Days of different columns in one answer. */
+export function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
+  const days = parts.flatMap(({ header }) =>
+    header.splitFrom !== null && header.rowCount > 0 ? header : [],
+  );
+  const mix = schemaMix(days);
+  if (mix === null) return [];
+  const named = (columns: readonly string[]) =>
+    columns.slice(0, MOST_NAMED).join(', ') + (columns.length > MOST_NAMED ? ' and others' : '');
+  const told = [
+    ...(mix.partial.length === 0 ? [] : [`on some days there is no ${named(mix.partial)}`]),
+    ...(mix.retyped.length === 0
+      ? []
+      : [`${named(mix.retyped)} held numbers on some days and texts on others`]),
+  ];
+  return [
+    {
+      code: 'schema_mixed',
+      message: `The platform gave days of this period with different columns: ${told.join('; ')}. Do not take what is missing for 0.`,
+    },
+  ];
 }
 
 /** What was known then, but is not kept. */

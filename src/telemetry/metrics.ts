@@ -14,6 +14,7 @@ export interface Metrics {
   selection(event: string): void;
   history(event: string, days: number): void;
   historyBytes(bytes: number): void;
+  schemaChange(change: string, columns: number): void;
   finality(event: string, count: number): void;
   registryLoss(outcome: string): void;
 }
@@ -38,6 +39,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     crossCheck: () => counters.audits.inc(),
     selection: (event: string) => counters.selections.inc({ event }),
     history: (event, days) => counters.history.inc({ event }, days),
+    schemaChange: (change, columns) => counters.schemaChanges.inc({ change }, columns),
     historyBytes: (bytes) => counters.historyBytes.set(bytes),
     finality: (event, count) => counters.finality.inc({ event }, count),
     registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
@@ -82,6 +84,12 @@ function eventCounters(registry: Registry) {
       name: 'dsp_gateway_history_days_total',
       help: 'Days of reports that fetches brought, by what became of them in the history.',
       labelNames: ['event'],
+      registers,
+    }),
+    schemaChanges: new Counter({
+      name: 'dsp_gateway_report_columns_changed_total',
+      help: 'Columns of reports that came, went, or became texts or numbers, between two fetches of a day.',
+      labelNames: ['change'],
       registers,
     }),
     historyBytes: new Gauge({

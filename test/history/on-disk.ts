@@ -34,9 +34,13 @@ export async function openHistory() {
 
 export function recorderOn(store: RecorderOptions['store'], isErased: Erasures['isErased'] = () => false) {
   const events: Partial<Record<HistoryEvent, number>> = {};
+  const schema: Record<string, number> = {};
   const log = createRecordedLog();
   const recorder = createRecorder({
     ...{ store, isErased, encode: async (entries) => entries.map(encodeEntry), credential: () => 'token' },
+    onSchemaChange(change, columns) {
+      schema[change] = (schema[change] ?? 0) + columns;
+    },
     onEvent(event, days) {
       events[event] = (events[event] ?? 0) + days;
     },
@@ -44,7 +48,7 @@ export function recorderOn(store: RecorderOptions['store'], isErased: Erasures['
   });
   const record = (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
     recorder.record({ asked: ['1'], ...fetched, rules: RULES });
-  return { record, voidCut: recorder.voidCut, events, lines: log.lines };
+  return { record, voidCut: recorder.voidCut, events, schema, log };
 }
 
 /** @param atMs end of the fetch */
