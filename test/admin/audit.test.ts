@@ -138,6 +138,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
     subject: () => 'advertiser 1, days 2026-11-01 to any',
     after: { advertiserId: '1', from: '2026-11-01' },
   },
+  'POST /admin/v1/history/erase': {
+    json: { advertiserId: 1 },
+    actions: ['history.erase'],
+    subject: () => 'advertiser 1',
+    after: { advertiserId: '1' },
+  },
   'PUT /admin/v1/clock': {
     json: { offsetMs: 5 },
     actions: ['clock.move'],
