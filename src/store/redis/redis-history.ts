@@ -35,6 +35,7 @@ const EVICTING =
 export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistoryOptions): HistoryStore {
   const { months } = keys;
   const read = createFieldReader({ link, keys });
+  const room = createRoom(memory);
 
   async function writeMonth(
     series: string,
@@ -78,11 +79,7 @@ export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistor
       });
     },
     async write(series, writes) {
-      // What is left is for teams, keys and tokens, which must be changed whatever lies beside them.
-      if (
-        (memory() ?? []).some(({ usedBytes, maxBytes }) => maxBytes > 0 && usedBytes > maxBytes * USED_PART)
-      )
-        throw new StoreUnavailable('Redis has no room for history', 'no-room');
+      room.take(bytesOf(writes));
       const done = new Map<HistoryWrite, boolean>();
       for (const month of new Set(writes.map(({ day }) => monthOf(day)))) {
         const some = writes.filter(({ day }) => monthOf(day) === month);
@@ -101,6 +98,36 @@ export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistor
       await link.call((client) => client.zrem(months, memberOf(what)));
     },
   };
+}
+
+/** What is written takes so many times its bytes at most: Redis allocates in steps. */
+const GROSS = 1.5;
+
+/**
+ * What is left beyond a part of the server's memory is for teams, keys and tokens, which must be changed whatever lies beside
+ * them. Between two looks at the server it goes by what was written here.
+ */
+function createRoom(memory: RedisHistoryOptions['memory']) {
+  let seen = memory();
+  let written = 0;
+  return {
+    /** @throws StoreUnavailable where there is no room for so many bytes */
+    take(bytes: number): void {
+      const now = memory();
+      if (now !== seen) written = 0;
+      seen = now;
+      const isOver = ({ usedBytes, maxBytes }: ServerMemory) =>
+        maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * USED_PART;
+      if (now?.some(isOver)) throw new StoreUnavailable('Redis has no room for history', 'no-room');
+      written += bytes * GROSS;
+    },
+  };
+}
+
+function bytesOf(writes: readonly HistoryWrite[]): number {
+  const contents = writes.flatMap(({ added }) => [...added.values()]);
+  const rows = contents.reduce((sum, { body, facts }) => sum + body.length + facts.length, 0);
+  return writes.reduce((sum, { heads }) => sum + heads.length, rows);
 }
 
 type FieldsOfDays = readonly (readonly [day: string, field: string])[];

@@ -17,7 +17,7 @@ describe('the embedded store', () => {
       await store.documents.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
       const environment = ['data.mdb', 'lock.mdb'];
-      const paths = ['cache', 'state', 'volatile'].flatMap((name) => [
+      const paths = ['cache', 'history', 'state', 'volatile'].flatMap((name) => [
         name,
         ...environment.map((file) => join(name, file)),
       ]);
@@ -29,7 +29,7 @@ describe('the embedded store', () => {
         ...Object.fromEntries(paths.map((path) => [path, path.endsWith('.mdb') ? '600' : '700'])),
       });
       await store.close();
-      expect((await readdir(dataDir)).sort()).toEqual(['cache', 'state', 'volatile']);
+      expect((await readdir(dataDir)).sort()).toEqual(['cache', 'history', 'state', 'volatile']);
     }));
 
   it('keeps what is emptied at each start in memory, where there is no other process', () =>
@@ -37,7 +37,7 @@ describe('the embedded store', () => {
       const store = await open(folder);
       expect(await store.leases.claim(['a'], 'ann', 60_000)).toEqual([true]);
       expect(await store.leases.claim(['a'], 'bob', 60_000)).toEqual([false]);
-      expect((await readdir(folder)).sort()).toEqual(['cache', 'lock', 'state']);
+      expect((await readdir(folder)).sort()).toEqual(['cache', 'history', 'lock', 'state']);
       await store.close();
     }));
 
