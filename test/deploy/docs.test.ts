@@ -68,6 +68,7 @@ describe('names', () => {
     const others = [
       'GATEWAY_CONFIG',
       'GATEWAY_ADMIN_URL',
+      'DSP_GATEWAY_KEY',
       'HTTP_PROXY',
       'HTTPS_PROXY',
       'NO_PROXY',
