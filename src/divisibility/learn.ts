@@ -69,6 +69,15 @@ export interface LearnerOptions {
   readonly now: () => number;
   readonly logger: Logger;
   readonly onEvent: (event: DivisibilityEvent) => void;
+  /** Told of days that depend on the range asked for, and were cut from ranges, or joined, until now. */
+  readonly onDependent: (report: CanonicalReport, days: readonly AgedDay[]) => void;
+}
+
+/** A day, and how old it was when it was asked for. */
+export interface AgedDay {
+  /** ISO */
+  readonly date: string;
+  readonly ageDays: number;
 }
 
 const NOTHING: Comparing = { verdict: 'same', same: new Set() };
@@ -151,6 +160,9 @@ async function settle(
     await noteRestated(options, kind, disputes);
     return 'changed';
   }
+  // What was not proven was never cut: each range was answered as the platform did.
+  if (statusOf(options, kind.report).state === 'proven')
+    options.onDependent(kind.report, disputes.map(agedDay));
   await change(options, id, (value) => refute(value, newGeneration(), options.now()));
   options.logger.error(
     { kind: id, date, days: disputes.length },
@@ -164,7 +176,7 @@ async function noteRestated(
   { id, report }: Kind,
   disputes: readonly Dispute[],
 ): Promise<void> {
-  const ages = disputes.map(({ date, newer }) => newer.header.fetchedOn - (dayNumber(date) as number));
+  const ages = disputes.map((dispute) => agedDay(dispute).ageDays);
   await change(options, id, (value) => ages.reduce(noteRestatement, value));
   for (const _ of ages) options.onEvent('restated');
   options.logger.warn(
@@ -176,6 +188,10 @@ async function noteRestated(
     },
     'the platform restated final days; consider a longer report.restatementDays',
   );
+}
+
+function agedDay({ date, newer }: Dispute): AgedDay {
+  return { date, ageDays: newer.header.fetchedOn - (dayNumber(date) as number) };
 }
 
 async function change(

@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
 import {
   decodeEvidence,
@@ -48,8 +49,6 @@ const KEPT_MS = 500 * DAY_MS;
 /** Scopes of which something waits to be written, and those of which this process remembers what is written. */
 const MAX_WAITING = 2000;
 const REMEMBERED = 500;
-/** Others write the same at times; each time one of them gets through. */
-const TRIES = 5;
 
 interface Waiting {
   readonly scope: Scope;
@@ -140,28 +139,11 @@ function createShare({ windows, rules, window: { restatementDays }, onEvent, log
 const documentOf = (id: string) => `finality:${id}`;
 
 /** @returns all that is known now; null where a later release has written it. @throws StoreUnavailable */
-async function addTo(
-  documents: Documents,
-  id: string,
-  evidence: Evidence,
-  today: number,
-): Promise<Evidence | null> {
-  const key = documentOf(id);
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const text = await documents.get(key);
-    const before = text === null ? NO_EVIDENCE : decodeEvidence(text);
-    if (before === null) return null;
-    const all = forget(merge(before, evidence), today);
-    const written = encodeEvidence(all);
-    if (written === text) return all;
-    const isDone =
-      text === null
-        ? (await documents.create(key, written, KEPT_MS)) === null
-        : await documents.replace(key, text, written, KEPT_MS);
-    if (isDone) return all;
-  }
-  throw new Error('other replicas were always quicker');
-}
+const addTo = (documents: Documents, id: string, evidence: Evidence, today: number) =>
+  mergeDocument(documents, {
+    ...{ key: documentOf(id), ttlMs: KEPT_MS, decode: decodeEvidence, encode: encodeEvidence },
+    add: (before) => forget(merge(before ?? NO_EVIDENCE, evidence), today),
+  });
 
 function isSame(one: Window, other: Window): boolean {
   return (

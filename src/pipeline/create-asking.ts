@@ -6,6 +6,7 @@ import type { History } from '../history/create-history.js';
 import { createPins, type Pins, type PinsOptions } from '../pins/create-pins.js';
 import { repeat } from '../repeat.js';
 import type { Store } from '../store/port.js';
+import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, type AskReportOptions, createAskReport } from './asked-report.js';
 import { createPinReport, type PinReport, type PinReportOptions } from './pin-report.js';
@@ -14,6 +15,7 @@ import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff
 import { createShowFinality, type ShowFinality, type ShowFinalityOptions } from './show-finality.js';
 import { isGone, type Lives } from './show-pin.js';
 import { createShowRevisions, type ShowRevisions } from './show-revisions.js';
+import { createShowTruth, type ShowTruth } from './show-truth.js';
 
 export interface AskingOptions
   extends AskReportOptions,
@@ -22,6 +24,7 @@ export interface AskingOptions
   readonly policy: ShowFinalityOptions['policy'] & PinReportOptions['policy'];
   readonly history: History;
   readonly finality: Finality;
+  readonly truth: Truth;
   readonly store: Pick<Store, 'pins'>;
   readonly workerPool: Pick<WorkerPool, 'format' | 'encode'>;
   readonly lives: Lives;
@@ -34,6 +37,7 @@ export interface Asking {
   readonly showRevisions: ShowRevisions;
   readonly showDiff: ShowDiff;
   readonly showFinality: ShowFinality;
+  readonly showTruth: ShowTruth;
   readonly pins: Pins;
   readonly pinReport: PinReport;
   readonly showPins: ShowPins;
@@ -63,6 +67,7 @@ export function createAsking(options: AskingOptions): Asking {
     pinReport: createPinReport(asking),
     showRevisions: createShowRevisions(asking),
     showFinality: createShowFinality({ ...asking, scopesOf: options.finality.scopesOf }),
+    showTruth: createShowTruth({ ...asking, scopesOf: options.truth.scopesOf }),
     showDiff: createShowDiff({ ...asking, findPin: showPins.find }),
     async eraseHistory(advertiserId, audit) {
       const days = await history.erase(advertiserId, audit);

@@ -15,6 +15,7 @@ import type { PlatformClient } from '../platform/client.js';
 import type { Registry } from '../registry/replica.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
+import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Background } from './background.js';
 import { createCaps } from './caps.js';
@@ -41,6 +42,7 @@ export interface FetchingOptions {
   readonly lookUp: LookUp;
   readonly workerPool: WorkerPool;
   readonly background: Background;
+  readonly truth: Pick<Truth, 'dependent' | 'served' | 'failed'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: {
@@ -65,12 +67,13 @@ export interface Fetching {
 }
 
 export function createFetching(options: FetchingOptions): Fetching {
-  const { config, policy, registry, purges, platform, lookUp, background, logger } = options;
+  const { config, policy, registry, purges, platform, lookUp, background, truth, logger } = options;
   const { now } = options.clock;
   const callMs = config.platform.timeoutMs;
   const learner = createLearner({
     ...{ kinds: createKinds(registry), policy, now, logger },
     onEvent: options.metrics.divisibility,
+    onDependent: truth.dependent,
   });
   const partRefusals = createPartRefusals({ registry, policy, now, logger });
   const selections = createSelections({
@@ -103,6 +106,8 @@ export function createFetching(options: FetchingOptions): Fetching {
       return daysFound(refs, (await lookUp.read(what.report, refs)).found);
     },
     onCrossCheck: options.metrics.crossCheck,
+    onServed: truth.served,
+    onFailed: truth.failed,
   });
   return { fetchDays, learner, partRefusals, crossChecks, selections };
 }

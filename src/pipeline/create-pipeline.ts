@@ -11,6 +11,7 @@ import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js'
 import { dayAt, startOfDay } from '../report/days.js';
 import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
+import { createTruth, type TruthOptions } from '../truth/create-truth.js';
 import { createWorkerPool, type WorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
 import { type Background, createBackground } from './background.js';
@@ -35,7 +36,10 @@ import { createSharedTries } from './shared-tries.js';
 import { createUnderstand, type Understand } from './understand.js';
 
 export interface PipelineOptions
-  extends Omit<FetchingOptions, 'tier' | 'lookUp' | 'workerPool' | 'background' | 'onDays' | 'onCut'> {
+  extends Omit<
+    FetchingOptions,
+    'tier' | 'lookUp' | 'workerPool' | 'background' | 'truth' | 'onDays' | 'onCut'
+  > {
   readonly store: Store;
   readonly clock: MovableClock;
   readonly identify: Identify;
@@ -47,7 +51,8 @@ export interface PipelineOptions
   readonly l1: L1<HeldAnswer>;
   readonly metrics: FetchingOptions['metrics'] &
     HistoryOptions['metrics'] &
-    FinalityOptions['metrics'] & { storeFault(fault: TierFault): void };
+    FinalityOptions['metrics'] &
+    TruthOptions['metrics'] & { storeFault(fault: TierFault): void };
   readonly credential: HistoryOptions['credential'];
   readonly erasures: HistoryOptions['erasures'];
 }
@@ -83,7 +88,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
-  const { finality, policy, history } = createPast({ ...options, workerPool, background: background.add });
+  const { finality, truth, policy, history, ...past } = createPast({
+    ...{ ...options, workerPool, background: background.add },
+    isSplit: (asked) => learner.status(asked).state === 'proven',
+  });
   const lookUp = createLookUp({ tier, purges });
   const locks = createFetchLocks<FetchResult>({
     ...{ leases: store.leases, bus: store.bus, logger },
@@ -92,7 +100,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
   const { fetchDays, learner, partRefusals, crossChecks, selections } = createFetching({
     ...{ ...options, policy },
-    ...{ tier, lookUp, workerPool, background },
+    ...{ tier, lookUp, workerPool, background, truth },
     onDays: history.record,
     onCut: history.voidCut,
   });
@@ -115,7 +123,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
   const asking = createAsking({
     ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
-    ...{ finality, rulesOf, policy, lives: options.lives, isErased: options.erasures.isErased },
+    ...{ finality, truth, rulesOf, policy, lives: options.lives, isErased: options.erasures.isErased },
   });
   return {
     admit,
@@ -134,12 +142,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       ...{ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections },
     }),
     waiting: () => locks.waiting + tries.waiting,
-    settled: () => background.settled().then(finality.flush),
+    settled: () => background.settled().then(past.flush),
     async close() {
       locks.stop();
       await asking.stopAsking();
-      await history.close();
-      await finality.close();
+      await past.close();
       await workerPool.close();
     },
   };
@@ -147,19 +154,36 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 /** What is known of reports over time, and what is learned from it: when the days of a report are final. */
 function createPast(
-  options: PipelineOptions & Pick<FinalityOptions, 'background'> & { readonly workerPool: WorkerPool },
+  options: PipelineOptions &
+    Pick<FinalityOptions, 'background'> &
+    Pick<TruthOptions, 'isSplit'> & { readonly workerPool: WorkerPool },
 ) {
+  const { config, store, clock } = options;
   const finality = createFinality(options);
+  const truth = createTruth({
+    ...{ ...options, documents: store.documents, now: clock.now, timezoneOf: options.policy.timezoneOf },
+    off: config.history.enabled ? store.history.off() : 'history.enabled is false.',
+  });
+  const history = createHistory({
+    ...options,
+    encode: options.workerPool.encode,
+    rulesOf: finality.rulesFor,
+    onSights(report, sights) {
+      finality.sighted(report, sights);
+      truth.sighted(report, sights);
+    },
+    onFinals: finality.becameFinal,
+  });
   return {
-    finality,
+    ...{ finality, truth, history },
     policy: { ...options.policy, rulesFor: finality.rulesFor },
-    history: createHistory({
-      ...options,
-      encode: options.workerPool.encode,
-      rulesOf: finality.rulesFor,
-      onSights: finality.sighted,
-      onFinals: finality.becameFinal,
-    }),
+    async flush() {
+      await Promise.all([finality.flush(), truth.flush()]);
+    },
+    async close() {
+      await history.close();
+      await Promise.all([finality.close(), truth.close()]);
+    },
   };
 }
 

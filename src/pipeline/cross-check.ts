@@ -32,6 +32,10 @@ export interface CrossCheckOptions extends CheckScheduleOptions {
   /** What is kept of the report's days now. */
   readonly readDays: (what: ReportSeries) => Promise<Days>;
   readonly onCrossCheck: () => void;
+  /** Told of days that were served, or are kept to be served, before they are held against the platform's. */
+  readonly onServed: (report: CanonicalReport, days: Iterable<Entry<RowsHeader>>) => void;
+  /** Told of a check that was due, and could not be made. */
+  readonly onFailed: (report: CanonicalReport) => void;
 }
 
 export interface CrossChecks {
@@ -67,8 +71,9 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
     const { from, to } = what.report;
     onCrossCheck();
     const days = await known();
+    options.onServed(what.report, days.values());
     const fresh = await fetchDays({ ...what, known: days }, from.iso as string, to.iso as string);
-    if (fresh === null) return;
+    if (fresh === null) return options.onFailed(what.report);
     const news = { ...what, fresh: [...fresh.values()], known: days };
     await learner.compare(news, (first, last) => fetchDays({ ...what, known: days }, first, last));
   }
@@ -81,6 +86,7 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
     } catch (error) {
       Object.assign(state, { first, day, lengths, notBefore: now() + RETRY_MS });
       await leases.release([name], owner).catch(() => {});
+      options.onFailed(what.report);
       throw error;
     }
   }
@@ -99,7 +105,9 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
     },
     couldNotCompare(what) {
       const state = schedule.stateOf(what);
-      if (state !== null) state.notBefore = now() + RETRY_MS;
+      if (state === null) return;
+      state.notBefore = now() + RETRY_MS;
+      options.onFailed(what.report);
     },
     async joined(what, parts) {
       const state = schedule.stateOf(what);

@@ -13,7 +13,7 @@ export interface AskScopesOptions {
   readonly askReport: AskReport;
   readonly policy: Pick<ReportPolicy, 'accountFields'>;
   /** Of which something was learned, of one advertiser. */
-  readonly scopesOf: (account: string) => readonly Scope[];
+  readonly scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>;
 }
 
 /** @throws GatewayError */
@@ -37,7 +37,7 @@ export function createShowFinality(options: ShowFinalityOptions): ShowFinality {
  * What a call is about that names a report by `endpoint` and `query`, or an advertiser alone.
  * @throws GatewayError as for the report itself; 400 `invalid_query`
  */
-async function askScopes(
+export async function askScopes(
   { askReport, policy, scopesOf }: AskScopesOptions,
   call: AskCall,
 ): Promise<readonly Scope[]> {
@@ -59,14 +59,14 @@ async function askScopes(
     ...{ namesAccount: true, accounts: [{ param: 'advertiserId', values: [account] }] },
     ...{ lookalikes: () => [], accountFields: policy.accountFields },
   });
-  return scopesOf(account).slice(0, MOST_SCOPES);
+  return (await unlessAway(scopesOf(account))).slice(0, MOST_SCOPES);
 }
 
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
 const MOST_SCOPES = 50;
 
 /** @throws GatewayError `not_ready` */
-async function unlessAway<T>(work: Promise<T>): Promise<T> {
+export async function unlessAway<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -77,10 +77,12 @@ async function unlessAway<T>(work: Promise<T>): Promise<T> {
 
 function show({ scope, observedSince, ...finality }: ScopeFinality): object {
   return {
-    endpoint: scope.endpoint,
-    advertiserId: showId(scope.account),
-    split: scope.split === '' ? [] : scope.split.split('+'),
+    ...showScope(scope),
     observedSince: observedSince === null ? null : new Date(observedSince).toISOString(),
     ...finality,
   };
+}
+
+export function showScope({ endpoint, split, account }: Scope): object {
+  return { endpoint, advertiserId: showId(account), split: split === '' ? [] : split.split('+') };
 }

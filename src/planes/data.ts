@@ -27,6 +27,7 @@ import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
 import { createSocketPath } from '../routes/socket-path.js';
 import { registerStartPage } from '../routes/start-page.js';
+import { registerTruth, TRUTH_PATHS } from '../routes/truth.js';
 import type { Services } from '../services.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
@@ -63,6 +64,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerReportRoutes(app, services);
   registerHistory(app, services.pipeline);
   registerFinality(app, services.pipeline);
+  registerTruth(app, services.pipeline);
   registerPins(app, services.pipeline);
   registerPassThroughRoutes(app, services);
   for (const url of [
@@ -73,6 +75,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     '/openapi.json',
     ...HISTORY_PATHS,
     ...FINALITY_PATHS,
+    ...TRUTH_PATHS,
   ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, PINS_PATH, ['GET', 'HEAD', 'POST']);

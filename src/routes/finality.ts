@@ -29,7 +29,7 @@ export function registerFinality(app: FastifyInstance, { showFinality }: Finalit
 }
 
 /** The parameters that name a report, or an advertiser alone. */
-const WHOM = Type.Object({
+export const WHOM = Type.Object({
   endpoint: Type.Optional(Type.String({ description: 'The path of a report, e.g. campaigns/get.' })),
   query: Type.Optional(
     Type.String({

@@ -16,6 +16,7 @@ export interface Metrics {
   historyBytes(bytes: number): void;
   schemaChange(change: string, columns: number): void;
   finality(event: string, count: number): void;
+  truth(verdict: string, days: number): void;
   registryLoss(outcome: string): void;
 }
 
@@ -42,6 +43,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     schemaChange: (change, columns) => counters.schemaChanges.inc({ change }, columns),
     historyBytes: (bytes) => counters.historyBytes.set(bytes),
     finality: (event, count) => counters.finality.inc({ event }, count),
+    truth: (verdict, days) => counters.truth.inc({ verdict }, days),
     registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
   };
 }
@@ -102,6 +104,12 @@ function eventCounters(registry: Registry) {
       name: 'dsp_gateway_finality_events_total',
       help: 'What was learned of when days change no more: days that changed after they were over, windows that became longer or shorter, and what could not be learned for lack of room.',
       labelNames: ['event'],
+      registers,
+    }),
+    truth: new Counter({
+      name: 'dsp_gateway_truth_days_total',
+      help: 'Days that were asked for again, by what came of it.',
+      labelNames: ['verdict'],
       registers,
     }),
     selections: new Counter({

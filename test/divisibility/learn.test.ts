@@ -29,6 +29,7 @@ function learnerOn(registry: Registry, divisible: 'auto' | 'always' | 'never' = 
     now: clock.now,
     logger: log.logger,
     onEvent: (event) => events.push(event),
+    onDependent: () => events.push('dependent'),
   });
   return {
     learner,
@@ -263,7 +264,8 @@ describe('a disagreement on a final day', () => {
     await prove(rig);
     const { generation } = rig.learner.status(report);
     await disagree(rig, saying({}, clicks));
-    expect(told(rig)).toEqual(['proven', 'refuted']);
+    // What was not proven was never cut, and tells of nothing that was served.
+    expect(told(rig)).toEqual(['proven', 'dependent', 'refuted']);
     const refuted = rig.learner.status(report);
     expect(refuted.state).toBe('refuted');
     expect(refuted.generation).not.toBe(generation);

@@ -91,7 +91,8 @@ describe('the data plane', () => {
     expect((await read(data, `/gateway/v1/revisions?${about}`, { key })).json()).toHaveProperty('data.6');
     for (const format of ['json', 'csv'])
       await read(data, `/gateway/v1/diff?${about}&from=first&to=latest&_format=${format}`, { key });
-    expect((await read(data, `/gateway/v1/finality?${about}`, { key })).json()).toHaveProperty('data.0.ages');
+    for (const of of ['finality', 'truth'])
+      expect((await read(data, `/gateway/v1/${of}?${about}`, { key })).json()).toHaveProperty('data.0.ages');
     const body = { endpoint: 'campaigns/get', query: BY_DATE, note: 'November' };
     const pin = (await data.call('POST', '/gateway/v1/pins', { key, json: body })).json<{ id: string }>();
     for (const format of ['json', 'csv', 'ndjson'])

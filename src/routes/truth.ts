@@ -1,0 +1,77 @@
+/** How far what was served can be relied upon: `GET /gateway/v1/truth`. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { type AskCall, readAskCall } from '../http/ask-call.js';
+import { json, type Operation } from '../openapi/operation.js';
+import { WHOM } from './finality.js';
+
+export interface TruthRoutes {
+  readonly showTruth: (call: AskCall) => Promise<object>;
+}
+
+export const TRUTH_PATHS = ['/gateway/v1/truth'];
+
+export function registerTruth(app: FastifyInstance, { showTruth }: TruthRoutes): void {
+  app.get(
+    '/gateway/v1/truth',
+    {
+      schema: {
+        summary: 'What came of days of a report that were asked for again, as far as that was seen',
+        tags: ['history'],
+        security: [{ bearer: [] }, { apiKey: [] }],
+      },
+      config: { operation: TRUTH },
+    },
+    async (request, reply) =>
+      reply.header('cache-control', 'private, no-store').send(await showTruth(readAskCall(request, reply))),
+  );
+}
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const SCOPE = Type.Object(
+  {
+    endpoint: Type.String(),
+    advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
+    split: Type.Array(Type.String()),
+    measuredSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    ages: Type.Array(
+      Type.Object({
+        ageDays: Type.Integer({ description: 'When it was asked for again; 90: or older.' }),
+        n: count(
+          'Distinct dates that were asked for again at that age; each counts by the worst that was seen.',
+        ),
+        same: count('The same rows as before.'),
+        differsSince: count('Other rows, and no more can be said.'),
+        restated: count('What was known had been seen a second time, and then changed.'),
+        wrong: count('What was served is not what it said it was, or depended on the range asked for.'),
+        wrongPercentAtMost: Type.Number({ description: 'With 95 %, if dates were independent.' }),
+        failed: count('Dates that were to be asked for again, and could not be.'),
+      }),
+    ),
+  },
+  { title: 'ScopeTruth' },
+);
+
+const TRUTH: Operation = {
+  id: 'getTruth',
+  query: WHOM,
+  answers: {
+    200: json(
+      Type.Object(
+        {
+          data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+          meta: Type.Object({
+            basis: Type.String({ description: 'How days come to be asked for again.' }),
+            approximate: Type.String({ description: 'What the bounds do not say.' }),
+            notMeasured: Type.Optional(Type.String({ description: 'Why hardly anything is measured.' })),
+          }),
+        },
+        { title: 'Truth' },
+      ),
+      'What was measured.',
+      ['cache-control'],
+    ),
+  },
+  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
+};
