@@ -1,5 +1,5 @@
 /** What a fetch makes of the history of a day. Pure. */
-import { believed, CONFIRMED_EVERY_MS, knownAt, type Revision, type Revisions } from './revision.js';
+import { believed, CONFIRMED_EVERY_MS, idOf, knownAt, type Revision, type Revisions } from './revision.js';
 
 /** A day as a fetch brought it. */
 export interface SeenDay
@@ -86,7 +86,7 @@ function append(before: Revisions, seen: SeenDay): Noted {
   const { fetchedAt, unconfirmed, isFinal: _, ...facts } = seen;
   // Replicas' clocks differ: the order of revisions is that of their fetches.
   const knownFrom = Math.max(fetchedAt, (before.at(-1)?.knownFrom ?? 0) + 1);
-  const id = knownFrom.toString(36);
+  const id = idOf(knownFrom);
   const times = { id, knownFrom, confirmedUntil: knownFrom };
   const added: Revision = { ...times, ...facts, ...(unconfirmed ? { unconfirmed: true as const } : {}) };
   const { kept, removed } = thin([...before, stamped(before, added, seen)]);

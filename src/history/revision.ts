@@ -50,16 +50,6 @@ export type Revision = Readonly<Static<typeof RevisionForm>>;
 /** In order, the oldest first. */
 export type Revisions = readonly Revision[];
 
-/** Compiled: it is asked for each day of each fetch, and of each answer from the past. */
-const headsForm = recordForm(
-  Type.Object({
-    form: Type.Literal(1),
-    /** Accounts that the report names. */
-    asked: Type.Array(Type.String()),
-    revisions: Type.Array(RevisionForm),
-  }),
-);
-
 /** What is kept of a day beside its rows. */
 export interface Heads {
   readonly asked: readonly string[];
@@ -69,13 +59,60 @@ export interface Heads {
 /** How exact `confirmedUntil` is: a day that is seen each minute is not written each minute. */
 export const CONFIRMED_EVERY_MS = 3_600_000;
 
+/**
+ * Heads as they are stored: most of a history is heads, and those of a day differ in little. Each revision is a list: times by
+ * their distance, and in the place of what others have too its place among `shared`; what is seldom set comes last.
+ */
+const storedForm = recordForm(
+  Type.Object({
+    form: Type.Literal(1),
+    /** Accounts that the report names. */
+    asked: Type.Array(Type.String()),
+    shared: Type.Array(Type.Unknown()),
+    revisions: Type.Array(Type.Array(Type.Unknown())),
+  }),
+);
+/** Compiled: they are read with each fetch, and with each answer from the past. */
+const revisionsForm = recordForm(Type.Array(RevisionForm));
+
 export function encodeHeads({ asked, revisions }: Heads): Buffer {
-  return Buffer.from(JSON.stringify({ form: 1, asked, revisions }));
+  const places = new Map<string | number | null, number>();
+  const shared = (value: string | number | null) => {
+    const place = places.get(value) ?? places.size;
+    places.set(value, place);
+    return place;
+  };
+  const stored = revisions.map((one) => {
+    const { id, knownFrom, confirmedUntil, fetchedFrom, ageDays, digest, rowCount, bytes, ...rest } = one;
+    const { schema, generation, credential, answerRows, seq, ...marks } = rest;
+    const alike = [schema, generation, credential, answerRows, seq].map(shared);
+    const times = [knownFrom, confirmedUntil - knownFrom, knownFrom - fetchedFrom];
+    return [...times, ageDays, digest, ...alike, rowCount, bytes, marks];
+  });
+  return Buffer.from(JSON.stringify({ form: 1, asked, shared: [...places.keys()], revisions: stored }));
 }
 
 /** @returns null for what is none, or was written by a later release: it is then left as it is */
 export function decodeHeads(bytes: Buffer): Heads | null {
-  return headsForm.parse(bytes.toString());
+  const stored = storedForm.parse(bytes.toString());
+  if (stored === null) return null;
+  const revisions: unknown = stored.revisions.map((one) => {
+    const [knownFrom, confirmedFor, took] = one.slice(0, 3) as number[] as [number, number, number];
+    const [ageDays, digest, ...rest] = one.slice(3);
+    const [schema, generation, credential, answerRows, seq] = rest.map((at) => stored.shared[at as number]);
+    const [rowCount, bytes, marks] = rest.slice(5);
+    return {
+      ...{ id: idOf(knownFrom), knownFrom, confirmedUntil: knownFrom + confirmedFor },
+      ...{ fetchedFrom: knownFrom - took, ageDays, digest, schema, generation, credential, answerRows, seq },
+      ...{ rowCount, bytes, ...(marks as object) },
+    };
+  });
+  return revisionsForm.is(revisions) ? { asked: stored.asked, revisions } : null;
+}
+
+/** The name of a revision that is known from this moment on. */
+export function idOf(knownFrom: number): string {
+  return Number(knownFrom).toString(36);
 }
 
 const NONE: Heads = { asked: [], revisions: [] };

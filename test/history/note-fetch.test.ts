@@ -123,7 +123,7 @@ it('what is exact is what an oracle knew, for any fetches', () => {
           else if (then !== null) expect(known?.knownFrom).toBeGreaterThan(then.revision.knownFrom);
         }
         expect(decodeHeads(encodeHeads({ asked: ['1'], revisions }))).toEqual({
-          ...{ form: 1, asked: ['1'], revisions },
+          ...{ asked: ['1'], revisions },
         });
       },
     ),
@@ -131,6 +131,25 @@ it('what is exact is what an oracle knew, for any fetches', () => {
 });
 
 it('what is no history, or that of a later release, is told from none', () => {
-  for (const text of ['', '{', '[]', '{"form":2,"revisions":[]}', '{"form":1,"revisions":[{}]}'])
-    expect(decodeHeads(Buffer.from(text))).toBeNull();
+  const empty = '{"form":1,"asked":[],"shared":[],"revisions":[]}';
+  expect(decodeHeads(Buffer.from(empty))).toEqual({ asked: [], revisions: [] });
+  for (const text of [
+    ...['', '{', '[]', '{"form":1,"revisions":[]}', empty.replace('1', '2')],
+    ...['{}', '[]', '[1]', '[1,2,3,4,"digest",0,0,0,0,0,1,1,{}]'].map((one) =>
+      empty.replace(/\[\]}$/, `[${one}]}`),
+    ),
+  ])
+    expect([text, decodeHeads(Buffer.from(text))]).toEqual([text, null]);
+});
+
+it('a revision takes about a hundred bytes beside its rows', () => {
+  const facts = { schema: 'a'.repeat(16), generation: 'b'.repeat(22), credential: 'c'.repeat(16) };
+  const digestOf = (n: number) => `${n}`.padStart(22, 'd');
+  const revisions = historyOf(
+    ...Array.from({ length: 7 }, (_, n) =>
+      seen(Date.UTC(2026, 10, 1 + n), { ...facts, digest: digestOf(n), ageDays: n + 1, seq: 2 ** 50 }),
+    ),
+  );
+  expect(revisions).toHaveLength(7);
+  expect(encodeHeads({ asked: ['1'], revisions }).length).toBeLessThan(7 * 110);
 });
