@@ -319,7 +319,7 @@ describe('exit codes', () => {
     ['usage --team nobody', 3, 'There is no team of this id.\ndsp-gateway teams list shows'],
     ['usage --from nonsense', 65, '--from: must be a calendar day'],
     ['simulate --switch latencyMs=x', 65, 'latencyMs'],
-    ['teams create a --scopes report', 65, '--scopes: allowed is report:read, platform:read, '],
+    ['teams create a --scopes report', 65, '--scopes: allowed is report:read, report:pin, platform:read, '],
     [
       'teams create a --advertisers 0 --default-format xml',
       65,

@@ -441,6 +441,20 @@ it('idempotency_mismatch and idempotency_in_flight', async () => {
   await expectProblem(await create('two'), 422, 'idempotency_mismatch');
 });
 
+it('not_known_then for a moment of which nothing was written down', async () => {
+  const days = 'advertiserId=1&byDate=1&dateFrom=2020-01-01&dateTo=2020-01-02';
+  const answer = await ask(`${gateway.data}${REPORT}?${days}&_asOf=2020-02-01`, full);
+  await expectProblem(answer, 404, 'not_known_then');
+});
+
+it('not_final for days that may still change', async () => {
+  const answer = await ask(
+    `${gateway.data}${REPORT}?advertiserId=1&byDate=1&_period=yesterday&_final=require`,
+    full,
+  );
+  await expectProblem(answer, 409, 'not_final');
+});
+
 it('not_cached for only-if-cached on a miss', async () => {
   const sim = simulatorOf(platform.url);
   await sim.forget();
