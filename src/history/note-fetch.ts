@@ -38,12 +38,17 @@ const OPEN_DAY_MS = 48 * 3_600_000;
 /** Revisions of one day after it was over. */
 const CLOSED_DAY_MAX = 64;
 
-/** Marks that a fetch was not written down. @param missedFrom its end, epoch milliseconds */
+/**
+ * Marks that a fetch was not written down, at what was known last when it ended: another replica may have written since.
+ * @param missedFrom its end, epoch milliseconds
+ */
 export function noteMissed(before: Revisions, missedFrom: number): Revisions {
-  const latest = before.at(-1);
-  if (latest === undefined || latest.missedFrom !== undefined || missedFrom <= latest.knownFrom)
-    return before;
-  return [...before.slice(0, -1), { ...latest, missedFrom }];
+  const at = before.findLastIndex(({ knownFrom }) => knownFrom <= missedFrom);
+  const then = before[at];
+  // It was written down after all, though nobody heard of it.
+  if (then === undefined || then.knownFrom === missedFrom) return before;
+  if (then.missedFrom !== undefined) return before;
+  return before.with(at, { ...then, missedFrom });
 }
 
 export function noteFetch(before: Revisions, seen: SeenDay): Noted {
