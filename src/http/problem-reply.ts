@@ -21,7 +21,6 @@ const FRAMEWORK: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_body',
   FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_body',
   FST_ERR_BAD_URL: 'invalid_path',
-  FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
 };
 
 export interface ProblemRules {

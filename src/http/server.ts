@@ -86,7 +86,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     // While closing, requests on open connections are still answered; readiness has sent new ones elsewhere.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 512 },
+    // The gate bounds the whole target; what the router refuses for its length alone is no problem+json.
+    routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
     ajv: {
       customOptions: {
         removeAdditional: false,
