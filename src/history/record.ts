@@ -71,8 +71,10 @@ export interface RecorderOptions {
 
 /** Others write the same days at times; each time one of them gets through. */
 const TRIES = 5;
-/** Rows that may wait to be written; beyond it a fetch is not written down. */
+/** Rows that may wait to be written; beyond it a fetch is not written down, unless it waits alone. */
 const MAX_WAITING_BYTES = 16_777_216;
+/** Rows that are written at once; one day may have more. */
+const PORTION_BYTES = 4_194_304;
 /** Days of which this process remembers something that is not written down. */
 const REMEMBERED_DAYS = 10_000;
 
@@ -94,13 +96,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const isErased = (entry: Entry<RowsHeader>) => options.isErased(keptAccounts(entry, fetched.asked));
     const written = fetched.days.filter((entry) => !isErased(entry));
     if (written.length < fetched.days.length) onEvent('erased', fetched.days.length - written.length);
-    let left: readonly Entry<RowsHeader>[] = written;
-    for (let tries = 0; left.length > 0 && tries < TRIES; tries += 1)
-      left = await writeOnce.write(fetched, left);
+    const never: Entry<RowsHeader>[] = [];
+    for (const portion of portionsOf(written)) {
+      let left: readonly Entry<RowsHeader>[] = portion;
+      for (let tries = 0; left.length > 0 && tries < TRIES; tries += 1)
+        left = await writeOnce.write(fetched, left);
+      never.push(...left);
+    }
     // What was erased while it was written must not come back.
     const months = new Set(written.filter(isErased).map((entry) => monthOf(dateOf(entry))));
     for (const month of months) await store.remove({ series: fetched.series, month });
-    return left;
+    return never;
   }
 
   return {
@@ -108,7 +114,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const { series } = fetched;
       const days = fetched.days.filter(isKept);
       const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
-      if (waitingBytes + bytes > MAX_WAITING_BYTES) {
+      if (waitingBytes > 0 && waitingBytes + bytes > MAX_WAITING_BYTES) {
         miss(series, days, 'too much waits to be written');
         return;
       }
@@ -190,6 +196,22 @@ function createWriteOnce(options: RecorderOptions): WriteOnce {
 const LATE: Look = { change: 'late', sight: null };
 
 const nameOf = (series: string, entry: Entry<RowsHeader>) => `${series}|${dateOf(entry)}`;
+
+/** A store that is given all of a large report at once answers nobody else in time, and may be taken to be away. */
+function portionsOf(days: readonly Entry<RowsHeader>[]): readonly (readonly Entry<RowsHeader>[])[] {
+  const portions: Entry<RowsHeader>[][] = [];
+  let room = 0;
+  for (const day of days) {
+    room -= day.body.length;
+    const open = portions.at(-1);
+    if (open !== undefined && room >= 0) open.push(day);
+    else {
+      portions.push([day]);
+      room = PORTION_BYTES - day.body.length;
+    }
+  }
+  return portions;
+}
 
 /** Not what may be no report, nor what the platform's own headers decide about. */
 function isKept({ header }: Entry<RowsHeader>): boolean {
