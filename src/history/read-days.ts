@@ -19,8 +19,8 @@ export interface DaysWanted {
   readonly series: string;
   /** ISO, in order. */
   readonly dates: readonly string[];
-  /** Of the kind's divisibility: what was split under another one is not believed. */
-  readonly generation: string;
+  /** Of the kind's divisibility: what was split under another one is not believed. Null: it is not proven. */
+  readonly generation: string | null;
   readonly moment: Moment;
   /** What is said of days of which nothing was known then, where that is not `not_known_then`. */
   readonly unknown?: (dates: readonly string[]) => GatewayError;
@@ -51,6 +51,7 @@ async function readDays(
   wanted: DaysWanted,
 ): Promise<readonly DayThen[]> {
   const { series, dates, generation, moment } = wanted;
+  if (generation === null) throw notKept(NOT_PROVEN);
   const heads = (await store.heads(series, dates)).map(headsIn);
   const known = heads.map(({ revisions }) => believed(revisions, generation));
   const chosen = known.map((revisions) => knownAt(revisions, moment));
@@ -73,10 +74,13 @@ function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError
   const first = Math.max(...known.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
   const since = Number.isFinite(first)
     ? `All of them are known from ${new Date(first).toISOString()} on: ask for that, or later.`
-    : 'Some of them were never asked for: ask for the report without _asOf, and they are known from then on.';
+    : 'Some of them were never written down: ask for the report without _asOf, with cache-control: no-cache where the cache has them, and they are known from then on.';
   const then = typeof moment === 'object' ? `at ${new Date(moment.at).toISOString()} ` : '';
   return notKept(`Nothing was known ${then}of ${listed(unknown)}. ${since}`);
 }
+
+const NOT_PROVEN =
+  'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day. Ask for a few ranges of it as it is now; `dsp-gateway cache explain` says how far that is.';
 
 function lost(dates: readonly string[]): GatewayError {
   return notKept(`What was known then of ${listed(dates)} can no longer be read.`);

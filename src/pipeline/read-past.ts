@@ -33,14 +33,12 @@ export function createReadPast(options: ReadPastOptions): ReadPast {
   const { readDays, learner, rulesOf } = options;
   return async ({ report, series }, moment) => {
     const { state, generation } = learner.status(report);
-    if (state !== 'proven')
-      throw new GatewayError('not_known_then', {
-        detail:
-          'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day. Ask for a few ranges of it without _asOf and _vintage; `dsp-gateway cache explain` says how far that is.',
-      });
     const dates = daysBetween(report.from.iso as string, report.to.iso as string);
     const unknown = unknownOf(options, report, moment);
-    const days = await readDays({ series, dates, generation, moment, ...(unknown && { unknown }) });
+    const days = await readDays({
+      ...{ series, dates, moment, generation: state === 'proven' ? generation : null },
+      ...(unknown && { unknown }),
+    });
     const known = days.map(({ revision, lacks, final, entry }, at): [string, KnownDay] => {
       const date = dates[at] as string;
       const { knownFrom, confirmedUntil } = revision;

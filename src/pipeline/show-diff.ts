@@ -54,12 +54,8 @@ export function createShowDiff(options: ShowDiffOptions): ShowDiff {
     const dates = daysAskedAbout(asked);
     const format = formatOf(asked, call.accept);
     const { from, to } = momentsOf(asked, options);
-    const { generation, state } = learner.status(report);
-    if (state !== 'proven')
-      throw new GatewayError('not_known_then', {
-        detail:
-          'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day.',
-      });
+    const { state, generation: of } = learner.status(report);
+    const generation = state === 'proven' ? of : null;
     const pinned = 'pin' in from ? await options.findPin(asked.caller, from.pin) : null;
     const sideOf = async ({ name, moment }: NamedMoment): Promise<DiffSide> => ({
       ...{ name, days: await readDays({ series, dates, generation, moment }) },

@@ -89,7 +89,7 @@ describe('a report as of a past moment', () => {
     expect(problemIn(reply).detail).toContain('2026-11-17, 2026-11-18, 2026-11-19');
     expect(problemIn(reply).detail).toContain(knownAt(first));
     const never = await ask(`${SERIES}&dateFrom=2026-01-01&dateTo=2026-01-02&_asOf=${before}`);
-    expect(problemIn(never).detail).toMatch(/2026-01-01, 2026-01-02.*never asked for/);
+    expect(problemIn(never).detail).toMatch(/2026-01-01, 2026-01-02.*never written down.*no-cache/);
   });
 
   it('takes a day that is over for its end', async () => {
