@@ -26,6 +26,8 @@ const Purge = Type.Object(
     advertiserId: Type.Optional(
       Type.Integer({
         minimum: 1,
+        // What JSON does not hold exactly would be another account.
+        maximum: Number.MAX_SAFE_INTEGER,
         description: 'Reports that name or hold this account, and those that name none.',
       }),
     ),

@@ -16,6 +16,8 @@ const Erase = Type.Object(
   {
     advertiserId: Type.Integer({
       minimum: 1,
+      // What JSON does not hold exactly would be another account.
+      maximum: Number.MAX_SAFE_INTEGER,
       description: 'Reports that name this account, or whose rows do.',
     }),
   },
