@@ -257,6 +257,24 @@ describe('doctor', () => {
   });
 });
 
+it('a Redis that may evict: doctor says that no history is kept, and never advises it', async () => {
+  const evicting = await startRedis({ args: ['--maxmemory', '64mb', '--maxmemory-policy', 'volatile-lru'] });
+  const full = await startRedis({ args: ['--maxmemory', '64mb'] });
+  const secrets = { GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), ADMIN_TOKEN: 'a'.repeat(32) };
+  const doctor = (env: Env) => runCli(['doctor', '--json'], { ...platform.env, ...secrets, ...env });
+  expect(checkOf(await doctor({ REDIS_URL: evicting.url }), 'Redis: eviction')).toMatchObject({
+    level: 'warning',
+    says: expect.stringContaining('no history'),
+    do: expect.stringContaining('noeviction'),
+  });
+  expect(checkOf(await doctor({ REDIS_URL: full.url }), 'Redis: eviction')?.do).toContain(
+    'with volatile-lru no history would be kept',
+  );
+  const beside = { REDIS_URL: evicting.url, REDIS_REGISTRY_URL: full.url };
+  expect(checkOf(await doctor(beside), 'Redis: eviction')?.level).toBe('well');
+  await Promise.all([evicting.close(), full.close()]);
+});
+
 it('a platform that is down: the verdict says that it is left alone', async () => {
   const own = await startPlatform();
   const gateway = await startGateway({ ...own.env, PLATFORM_TOKEN: own.token });
