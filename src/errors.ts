@@ -349,6 +349,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** What is wrong with a query, parameter by parameter. */
+export function invalidQuery(...errors: readonly FieldFault[]): GatewayError {
+  return new GatewayError('invalid_query', { errors });
+}
+
 /** A problem document (RFC 9457), member for member as the contract has it. */
 export interface Problem {
   readonly type: string;

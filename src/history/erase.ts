@@ -1,11 +1,9 @@
 /** Removes what was written down of erased accounts. Until it has, they are not shown: see erasures.ts. */
 import { setImmediate } from 'node:timers/promises';
-import { decodeEntries } from '../cache/entry.js';
-import { isEntryHeader } from '../report/entry.js';
 import type { HistoryMonth, HistoryStore, HistoryWrite } from '../store/history-port.js';
-import { contentName } from './content-name.js';
 import type { Erasures } from './erasures.js';
 import { daysOfMonth, monthsOf } from './months.js';
+import { readContents } from './read-contents.js';
 import { decodeHeads, encodeHeads, type Heads, type Revision } from './revision.js';
 
 export interface EraseOptions {
@@ -62,22 +60,14 @@ async function erasedOf(
   date: string,
   { asked, revisions }: Heads,
 ): Promise<readonly Revision[]> {
-  const contents = await store.contents(
+  const contents = await readContents(
+    store,
     series,
-    revisions.map(({ id }) => ({ day: date, name: id })),
+    revisions.map((revision) => ({ day: date, revision })),
   );
-  const found = contents.flatMap((entry, at) =>
-    entry === null ? [] : [{ at, id: contentName(series, date), entry }],
+  return revisions.filter((one, at) =>
+    isErased({ ...one, asked, held: contents[at]?.header.accounts ?? [] }),
   );
-  const decoded = await decodeEntries(found);
-  const held = new Map(
-    found.map(({ at }, n): [number, readonly string[]] => {
-      const entry = decoded[n];
-      const header = typeof entry === 'object' && isEntryHeader(entry.header) ? entry.header : null;
-      return [at, header?.accounts ?? []];
-    }),
-  );
-  return revisions.filter((one, at) => isErased({ ...one, asked, held: held.get(at) ?? [] }));
 }
 
 /** A write that another has overtaken is made by the next pass. */

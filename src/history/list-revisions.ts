@@ -1,6 +1,6 @@
 /** All that is known of some days: each revision with what became of it, what its rows add up to, and what is missing. */
 import { setImmediate } from 'node:timers/promises';
-import { GatewayError } from '../errors.js';
+import { type GatewayError, invalidQuery } from '../errors.js';
 import type { RowsHeader } from '../report/entry.js';
 import type { HistoryStore } from '../store/history-port.js';
 import type { Erasures } from './erasures.js';
@@ -128,12 +128,8 @@ function voidOf(revision: Revision, { generation, isProven }: RevisionsWanted): 
 }
 
 function tooMany(count: number): GatewayError {
-  return new GatewayError('invalid_query', {
-    errors: [
-      {
-        param: 'query.dateTo',
-        message: `the period has ${count} revisions, and at most ${MOST_LISTED} are listed at once: ask for fewer days`,
-      },
-    ],
+  return invalidQuery({
+    param: 'query.dateTo',
+    message: `the period has ${count} revisions, and at most ${MOST_LISTED} are listed at once: ask for fewer days`,
   });
 }

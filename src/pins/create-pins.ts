@@ -2,10 +2,12 @@
  * Answers that stay. All pins of a team lie together: an index of them, which is written only where it is what was read,
  * and their rows beside it. So the limits hold however many are made at once, on however many replicas.
  */
-import { decodeEntries, type EncodedEntry, type RawWrite } from '../cache/entry.js';
+import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { GatewayError } from '../errors.js';
 import type { Erasures } from '../history/erasures.js';
-import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
+import { monthsOf } from '../history/months.js';
+import { decodeContents } from '../history/read-contents.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import type { HistoryContent, HistoryStore } from '../store/history-port.js';
 import { StoreUnavailable } from '../store/port.js';
 import { createTurns } from '../store/turns.js';
@@ -40,12 +42,10 @@ export interface PinsOptions {
 
 export const PIN_LIMITS = { pins: 1_000, bytes: 104_857_600 } as const;
 
-/** The one day under which the port keeps an index. */
+/** The one day under which an index lies in the port, whose series is the owner. */
 const PLACE = '2000-01-01';
-const MONTH = '2000-01';
 /** Others write the same index at times; each time one of them gets through. */
 const TRIES = 50;
-const OWNERS_AT_ONCE = 100;
 
 export function createPins({ store, encode, isErased }: PinsOptions): Pins {
   const turns = createTurns();
@@ -86,7 +86,6 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
     }).then(() => count);
   }
 
-  const owners = () => ownersOf(store);
   return {
     list: (owner) => guarded(store, async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
     read: (owner, id) =>
@@ -107,15 +106,15 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
     async removeErased() {
       if (store.off() !== null) return 0;
       let count = 0;
-      for await (const owner of owners()) count += await removeWhere(owner, isOver);
+      for await (const { series } of monthsOf(store)) count += await removeWhere(series, isOver);
       return count;
     },
     async sweep(isGone) {
       if (store.off() !== null) return 0;
       let count = 0;
-      for await (const owner of owners()) {
-        if (!isGone(owner)) continue;
-        await store.remove({ series: owner, month: MONTH });
+      for await (const all of monthsOf(store)) {
+        if (!isGone(all.series)) continue;
+        await store.remove(all);
         count += 1;
       }
       return count;
@@ -151,16 +150,7 @@ interface Change {
   readonly removed?: readonly string[];
 }
 
-async function* ownersOf(store: Pick<HistoryStore, 'months'>): AsyncGenerator<string> {
-  for (let after = null; ; ) {
-    const page = await store.months(after, OWNERS_AT_ONCE);
-    for (const { series } of page) yield series;
-    if (page.length < OWNERS_AT_ONCE) return;
-    after = page.at(-1) as never;
-  }
-}
-
-/** @throws GatewayError `not_found` where rows are gone or damaged */
+/** @throws GatewayError `internal_error` where rows are gone or damaged */
 async function readParts(
   store: Pick<HistoryStore, 'contents'>,
   owner: string,
@@ -170,14 +160,8 @@ async function readParts(
     owner,
     namesOf(pin).map((name) => ({ day: PLACE, name })),
   );
-  const found = contents.flatMap((entry, at) =>
-    entry === null ? [] : [{ id: partName(owner, pin.id, at), entry }],
-  );
-  const decoded = await decodeEntries(found);
-  const parts = decoded.filter(
-    (one): one is Exclude<typeof one, string> =>
-      typeof one !== 'string' && isEntryHeader(one.header) && one.header.form === 'rows',
-  ) as readonly Entry<RowsHeader>[];
+  const decoded = await decodeContents(contents, (at) => partName(owner, pin.id, at));
+  const parts = decoded.filter((part) => part !== null);
   if (parts.length === pin.parts) return parts;
   throw new GatewayError('internal_error', { internal: `rows of the pin ${pin.id} are gone or damaged` });
 }

@@ -1,5 +1,5 @@
 /** `_final`: whether days that are not final will do. */
-import { GatewayError } from '../errors.js';
+import { type GatewayError, invalidQuery } from '../errors.js';
 import type { CanonicalReport, CanonicalRequest } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import { byAge, type FinalRules } from '../report/final-days.js';
@@ -57,5 +57,5 @@ export function cutToFinal(report: CanonicalReport, final: AskedFinal | null): C
 }
 
 function fault(message: string): GatewayError {
-  return new GatewayError('invalid_query', { errors: [{ param: '_final', message }] });
+  return invalidQuery({ param: '_final', message });
 }

@@ -1,5 +1,5 @@
 /** Which of what was known of each day is asked for: `_asOf` and `_vintage`. */
-import { GatewayError } from '../errors.js';
+import { invalidQuery } from '../errors.js';
 import type { Moment } from '../history/revision.js';
 import { readAsOf } from '../report/as-of.js';
 import type { CanonicalReport, CanonicalRequest, CanonicalRules } from '../report/canonicalize.js';
@@ -18,14 +18,14 @@ export function momentOf(request: CanonicalRequest, shape: Shape, rules: AskedMo
   const { options, report } = request;
   const { asOf, vintage } = options;
   if (asOf !== null && vintage !== null)
-    throw fault(
-      '_vintage',
-      'does not go with _asOf, which says what is meant already: leave out one of them',
-    );
+    throw invalidQuery({
+      param: '_vintage',
+      message: 'does not go with _asOf, which says what is meant already: leave out one of them',
+    });
   if (asOf !== null) return asOfMoment(asOf, request, shape, rules);
   if (vintage === null || vintage === 'latest') return null;
   const message = whyNoHistory(report, shape);
-  if (message !== null) throw fault('_vintage', message);
+  if (message !== null) throw invalidQuery({ param: '_vintage', message });
   return vintage;
 }
 
@@ -40,7 +40,7 @@ function asOfMoment(
     startOfDay: (day) => canonical.startOfDayOf(report.account, day),
   });
   const message = 'fault' in read ? read.fault : whyNoHistory(report, shape);
-  if (message !== null) throw fault('_asOf', message);
+  if (message !== null) throw invalidQuery({ param: '_asOf', message });
   return { at: (read as { readonly atMs: number }).atMs };
 }
 
@@ -50,8 +50,4 @@ function whyNoHistory({ split, from, to }: CanonicalReport, { format, totals }: 
     return 'goes with reports by date for a period: add byDate=1, dateFrom and dateTo';
   if (format === 'raw') return "goes with rows, not with the platform's own bytes: leave out _format=raw";
   return totals ? 'does not go with _totals: totals have no history' : null;
-}
-
-function fault(param: string, message: string): GatewayError {
-  return new GatewayError('invalid_query', { errors: [{ param, message }] });
 }

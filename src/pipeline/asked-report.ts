@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
-import { type FieldFault, GatewayError } from '../errors.js';
+import { type FieldFault, GatewayError, invalidQuery } from '../errors.js';
 import type { AskCall } from '../http/ask-call.js';
 import { authorize } from '../policy/authorize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
@@ -52,7 +52,7 @@ const QUERY_FAULT =
 export function createAskReport({ admit, read }: AskReportOptions): AskReport {
   function about(caller: Caller, named: NamedReport): Omit<AskedReport, 'given'> {
     const { endpoint, query } = named;
-    if (!isEndpointPath(endpoint)) throw invalid([{ param: 'endpoint', message: ENDPOINT_FAULT }]);
+    if (!isEndpointPath(endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
     return insideOfQuery(() => {
       const asked = { endpoint, query, method: 'GET' as const, accept: undefined, acceptEncoding: undefined };
       const question = read(asked, null, caller.team.defaultFormat);
@@ -71,7 +71,7 @@ export function createAskReport({ admit, read }: AskReportOptions): AskReport {
         ...(isEndpointPath(given.get('endpoint')) ? [] : [{ param: 'endpoint', message: ENDPOINT_FAULT }]),
         ...(given.has('query') ? [] : [{ param: 'query', message: QUERY_FAULT }]),
       ];
-      if (faults.length > 0) throw invalid(faults);
+      if (faults.length > 0) throw invalidQuery(...faults);
       const named = { endpoint: given.get('endpoint') as string, query: given.get('query') as string };
       const asked = about(caller, named);
       call.trace.mark('understand');
@@ -92,7 +92,7 @@ export function readParameters(query: string, allowed: readonly string[]): Reado
     else if (given.has(name)) faults.push({ param: name, message: 'was given twice' });
     else given.set(name, value);
   }
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw invalidQuery(...faults);
   return given;
 }
 
@@ -119,8 +119,4 @@ function insideOfQuery<T>(work: () => T): T {
       })),
     });
   }
-}
-
-function invalid(errors: readonly FieldFault[]): GatewayError {
-  return new GatewayError('invalid_query', { errors });
 }

@@ -1,5 +1,5 @@
 /** What goes for every question about the history of a report: that it has one, by day. */
-import { GatewayError } from '../errors.js';
+import { invalidQuery } from '../errors.js';
 import { daysBetween } from '../report/days.js';
 import { parseQueryText } from '../report/query-text.js';
 import type { AskedReport } from './asked-report.js';
@@ -18,9 +18,9 @@ export function daysAskedAbout({ question, named }: Pick<AskedReport, 'question'
     param: `query.${name}`,
     message: 'does not go here, where all that is kept of the days is looked at: leave it out',
   }));
-  if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
+  if (faults.length > 0) throw invalidQuery(...faults);
   if (split.includes('date') && from.iso !== null && to.iso !== null) return daysBetween(from.iso, to.iso);
   const message =
     'must be a report by date for a period, for only those have a history by day: add byDate=1, dateFrom and dateTo';
-  throw new GatewayError('invalid_query', { errors: [{ param: 'query', message }] });
+  throw invalidQuery({ param: 'query', message });
 }

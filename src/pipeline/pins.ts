@@ -1,7 +1,7 @@
 /** Pins, for those who may see them: `/gateway/v1/pins`. */
 
 import type { Caller } from '../auth/authenticate.js';
-import { type FieldFault, GatewayError } from '../errors.js';
+import { GatewayError, invalidQuery } from '../errors.js';
 import type { AskCall } from '../http/ask-call.js';
 import { negotiateFormat } from '../http/negotiate.js';
 import type { ReportReply } from '../http/report-call.js';
@@ -67,9 +67,10 @@ export function createShowPins(options: ShowPinsOptions): ShowPins {
       const after = given.get('after');
       const start = after === undefined ? 0 : seen.findIndex(({ id }) => id === after) + 1;
       if (start === 0 && after !== undefined)
-        throw invalid([
-          { param: 'after', message: 'must be the id of a pin, as meta.next of the page before' },
-        ]);
+        throw invalidQuery({
+          param: 'after',
+          message: 'must be the id of a pin, as meta.next of the page before',
+        });
       const page = seen.slice(start, start + limit);
       const next = start + limit < seen.length ? (page.at(-1)?.id ?? null) : null;
       const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
@@ -126,7 +127,7 @@ function checkAccess({ read }: ShowPinsOptions, caller: Caller, { pin }: PinnedR
 
 function formatOf(asked: string | undefined, accept: string | undefined, { team }: Caller) {
   if (asked !== undefined && asked !== 'json' && asked !== 'csv' && asked !== 'ndjson')
-    throw invalid([{ param: '_format', message: 'must be one of json, csv, ndjson' }]);
+    throw invalidQuery({ param: '_format', message: 'must be one of json, csv, ndjson' });
   const usual = team.defaultFormat === 'raw' ? 'json' : team.defaultFormat;
   const format = negotiateFormat(asked ?? null, accept, usual);
   if (format !== 'raw') return format;
@@ -138,14 +139,17 @@ function formatOf(asked: string | undefined, accept: string | undefined, { team 
 function bomOf(text: string | undefined, format: string): boolean {
   if (text === undefined || text === '0') return false;
   if (text === '1' && format === 'csv') return true;
-  throw invalid([{ param: '_bom', message: text === '1' ? 'goes with _format=csv only' : 'must be 1 or 0' }]);
+  throw invalidQuery({
+    param: '_bom',
+    message: text === '1' ? 'goes with _format=csv only' : 'must be 1 or 0',
+  });
 }
 
 function limitOf(text: string | undefined): number {
   if (text === undefined) return MOST_LISTED;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= PIN_LIMITS.pins) return limit;
-  throw invalid([{ param: 'limit', message: `must be a whole number from 1 to ${PIN_LIMITS.pins}` }]);
+  throw invalidQuery({ param: 'limit', message: `must be a whole number from 1 to ${PIN_LIMITS.pins}` });
 }
 
 function noPin(id: string): GatewayError {
@@ -153,8 +157,4 @@ function noPin(id: string): GatewayError {
     detail: `The team has no pin ${id.slice(0, 40)}.`,
     help: 'GET /gateway/v1/pins lists the pins of the team.',
   });
-}
-
-function invalid(errors: readonly FieldFault[]): GatewayError {
-  return new GatewayError('invalid_query', { errors });
 }

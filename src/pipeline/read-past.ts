@@ -9,7 +9,7 @@ import { dayNumber, daysBetween } from '../report/days.js';
 import { byAge, type FinalRules, tellExpected } from '../report/final-days.js';
 import { isFinal } from '../report/freshness.js';
 import type { ReportQuestion } from './question.js';
-import type { ReportAnswer } from './report.js';
+import { answerWithoutCall, type ReportAnswer } from './report.js';
 
 export interface PastAnswer {
   readonly answer: ReportAnswer;
@@ -48,15 +48,7 @@ export function createReadPast(options: ReadPastOptions): ReadPast {
     });
     return {
       known: { atMs: typeof moment === 'object' ? moment.at : null, days: new Map(known) },
-      answer: {
-        parts: days.map(({ entry }) => entry),
-        outcome: 'hit',
-        days: { fetched: 0, total: dates.length },
-        stored: false,
-        degraded: false,
-        storable: true,
-        checkFromMs: null,
-      },
+      answer: answerWithoutCall(days.map(({ entry }) => entry)),
     };
   };
 }

@@ -14,7 +14,7 @@ import type { FinishedAnswers } from './finished.js';
 import { keepFinal, refuseYoung } from './keep-final.js';
 import type { ReadPast } from './read-past.js';
 import { finish, shapeAnswer } from './render.js';
-import type { Report, ReportAnswer } from './report.js';
+import { answerWithoutCall, type Report, type ReportAnswer } from './report.js';
 import type { Understood } from './understand.js';
 
 export interface RenderOptions {
@@ -88,15 +88,7 @@ function expectedOf(
 }
 
 /** An answer of no days at all: nothing is asked for it. */
-const NOTHING: ReportAnswer = {
-  parts: [],
-  outcome: 'hit',
-  days: null,
-  stored: false,
-  degraded: false,
-  storable: false,
-  checkFromMs: null,
-};
+const NOTHING: ReportAnswer = { ...answerWithoutCall([]), days: null, storable: false };
 
 /** The source of a report and of its totals, as one. */
 function sourceOf(main: ReportAnswer, totals: ReportAnswer | null): Source {

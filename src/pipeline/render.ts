@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Purges } from '../cache/purges.js';
-import { GatewayError } from '../errors.js';
+import { GatewayError, invalidQuery } from '../errors.js';
 import type { ExpectedChange } from '../finality/change-buckets.js';
 import { compress } from '../http/compress.js';
 import { joinGzip } from '../http/join-gzip.js';
@@ -67,7 +67,7 @@ export function shapeOf(format: Format, options: OutputOptions): Shape {
       : []),
     ...(options.bom && format !== 'csv' ? [{ param: '_bom', message: 'goes with _format=csv only' }] : []),
   ];
-  if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
+  if (faults.length > 0) throw invalidQuery(...faults);
   const { totals, days, bom, fields } = options;
   return { format, totals, days, bom, fields };
 }

@@ -16,7 +16,7 @@ import type { FetchResult } from './fetch-result.js';
 import { ownContext, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import { createRefreshes, type Refreshes } from './refreshes.js';
 import { beginRun, decideFor, type Run } from './run.js';
-import type { Selected, Selections } from './select.js';
+import type { Selections } from './select.js';
 
 /** A report in hand, and its source. */
 export interface ReportAnswer {
@@ -61,7 +61,7 @@ export function createReport(options: ReportOptions): Report {
       return answerWith(options, run, decision, isStale ? 'stale' : 'hit', 0);
     }
     const selected = await options.selections.answer(question, context);
-    if (selected !== null) return answerSelected(selected);
+    if (selected !== null) return answerWithoutCall(selected.days, selected.degraded);
     if (context.directives.onlyIfCached) throw new GatewayError('not_cached');
     const brought = await bring(options, run, decision);
     const outcome = outcomeOf(run, decision, brought);
@@ -69,7 +69,8 @@ export function createReport(options: ReportOptions): Report {
   };
 }
 
-function answerSelected({ days, degraded }: Selected): ReportAnswer {
+/** An answer of days that are at hand, for which nothing was fetched and nothing is to be checked. */
+export function answerWithoutCall(days: readonly Entry<RowsHeader>[], degraded = false): ReportAnswer {
   return {
     ...{ parts: days, outcome: 'hit', days: { fetched: 0, total: days.length }, degraded },
     ...{ stored: false, storable: true, checkFromMs: null },

@@ -1,7 +1,7 @@
 /** `GET /gateway/v1/diff`: what became of a report between two moments, from history alone. */
 import { setImmediate } from 'node:timers/promises';
 import type { Learner } from '../divisibility/learn.js';
-import { type FieldFault, GatewayError } from '../errors.js';
+import { type FieldFault, GatewayError, invalidQuery } from '../errors.js';
 import { diffDay, type RowDiff } from '../history/diff-days.js';
 import { isSameMethod } from '../history/method.js';
 import type { DayThen, ReadDays } from '../history/read-days.js';
@@ -147,7 +147,7 @@ function momentsOf(
   const [from, to] = [pin === null ? read('from', 'first') : null, read('to', 'latest')];
   if (from !== null && to !== null && instantOf(from) > instantOf(to))
     faults.push({ param: 'from', message: `lies after to (${to.name}): give the earlier moment as from` });
-  if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
+  if (faults.length > 0) throw invalidQuery(...faults);
   return { from: pin === null ? (from as NamedMoment) : { pin }, to: to as NamedMoment };
 }
 
@@ -162,7 +162,7 @@ function refuseOtherReport({ pin }: PinnedRows, { question }: AskedReport, to: N
       : pin.knownAt > instantOf(to)
         ? `is a pin of what was known at ${new Date(pin.knownAt).toISOString()}, which is after to (${to.name})`
         : null;
-  if (message !== null) throw new GatewayError('invalid_query', { errors: [{ param: 'from', message }] });
+  if (message !== null) throw invalidQuery({ param: 'from', message });
 }
 
 /** Of a pin it is not kept with which token its days were asked for: it is taken to be the same. */
