@@ -8,7 +8,7 @@ import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '.
 import { holdsId, holdsText, isVersion } from '../report/row-names.js';
 import type { Row } from './rows-of.js';
 
-export interface Look {
+export interface DayRows {
   readonly rows: readonly Row[];
   readonly columns: readonly string[];
 }
@@ -37,7 +37,7 @@ export interface DiffRules {
 }
 
 /** @returns rows that differ, in the order of the newer look; those that are there no more come last */
-export function diffDay(old: Look, now: Look, rules: DiffRules): RowDiff[] {
+export function diffDay(old: DayRows, now: DayRows, rules: DiffRules): RowDiff[] {
   const isDimension = dimensionsOf(old, now, rules);
   const compared = comparedColumns(old, now, isDimension);
   const before = byIdentity(old.rows, isDimension);
@@ -69,7 +69,7 @@ export function diffDay(old: Look, now: Look, rules: DiffRules): RowDiff[] {
   return diffs;
 }
 
-function dimensionsOf(old: Look, now: Look, { date, split }: DiffRules): (column: string) => boolean {
+function dimensionsOf(old: DayRows, now: DayRows, { date, split }: DiffRules): (column: string) => boolean {
   const rows = [...old.rows, ...now.rows];
   const known = new Map<string, boolean>();
   const look = (column: string) =>
@@ -84,7 +84,7 @@ function dimensionsOf(old: Look, now: Look, { date, split }: DiffRules): (column
 }
 
 /** Columns that both looks have; of a look without rows it is not known which it has. */
-function comparedColumns(old: Look, now: Look, isDimension: (column: string) => boolean): string[] {
+function comparedColumns(old: DayRows, now: DayRows, isDimension: (column: string) => boolean): string[] {
   const either = new Set([...now.columns, ...old.columns]);
   const inBoth = (column: string) => old.columns.includes(column) && now.columns.includes(column);
   return [...either].filter((column) => !isDimension(column) && inBoth(column));

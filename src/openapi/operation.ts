@@ -69,6 +69,14 @@ export function shownAs(
   return { schema, config: { operation } };
 }
 
+/** The same for a call of the data plane, which takes a team's key. */
+export function shownToTeams(tag: string, summary: string, operation: Operation) {
+  return {
+    schema: { summary, tags: [tag], security: [{ bearer: [] }, { apiKey: [] }] },
+    config: { operation },
+  };
+}
+
 /** An id for an operation that is named by its path alone: `get`, `/report/campaigns/get` → `getReportCampaignsGet`. */
 export function idOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');

@@ -20,7 +20,7 @@ export interface NamedReport {
 }
 
 /** A report that is asked about, by somebody who may ask for it. */
-export interface AskedReport extends ReadQuestion {
+export interface AskedCall extends ReadQuestion {
   readonly caller: Caller;
   readonly named: NamedReport;
   /** The route's own parameters, as far as they were given. */
@@ -38,11 +38,11 @@ export interface AskReport {
    * @param own names of the parameters that the route takes beside `endpoint` and `query`
    * @throws GatewayError 401; 403; 429; 400 `invalid_query` that names `endpoint`, `query.dateFrom` and the like
    */
-  ask(call: AskCall, own?: readonly string[]): Promise<AskedReport>;
+  ask(call: AskCall, own?: readonly string[]): Promise<AskedCall>;
   /** Who asks, charged to the team. @throws GatewayError 401; 403; 429 */
   enter(call: AskCall, scope?: Scope): Promise<Caller>;
   /** Which report, and whether the caller may ask for it. @throws GatewayError 403; 400 `invalid_query` */
-  about(caller: Caller, named: NamedReport): Omit<AskedReport, 'given'>;
+  about(caller: Caller, named: NamedReport): Omit<AskedCall, 'given'>;
 }
 
 const THE_REPORT = ['endpoint', 'query'];
@@ -50,7 +50,7 @@ const QUERY_FAULT =
   'must be the query of a report, URL-encoded as one value, e.g. query=advertiserId%3D1%26byDate%3D1';
 
 export function createAskReport({ admit, read }: AskReportOptions): AskReport {
-  function about(caller: Caller, named: NamedReport): Omit<AskedReport, 'given'> {
+  function about(caller: Caller, named: NamedReport): Omit<AskedCall, 'given'> {
     const { endpoint, query } = named;
     if (!isEndpointPath(endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
     return insideOfQuery(() => {

@@ -2,7 +2,7 @@
 import { invalidQuery } from '../errors.js';
 import { daysBetween } from '../report/days.js';
 import { parseQueryText } from '../report/query-text.js';
-import type { AskedReport } from './asked-report.js';
+import type { AskedCall } from './asked-report.js';
 
 /** Parameters that choose one moment, or leave something out: here they would be done without. */
 const NOT_HERE = ['_asOf', '_vintage', '_final', '_fields'];
@@ -11,7 +11,7 @@ const NOT_HERE = ['_asOf', '_vintage', '_final', '_fields'];
  * @returns the days that are asked about, in order
  * @throws GatewayError `invalid_query` for a report that is not by date for a period
  */
-export function daysAskedAbout({ question, named }: Pick<AskedReport, 'question' | 'named'>): string[] {
+export function daysAskedAbout({ question, named }: Pick<AskedCall, 'question' | 'named'>): string[] {
   const { split, from, to } = question.report;
   const strange = parseQueryText(named.query).filter(({ name }) => NOT_HERE.includes(name));
   const faults = strange.map(({ name }) => ({

@@ -9,11 +9,11 @@ import type { Store } from '../store/port.js';
 import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, type AskReportOptions, createAskReport } from './asked-report.js';
+import { isGone, type Lives } from './describe-pin.js';
 import { createPinReport, type PinReport, type PinReportOptions } from './pin-report.js';
-import { createShowPins, type ShowPins } from './pins.js';
 import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff.js';
 import { createShowFinality, type ShowFinality, type ShowFinalityOptions } from './show-finality.js';
-import { isGone, type Lives } from './show-pin.js';
+import { createShowPins, type ShowPins } from './show-pins.js';
 import { createShowRevisions, type ShowRevisions } from './show-revisions.js';
 import { createShowTruth, type ShowTruth } from './show-truth.js';
 

@@ -26,7 +26,7 @@ export interface FinalParts extends Parts {
  * @throws GatewayError `not_final`
  */
 export function refuseYoung(final: AskedFinal | null, rules: FinalRules): void {
-  if (final?.wish !== 'require' || final.young.length === 0) return;
+  if (final?.filter !== 'require' || final.young.length === 0) return;
   throw new GatewayError('not_final', { detail: `Not final: ${tellExpected(final.young, rules)}.` });
 }
 
@@ -47,7 +47,7 @@ export function keepFinal(
     entry.header.form === 'refusal' ||
     (past?.days.get(entry.header.lastDay ?? '')?.final ?? isFinal(entry.header, rules));
   const kept = parts.filter(isPartFinal);
-  const leftOut = final.wish === 'only' ? final.young : [];
+  const leftOut = final.filter === 'only' ? final.young : [];
   const isTotalsFinal = totals === null || isPartFinal(totals);
   if (kept.length === parts.length && isTotalsFinal) return { ...answer, leftOut };
   const isByDay = parts.every(({ header }) => header.form === 'rows' && header.splitFrom !== null);
@@ -55,7 +55,7 @@ export function keepFinal(
     ? parts.filter((part) => !isPartFinal(part)).map(({ header }) => header.lastDay as string)
     : daysBetween(report.from.iso as string, report.to.iso as string);
   // Totals of days of which some are left out would be those of another period.
-  if (final.wish === 'require' || !isByDay || totals !== null) throw notFinal(provisional, past);
+  if (final.filter === 'require' || !isByDay || totals !== null) throw notFinal(provisional, past);
   const dates = [...provisional, ...leftOut];
   const days = new Map([...(past?.days ?? [])].filter(([date]) => !provisional.includes(date)));
   return { parts: kept, totals, leftOut: dates, past: past === null ? null : { ...past, days } };

@@ -8,6 +8,7 @@ import type { ReportReply } from '../http/report-call.js';
 import type { Pins } from '../pins/create-pins.js';
 import type { Pin } from '../pins/pin.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../policy/check-advertiser.js';
+import { CONTENT_TYPES } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
@@ -16,13 +17,13 @@ import type { JsonObject } from '../report/json.js';
 import { parseQueryText, writeQueryText } from '../report/query-text.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { AskReport, NamedReport } from './asked-report.js';
-import type { PinCall } from './pins.js';
+import { describePin, type Lives, ownerOf } from './describe-pin.js';
 import { newPatience } from './question.js';
 import type { ReadPast } from './read-past.js';
 import type { ReadQuestion } from './read-question.js';
 import { shapeAnswer } from './render.js';
 import type { Report } from './report.js';
-import { describePin, type Lives, ownerOf } from './show-pin.js';
+import type { PinCall } from './show-pins.js';
 
 export interface PinReportOptions {
   readonly askReport: AskReport;
@@ -73,7 +74,7 @@ export function createPinReport(options: PinReportOptions): PinReport {
       status: 201,
       headers: {
         ...{ location: `/gateway/v1/pins/${id}`, 'cache-control': 'private, no-store' },
-        'content-type': 'application/json; charset=utf-8',
+        'content-type': CONTENT_TYPES.json,
       },
       body: [Buffer.from(JSON.stringify(describePin(pin)))],
     };

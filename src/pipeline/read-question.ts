@@ -108,7 +108,7 @@ export function createReadQuestion(options: ReadQuestionOptions): ReadQuestions 
       finishedKey: `${finishedKey(question.series, wanted, shape, coding)}|${keyOf(moment)}|${final?.key ?? ''}`,
       meant: [...new Set(report.passedOn.flatMap(({ meant }) => meant))],
       meansUntilMs:
-        canonical.options.period === null && final?.wish !== 'only' ? Number.POSITIVE_INFINITY : untilMs,
+        canonical.options.period === null && final?.filter !== 'only' ? Number.POSITIVE_INFINITY : untilMs,
       readOn: { fromMs: rules.startOfDayOf(report.account, today), untilMs },
     };
   };

@@ -15,12 +15,13 @@ import type { PinnedRows } from '../pins/create-pins.js';
 import { refuseForeignAccounts } from '../policy/check-advertiser.js';
 import { revisionOf, showId } from '../report/answer-meta.js';
 import { readAsOf } from '../report/as-of.js';
+import { CONTENT_TYPES } from '../report/assemble.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import { toCsv } from '../report/csv.js';
 import { ROW_SEPARATOR } from '../report/entry.js';
-import type { AskedReport, AskReport } from './asked-report.js';
+import type { AskedCall, AskReport } from './asked-report.js';
 import { daysAskedAbout } from './by-day.js';
-import type { ShowPins } from './pins.js';
+import type { ShowPins } from './show-pins.js';
 
 interface DiffDay extends Pick<DayThen, 'entry' | 'lacks'> {
   readonly revision: Pick<Revision, 'schema' | 'credential'>;
@@ -69,11 +70,9 @@ export function createShowDiff(options: ShowDiffOptions): ShowDiff {
     const { rows, methodDays } = await diffDays(old, now, dates, report.split);
     call.trace.mark('answer');
     call.trace.rows = rows.length;
-    const headers = { 'cache-control': 'private, no-store', vary: VARY };
-    if (format === 'csv') {
-      const type = 'text/csv; charset=utf-8; header=present';
-      return { status: 200, headers: { ...headers, 'content-type': type }, body: [writeCsv(rows)] };
-    }
+    const type = CONTENT_TYPES[format];
+    const headers = { 'cache-control': 'private, no-store', vary: VARY, 'content-type': type };
+    if (format === 'csv') return { status: 200, headers, body: [writeCsv(rows)] };
     const meta = {
       endpoint: report.endpoint,
       advertiserId: showId(report.account),
@@ -88,11 +87,7 @@ export function createShowDiff(options: ShowDiffOptions): ShowDiff {
       ...lacksOf(sides, dates),
     };
     const body = Buffer.from(JSON.stringify({ data: rows.map(showRow), meta }));
-    return {
-      status: 200,
-      headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
-      body: [body],
-    };
+    return { status: 200, headers, body: [body] };
   };
 }
 
@@ -126,7 +121,7 @@ interface NamedMoment {
 }
 
 function momentsOf(
-  { given, question }: AskedReport,
+  { given, question }: AskedCall,
   { canonical, now }: Pick<ShowDiffOptions, 'canonical' | 'now'>,
 ): { readonly from: NamedMoment | { readonly pin: string }; readonly to: NamedMoment } {
   const { account } = question.report;
@@ -152,7 +147,7 @@ function momentsOf(
 }
 
 /** @throws GatewayError `invalid_query` for a pin that holds something else, or was known later than `to` */
-function refuseOtherReport({ pin }: PinnedRows, { question }: AskedReport, to: NamedMoment): void {
+function refuseOtherReport({ pin }: PinnedRows, { question }: AskedCall, to: NamedMoment): void {
   const { report, series } = question;
   const isSame = pin.series === series && pin.from === report.from.iso && pin.to === report.to.iso;
   const message = !isSame
@@ -189,7 +184,7 @@ function instantOf({ moment }: NamedMoment): number {
   return moment === 'latest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
 }
 
-function formatOf({ given }: AskedReport, accept: string | undefined): 'json' | 'csv' {
+function formatOf({ given }: AskedCall, accept: string | undefined): 'json' | 'csv' {
   const asked = given.get('_format') ?? null;
   if (asked !== null && asked !== 'json' && asked !== 'csv')
     throw new GatewayError('invalid_query', {

@@ -1,7 +1,7 @@
 /** `GET /gateway/v1/truth`: what came of days that were asked for again. */
 import type { AskCall } from '../http/ask-call.js';
 import type { ScopeTruth, Truth } from '../truth/create-truth.js';
-import { type AskScopesOptions, askScopes, showScope, unlessAway } from './show-finality.js';
+import { type AskScopesOptions, askScopes, showScope, unlessAway } from './ask-scopes.js';
 
 /** @throws GatewayError */
 export type ShowTruth = (call: AskCall) => Promise<object>;

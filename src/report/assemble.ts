@@ -66,7 +66,8 @@ export interface Assembled {
   readonly body: () => Body;
 }
 
-const CONTENT_TYPES = {
+/** Of rows; JSON of any kind has the same. */
+export const CONTENT_TYPES = {
   json: 'application/json; charset=utf-8',
   csv: 'text/csv; charset=utf-8; header=present',
   ndjson: 'application/x-ndjson; charset=utf-8',

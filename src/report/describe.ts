@@ -1,6 +1,6 @@
 /** The report call as schemas, made from the tables that its parser reads; for the OpenAPI document. */
 import Type, { type TObject, type TSchema } from 'typebox';
-import { FINAL_WISHES, FORMATS, VINTAGES } from './output-options.js';
+import { FINAL_FILTERS, FORMATS, VINTAGES } from './output-options.js';
 import type { GatewayParameter, Kind, ParameterTable } from './parameters.js';
 import { PERIOD_WORDS } from './period.js';
 
@@ -33,7 +33,7 @@ const OWN = {
   ),
   _final: Type.Optional(
     words(
-      FINAL_WISHES,
+      FINAL_FILTERS,
       'require: 409 not_final where a day of the period is not final; only: such days are left out, and named in meta.warnings.',
     ),
   ),

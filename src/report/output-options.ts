@@ -11,8 +11,8 @@ export type Format = (typeof FORMATS)[number];
 export const VINTAGES = ['first', 'final', 'latest'] as const;
 export type Vintage = (typeof VINTAGES)[number];
 
-export const FINAL_WISHES = ['require', 'only'] as const;
-export type FinalWish = (typeof FINAL_WISHES)[number];
+export const FINAL_FILTERS = ['require', 'only'] as const;
+export type FinalFilter = (typeof FINAL_FILTERS)[number];
 
 export interface OutputOptions {
   /** Null when the query names none: `accept` and the team's default decide. */
@@ -27,7 +27,7 @@ export interface OutputOptions {
   /** Which of the numbers that a day has had; null when the query does not say. */
   readonly vintage: Vintage | null;
   /** Whether days that are not final will do; null: they will. */
-  readonly final: FinalWish | null;
+  readonly final: FinalFilter | null;
   /** The columns that are wanted, in order; null: all. */
   readonly fields: readonly string[] | null;
 }
@@ -74,7 +74,7 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     bom: flag('_bom'),
     asOf: given.get('_asOf') ?? null,
     vintage: word('_vintage', VINTAGES),
-    final: word('_final', FINAL_WISHES),
+    final: word('_final', FINAL_FILTERS),
     fields: fields === undefined ? null : readFields(fields, faults),
   };
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type AskCall, readAskCall } from '../http/ask-call.js';
-import { json, type Operation } from '../openapi/operation.js';
+import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 
 export interface FinalityRoutes {
   readonly showFinality: (call: AskCall) => Promise<object>;
@@ -13,14 +13,7 @@ export const FINALITY_PATHS = ['/gateway/v1/finality'];
 export function registerFinality(app: FastifyInstance, { showFinality }: FinalityRoutes): void {
   app.get(
     '/gateway/v1/finality',
-    {
-      schema: {
-        summary: 'When days of a report change no more, as far as that was seen',
-        tags: ['history'],
-        security: [{ bearer: [] }, { apiKey: [] }],
-      },
-      config: { operation: FINALITY },
-    },
+    shownToTeams('history', 'When days of a report change no more, as far as that was seen', FINALITY),
     async (request, reply) =>
       reply
         .header('cache-control', 'private, no-store')

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type AskCall, readAskCall } from '../http/ask-call.js';
 import type { ReportReply } from '../http/report-call.js';
-import { json, type Operation, type ProblemCode } from '../openapi/operation.js';
+import { json, type Operation, type ProblemCode, shownToTeams } from '../openapi/operation.js';
 
 export interface HistoryRoutes {
   readonly showRevisions: (call: AskCall) => Promise<object>;
@@ -15,13 +15,13 @@ export const HISTORY_PATHS = ['/gateway/v1/revisions', '/gateway/v1/diff'];
 export function registerHistory(app: FastifyInstance, { showRevisions, showDiff }: HistoryRoutes): void {
   app.get(
     '/gateway/v1/revisions',
-    { ...shown('What is known of each day of a report, and since when'), config: { operation: REVISIONS } },
+    shownToTeams('history', 'What is known of each day of a report, and since when', REVISIONS),
     async (request, reply) =>
       reply.header('cache-control', NO_STORE).send(await showRevisions(readAskCall(request, reply))),
   );
   app.get(
     '/gateway/v1/diff',
-    { ...shown('What became of a report between two moments'), config: { operation: DIFF } },
+    shownToTeams('history', 'What became of a report between two moments', DIFF),
     async (request, reply) => {
       const { status, headers, body } = await showDiff(readAskCall(request, reply));
       return reply
@@ -33,10 +33,6 @@ export function registerHistory(app: FastifyInstance, { showRevisions, showDiff 
 }
 
 const NO_STORE = 'private, no-store';
-
-const shown = (summary: string) => ({
-  schema: { summary, tags: ['history'], security: [{ bearer: [] }, { apiKey: [] }] },
-});
 
 /** The parameters that name a report. */
 export const THE_REPORT = {

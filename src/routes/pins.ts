@@ -6,7 +6,7 @@ import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import type { ReportReply } from '../http/report-call.js';
 import { readRequestBody } from '../http/request-body.js';
-import { type Answer, json, type Operation } from '../openapi/operation.js';
+import { type Answer, json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { ANSWER } from '../report/describe.js';
 import type { JsonObject } from '../report/json.js';
 import { ABOUT_A_REPORT, THE_REPORT } from './history.js';
@@ -68,10 +68,7 @@ function send(reply: FastifyReply, { status, headers, body }: ReportReply): Fast
   return reply.send(body === null ? undefined : Buffer.concat(body));
 }
 
-const shown = (summary: string, operation: Operation) => ({
-  schema: { summary, tags: ['history'], security: [{ bearer: [] }, { apiKey: [] }] },
-  config: { operation },
-});
+const shown = (summary: string, operation: Operation) => shownToTeams('history', summary, operation);
 
 const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 

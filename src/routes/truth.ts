@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type AskCall, readAskCall } from '../http/ask-call.js';
-import { json, type Operation } from '../openapi/operation.js';
+import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { WHOM } from './finality.js';
 
 export interface TruthRoutes {
@@ -14,14 +14,11 @@ export const TRUTH_PATHS = ['/gateway/v1/truth'];
 export function registerTruth(app: FastifyInstance, { showTruth }: TruthRoutes): void {
   app.get(
     '/gateway/v1/truth',
-    {
-      schema: {
-        summary: 'What came of days of a report that were asked for again, as far as that was seen',
-        tags: ['history'],
-        security: [{ bearer: [] }, { apiKey: [] }],
-      },
-      config: { operation: TRUTH },
-    },
+    shownToTeams(
+      'history',
+      'What came of days of a report that were asked for again, as far as that was seen',
+      TRUTH,
+    ),
     async (request, reply) =>
       reply.header('cache-control', 'private, no-store').send(await showTruth(readAskCall(request, reply))),
   );

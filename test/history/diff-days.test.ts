@@ -1,15 +1,15 @@
 /** A diff, applied to the older rows, gives the newer ones; and says nothing of what stayed. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { diffDay, type Look } from '../../src/history/diff-days.js';
+import { type DayRows, diffDay } from '../../src/history/diff-days.js';
 import { sumRows } from '../../src/history/sum-rows.js';
 
 const DATE = '2026-11-17';
-const look = (rows: readonly Readonly<Record<string, unknown>>[], columns?: readonly string[]): Look => ({
+const look = (rows: readonly Readonly<Record<string, unknown>>[], columns?: readonly string[]): DayRows => ({
   rows: rows.map((row) => new Map(Object.entries({ date: DATE, ...row }))),
   columns: columns ?? ['date', ...new Set(rows.flatMap(Object.keys))],
 });
-const diff = (old: Look, now: Look, isMethod = false, split = ['date', 'campaign']) =>
+const diff = (old: DayRows, now: DayRows, isMethod = false, split = ['date', 'campaign']) =>
   diffDay(old, now, { date: DATE, split, isMethod }).map(({ dimensions, changed, kind }) => ({
     ...Object.fromEntries(dimensions),
     changed: Object.fromEntries(changed),

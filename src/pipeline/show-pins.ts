@@ -1,5 +1,4 @@
 /** Pins, for those who may see them: `/gateway/v1/pins`. */
-
 import type { Caller } from '../auth/authenticate.js';
 import { GatewayError, invalidQuery } from '../errors.js';
 import type { AskCall } from '../http/ask-call.js';
@@ -8,13 +7,14 @@ import type { ReportReply } from '../http/report-call.js';
 import { entityTag, isNotModified, VARY } from '../http/respond.js';
 import { PIN_LIMITS, type PinnedRows, type Pins } from '../pins/create-pins.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
+import { CONTENT_TYPES } from '../report/assemble.js';
 import { joinEntries } from '../report/entry.js';
 import type { JsonObject } from '../report/json.js';
 import { digest } from '../report/platform-call.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, readParameters } from './asked-report.js';
+import { describePin, type Lives, mayBeSeen, ownerOf } from './describe-pin.js';
 import type { ReadQuestions } from './read-question.js';
-import { describePin, type Lives, mayBeSeen, ownerOf } from './show-pin.js';
 
 export interface PinCall extends AskCall {
   /** The parsed body of a POST; not a byte of it is taken before. @throws GatewayError */
@@ -38,12 +38,6 @@ export interface ShowPins {
 }
 
 const NO_STORE = { 'cache-control': 'private, no-store' };
-const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
-const TYPES = {
-  json: 'application/json; charset=utf-8',
-  csv: 'text/csv; charset=utf-8; header=present',
-  ndjson: 'application/x-ndjson; charset=utf-8',
-};
 const MOST_LISTED = 100;
 
 export function createShowPins(options: ShowPinsOptions): ShowPins {
@@ -76,7 +70,7 @@ export function createShowPins(options: ShowPinsOptions): ShowPins {
       const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
       const meta = { count: all.length, bytes, maxCount: PIN_LIMITS.pins, maxBytes: PIN_LIMITS.bytes, next };
       const body = Buffer.from(JSON.stringify({ data: page.map(describePin), meta }));
-      return { status: 200, headers: { ...NO_STORE, ...JSON_TYPE }, body: [body] };
+      return { status: 200, headers: { ...NO_STORE, 'content-type': CONTENT_TYPES.json }, body: [body] };
     },
     async show(call, id) {
       const caller = await askReport.enter(call);
@@ -99,7 +93,7 @@ export function createShowPins(options: ShowPinsOptions): ShowPins {
       const { id: _, ...known } = describePin(pin);
       const meta = Buffer.from(`],"meta":${JSON.stringify({ pin: id, ...known })}}`);
       const body = format === 'json' ? [Buffer.from('{"data":['), formatted, meta] : [formatted];
-      return { status: 200, headers: { ...headers, 'content-type': TYPES[format] }, body };
+      return { status: 200, headers: { ...headers, 'content-type': CONTENT_TYPES[format] }, body };
     },
     async remove(call, id) {
       const caller = await askReport.enter(call, 'report:pin');
