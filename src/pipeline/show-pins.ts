@@ -11,6 +11,7 @@ import { CONTENT_TYPES } from '../report/assemble.js';
 import { joinEntries } from '../report/entry.js';
 import type { JsonObject } from '../report/json.js';
 import { digest } from '../report/platform-call.js';
+import { parseQueryText, writeQueryText } from '../report/query-text.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, readParameters } from './asked-report.js';
 import { describePin, type Lives, mayBeSeen, ownerOf } from './describe-pin.js';
@@ -39,6 +40,7 @@ export interface ShowPins {
 
 const NO_STORE = { 'cache-control': 'private, no-store' };
 const MOST_LISTED = 100;
+const MOMENTS = ['_asOf', '_vintage'];
 
 export function createShowPins(options: ShowPinsOptions): ShowPins {
   const { askReport, pins, lives } = options;
@@ -110,7 +112,9 @@ export function createShowPins(options: ShowPinsOptions): ShowPins {
  */
 function checkAccess({ read }: ShowPinsOptions, caller: Caller, { pin }: PinnedRows): void {
   if (caller.team.advertisers === '*') return;
-  const { endpoint, query } = pin;
+  const { endpoint } = pin;
+  // Which moment was pinned grants nothing, and whether it is one may depend on how it is read.
+  const query = writeQueryText(parseQueryText(pin.query).filter(({ name }) => !MOMENTS.includes(name)));
   const asked = { endpoint, query, method: 'GET' as const, accept: undefined, acceptEncoding: undefined };
   checkAdvertiser(caller, read(asked, null, 'raw').access);
   if (mayBeSeen(pin, caller)) return;

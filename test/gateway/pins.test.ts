@@ -136,6 +136,20 @@ describe('a pin', () => {
     expect(outcomeOf(await get(scene, id, '', key))).toMatch(/^401/);
   });
 
+  it('of a past moment is read by a team that may see some advertisers, too', async () => {
+    const scene = await historyScene();
+    const key = await scene.gateway.addTeam({
+      id: 'limited',
+      advertisers: [1],
+      scopes: ['report:read', 'report:pin'],
+    });
+    await scene.ask(BY_DATE);
+    for (const moment of ['_asOf=2026-11-21T12:00:00Z', '_vintage=first']) {
+      const { id } = made(await pin(scene, `${BY_DATE}&${moment}`, {}, key));
+      expect(outcomeOf(await get(scene, id, '', key)), moment).toBe('200');
+    }
+  });
+
   it('is read no more once its advertiser was taken from the team’s list', async () => {
     const scene = await historyScene();
     const { gateway } = scene;
