@@ -12,7 +12,13 @@ import { eraseHistory } from './erase.js';
 import { accountsAsked, type Erasures } from './erasures.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
 import { createReadDays, type ReadDays } from './read-days.js';
-import { createRecorder, type FetchedDays, type HistoryEvent, type RecorderOptions } from './record.js';
+import {
+  createRecorder,
+  type FetchedDays,
+  type HistoryEvent,
+  type Recorder,
+  type RecorderOptions,
+} from './record.js';
 import { sweepHistory } from './sweep.js';
 import type { CutDays } from './void-cut.js';
 
@@ -57,6 +63,8 @@ export interface History {
 }
 
 const SWEEP_EVERY_MS = 3_600_000;
+/** What was missed while the store was away is marked that soon after it is back. */
+const MARK_EVERY_MS = 15_000;
 /** Longer than any fetch, and what is written behind it, takes. */
 const FETCH_MS = 3_600_000;
 
@@ -81,21 +89,12 @@ export function createHistory(options: HistoryOptions): History {
     return splits.length === 0 || splits.includes(split.join('+'));
   }
 
-  /** Removes once more what fetches under way may have written since, and what was left when a process ended. */
-  async function closeErasures(isStopped: () => boolean): Promise<void> {
-    const open = options.erasures.open();
-    if (open.length === 0) return;
-    const over = open.filter(({ at }) => at < rules.now() - FETCH_MS);
-    await eraseHistory({ store: store.history, isErased }, isStopped);
-    if (over.length > 0 && !isStopped()) await options.erasures.close(over);
-  }
-
   const sweep = repeat(SWEEP_EVERY_MS, async (isStopped) => {
     try {
       const swept = await sweepHistory({ ...rules, store: store.history }, isStopped);
       if (swept === null) return;
       metrics.historyBytes(swept.bytes);
-      await closeErasures(isStopped);
+      await closeErasures(options, isStopped);
     } catch (error) {
       logger.warn(
         { err: error },
@@ -104,6 +103,7 @@ export function createHistory(options: HistoryOptions): History {
     }
   });
   if (enabled) sweep.now();
+  const marks = repeat(MARK_EVERY_MS, () => recorder.markMissed());
 
   return {
     isRecorded,
@@ -118,8 +118,7 @@ export function createHistory(options: HistoryOptions): History {
     async voidCut(report, cut) {
       if (isRecorded(report)) await recorder.voidCut(cut);
     },
-    readDays: createReadDays({ store: store.history, isErased, enabled }),
-    listRevisions: createListRevisions({ store: store.history, isErased, enabled }),
+    ...createReads(options, recorder),
     async erase(advertiserId, audit) {
       await options.erasures.append(advertiserId, rules.now(), audit);
       if (!enabled || store.history.off() !== null) return 0;
@@ -134,6 +133,32 @@ export function createHistory(options: HistoryOptions): History {
         return null;
       }
     },
-    close: sweep.stop,
+    close: () => Promise.all([marks.stop(), sweep.stop()]).then(() => {}),
   };
+}
+
+/** What this process has missed it tells at once, and others soon. */
+function createReads(
+  { config, store, erasures }: HistoryOptions,
+  { markMissed }: Pick<Recorder, 'markMissed'>,
+): Pick<History, 'readDays' | 'listRevisions'> {
+  const { isErased } = erasures;
+  const options = { store: store.history, isErased, enabled: config.history.enabled };
+  const [readDays, listRevisions] = [createReadDays(options), createListRevisions(options)];
+  return {
+    readDays: (wanted) => markMissed(wanted.series).then(() => readDays(wanted)),
+    listRevisions: (wanted) => markMissed(wanted.series).then(() => listRevisions(wanted)),
+  };
+}
+
+/** Removes once more what fetches under way may have written since, and what was left when a process ended. */
+async function closeErasures(
+  { store, erasures, clock }: HistoryOptions,
+  isStopped: () => boolean,
+): Promise<void> {
+  const open = erasures.open();
+  if (open.length === 0) return;
+  const over = open.filter(({ at }) => at < clock.now() - FETCH_MS);
+  await eraseHistory({ store: store.history, isErased: erasures.isErased }, isStopped);
+  if (over.length > 0 && !isStopped()) await erasures.close(over);
 }

@@ -47,7 +47,7 @@ export function noteMissed(before: Revisions, missedFrom: number): Revisions {
   const then = before[at];
   // It was written down after all, though nobody heard of it.
   if (then === undefined || then.knownFrom === missedFrom) return before;
-  if (then.missedFrom !== undefined) return before;
+  if (then.missedFrom !== undefined && then.missedFrom <= missedFrom) return before;
   return before.with(at, { ...then, missedFrom });
 }
 

@@ -21,6 +21,7 @@ import {
   writesFor,
 } from './day-writes.js';
 import type { Erasures, KeptAccounts } from './erasures.js';
+import { createMissed, type Missed } from './missed.js';
 import { createWatchSchema, type SchemaDriftOptions } from './schema-drift.js';
 import { type CutDays, voidCut } from './void-cut.js';
 
@@ -55,6 +56,8 @@ export interface Recorder {
   record(fetched: RecordedDays): Promise<void>;
   /** Marks what came of such answers. Never rejects. */
   voidCut(cut: CutDays): Promise<void>;
+  /** Marks what could not be written down, of one series or of all. Never rejects: what is left is marked later. */
+  markMissed(series?: string): Promise<void>;
 }
 
 export interface RecorderOptions {
@@ -75,18 +78,19 @@ const TRIES = 5;
 const MAX_WAITING_BYTES = 16_777_216;
 /** Rows that are written at once; one day may have more. */
 const PORTION_BYTES = 4_194_304;
-/** Days of which this process remembers something that is not written down. */
+/** Days of which this process remembers when they were fetched last. */
 const REMEMBERED_DAYS = 10_000;
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { store, onEvent, logger } = options;
-  const writeOnce = createWriteOnce(options);
+  const missed = createMissed(store);
+  const writeOnce = createWriteOnce(options, missed);
   // What is decided on heads that another call is about to replace would be decided on nothing.
   const turns = createTurns();
   let waitingBytes = 0;
 
   function miss(series: string, days: readonly Entry<RowsHeader>[], why: unknown): void {
-    writeOnce.missed(series, days);
+    for (const entry of days) missed.add(series, dateOf(entry), entry.header.fetchedAt);
     onEvent('missed', days.length);
     logger.warn({ err: why, days: days.length }, 'what a report said could not be written to the history');
   }
@@ -128,6 +132,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
         waitingBytes -= bytes;
       }
     },
+    async markMissed(only) {
+      const all = missed.series();
+      for (const series of only === undefined ? all : all.filter((one) => one === only)) {
+        try {
+          await turns(series, () => missed.mark(series));
+        } catch (error) {
+          logger.debug({ err: error }, 'what was missed could not be marked in the history; trying again');
+          return;
+        }
+      }
+    },
     async voidCut(cut) {
       try {
         await turns(cut.series, async () => onEvent('voided', await voidCut(store, cut)));
@@ -144,15 +159,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
 interface WriteOnce {
   /** @returns those of `days` that somebody else has written meanwhile. @throws StoreUnavailable */
   write(fetched: RecordedDays, days: readonly Entry<RowsHeader>[]): Promise<readonly Entry<RowsHeader>[]>;
-  /** These could not be written: the next that can says so. */
-  missed(series: string, days: readonly Entry<RowsHeader>[]): void;
 }
 
-function createWriteOnce(options: RecorderOptions): WriteOnce {
+function createWriteOnce(options: RecorderOptions, missed: Missed): WriteOnce {
   const { store, encode, credential, onEvent } = options;
   const watchSchema = createWatchSchema(options);
-  /** End of the first fetch that was missed, and is not marked yet. */
-  const missed = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
   /** Start of the latest fetch: one that saw what was known is not written down, and yet an earlier one is late. */
   const latest = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
   return {
@@ -164,7 +175,11 @@ function createWriteOnce(options: RecorderOptions): WriteOnce {
         const [name, answerRows] = [nameOf(series, entry), rowsOfAnswer(all, entry)];
         if (fetchStartedAt < (latest.get(name) ?? fetchStartedAt)) return LATE;
         latest.set(name, fetchStartedAt);
-        const known = { missedFrom: missed.get(name), credential: credential(), rules: fetched.rules };
+        const known = {
+          missedFrom: missed.get(series, dateOf(entry)),
+          credential: credential(),
+          rules: fetched.rules,
+        };
         return lookAt(heads[at] ?? null, { entry, answerRows, ...known });
       });
       const sights = looks.flatMap(({ sight }) => sight ?? []);
@@ -177,18 +192,12 @@ function createWriteOnce(options: RecorderOptions): WriteOnce {
       for (const [at, { entry, kind }] of changes.entries()) {
         if (done[at] !== true) continue;
         onEvent(kind, 1);
-        missed.delete(nameOf(series, entry));
+        missed.delete(series, dateOf(entry));
       }
       const written = changes.filter((_one, at) => done[at] === true);
       fetched.onFinals?.(finalsOf(written, sights));
       await watchSchema(fetched, written);
       return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
-    },
-    missed(series, days) {
-      for (const entry of days) {
-        const name = nameOf(series, entry);
-        if (!missed.has(name)) missed.set(name, entry.header.fetchedAt);
-      }
     },
   };
 }

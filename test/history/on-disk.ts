@@ -48,7 +48,7 @@ export function recorderOn(store: RecorderOptions['store'], isErased: Erasures['
   });
   const record = (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
     recorder.record({ asked: ['1'], ...fetched, rules: RULES });
-  return { record, voidCut: recorder.voidCut, events, schema, log };
+  return { record, voidCut: recorder.voidCut, markMissed: recorder.markMissed, events, schema, log };
 }
 
 /** @param atMs end of the fetch */

@@ -89,27 +89,55 @@ describe('a day that was fetched', () => {
 });
 
 describe('while the store is away', () => {
+  const breakable = (history: HistoryStore) => {
+    const outage = { away: false };
+    const heads: HistoryStore['heads'] = async (...asked) => {
+      if (outage.away) throw new StoreUnavailable('away');
+      return history.heads(...asked);
+    };
+    return { outage, store: { ...history, heads } };
+  };
+  const lacksAt = async (history: HistoryStore, atMs: number) =>
+    (await read(history, atMs)).map(({ lacks }) => lacks);
+
   it('days are missed, counted, and marked when it is back', async () => {
     const { history } = await openHistory();
-    let isAway = false;
-    const store: HistoryStore = {
-      ...history,
-      heads: async (...asked) => {
-        if (isAway) throw new StoreUnavailable('away');
-        return history.heads(...asked);
-      },
-    };
+    const { store, outage } = breakable(history);
     const recorder = recorderOn(store);
     await recorder.record(fetchOf(1, NOON));
-    isAway = true;
+    outage.away = true;
     await recorder.record(fetchOf(2, NOON + HOUR));
-    isAway = false;
+    outage.away = false;
     await recorder.record(fetchOf(3, NOON + 2 * HOUR));
     expect(recorder.events).toEqual({ appended: 4, missed: 2 });
-    const lacksAt = async (atMs: number) => (await read(history, atMs)).map(({ lacks }) => lacks);
-    expect(await lacksAt(NOON + HOUR - 1)).toEqual([null, null]);
-    expect(await lacksAt(NOON + HOUR)).toEqual(['missed', 'missed']);
-    expect(await lacksAt(NOON + 2 * HOUR)).toEqual([null, null]);
+    expect(await lacksAt(history, NOON + HOUR - 1)).toEqual([null, null]);
+    expect(await lacksAt(history, NOON + HOUR)).toEqual(['missed', 'missed']);
+    expect(await lacksAt(history, NOON + 2 * HOUR)).toEqual([null, null]);
+  });
+
+  it('what was missed is marked, though nobody fetches it again, and where another replica went on', async () => {
+    const { history } = await openHistory();
+    const { store, outage } = breakable(history);
+    const [recorder, other] = [recorderOn(store), recorderOn(history)];
+    await recorder.record(fetchOf(1, NOON));
+    outage.away = true;
+    await recorder.record(fetchOf(2, NOON + HOUR));
+    await recorder.markMissed();
+    outage.away = false;
+    await recorder.markMissed('another series');
+    expect(await lacksAt(history, NOON + HOUR)).toEqual([null, null]);
+    await recorder.markMissed();
+    expect(await lacksAt(history, NOON + HOUR)).toEqual(['missed', 'missed']);
+
+    outage.away = true;
+    await recorder.record(fetchOf(2, NOON + DAY));
+    outage.away = false;
+    await other.record(fetchOf(3, NOON + 2 * HOUR));
+    await other.record(fetchOf(1, NOON + 2 * DAY));
+    await recorder.markMissed(SERIES);
+    expect(await lacksAt(history, NOON + DAY - 1)).toEqual([null, null]);
+    expect(await lacksAt(history, NOON + DAY)).toEqual(['missed', 'missed']);
+    expect(await lacksAt(history, NOON + 2 * DAY)).toEqual([null, null]);
   });
 
   it('nothing is known, and that is said', async () => {
