@@ -1,4 +1,5 @@
 /** What a fetch changes in the history of its days: decided on their heads, and as the store takes it. */
+import { LRUCache } from 'lru-cache';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { holdsTexts, joinTypes } from '../report/column-types.js';
 import { dayNumber } from '../report/days.js';
@@ -54,12 +55,12 @@ export interface Look {
 
 /** A day as it was brought, beside the heads that are there. */
 export function lookAt(head: HistoryHeads | null, brought: BroughtDay): Look {
-  const { entry, answerRows, credential, missedFrom, rules } = brought;
+  const { entry, missedFrom } = brought;
   const known = head === null ? [] : (decodeHeads(head.heads)?.revisions ?? null);
   // A later release has written it: this one would take away what it does not know.
   if (known === null) return { change: null, sight: null };
   const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
-  const seen = { ...seenDay(entry, rules), answerRows, credential };
+  const seen = seenDay(brought);
   const noted = noteFetch(before, seen);
   if (noted.kind === 'late') return { change: 'late', sight: null };
   const sight = { date: dateOf(entry), before, seen };
@@ -72,24 +73,38 @@ export function lookAt(head: HistoryHeads | null, brought: BroughtDay): Look {
 
 export const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as string;
 
-function seenDay(
-  { header }: Entry<RowsHeader>,
-  rules: BroughtDay['rules'],
-): Omit<SeenDay, 'answerRows' | 'credential'> {
-  const { splitFrom, fetchStartedAt, fetchedAt, fetchedOn, lastDay, rowCount, emptyTail, seq } = header;
+/** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
+function seenDay({ entry: { header }, answerRows, credential, rules }: BroughtDay): SeenDay {
+  const { splitFrom, rowCount } = header;
   return {
-    ...{ fetchedFrom: fetchStartedAt, fetchedAt, rowCount, seq, bytes: 0 },
-    ageDays: fetchedOn - (dayNumber(lastDay as string) as number),
+    fetchedFrom: header.fetchStartedAt,
+    fetchedAt: header.fetchedAt,
+    ageDays: header.fetchedOn - (dayNumber(header.lastDay as string) as number),
     digest: splitFrom?.sortedHash ?? '',
     generation: splitFrom?.generation ?? '',
     schema: schemaOf(header),
-    unconfirmed: rowCount === 0 && emptyTail === 'unconfirmed',
+    credential,
+    rowCount,
+    answerRows,
+    seq: header.seq,
+    bytes: 0,
+    unconfirmed: rowCount === 0 && header.emptyTail === 'unconfirmed',
     isFinal: isFinal(header, rules),
   };
 }
 
+/** Reports have few different ones, and each day of each fetch has one. */
+const schemas = new LRUCache<string, string>({ max: 1000 });
+
 /** Which columns there are, and which of them hold texts: how many digits the numbers have is theirs to change. */
 function schemaOf(header: RowsHeader): string {
+  const name = JSON.stringify([header.columns, header.types]);
+  const known = schemas.get(name) ?? makeSchema(header);
+  schemas.set(name, known);
+  return known;
+}
+
+function makeSchema(header: RowsHeader): string {
   const types = joinTypes([header]);
   const texts = header.columns.map((column) => {
     const facts = types.get(column);

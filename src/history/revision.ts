@@ -96,18 +96,30 @@ export function encodeHeads({ asked, revisions }: Heads): Buffer {
 export function decodeHeads(bytes: Buffer): Heads | null {
   const stored = storedForm.parse(bytes.toString());
   if (stored === null) return null;
-  const revisions: unknown = stored.revisions.map((one) => {
-    const [knownFrom, confirmedFor, took] = one.slice(0, 3) as number[] as [number, number, number];
-    const [ageDays, digest, ...rest] = one.slice(3);
-    const [schema, generation, credential, answerRows, seq] = rest.map((at) => stored.shared[at as number]);
-    const [rowCount, bytes, marks] = rest.slice(5);
-    return {
-      ...{ id: idOf(knownFrom), knownFrom, confirmedUntil: knownFrom + confirmedFor },
-      ...{ fetchedFrom: knownFrom - took, ageDays, digest, schema, generation, credential, answerRows, seq },
-      ...{ rowCount, bytes, ...(marks as object) },
-    };
-  });
-  return revisionsForm.is(revisions) ? { asked: stored.asked, revisions } : null;
+  const { asked, shared } = stored;
+  const revisions: unknown = stored.revisions.map((one) => revisionIn(one, shared));
+  return revisionsForm.is(revisions) ? { asked, revisions } : null;
+}
+
+/** Each member by its place: this is done for each revision of each day of a fetch. */
+function revisionIn(one: readonly unknown[], shared: readonly unknown[]): unknown {
+  const knownFrom = one[0] as number;
+  const revision = {
+    id: idOf(knownFrom),
+    knownFrom,
+    confirmedUntil: knownFrom + (one[1] as number),
+    fetchedFrom: knownFrom - (one[2] as number),
+    ageDays: one[3],
+    digest: one[4],
+    schema: shared[one[5] as number],
+    generation: shared[one[6] as number],
+    credential: shared[one[7] as number],
+    answerRows: shared[one[8] as number],
+    seq: shared[one[9] as number],
+    rowCount: one[10],
+    bytes: one[11],
+  };
+  return Object.assign(revision, one[12]);
 }
 
 /** The name of a revision that is known from this moment on. */
