@@ -98,7 +98,9 @@ function byIdentity(rows: readonly Row[], isDimension: (column: string) => boole
       .filter(([column]) => isDimension(column))
       .map(([column, value]) => [column, String(value)]);
     const identity = JSON.stringify(own.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)));
-    found.set(identity, [...(found.get(identity) ?? []), row]);
+    const same = found.get(identity);
+    if (same === undefined) found.set(identity, [row]);
+    else same.push(row);
   }
   return found;
 }
@@ -116,27 +118,34 @@ function pairUp(old: readonly Row[], now: readonly Row[], columns: readonly stri
     if (one !== undefined && other !== undefined) return { pairs: [[one, other]], rest: [], gone: [] };
     return { pairs: [], rest: [...now], gone: [...old] };
   }
-  const gone = [...old];
+  // The last is the first of the old look: rows may be tens of thousands, where a report names no id.
+  const byTexts = new Map<string, Row[]>();
+  for (const row of [...old].reverse()) {
+    const texts = textsOf(row, columns);
+    const same = byTexts.get(texts);
+    if (same === undefined) byTexts.set(texts, [row]);
+    else same.push(row);
+  }
   const pairs: [Row, Row][] = [];
   const open: Row[] = [];
   for (const row of now) {
-    const at = gone.findIndex((one) => columns.every((column) => haveSameText(one, row, column)));
-    if (at < 0) open.push(row);
-    else pairs.push([gone.splice(at, 1)[0] as Row, row]);
-  }
-  const rest: Row[] = [];
-  for (const row of open) {
-    const one = gone.shift();
-    if (one === undefined) rest.push(row);
+    const one = byTexts.get(textsOf(row, columns))?.pop();
+    if (one === undefined) open.push(row);
     else pairs.push([one, row]);
   }
-  return { pairs, rest, gone };
+  const paired = new Set(pairs.map(([one]) => one));
+  const left = old.filter((row) => !paired.has(row));
+  for (const [at, row] of open.slice(0, left.length).entries()) pairs.push([left[at] as Row, row]);
+  return { pairs, rest: open.slice(left.length), gone: left.slice(open.length) };
 }
 
-function haveSameText(one: Row, other: Row, column: string): boolean {
-  const [a, b] = [one.get(column), other.get(column)];
-  const isText = [a, b].some((value) => typeof value === 'string' && decimalOf(value) === null);
-  return !isText || a === b;
+/** Rows whose texts are the same have the same. */
+function textsOf(row: Row, columns: readonly string[]): string {
+  const texts = columns.map((column) => {
+    const value = row.get(column);
+    return typeof value === 'string' && decimalOf(value) === null ? value : null;
+  });
+  return JSON.stringify(texts);
 }
 
 function changedCells(old: Row, now: Row, columns: readonly string[]): Map<string, CellDiff> {

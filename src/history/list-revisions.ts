@@ -46,7 +46,7 @@ export interface ListRevisionsOptions extends KeptWhere {
 }
 
 const MOST_LISTED = 5_000;
-const READ_AT_ONCE = 50;
+const READ_AT_ONCE = 10;
 
 export function createListRevisions(options: ListRevisionsOptions): ListRevisions {
   return (wanted) => guarded(options, () => list(options, wanted));
@@ -71,15 +71,15 @@ async function list({ store, isErased }: ListRevisionsOptions, wanted: Revisions
   const erased = new Set<Revision>();
   for (let at = 0; at < read.length; at += READ_AT_ONCE) {
     const some = read.slice(at, at + READ_AT_ONCE);
-    for (const [place, entry] of (await readContents(store, series, some)).entries())
-      if (entry !== null) {
-        const { revision, asked } = some[place] as Read;
-        const held = entry.header.accounts;
-        if (isErased({ ...revision, asked, held })) erased.add(revision);
-        else contents.set(revision, { header: entry.header, totals: sumRows(rowsOf(entry)) });
-      }
-    // Whoever asks for a report meanwhile goes first.
-    await setImmediate();
+    for (const [place, entry] of (await readContents(store, series, some)).entries()) {
+      if (entry === null) continue;
+      const { revision, asked } = some[place] as Read;
+      const held = entry.header.accounts;
+      if (isErased({ ...revision, asked, held })) erased.add(revision);
+      else contents.set(revision, { header: entry.header, totals: sumRows(rowsOf(entry)) });
+      // Whoever asks for a report meanwhile goes first: a day may have tens of thousands of rows.
+      await setImmediate();
+    }
   }
   const days = found.map((revisions, at) => ({
     date: dates[at] as string,

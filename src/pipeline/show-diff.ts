@@ -17,8 +17,8 @@ import { revisionOf, showId } from '../report/answer-meta.js';
 import { readAsOf } from '../report/as-of.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
-import { toCsv } from '../report/csv.js';
 import { ROW_SEPARATOR } from '../report/entry.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
 import type { AskedCall, AskReport } from './asked-report.js';
 import { daysAskedAbout } from './by-day.js';
 import type { ShowPins } from './show-pins.js';
@@ -41,6 +41,7 @@ export interface ShowDiffOptions {
   readonly readDays: ReadDays;
   readonly learner: Pick<Learner, 'status'>;
   readonly canonical: CanonicalRules;
+  readonly workerPool: Pick<WorkerPool, 'format'>;
   readonly now: () => number;
 }
 
@@ -72,7 +73,7 @@ export function createShowDiff(options: ShowDiffOptions): ShowDiff {
     call.trace.rows = rows.length;
     const type = CONTENT_TYPES[format];
     const headers = { 'cache-control': 'private, no-store', vary: VARY, 'content-type': type };
-    if (format === 'csv') return { status: 200, headers, body: [writeCsv(rows)] };
+    if (format === 'csv') return { status: 200, headers, body: [await writeCsv(options, rows)] };
     const meta = {
       endpoint: report.endpoint,
       advertiserId: showId(report.account),
@@ -86,8 +87,9 @@ export function createShowDiff(options: ShowDiffOptions): ShowDiff {
       ...(methodDays.length === 0 ? {} : { methodDays }),
       ...lacksOf(sides, dates),
     };
-    const body = Buffer.from(JSON.stringify({ data: rows.map(showRow), meta }));
-    return { status: 200, headers, body: [body] };
+    const data = await inPieces(rows, (row) => [JSON.stringify(showRow(row))]);
+    const end = Buffer.from(`],"meta":${JSON.stringify(meta)}}`);
+    return { status: 200, headers, body: [Buffer.from('{"data":['), ...data, end] };
   };
 }
 
@@ -206,13 +208,36 @@ function showRow({ dimensions, changed, kind }: RowDiff): object {
 }
 
 /** A line for each cell. */
-function writeCsv(rows: readonly RowDiff[]): Buffer {
-  const dimensions = [...new Set(rows.flatMap((row) => [...row.dimensions.keys()]))];
-  const lines = rows.flatMap(({ dimensions: own, changed, kind }) =>
+async function writeCsv(
+  { workerPool }: Pick<ShowDiffOptions, 'workerPool'>,
+  rows: readonly RowDiff[],
+): Promise<Buffer> {
+  const dimensions = new Set(['date', ...rows.flatMap((row) => [...row.dimensions.keys()])]);
+  const columns = [...dimensions, 'kind', 'column', 'old', 'new', 'diff', 'percent'];
+  const chunks = await inPieces(rows, ({ dimensions: own, changed, kind }) =>
     [...changed].map(([column, cell]) =>
       JSON.stringify({ ...Object.fromEntries(own), kind, column, ...cell }),
     ),
   );
-  const columns = [...dimensions, 'kind', 'column', 'old', 'new', 'diff', 'percent'];
-  return Buffer.from(toCsv(lines.join(ROW_SEPARATOR), columns, { bom: false }));
+  if (chunks.length === 0) return Buffer.from(`${columns.join(',')}\r\n`);
+  return workerPool.format({ format: 'csv', chunks, columns, rowCount: rows.length, bom: false });
+}
+
+const ROWS_AT_ONCE = 500;
+
+/** Texts of rows, joined; whoever asks for a report meanwhile goes first. */
+async function inPieces(
+  rows: readonly RowDiff[],
+  textsOf: (row: RowDiff) => readonly string[],
+): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    const text = rows
+      .slice(at, at + ROWS_AT_ONCE)
+      .flatMap(textsOf)
+      .join(ROW_SEPARATOR);
+    if (text !== '') pieces.push(Buffer.from(pieces.length === 0 ? text : `${ROW_SEPARATOR}${text}`));
+    await setImmediate();
+  }
+  return pieces;
 }

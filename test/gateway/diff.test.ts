@@ -52,6 +52,13 @@ describe('the diff of a report', () => {
     expect(nothing.data).toEqual([]);
   });
 
+  it('has the names of its columns as CSV, where nothing changed', async () => {
+    const { ask, about } = await historyScene();
+    await ask(BY_DATE);
+    const csv = await about('diff', BY_DATE, '&from=first&to=latest&_format=csv');
+    expect(csv.text).toBe('date,kind,column,old,new,diff,percent\r\n');
+  });
+
   it('has a line for each cell as CSV', async () => {
     const { ask, restated, about } = await historyScene();
     await ask(BY_DATE);
