@@ -13,7 +13,7 @@ import { createPipeline } from './pipeline/create-pipeline.js';
 import type { HeldAnswer } from './pipeline/held-answer.js';
 import { createPlatformClient } from './platform/client.js';
 import type { CallReport } from './platform/slot.js';
-import { createTraffic } from './platform/traffic.js';
+import { createTraffic, type Traffic } from './platform/traffic.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { createUsage, type Usage } from './usage/usage.js';
 import type { UsageField } from './usage/usage-day.js';
@@ -52,7 +52,7 @@ export async function createParts(options: PartsOptions) {
     logger,
     retry: config.platform.retry,
     userAgent: `dsp-gateway/${VERSION}`,
-    onCall: countCalls(metrics, usage),
+    onCall: countCalls(metrics, usage, traffic),
   });
   const callMs = config.platform.timeoutMs;
   const idempotency = createIdempotency({ ...store, now: clock.now, logger, callMs });
@@ -69,7 +69,7 @@ export async function createParts(options: PartsOptions) {
     identify,
     l1,
     metrics,
-    maxConcurrent: traffic.maxConcurrent,
+    ...traffic,
     limits: limits.teams,
     lives: directory,
     credential: () => credential.keeper.vault().active?.fingerprint ?? null,
@@ -93,8 +93,9 @@ export async function createParts(options: PartsOptions) {
   };
 }
 
-function countCalls(metrics: Metrics, usage: Usage): (call: CallReport) => void {
+function countCalls(metrics: Metrics, usage: Usage, { recentCalls }: Traffic): (call: CallReport) => void {
   return (call) => {
+    recentCalls.add();
     metrics.platformCall(call);
     usage.add(call.team, ONE_CALL);
   };

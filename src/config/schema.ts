@@ -584,6 +584,13 @@ const finality = group(
       default: 45,
       description: 'A day that is older is final, whatever was learned.',
     }),
+    exploreShare: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 0.01,
+      description:
+        'Where the mode is `learned`: of the platform calls of a process in a day, the share that may be made to see days that nobody asks for again; 0: none.',
+    }),
   },
   'When the numbers of a day change no more.',
 );

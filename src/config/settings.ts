@@ -78,6 +78,7 @@ export function allowed(node: SchemaNode): string {
   if (node.allowed !== undefined) return node.allowed;
   if (node.enum) return `one of ${node.enum.join(', ')}`;
   if (node.type === 'integer') return `a whole number from ${node.minimum} to ${node.maximum}`;
+  if (node.type === 'number') return `a number from ${node.minimum} to ${node.maximum}`;
   if (node.type === 'boolean') return '1, true, 0 or false';
   if (node.type === 'array') return node.minItems ? 'a list that is not empty' : 'a list';
   if (node.type === 'object') return 'a group of settings';

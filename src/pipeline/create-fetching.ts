@@ -13,6 +13,7 @@ import { divisibilityId } from '../divisibility/state.js';
 import { createLearnFrom } from '../divisibility/try-kind.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { Registry } from '../registry/replica.js';
+import type { ReportSeries } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
 import type { Truth } from '../truth/create-truth.js';
@@ -20,6 +21,7 @@ import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Background } from './background.js';
 import { createCaps } from './caps.js';
 import { type CrossChecks, createCrossChecks } from './cross-check.js';
+import { createExplorer, type Explorer, type ExplorerOptions } from './explore.js';
 import { createFetchDays, type FetchDays } from './fetch-days.js';
 import { createFetchForComparison } from './fetch-for-comparison.js';
 import { createFetchReport } from './fetch-report.js';
@@ -27,7 +29,7 @@ import { createFetchUncapped, type FetchUncappedOptions } from './fetch-uncapped
 import { createKeep, type KeepOptions } from './keep.js';
 import { createKnownCaps } from './known-caps.js';
 import { daysFound, type LookUp } from './look-up.js';
-import { dayRefs } from './question.js';
+import { dayRef, dayRefs, type EntryRef } from './question.js';
 import { noteReferenceReports, type ReferenceReport } from './reference-reports.js';
 import { createSelections, type SelectionEvent, type Selections } from './select.js';
 
@@ -37,7 +39,7 @@ export interface FetchingOptions {
   readonly registry: Registry;
   readonly purges: Purges;
   readonly platform: PlatformClient;
-  readonly store: Pick<Store, 'leases'>;
+  readonly store: Pick<Store, 'leases' | 'documents'>;
   readonly tier: CacheTier;
   readonly lookUp: LookUp;
   readonly workerPool: WorkerPool;
@@ -49,7 +51,12 @@ export interface FetchingOptions {
     divisibility(event: DivisibilityEvent): void;
     crossCheck(): void;
     selection(event: SelectionEvent): void;
+    exploration(): void;
   };
+  /** See {@link ExplorerOptions}. */
+  readonly isIdle: ExplorerOptions['isIdle'];
+  readonly recentCalls: ExplorerOptions['recentCalls'];
+  readonly isRecorded: ExplorerOptions['isRecorded'];
   /** Told of reports that a token can be proven with. */
   readonly onReport: (report: ReferenceReport) => void;
   /** See {@link KeepOptions.onDays}. */
@@ -64,6 +71,7 @@ export interface Fetching {
   readonly partRefusals: PartRefusals;
   readonly crossChecks: CrossChecks;
   readonly selections: Selections;
+  readonly explorer: Explorer;
 }
 
 export function createFetching(options: FetchingOptions): Fetching {
@@ -89,6 +97,7 @@ export function createFetching(options: FetchingOptions): Fetching {
       ...{ tier: options.tier, lookUp, learner, policy, background: background.add },
       async onDays(report, fetched) {
         await Promise.all([options.onDays(report, fetched), selections.observe(report, fetched)]);
+        explorer.used({ report, series: fetched.series });
       },
     }),
     // Learning asks for days itself: what it calls is made from this.
@@ -97,19 +106,44 @@ export function createFetching(options: FetchingOptions): Fetching {
   });
   const fetchForComparison = createFetchForComparison({ platform, fetchDays, callMs });
   const learnFrom = createLearnFrom({ learner, fetchDays: fetchForComparison, policy });
+  const readDays = async ({ report }: ReportSeries, refs: readonly EntryRef[]) =>
+    daysFound(refs, (await lookUp.read(report, refs)).found);
+  const explorer = explorerOf(options, { learner, readDays, fetchDays: fetchForComparison });
   const crossChecks = createCrossChecks({
     ...{ learner, policy, now, leases: options.store.leases, owner: randomUUID() },
     every: config.report.crossCheckEvery,
     fetchDays: fetchForComparison,
-    readDays: async (what) => {
-      const refs = dayRefs(what);
-      return daysFound(refs, (await lookUp.read(what.report, refs)).found);
-    },
+    readDays: (what) => readDays(what, dayRefs(what)),
     onCrossCheck: options.metrics.crossCheck,
+    onUse: explorer.used,
     onServed: truth.served,
     onFailed: truth.failed,
   });
-  return { fetchDays, learner, partRefusals, crossChecks, selections };
+  return { fetchDays, learner, partRefusals, crossChecks, selections, explorer };
+}
+
+function explorerOf(
+  options: FetchingOptions,
+  {
+    readDays,
+    ...rest
+  }: Pick<ExplorerOptions, 'learner' | 'fetchDays'> & {
+    readonly readDays: (
+      what: ReportSeries,
+      refs: readonly EntryRef[],
+    ) => ReturnType<ExplorerOptions['readDays']>;
+  },
+) {
+  return createExplorer({
+    ...{ ...options, ...rest, now: options.clock.now, documents: options.store.documents },
+    readDays: (what, dates) =>
+      readDays(
+        what,
+        dates.map((date) => dayRef(what.series, date)),
+      ),
+    background: options.background.add,
+    onExplore: options.metrics.exploration,
+  });
 }
 
 function fetchReportOf({ config, policy, workerPool, clock, onReport }: FetchingOptions) {

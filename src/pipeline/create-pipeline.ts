@@ -38,7 +38,7 @@ import { createUnderstand, type Understand } from './understand.js';
 export interface PipelineOptions
   extends Omit<
     FetchingOptions,
-    'tier' | 'lookUp' | 'workerPool' | 'background' | 'truth' | 'onDays' | 'onCut'
+    'tier' | 'lookUp' | 'workerPool' | 'background' | 'truth' | 'isRecorded' | 'onDays' | 'onCut'
   > {
   readonly store: Store;
   readonly clock: MovableClock;
@@ -81,7 +81,7 @@ const MAX_WAITING = 10_000;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { config, store, clock, logger, purges, platform, metrics } = options;
   const { now } = clock;
-  const { timeoutMs } = config.platform;
+  const [{ timeoutMs }, { compressMinBytes }] = [config.platform, config.cache];
   const background = createBackground(logger);
   const workerPool = createWorkerPool();
   const tier = createCacheTier({
@@ -98,9 +98,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxWaiting: MAX_WAITING,
   });
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
-  const { fetchDays, learner, partRefusals, crossChecks, selections } = createFetching({
+  const { fetchDays, learner, partRefusals, crossChecks, selections, explorer } = createFetching({
     ...{ ...options, policy },
     ...{ tier, lookUp, workerPool, background, truth },
+    isRecorded: history.isRecorded,
     onDays: history.record,
     onCut: history.voidCut,
   });
@@ -115,11 +116,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const canonical = canonicalRules(options);
   const finished = finishedOf(options, crossChecks, background.add);
   const known = createKnownQuestions();
-  const { compressMinBytes } = config.cache;
   const read = createReadQuestion({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
   const generationOf = (asked: CanonicalReport) => learner.generationOf(asked) + finality.stampOf(asked);
-  const admit = createAdmit(options);
-  const { rulesFor: rulesOf } = policy;
+  const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
   const asking = createAsking({
     ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
@@ -144,6 +143,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(past.flush),
     async close() {
+      explorer.stop();
       locks.stop();
       await asking.stopAsking();
       await past.close();

@@ -32,6 +32,8 @@ export interface CrossCheckOptions extends CheckScheduleOptions {
   /** What is kept of the report's days now. */
   readonly readDays: (what: ReportSeries) => Promise<Days>;
   readonly onCrossCheck: () => void;
+  /** Told of every answer from days, whether it is checked or not. Must cost nearly nothing. */
+  readonly onUse: (what: ReportSeries) => void;
   /** Told of days that were served, or are kept to be served, before they are held against the platform's. */
   readonly onServed: (report: CanonicalReport, days: Iterable<Entry<RowsHeader>>) => void;
   /** Told of a check that was due, and could not be made. */
@@ -110,6 +112,7 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
       options.onFailed(what.report);
     },
     async joined(what, parts) {
+      options.onUse(what);
       const state = schedule.stateOf(what);
       if (state === null) return;
       const known = async () => new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
@@ -119,6 +122,7 @@ export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
       else if (state.count === 0) await check(what, known);
     },
     hit(what) {
+      options.onUse(what);
       const state = schedule.afterHit(what);
       if (state === null || !schedule.isDue(state, what) || schedule.isWaiting(state, what)) return null;
       return checkOnce(what, state, () => options.readDays(what));

@@ -6,6 +6,7 @@ import { type Budget, createBudget } from './budget.js';
 import { type Circuit, createCircuit } from './circuit.js';
 import { createPace, type Pace } from './pace.js';
 import { createPause, type Pause } from './pause.js';
+import { createRecentCalls, type RecentCalls } from './recent-calls.js';
 import { createStreamPlaces, type StreamPlaces } from './stream-places.js';
 
 export interface Traffic {
@@ -17,6 +18,9 @@ export interface Traffic {
   readonly circuit: Circuit;
   /** Platform calls that this process may make at once, as of now. */
   readonly maxConcurrent: () => number;
+  /** Nothing waits, half of the places are free, and the platform may be called now: time for what nobody waits for. */
+  readonly isIdle: () => boolean;
+  readonly recentCalls: RecentCalls;
 }
 
 export interface TrafficOptions {
@@ -50,12 +54,21 @@ export function createTraffic({ settings, replicas, bus, clock, logger }: Traffi
     });
   });
   bus.subscribe('pause', pause.hear);
+  const budget = createBudget({ maxConcurrent, maxQueued, weightOf, paceMs: pace.waitMs });
+  const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
   return {
-    budget: createBudget({ maxConcurrent, maxQueued, weightOf, paceMs: pace.waitMs }),
+    budget,
     streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued, weightOf }),
     pause,
     pace,
-    circuit: createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock }),
+    circuit,
     maxConcurrent,
+    recentCalls: createRecentCalls(clock.now),
+    isIdle: () =>
+      budget.queued === 0 &&
+      2 * budget.running < maxConcurrent() &&
+      !circuit.isOpen &&
+      pause.leftMs() === 0 &&
+      pace.waitMs() <= 0,
   };
 }

@@ -17,6 +17,7 @@ export interface Metrics {
   schemaChange(change: string, columns: number): void;
   finality(event: string, count: number): void;
   truth(verdict: string, days: number): void;
+  exploration(): void;
   registryLoss(outcome: string): void;
 }
 
@@ -43,6 +44,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     schemaChange: (change, columns) => counters.schemaChanges.inc({ change }, columns),
     historyBytes: (bytes) => counters.historyBytes.set(bytes),
     finality: (event, count) => counters.finality.inc({ event }, count),
+    exploration: () => counters.explorations.inc(),
     truth: (verdict, days) => counters.truth.inc({ verdict }, days),
     registryLoss: (outcome) => counters.registryLosses.inc({ outcome }),
   };
@@ -104,6 +106,11 @@ function eventCounters(registry: Registry) {
       name: 'dsp_gateway_finality_events_total',
       help: 'What was learned of when days change no more: days that changed after they were over, windows that became longer or shorter, and what could not be learned for lack of room.',
       labelNames: ['event'],
+      registers,
+    }),
+    explorations: new Counter({
+      name: 'dsp_gateway_explorations_total',
+      help: 'Ranges of days that were asked for to learn from them, and that nobody had asked for.',
       registers,
     }),
     truth: new Counter({
