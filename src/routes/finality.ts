@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { THE_REPORT } from './history.js';
 
 export interface FinalityRoutes {
   readonly showFinality: (call: AskCall) => Promise<object>;
@@ -23,13 +24,14 @@ export function registerFinality(app: FastifyInstance, { showFinality }: Finalit
 
 /** The parameters that name a report, or an advertiser alone. */
 export const WHOM = Type.Object({
-  endpoint: Type.Optional(Type.String({ description: 'The path of a report, e.g. campaigns/get.' })),
-  query: Type.Optional(
+  endpoint: Type.Optional(THE_REPORT.endpoint),
+  query: Type.Optional(THE_REPORT.query),
+  advertiserId: Type.Optional(
     Type.String({
-      description: 'The query of the report as one URL-encoded value; it names advertiser and split.',
+      description: 'In the place of endpoint and query: all that is known of the reports of this advertiser.',
+      examples: ['1'],
     }),
   ),
-  advertiserId: Type.Optional(Type.String({ description: 'In place of both: all that is known of it.' })),
 });
 
 const daysOrNull = (description: string) => Type.Union([Type.Integer(), Type.Null()], { description });

@@ -36,10 +36,11 @@ const NO_STORE = 'private, no-store';
 
 /** The parameters that name a report. */
 export const THE_REPORT = {
-  endpoint: Type.String({ description: 'The path of a report, e.g. campaigns/get.' }),
+  endpoint: Type.String({ description: 'The path of a report.', examples: ['campaigns/get'] }),
   query: Type.String({
     description:
-      'The query of the report as one URL-encoded value, e.g. advertiserId%3D1%26byDate%3D1%26_period%3Dlast_7_days.',
+      'The query of the report as one value. Where it stands in an address, & is %26 and = is %3D in it.',
+    examples: ['advertiserId=1&byDate=1&_period=last_7_days'],
   }),
 };
 
@@ -173,9 +174,13 @@ const DIFF: Operation = {
     ...THE_REPORT,
     from: Type.String({
       description:
-        'An instant, a day that is over, first (the earliest kept since each day was over), or the id of a pin.',
+        'An instant, a day that is over (its end), first (the earliest kept since each day was over), or the id of a pin.',
+      examples: ['2026-11-03', '2026-11-03T08:00:00Z', 'first'],
     }),
-    to: Type.String({ description: 'An instant, a day that is over, or latest (the newest kept).' }),
+    to: Type.String({
+      description: 'An instant, a day that is over (its end), or latest (the newest kept).',
+      examples: ['latest'],
+    }),
     _format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'csv: a line for each cell.' })),
   }),
   answers: {
