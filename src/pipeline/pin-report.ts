@@ -8,11 +8,12 @@ import type { ReportReply } from '../http/report-call.js';
 import type { Pins } from '../pins/create-pins.js';
 import type { Pin } from '../pins/pin.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../policy/check-advertiser.js';
+import { isAnswerFinal } from '../report/answer-meta.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
-import { type FreshnessRules, isFinal } from '../report/freshness.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import type { JsonObject } from '../report/json.js';
 import { parseQueryText, writeQueryText } from '../report/query-text.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -131,7 +132,7 @@ async function answerTo(
       },
       revision: shown.revision,
       knownAt: past?.known.atMs ?? shown.newestMs,
-      final: rows.every(({ header }) => isFinal(header, rules)),
+      final: isAnswerFinal(rows, past?.known ?? null, rules),
       rowCount: shown.rowCount,
       named: [...accountsAsked(report)],
       seq: Math.min(...rows.map(({ header }) => header.seq)),

@@ -2,6 +2,7 @@
 import type { AssembleInput, KnownDay, Past } from './assemble-input.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
+import type { FinalRules } from './final-days.js';
 import { isFinal, isFinalDay, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
 import { projectRows } from './project-rows.js';
@@ -48,10 +49,7 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
     rowCount,
     asOf: new Date(asOfMs).toISOString(),
     // Of the totals too: they are shown beside the rows, and belong to the same truth.
-    // Nothing at all is nothing to draw an invoice on.
-    final:
-      parts.length > 0 &&
-      (past === null ? all.every(({ header }) => isFinal(header, rules)) : isPastFinal(past)),
+    final: isAnswerFinal(all, past, rules),
     ...(provisional === null ? {} : { firstProvisionalDate: provisional }),
     ...showExpected(ask),
     stale,
@@ -76,9 +74,15 @@ function showExpected({ expectedChange, fields }: AssembleInput): { readonly exp
   return columns.length === 0 ? {} : { expectedChange: Object.fromEntries(columns) };
 }
 
-/** Whether each day had been seen final. */
-function isPastFinal({ days }: Past): boolean {
-  return [...days.values()].every(({ final }) => final);
+/**
+ * Whether all of an answer is final; of history: whether each day had been seen final.
+ * Nothing at all is nothing to draw an invoice on.
+ */
+export function isAnswerFinal(parts: readonly Entry[], past: Past | null, rules: FinalRules): boolean {
+  if (parts.length === 0) return false;
+  return past === null
+    ? parts.every(({ header }) => isFinal(header, rules))
+    : [...past.days.values()].every(({ final }) => final);
 }
 
 /** @returns the first day served that is not final; null where there is none, or where it cannot be told by day */
