@@ -113,24 +113,31 @@ const visit: fc.Arbitrary<Visit> = fc.record({
 });
 
 /** The same report again and again, while the platform changes it; and what it was at any time meanwhile. */
-const revisiting = fc.tuple(which, fc.array(visit, { minLength: 1, maxLength: 4 })).map(([one, visits]) =>
-  command(`revisit(${name(one)}, ${visits.map(tellVisit).join(' | ')})`, async (world) => {
-    const { clock, platform, gateways } = world;
-    const asked = { ...pick(one, world), limited: false };
-    await askNow(asked, world, null);
-    for (const { ms, version, directives, when, replica, away } of visits) {
-      await rest(world);
-      clock.advance(ms);
-      if (version !== null) platform.restate(asked.advertiserId, datesOf(asked.from, asked.to), version);
-      const before = gateways.outage.away;
-      gateways.outage.away ||= away;
-      await askNow({ ...asked, replica }, world, directives);
-      await rest(world);
-      gateways.outage.away = before;
-      await askThen({ ...asked, replica }, world, momentOf(when, world));
-    }
-  }),
-);
+const revisiting = fc
+  .tuple(which, fc.array(visit, { minLength: 1, maxLength: 4 }), fc.boolean())
+  .map(([one, visits, isPinned]) =>
+    command(
+      `revisit(${name(one)}${isPinned ? ', pinned' : ''}, ${visits.map(tellVisit).join(' | ')})`,
+      async (world) => {
+        const { clock, platform, gateways } = world;
+        const asked = { ...pick(one, world), limited: false };
+        await askNow(asked, world, null);
+        if (isPinned) await makePin(asked, null, world);
+        for (const { ms, version, directives, when, replica, away } of visits) {
+          await rest(world);
+          clock.advance(ms);
+          if (version !== null) platform.restate(asked.advertiserId, datesOf(asked.from, asked.to), version);
+          const before = gateways.outage.away;
+          gateways.outage.away ||= away;
+          await askNow({ ...asked, replica }, world, directives);
+          await rest(world);
+          gateways.outage.away = before;
+          await askThen({ ...asked, replica }, world, momentOf(when, world));
+        }
+        await checkPins(0, world);
+      },
+    ),
+  );
 
 function tellVisit({ ms, version, directives, when, replica, away }: Visit): string {
   const restated = version === null ? '' : `, restated to ${version}`;
