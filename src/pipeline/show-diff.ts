@@ -1,11 +1,11 @@
 /** `GET /gateway/v1/diff`: what became of a report between two moments, from history alone. */
 import { setImmediate } from 'node:timers/promises';
 import type { Learner } from '../divisibility/learn.js';
-import { type FieldFault, GatewayError, invalidQuery } from '../errors.js';
+import { GatewayError } from '../errors.js';
 import { diffDay, type RowDiff } from '../history/diff-days.js';
 import { isSameMethod } from '../history/method.js';
 import type { DayThen, ReadDays } from '../history/read-days.js';
-import type { Moment, Revision } from '../history/revision.js';
+import type { Revision } from '../history/revision.js';
 import { rowsOf } from '../history/rows-of.js';
 import type { AskCall } from '../http/ask-call.js';
 import { negotiateFormat } from '../http/negotiate.js';
@@ -14,13 +14,13 @@ import { VARY } from '../http/respond.js';
 import type { PinnedRows } from '../pins/create-pins.js';
 import { refuseForeignAccounts } from '../policy/check-advertiser.js';
 import { revisionOf, showId } from '../report/answer-meta.js';
-import { readAsOf } from '../report/as-of.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import { ROW_SEPARATOR } from '../report/entry.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { AskedCall, AskReport } from './asked-report.js';
 import { daysAskedAbout } from './by-day.js';
+import { momentsOf, type NamedMoment, refuseOtherReport } from './diff-moments.js';
 import type { ShowPins } from './show-pins.js';
 
 interface DiffDay extends Pick<DayThen, 'entry' | 'lacks'> {
@@ -117,51 +117,6 @@ function shaped({ revision, entry }: DiffDay) {
   return { revision, header: entry.header };
 }
 
-interface NamedMoment {
-  readonly name: string;
-  readonly moment: Moment;
-}
-
-function momentsOf(
-  { given, question }: AskedCall,
-  { canonical, now }: Pick<ShowDiffOptions, 'canonical' | 'now'>,
-): { readonly from: NamedMoment | { readonly pin: string }; readonly to: NamedMoment } {
-  const { account } = question.report;
-  const faults: FieldFault[] = [];
-  const read = (param: 'from' | 'to', word: 'first' | 'latest'): NamedMoment | null => {
-    const text = given.get(param);
-    if (text === word) return { name: word, moment: word };
-    const rules = {
-      ...{ nowMs: now(), today: canonical.todayOf(account) },
-      startOfDay: (day: number) => canonical.startOfDayOf(account, day),
-    };
-    const asOf = text === undefined ? { fault: 'is missing' } : readAsOf(text, rules);
-    if ('atMs' in asOf) return { name: new Date(asOf.atMs).toISOString(), moment: { at: asOf.atMs } };
-    faults.push({ param, message: `${asOf.fault}; ${ALLOWED[param]}` });
-    return null;
-  };
-  const pin = /^pin_[\w-]{1,64}$/.test(given.get('from') ?? '') ? (given.get('from') as string) : null;
-  const [from, to] = [pin === null ? read('from', 'first') : null, read('to', 'latest')];
-  if (from !== null && to !== null && instantOf(from) > instantOf(to))
-    faults.push({ param: 'from', message: `lies after to (${to.name}): give the earlier moment as from` });
-  if (faults.length > 0) throw invalidQuery(...faults);
-  return { from: pin === null ? (from as NamedMoment) : { pin }, to: to as NamedMoment };
-}
-
-/** @throws GatewayError `invalid_query` for a pin that holds something else, or was known later than `to` */
-function refuseOtherReport({ pin }: PinnedRows, { question }: AskedCall, to: NamedMoment): void {
-  const { report, series } = question;
-  const isSame = pin.series === series && pin.from === report.from.iso && pin.to === report.to.iso;
-  const message = !isSame
-    ? `is a pin of another report or period (${pin.endpoint}?${pin.query}): give that one as endpoint and query`
-    : pin.revision === null
-      ? 'is a pin of a whole answer, which cannot be compared by days'
-      : pin.knownAt > instantOf(to)
-        ? `is a pin of what was known at ${new Date(pin.knownAt).toISOString()}, which is after to (${to.name})`
-        : null;
-  if (message !== null) throw invalidQuery({ param: 'from', message });
-}
-
 /** Of a pin it is not kept with which token its days were asked for: it is taken to be the same. */
 function pinnedSide({ pin, parts }: PinnedRows, dates: readonly string[], other: DiffSide): DiffSide {
   const byDate = new Map(parts.map((entry) => [entry.header.lastDay, entry]));
@@ -173,17 +128,6 @@ function pinnedSide({ pin, parts }: PinnedRows, dates: readonly string[], other:
     return { entry, revision: { schema: '', credential }, lacks: null };
   });
   return { name: pin.id, days };
-}
-
-const ALLOWED = {
-  from: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), first, or the id of a pin',
-  to: 'allowed are an instant (2026-11-03T08:00:00Z), a day that is over (2026-11-03), latest',
-};
-
-/** For the order alone: `first` is before, and `latest` after, every instant. */
-function instantOf({ moment }: NamedMoment): number {
-  if (typeof moment === 'object') return moment.at;
-  return moment === 'latest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
 }
 
 function formatOf({ given }: AskedCall, accept: string | undefined): 'json' | 'csv' {
