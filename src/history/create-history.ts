@@ -30,7 +30,7 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
     historyBytes(bytes: number): void;
     schemaChange(change: string, columns: number): void;
   };
-  /** What a report is judged by. */
+  /** Which days of a report are final, and how long the others are fresh. */
   readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
   /** Told of the days of each fetch, beside what was known of them before. */
   readonly onSights: (report: CanonicalReport, sights: readonly Sight[]) => void;

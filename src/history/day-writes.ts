@@ -26,7 +26,7 @@ export interface BroughtDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
   readonly entry: Entry<RowsHeader>;
   /** End of the first fetch that was missed, and is not marked yet. */
   readonly missedFrom: number | undefined;
-  /** By which its report is judged. */
+  /** Which days of its report are final. */
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
 }
 

@@ -56,7 +56,7 @@ async function list({ store, isErased }: ListRevisionsOptions, wanted: Revisions
   const { series, dates } = wanted;
   const heads = await store.heads(series, dates);
   const all = heads.map(headsIn);
-  // Those that name the account. Of others it is told by their rows.
+  // Where the report names no account, its rows have to be read to tell whether it was erased: see below.
   const found = all.map(({ asked, revisions }) =>
     revisions.filter((one) => asked.length === 0 || !isErased({ ...one, asked, held: [] })),
   );

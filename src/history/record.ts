@@ -43,7 +43,7 @@ export interface RecordedDays extends FetchedDays {
   readonly asked: readonly string[];
   /** Of the report, for the log. */
   readonly endpoint?: string;
-  /** By which it is judged. */
+  /** Which days of the report are final. */
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
   /** Told of the days that were looked at, once or more often; not of those that a later fetch has overtaken. */
   readonly onSights?: ((sights: readonly Sight[]) => void) | undefined;

@@ -87,14 +87,14 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
   }
 
   return {
-    list: (owner) => guarded(store, async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
+    list: (owner) => kept(store, async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
     read: (owner, id) =>
-      guarded(store, async () => {
+      kept(store, async () => {
         const pin = (await readIndex(owner)).pins.find((one) => one.id === id);
         return pin === undefined || isOver(pin) ? null : { pin, parts: await readParts(store, owner, pin) };
       }),
     add: (owner, pin, parts) =>
-      guarded(store, async () => {
+      kept(store, async () => {
         const { whole, added } = await packPin(encode, owner, { pin, parts });
         await update(owner, (pins) => {
           refuseTooMany(pins, whole);
@@ -102,7 +102,7 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
         });
         return whole;
       }),
-    remove: (owner, id) => guarded(store, async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
+    remove: (owner, id) => kept(store, async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
     async removeErased() {
       if (store.off() !== null) return 0;
       let count = 0;
@@ -181,7 +181,8 @@ function refuseTooMany(pins: readonly Pin[], more: Pin): void {
     });
 }
 
-async function guarded<T>(store: Pick<HistoryStore, 'off'>, work: () => Promise<T>): Promise<T> {
+/** @throws GatewayError `conflict` where no pins can be kept, or there is no room; `not_ready` while the store is away */
+async function kept<T>(store: Pick<HistoryStore, 'off'>, work: () => Promise<T>): Promise<T> {
   const off = store.off();
   if (off !== null)
     throw new GatewayError('conflict', {

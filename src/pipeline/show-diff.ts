@@ -27,7 +27,7 @@ interface DiffDay extends Pick<DayThen, 'entry' | 'lacks'> {
   readonly revision: Pick<Revision, 'schema' | 'credential'>;
 }
 
-/** One of the two looks. */
+/** One of the two sides: the days as they were known at a moment, or as a pin holds them. */
 interface DiffSide {
   /** As it is shown: an instant, `first`, `latest`, or the id of a pin. */
   readonly name: string;
