@@ -11,7 +11,7 @@ import type { Store } from '../store/port.js';
 import { percentAtMost } from './bound.js';
 import type { ExpectedChange } from './change-buckets.js';
 import { type AgeCount, countAges } from './evidence.js';
-import { createExpected } from './expected.js';
+import { createExpected, type Expected } from './expected.js';
 import { createLearning, type FinalityEvent } from './learn.js';
 import { observationOf } from './observe.js';
 import { createRules, type FinalityMode, type LearnedRules } from './rules.js';
@@ -50,6 +50,8 @@ export interface Finality extends Pick<LearnedRules, 'rulesFor' | 'stampOf'> {
   becameFinal(report: CanonicalReport, series: string, days: readonly FinalDay[]): void;
   /** By how much numbers of days of that age change until they are final; null where that cannot be said yet. */
   expectedChange(report: CanonicalReport, ageDays: number): ExpectedChange | null;
+  /** The same of one scope, by the age of a day. @throws StoreUnavailable */
+  readonly readChanges: Expected['read'];
   /** @throws StoreUnavailable */
   read(scope: Scope): Promise<ScopeFinality>;
   /** Of which something was learned, of one advertiser. */
@@ -106,6 +108,7 @@ export function createFinality(options: FinalityOptions): Finality {
       if (mode !== 'fixed' && days.length > 0) options.background(expected.note(report, series, days));
     },
     expectedChange: (report, ageDays) => (mode === 'fixed' ? null : expected.of(report, ageDays)),
+    readChanges: expected.read,
     async read(scope) {
       const evidence = await learning.read(scope);
       const known = windows.get(scope);

@@ -21,6 +21,8 @@ export interface Expected {
   note(report: CanonicalReport, series: string, days: readonly FinalDay[]): Promise<void>;
   /** By column; null where too few days were seen, or it is not known yet: it is then looked up for the next answer. */
   of(report: CanonicalReport, ageDays: number): ExpectedChange | null;
+  /** What is known of one scope, by the age of a day. @throws StoreUnavailable */
+  read(scope: Scope): Promise<(ageDays: number) => ExpectedChange | null>;
   /** Never rejects. */
   flush(): Promise<void>;
 }
@@ -80,6 +82,10 @@ export function createExpected(options: ExpectedOptions): Expected {
       const at = known.get(groupOf(scope));
       if (at === undefined || Math.abs(now() - at.atMs) > FRESH_MS) lookUp(scope);
       return at === undefined ? null : expectedOf(at.counts, ageDays);
+    },
+    async read(scope) {
+      const [counts = new Map<string, number>()] = await store.counters.read([groupOf(scope)]);
+      return (ageDays) => expectedOf(counts, ageDays);
     },
     async flush() {
       if (batch === null && waiting.size > 0) {

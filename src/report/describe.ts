@@ -134,6 +134,9 @@ const Paging = Type.Object(
   { description: "The platform's own numbers; only there when these rows are not all there are." },
 );
 
+/** Of a relative change: half of n days changed by no more than p50, 95 % by no more than p95. */
+export const QUANTILES = Type.Object({ p50: Type.Number(), p95: Type.Number(), n: Type.Integer() });
+
 const Meta = Type.Object(
   {
     endpoint: Type.String(),
@@ -158,7 +161,7 @@ const Meta = Type.Object(
       }),
     ),
     expectedChange: Type.Optional(
-      Type.Record(Type.String(), Type.Object({ p50: Type.Number(), p95: Type.Number(), n: Type.Integer() }), {
+      Type.Record(Type.String(), QUANTILES, {
         description:
           'By column: by how much days as old as the youngest that is not final changed until they were, of the greater value; half of n days by no more than p50, 95 % by no more than p95. Absent below 30 days.',
       }),

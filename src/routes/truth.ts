@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { QUANTILES } from '../report/describe.js';
 import { WHOM } from './finality.js';
 
 export interface TruthRoutes {
@@ -44,6 +45,12 @@ const SCOPE = Type.Object(
         wrong: count('What was served is not what it said it was, or depended on the range asked for.'),
         wrongPercentAtMost: Type.Number({ description: 'With 95 %, if dates were independent.' }),
         failed: count('Dates that were to be asked for again, and could not be.'),
+        changeUntilFinal: Type.Optional(
+          Type.Record(Type.String(), QUANTILES, {
+            description:
+              'By column: by how much what was said of days of that age changed until they were final, as meta.expectedChange of a report. Absent below 30 days.',
+          }),
+        ),
       }),
     ),
   },

@@ -20,7 +20,7 @@ async function gatewayWith(mode: FinalityMode, options: Parameters<typeof withGa
   const gateway = await withGateway({ config: { finality: { mode } }, ...options });
   const key = await gateway.addTeam();
   await prove(gateway, key);
-  return { gateway, ...asking(gateway, key) };
+  return { gateway, key, ...asking(gateway, key) };
 }
 
 function asking(gateway: TestGateway, key: string) {
@@ -158,7 +158,7 @@ describe('GET /gateway/v1/finality', () => {
 });
 
 it('meta.expectedChange says by how much days of the age of the youngest one changed until they were final', async () => {
-  const { gateway, ask } = await gatewayWith('observe', { switches: { restateDays: 3 } });
+  const { gateway, ask, key } = await gatewayWith('observe', { switches: { restateDays: 3 } });
   const last = (days: number) => {
     const today = Math.floor(gateway.clock.now() / DAY);
     return `${SERIES}&dateFrom=${isoDay(today - days)}&dateTo=${isoDay(today - 1)}`;
@@ -183,4 +183,11 @@ it('meta.expectedChange says by how much days of the age of the youngest one cha
   gateway.clock.advance(2 * HOUR);
   const chosen = expectedIn(await ask(`${last(6)}&_fields=date,clicks`)) ?? {};
   expect(Object.keys(chosen)).toEqual(['clicks']);
+  // What was measured says the same of each age.
+  const measured = await gateway.call('/gateway/v1/truth?advertiserId=1', { key });
+  const [truth] = measured.json<{ data: { ages: { ageDays: number; changeUntilFinal?: object }[] }[] }>()
+    .data;
+  const ages = new Map(truth?.ages.map((age) => [age.ageDays, age.changeUntilFinal]));
+  expect(ages.get(1)).toMatchObject({ spent: { p50: expected.spent?.p50, p95: expected.spent?.p95 } });
+  expect(ages.get(90)).toBeUndefined();
 });
