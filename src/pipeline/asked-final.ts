@@ -4,7 +4,7 @@ import type { CanonicalReport, CanonicalRequest } from '../report/canonicalize.j
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import { byAge, type FinalRules } from '../report/final-days.js';
 import type { FinalFilter } from '../report/output-options.js';
-import type { Shape } from './render.js';
+import type { Shape } from './shape.js';
 
 export interface AskedFinal {
   readonly filter: FinalFilter;

@@ -3,7 +3,7 @@ import { invalidQuery } from '../errors.js';
 import type { Moment } from '../history/revision.js';
 import { readAsOf } from '../report/as-of.js';
 import type { CanonicalReport, CanonicalRequest, CanonicalRules } from '../report/canonicalize.js';
-import type { Shape } from './render.js';
+import type { Shape } from './shape.js';
 
 export interface AskedMomentRules {
   readonly canonical: Pick<CanonicalRules, 'startOfDayOf'>;

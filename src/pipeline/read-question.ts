@@ -26,7 +26,7 @@ import type { ReportPolicy } from '../report-policy.js';
 import { type AskedFinal, askedFinal, cutToFinal } from './asked-final.js';
 import { momentOf } from './asked-moment.js';
 import type { ReportQuestion } from './question.js';
-import { finishedKey, type Shape, shapeOf } from './render.js';
+import { finishedKey, type Shape, shapeOf } from './shape.js';
 
 export interface ReadQuestion {
   readonly question: ReportQuestion;

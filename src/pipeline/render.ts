@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Purges } from '../cache/purges.js';
-import { GatewayError, invalidQuery } from '../errors.js';
+import { GatewayError } from '../errors.js';
 import type { ExpectedChange } from '../finality/change-buckets.js';
 import { compress } from '../http/compress.js';
 import { joinGzip } from '../http/join-gzip.js';
@@ -14,19 +14,10 @@ import type { Past } from '../report/assemble-input.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { BodyPieces, BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
-import type { Format, OutputOptions } from '../report/output-options.js';
+import type { Format } from '../report/output-options.js';
 import { fieldFaults } from '../report/project-rows.js';
 import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
-
-/** What decides about a body, beside the report itself. */
-export interface Shape {
-  readonly format: Format;
-  readonly totals: boolean;
-  readonly days: boolean;
-  readonly bom: boolean;
-  /** The columns that are wanted, in order; null: all. */
-  readonly fields: readonly string[] | null;
-}
+import type { Shape } from './shape.js';
 
 /** A body that can be sent as it is. */
 export interface Finished extends Omit<Assembled, 'body'> {
@@ -39,37 +30,6 @@ export interface Finished extends Omit<Assembled, 'body'> {
   readonly body: readonly Buffer[];
   /** For the memory bound. */
   readonly bytes: number;
-}
-
-/** Identity of a finished body among those kept in this process. */
-export function finishedKey(series: string, report: CanonicalReport, shape: Shape, coding: Coding): string {
-  const flags = `${shape.totals ? 't' : ''}${shape.days ? 'd' : ''}${shape.bom ? 'b' : ''}`;
-  const fields = shape.fields === null ? '' : encodeURIComponent(JSON.stringify(shape.fields));
-  return `${series}|${report.from.iso ?? ''}|${report.to.iso ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
-}
-
-/** `_totals`, `_days` and `_bom` change one format each; elsewhere they would silently do nothing. */
-export function shapeOf(format: Format, options: OutputOptions): Shape {
-  const faults = [
-    ...(options.totals && format !== 'json'
-      ? [{ param: '_totals', message: 'goes with _format=json only' }]
-      : []),
-    ...(options.days && format !== 'json'
-      ? [{ param: '_days', message: 'goes with _format=json only' }]
-      : []),
-    ...(options.fields !== null && format === 'raw'
-      ? [
-          {
-            param: '_fields',
-            message: "goes with rows, not with the platform's own bytes: leave out _format=raw",
-          },
-        ]
-      : []),
-    ...(options.bom && format !== 'csv' ? [{ param: '_bom', message: 'goes with _format=csv only' }] : []),
-  ];
-  if (faults.length > 0) throw invalidQuery(...faults);
-  const { totals, days, bom, fields } = options;
-  return { format, totals, days, bom, fields };
 }
 
 export interface FinishInput {

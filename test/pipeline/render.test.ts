@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Purges } from '../../src/cache/purges.js';
-import { type Finished, finishedKey, isServable, shapeOf } from '../../src/pipeline/render.js';
+import { type Finished, isServable } from '../../src/pipeline/render.js';
+import { finishedKey, shapeOf } from '../../src/pipeline/shape.js';
 import type { Format, OutputOptions } from '../../src/report/output-options.js';
 import { get } from '../report/canonical-request.js';
 import { codeOf, thrownBy } from '../support/problems.js';
