@@ -67,8 +67,7 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
       source,
       async body() {
         const made = await finish(assembled, used, main.checkFromMs, workerPool);
-        // What was known then is read each time: it may be erased, and none of it is asked for often.
-        if (source.storable && past === null) finished.keep(asked, made.finished, made.pieces);
+        if (source.storable && main.mayStay) finished.keep(asked, made.finished, made.pieces);
         return made.finished;
       },
     };

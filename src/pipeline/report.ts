@@ -31,6 +31,8 @@ export interface ReportAnswer {
   readonly storable: boolean;
   /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
   readonly checkFromMs: number | null;
+  /** Whether its finished body may be kept in this process: then only another generation of its kind voids it. */
+  readonly mayStay: boolean;
 }
 
 export interface ReportOptions extends BringDeps {
@@ -69,11 +71,14 @@ export function createReport(options: ReportOptions): Report {
   };
 }
 
-/** An answer of days that are at hand, for which nothing was fetched and nothing is to be checked. */
+/**
+ * An answer of days that are at hand, for which nothing was fetched and nothing is to be checked. It is made anew each time:
+ * what it rests on may be erased, or refuted, while the generation of its kind stays.
+ */
 export function answerWithoutCall(days: readonly Entry<RowsHeader>[], degraded = false): ReportAnswer {
   return {
     ...{ parts: days, outcome: 'hit', days: { fetched: 0, total: days.length }, degraded },
-    ...{ stored: false, storable: true, checkFromMs: null },
+    ...{ stored: false, storable: true, checkFromMs: null, mayStay: false },
   };
 }
 
@@ -136,6 +141,7 @@ function answerWith(
     // Of what was put aside for something older nothing is in the answer.
     storable: results.every((one) => one.storable || (run.accept === 'old' && isDoubtful(one))),
     checkFromMs,
+    mayStay: true,
   };
 }
 

@@ -91,18 +91,38 @@ describe('a report of some campaigns', () => {
   });
 });
 
-/** Says something else of a campaign that is asked for by name. */
-it('is never selected where the platform says something else of campaigns that are named', async () => {
-  let lies = true;
-  const platform = await startRawPlatform((request, response) => {
+/** Six campaigns, of which it says something else where they are asked for by name and `isLying` says so. */
+const lyingPlatform = (isLying: () => boolean) =>
+  startRawPlatform((request, response) => {
     const named = new URL(request.url ?? '', 'http://platform').searchParams.getAll('campaignIds[]');
+    const reach = named.length > 0 && isLying() ? 9 : 7;
     const rows = daysBetween(...periodOf(request)).flatMap((date) =>
       [1, 2, 3, 4, 5, 6]
         .filter((id) => named.length === 0 || named.includes(String(id)))
-        .map((id) => ({ date, campaign_id: id, advertiser_id: 1, reach: named.length > 0 && lies ? 9 : 7 })),
+        .map((id) => ({ date, campaign_id: id, advertiser_id: 1, reach })),
     );
     sends(JSON.stringify({ data: rows }))(request, response);
   });
+
+it('is given no longer, not from memory either, once the daily check finds that the platform says something else', async () => {
+  let lies = false;
+  const platform = await lyingPlatform(() => lies);
+  const gateway = await gatewayAt(platform, { config: ALWAYS });
+  const { ask } = await scene(gateway);
+  const reachOf = async (id: number) => reportIn(await ask(`${ALL}${idsIn([id])}`)).data[0]?.reach;
+  await ask(ALL);
+  for (const id of [1, 2, 3]) await reachOf(id);
+  const before = platform.requests.length;
+  expect([await reachOf(4), await reachOf(4)]).toEqual([7, 7]);
+  expect(platform.requests.length).toBe(before);
+  lies = true;
+  gateway.clock.advance(DAY);
+  expect([await reachOf(5), await reachOf(4)]).toEqual([9, 9]);
+});
+
+it('is never selected where the platform says something else of campaigns that are named', async () => {
+  let lies = true;
+  const platform = await lyingPlatform(() => lies);
   const gateway = await gatewayAt(platform, { config: ALWAYS });
   const { ask } = await scene(gateway);
   await ask(ALL);
