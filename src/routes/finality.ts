@@ -22,17 +22,21 @@ export function registerFinality(app: FastifyInstance, { showFinality }: Finalit
   );
 }
 
-/** The parameters that name a report, or an advertiser alone. */
-export const WHOM = Type.Object({
-  endpoint: Type.Optional(THE_REPORT.endpoint),
-  query: Type.Optional(THE_REPORT.query),
-  advertiserId: Type.Optional(
-    Type.String({
-      description: 'In the place of endpoint and query: all that is known of the reports of this advertiser.',
-      examples: ['1'],
-    }),
-  ),
-});
+/** Of calls about a report, or about an advertiser alone. */
+export const ABOUT_SCOPES: Pick<Operation, 'query' | 'problems'> = {
+  query: Type.Object({
+    endpoint: Type.Optional(THE_REPORT.endpoint),
+    query: Type.Optional(THE_REPORT.query),
+    advertiserId: Type.Optional(
+      Type.String({
+        description:
+          'In the place of endpoint and query: all that is known of the reports of this advertiser.',
+        examples: ['1'],
+      }),
+    ),
+  }),
+  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
+};
 
 const daysOrNull = (description: string) => Type.Union([Type.Integer(), Type.Null()], { description });
 
@@ -61,7 +65,7 @@ const SCOPE = Type.Object(
 
 const FINALITY: Operation = {
   id: 'getFinality',
-  query: WHOM,
+  ...ABOUT_SCOPES,
   answers: {
     200: json(
       Type.Object(
@@ -81,5 +85,4 @@ const FINALITY: Operation = {
       ['cache-control'],
     ),
   },
-  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
 };

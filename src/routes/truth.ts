@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { QUANTILES } from '../report/describe.js';
-import { WHOM } from './finality.js';
+import { ABOUT_SCOPES } from './finality.js';
 
 export interface TruthRoutes {
   readonly showTruth: (call: AskCall) => Promise<object>;
@@ -59,7 +59,7 @@ const SCOPE = Type.Object(
 
 const TRUTH: Operation = {
   id: 'getTruth',
-  query: WHOM,
+  ...ABOUT_SCOPES,
   answers: {
     200: json(
       Type.Object(
@@ -77,5 +77,4 @@ const TRUTH: Operation = {
       ['cache-control'],
     ),
   },
-  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'advertiser_required', 'rate_limited'],
 };
