@@ -95,6 +95,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         team: caller.team.id,
         key: caller.key.id,
         endpoint: asked.question.report.endpoint,
+        tier: 'l1',
         rows: body.rowCount,
         plainCalls: plainCallsOf(asked),
         leave,

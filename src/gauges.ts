@@ -12,7 +12,7 @@ export interface Measured {
   readonly registry: Pick<Registry, 'loss'>;
   readonly outlook: () => Outlook;
   readonly l1: { readonly bytes: number; readonly entries: number };
-  readonly traffic: Pick<Traffic, 'budget' | 'pause' | 'pace' | 'circuit'>;
+  readonly traffic: Pick<Traffic, 'budget' | 'pause' | 'pace' | 'circuit' | 'maxConcurrent'>;
   readonly replicas: Pick<Replicas, 'count'>;
   readonly secretFaults: () => readonly unknown[];
   readonly log: Pick<Log, 'health'>;
@@ -28,13 +28,15 @@ export function gaugesOf({
   secretFaults,
   log,
 }: Measured): Gauges {
-  const { budget, pause, pace, circuit } = traffic;
+  const { budget, pause, pace, circuit, maxConcurrent } = traffic;
   return {
     token: outlook,
     storeOk: () => store.health().ok,
     storeFull: () => store.memory?.().full === true,
     l1: () => l1,
     budget: () => budget,
+    slots: maxConcurrent,
+    rate: pace.status,
     pauseMs: () => pause.leftMs(),
     paceMs: () => pace.waitMs(),
     circuitOpen: () => circuit.isOpen,

@@ -49,6 +49,7 @@ export interface Hit {
   readonly team: string;
   readonly key: string;
   readonly endpoint: string;
+  readonly tier: 'l1' | 'store';
   readonly rows: number;
   /** Platform calls that the same answer would have cost without a cache. */
   readonly plainCalls: number;

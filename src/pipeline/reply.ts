@@ -121,6 +121,7 @@ function headersOf(
 function noteAnswer(asked: Understood, { shown, source }: Answer): void {
   const { trace } = asked.context;
   trace.outcome = source.outcome;
+  trace.tier = source.tier;
   trace.rows = shown.rowCount;
   trace.plainCalls = plainCallsOf(asked);
 }

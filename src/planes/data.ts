@@ -98,6 +98,8 @@ function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
     onDone(answer) {
       const { durationMs, bytes, hit } = answer;
       metrics.request('data', hit.reply.status, 'hit', hit.team, durationMs);
+      metrics.hit(hit.tier);
+      metrics.saved(hit.team, hit.plainCalls);
       usage.addHit(hit.team, { rows: hit.rows, saved: hit.plainCalls, bytesOut: bytes });
       if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
     },

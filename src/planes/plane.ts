@@ -47,11 +47,15 @@ export function createPlaneServer(
     trustedProxies: server.trustedProxies,
     onBroken: (status) => metrics.request(plane, status, 'error', null, 0),
     onDone: (request, status, durationMs) => {
-      const { outcome, team, subject } = request.trace;
+      const { outcome, tier, code, team, subject } = request.trace;
       metrics.request(plane, status, outcome ?? 'none', team, durationMs);
+      if (code !== null) metrics.problem(plane, code);
+      if (outcome === 'hit' && tier !== null) metrics.hit(tier);
       // Only reports and what is passed through have a subject.
-      if (plane === 'data' && team !== null && subject !== null)
-        usage.add(team, countRequest(Object.assign({ status }, request.trace)));
+      if (plane !== 'data' || team === null || subject === null) return;
+      const counts = countRequest(Object.assign({ status }, request.trace));
+      usage.add(team, counts);
+      metrics.saved(team, counts.get('upstreamCallsSaved') ?? 0);
     },
   });
 }

@@ -85,11 +85,11 @@ function begin(
 
 /** @returns null for what is logged, counted or sent in any other way than a hit that was at hand */
 function plainHit(reply: ReportReply, { target }: SimpleRequest, trace: Trace): Hit | null {
-  const { team, key, outcome, platformCalls, subject, rows, plainCalls, meant } = trace;
+  const { team, key, outcome, tier, platformCalls, subject, rows, plainCalls, meant } = trace;
   if (outcome !== 'hit' || platformCalls > 0 || meant.length > 0) return null;
   if (reply.status !== 200 && reply.status !== 304) return null;
   if (team === null || key === null || lengthOf(reply.body ?? []) > HIT_BYTES) return null;
   const endpoint = (subject ?? target).slice(REPORT_PREFIX.length);
   // The place of its team is given back by the answer's own end.
-  return { reply, team, key, endpoint, rows, plainCalls, leave: () => {} };
+  return { reply, team, key, endpoint, tier: tier ?? 'store', rows, plainCalls, leave: () => {} };
 }

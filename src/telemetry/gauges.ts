@@ -13,6 +13,10 @@ export interface Gauges {
   readonly storeFull: () => boolean;
   readonly l1: () => { readonly bytes: number; readonly entries: number };
   readonly budget: () => { readonly running: number; readonly queued: number };
+  /** Platform calls that this process may make at once. */
+  readonly slots: () => number;
+  /** The window that the platform shows; null while it shows none. */
+  readonly rate: () => { readonly limit: number; readonly remaining: number } | null;
   readonly pauseMs: () => number;
   readonly paceMs: () => number;
   readonly circuitOpen: () => boolean;
@@ -103,6 +107,24 @@ const PLATFORM_GAUGES: readonly GaugeRow[] = [
     help: 'Platform calls that wait for a slot.',
     of: 'sum',
     read: ({ budget }) => budget().queued,
+  },
+  {
+    name: 'dsp_gateway_platform_slots',
+    help: 'Platform calls that may be under way at once.',
+    of: 'sum',
+    read: ({ slots }) => slots(),
+  },
+  {
+    name: 'dsp_gateway_platform_rate_limit_calls',
+    help: 'Calls of a whole window of the rate that the platform shows.',
+    of: 'max',
+    read: ({ rate }) => rate()?.limit ?? null,
+  },
+  {
+    name: 'dsp_gateway_platform_rate_remaining_calls',
+    help: 'Calls that are left of that window, as the platform showed them last.',
+    of: 'min',
+    read: ({ rate }) => rate()?.remaining ?? null,
   },
   {
     name: 'dsp_gateway_platform_pause_seconds',

@@ -7,6 +7,12 @@ import { createRequestTally, SECONDS } from './request-tally.js';
 export interface Metrics {
   readonly registry: Registry;
   request(plane: string, status: number, outcome: string, team: string | null, durationMs: number): void;
+  /** A report was answered from the cache, fresh. */
+  hit(tier: string): void;
+  /** What a team's answer would have cost beyond what it did. */
+  saved(team: string, calls: number): void;
+  /** A problem was answered. */
+  problem(plane: string, code: string): void;
   platformCall(call: CallReport): void;
   storeFault(kind: string): void;
   divisibility(event: string): void;
@@ -21,17 +27,42 @@ export interface Metrics {
   registryLoss(outcome: string): void;
 }
 
+/**
+ * What a counter shows from the beginning, as 0: a series that begins with 1 has not grown, as Prometheus sees it, and the
+ * first of what somebody should be told of would go unnoticed.
+ */
+const TOLD_FROM_ZERO = {
+  /** Faults of the store. */
+  kind: ['unavailable', 'damaged', 'full'],
+  /** Days in the history. */
+  event: ['appended', 'confirmed', 'late', 'missed', 'erased', 'voided'],
+  /** Columns of reports. */
+  change: ['added', 'removed', 'retyped'],
+  /** Truth. */
+  verdict: ['same', 'differs_since', 'restated', 'wrong', 'failed'],
+  /** Losses of the registry. */
+  outcome: ['restored', 'adopted', 'left'],
+} as const;
+
 export function createMetrics(gauges: Gauges): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'dsp_gateway_' });
   const requests = createRequestTally(registry);
   const calls = callMetrics(registry);
   const counters = eventCounters(registry);
+  for (const kind of TOLD_FROM_ZERO.kind) counters.storeFaults.inc({ kind }, 0);
+  for (const event of TOLD_FROM_ZERO.event) counters.history.inc({ event }, 0);
+  for (const change of TOLD_FROM_ZERO.change) counters.schemaChanges.inc({ change }, 0);
+  for (const verdict of TOLD_FROM_ZERO.verdict) counters.truth.inc({ verdict }, 0);
+  for (const outcome of TOLD_FROM_ZERO.outcome) counters.registryLosses.inc({ outcome }, 0);
   registerGauges(registry, gauges);
   return {
     registry,
     request: (plane, status, outcome, team, durationMs) =>
       requests.add(plane, status, outcome, team ?? '', durationMs),
+    hit: requests.hit,
+    saved: requests.saved,
+    problem: (plane, code) => counters.problems.inc({ plane, code }),
     platformCall({ outcome, team, durationMs }) {
       calls.count.inc({ outcome, team });
       calls.seconds.observe({ outcome }, durationMs / 1000);
@@ -72,6 +103,12 @@ function callMetrics(registry: Registry) {
 function eventCounters(registry: Registry) {
   const registers = [registry];
   return {
+    problems: new Counter({
+      name: 'dsp_gateway_problems_total',
+      help: 'Problems answered, by plane and code.',
+      labelNames: ['plane', 'code'],
+      registers,
+    }),
     storeFaults: new Counter({
       name: 'dsp_gateway_store_faults_total',
       help: 'Cache look-ups and writes that failed, and entries that were damaged.',

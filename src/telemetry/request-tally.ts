@@ -22,6 +22,10 @@ interface Durations {
 
 export interface RequestTally {
   add(plane: string, status: number, outcome: string, team: string, durationMs: number): void;
+  /** A fresh answer from the cache, by where it lay. */
+  hit(tier: string): void;
+  /** Platform calls that a team's answers would have cost beyond those that were made. */
+  saved(team: string, calls: number): void;
 }
 
 /** @param registry where the two metrics are registered */
@@ -29,6 +33,16 @@ export function createRequestTally(registry: Registry): RequestTally {
   /** Few for each team: looked through, which is faster than making a name for each request. */
   const requests = new Map<string, Requests[]>();
   const durations: Durations[] = [];
+  const hits = registerCounts(registry, 'tier', {
+    name: 'dsp_gateway_report_hits_total',
+    help: 'Reports answered from the cache, fresh, by where they were found.',
+    first: ['l1', 'store'],
+  });
+  const saved = registerCounts(registry, 'team', {
+    name: 'dsp_gateway_platform_calls_saved_total',
+    help: 'Platform calls that reports would have cost without the gateway, beyond those that were made for them.',
+    first: [],
+  });
   register(registry, {
     name: 'dsp_gateway_requests_total',
     help: 'Requests answered, by plane, status, outcome and team.',
@@ -56,7 +70,29 @@ export function createRequestTally(registry: Registry): RequestTally {
       else countIn(all, plane, status, outcome);
       observe(durations, plane, outcome, durationMs / 1000);
     },
+    hit: (tier) => grow(hits, tier, 1),
+    saved(team, calls) {
+      if (calls > 0) grow(saved, team, calls);
+    },
   };
+}
+
+/** A counter of one label. @returns its counts by that label's value; those of `first` are shown from the beginning */
+function registerCounts(
+  registry: Registry,
+  label: string,
+  { name, help, first }: { readonly name: string; readonly help: string; readonly first: readonly string[] },
+): Map<string, number> {
+  const counts = new Map(first.map((value) => [value, 0]));
+  register(registry, {
+    ...{ name, help, type: 'counter', labelNames: [label] },
+    values: () => [...counts].map(([value, count]) => ({ labels: { [label]: value }, value: count })),
+  });
+  return counts;
+}
+
+function grow(counts: Map<string, number>, value: string, by: number): void {
+  counts.set(value, (counts.get(value) ?? 0) + by);
 }
 
 function countIn(all: Requests[], plane: string, status: number, outcome: string): void {

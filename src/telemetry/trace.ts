@@ -1,5 +1,5 @@
 /** What one request did, gathered on its way for its one log line, its headers and its metrics. */
-import type { Outcome } from '../outcome.js';
+import type { CacheStatus, Outcome } from '../outcome.js';
 import type { CallReport } from '../platform/slot.js';
 
 export interface Trace {
@@ -8,6 +8,8 @@ export interface Trace {
   /** Endpoint of a report, or the route of anything else; never a query. */
   subject: string | null;
   outcome: Outcome | null;
+  /** Where a hit was found. */
+  tier: CacheStatus['tier'];
   /** Problem code, when one was answered. */
   code: string | null;
   /** Known names that parameters passed on were probably meant for; never what was sent. */
@@ -54,6 +56,7 @@ export function createTrace(monotonicMs: () => number = () => performance.now())
     key: null,
     subject: null,
     outcome: null,
+    tier: null,
     code: null,
     meant: [],
     rows: 0,

@@ -9,6 +9,8 @@ function open(changes: Partial<Gauges> = {}) {
     storeFull: () => false,
     l1: () => ({ bytes: 12, entries: 3 }),
     budget: () => ({ running: 2, queued: 5 }),
+    slots: () => 8,
+    rate: () => ({ limit: 60, remaining: 41 }),
     pauseMs: () => 1500,
     paceMs: () => 250,
     circuitOpen: () => true,
@@ -49,6 +51,49 @@ describe('createMetrics', () => {
     expect(read.get(`${seconds}_count{plane="data",outcome="hit"}`)).toBe(2);
     expect(read.get(`${seconds}_sum{plane="data",outcome="hit"}`)).toBeCloseTo(0.032);
     expect(read.get(`${seconds}_bucket{le="0.0025",plane="data",outcome="hit"}`)).toBe(1);
+  });
+
+  it('counts hits by where they were found, calls saved by team, and problems by code', async () => {
+    const metrics = open();
+    metrics.hit('store');
+    metrics.saved('growth', 2);
+    metrics.saved('growth', 1);
+    // An answer that cost as much as it would have without the gateway, or more.
+    metrics.saved('idle', 0);
+    metrics.saved('idle', -1);
+    metrics.problem('data', 'invalid_query');
+    const read = await samples(metrics);
+    expect(
+      Object.fromEntries([...read].filter(([name]) => /_(hits|saved|problems)_total/.test(name))),
+    ).toEqual({
+      'dsp_gateway_report_hits_total{tier="l1"}': 0,
+      'dsp_gateway_report_hits_total{tier="store"}': 1,
+      'dsp_gateway_platform_calls_saved_total{team="growth"}': 3,
+      'dsp_gateway_problems_total{plane="data",code="invalid_query"}': 1,
+    });
+  });
+
+  it('shows from the start, as 0, what an alert looks for the first of', async () => {
+    const read = await samples(open());
+    for (const name of [
+      'store_faults_total{kind="damaged"}',
+      'truth_days_total{verdict="wrong"}',
+      'history_days_total{event="missed"}',
+      'report_columns_changed_total{change="removed"}',
+      'registry_losses_total{outcome="left"}',
+    ])
+      expect([name, read.get(`dsp_gateway_${name}`)]).toEqual([name, 0]);
+  });
+
+  it('shows the slots of this process, and the rate of the platform while it shows one', async () => {
+    const shown = (read: Map<string, number>) =>
+      Object.fromEntries([...read].filter(([name]) => /platform_(slots|rate)/.test(name)));
+    expect(shown(await samples(open()))).toEqual({
+      dsp_gateway_platform_slots: 8,
+      dsp_gateway_platform_rate_limit_calls: 60,
+      dsp_gateway_platform_rate_remaining_calls: 41,
+    });
+    expect(shown(await samples(open({ rate: () => null })))).toEqual({ dsp_gateway_platform_slots: 8 });
   });
 
   it('counts every try of a platform call, by outcome and by who pays', async () => {
