@@ -17,6 +17,7 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /admin/v1/teams/:id/keys': 'viewer',
   'GET /admin/v1/token': 'viewer',
   'GET /admin/v1/cache/explain': 'viewer',
+  'GET /admin/v1/advertisers': 'viewer',
   'GET /admin/v1/usage': 'viewer',
   'GET /admin/v1/audit': 'viewer',
 

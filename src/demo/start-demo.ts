@@ -28,7 +28,9 @@ export const TEAM = {
 /** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are taken from it; ports that are taken are replaced by free ones */
 export async function startDemo(env: Environment): Promise<Demo> {
   // A demo is for looking around: the platform's rate limit would get in the way.
-  const simulator = await startSimulator({ switches: { rateLimitPerMinute: 0, latencyMs: 40 } });
+  const simulator = await startSimulator({
+    switches: { rateLimitPerMinute: 0, latencyMs: 40, accountNames: 'plain' },
+  });
   const folder = await mkdtemp(join(tmpdir(), 'dsp-gateway-demo-'));
   const config = loadConfig({
     HOST: '127.0.0.1',

@@ -1,6 +1,7 @@
 /** Calls that are about a report: made once and tied together. */
 
 import type { Logger } from 'pino';
+import type { Advertisers } from '../advertisers/create-advertisers.js';
 import type { Finality } from '../finality/create-finality.js';
 import type { History } from '../history/create-history.js';
 import { createPins, type Pins, type PinsOptions } from '../pins/create-pins.js';
@@ -11,6 +12,7 @@ import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, type AskReportOptions, createAskReport } from './asked-report.js';
 import { isGone, type Lives } from './describe-pin.js';
 import { createPinReport, type PinReport, type PinReportOptions } from './pin-report.js';
+import { createShowAdvertisers, type ShowAdvertisers } from './show-advertisers.js';
 import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff.js';
 import { createShowFinality, type ShowFinality, type ShowFinalityOptions } from './show-finality.js';
 import { createShowPins, type ShowPins } from './show-pins.js';
@@ -25,6 +27,7 @@ export interface AskingOptions
   readonly history: History;
   readonly finality: Finality;
   readonly truth: Truth;
+  readonly advertisers: Advertisers;
   readonly store: Pick<Store, 'pins'>;
   readonly workerPool: Pick<WorkerPool, 'format' | 'encode'>;
   readonly lives: Lives;
@@ -41,6 +44,7 @@ export interface Asking {
   readonly pins: Pins;
   readonly pinReport: PinReport;
   readonly showPins: ShowPins;
+  readonly showAdvertisers: ShowAdvertisers;
   /** Erases what was known of an account, pins among it; see {@link History.erase}. */
   readonly eraseHistory: History['erase'];
   /** Ends what it does by itself. */
@@ -50,7 +54,7 @@ export interface Asking {
 const SWEEP_EVERY_MS = 3_600_000;
 
 export function createAsking(options: AskingOptions): Asking {
-  const { history, store, workerPool, lives, logger } = options;
+  const { history, store, workerPool, lives, advertisers, logger } = options;
   const pins = createPins({ store: store.pins, encode: workerPool.encode, isErased: options.isErased });
   const asking = { ...options, ...history, pins, askReport: createAskReport(options) };
   const showPins = createShowPins(asking);
@@ -58,13 +62,18 @@ export function createAsking(options: AskingOptions): Asking {
     try {
       await pins.sweep((owner) => isGone(owner, lives));
       await pins.removeErased();
+      await advertisers.removeGone();
     } catch (error) {
-      logger.warn({ err: error }, 'pins that are over could not be removed; trying again in an hour');
+      logger.warn(
+        { err: error },
+        'pins and names of advertisers that are over could not be removed; trying again in an hour',
+      );
     }
   });
   return {
     ...{ askReport: asking.askReport, pins, showPins },
     pinReport: createPinReport(asking),
+    showAdvertisers: createShowAdvertisers(asking),
     showRevisions: createShowRevisions(asking),
     showFinality: createShowFinality({ ...asking, scopesOf: options.finality.scopesOf }),
     showTruth: createShowTruth({ ...asking, scopesOf: options.truth.scopesOf }),
@@ -73,9 +82,13 @@ export function createAsking(options: AskingOptions): Asking {
       const days = await history.erase(advertiserId, audit);
       try {
         await pins.removeErased();
+        await advertisers.removeGone();
         return days;
       } catch (error) {
-        logger.warn({ err: error }, 'pins that were erased could not be removed; trying again in an hour');
+        logger.warn(
+          { err: error },
+          'pins and names that were erased could not be removed; trying again in an hour',
+        );
         return null;
       }
     },

@@ -61,6 +61,8 @@ export interface FetchingOptions {
   readonly onReport: (report: ReferenceReport) => void;
   /** See {@link KeepOptions.onDays}. */
   readonly onDays: KeepOptions['onDays'];
+  /** See {@link KeepOptions.onRows}. */
+  readonly onRows: KeepOptions['onRows'];
   /** See {@link FetchUncappedOptions.onCut}. Never rejects. */
   readonly onCut: (...cut: Parameters<FetchUncappedOptions['onCut']>) => Promise<void>;
 }
@@ -95,6 +97,7 @@ export function createFetching(options: FetchingOptions): Fetching {
     fetchUncapped: fetchUncappedOf(options),
     keep: createKeep({
       ...{ tier: options.tier, lookUp, learner, policy, background: background.add },
+      onRows: options.onRows,
       async onDays(report, fetched) {
         await Promise.all([options.onDays(report, fetched), selections.observe(report, fetched)]);
         explorer.used({ report, series: fetched.series });

@@ -1,5 +1,6 @@
 /** The steps of the request's path, made once and tied together. */
 
+import { createAdvertisers } from '../advertisers/create-advertisers.js';
 import type { Identify } from '../auth/identify.js';
 import type { L1 } from '../cache/l1.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
@@ -38,7 +39,7 @@ import { createUnderstand, type Understand } from './understand.js';
 export interface PipelineOptions
   extends Omit<
     FetchingOptions,
-    'tier' | 'lookUp' | 'workerPool' | 'background' | 'truth' | 'isRecorded' | 'onDays' | 'onCut'
+    'tier' | 'lookUp' | 'workerPool' | 'background' | 'truth' | 'isRecorded' | 'onDays' | 'onRows' | 'onCut'
   > {
   readonly store: Store;
   readonly clock: MovableClock;
@@ -88,7 +89,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
-  const { finality, truth, policy, history, ...past } = createPast({
+  const { finality, truth, policy, history, advertisers, ...past } = createPast({
     ...{ ...options, workerPool, background: background.add },
     isSplit: (asked) => learner.status(asked).state === 'proven',
   });
@@ -100,10 +101,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
   const { fetchDays, learner, partRefusals, crossChecks, selections, explorer } = createFetching({
     ...{ ...options, policy },
-    ...{ tier, lookUp, workerPool, background, truth },
-    isRecorded: history.isRecorded,
-    onDays: history.record,
-    onCut: history.voidCut,
+    ...{ tier, lookUp, workerPool, background, truth, isRecorded: history.isRecorded },
+    ...{ onDays: history.record, onRows: advertisers.sighted, onCut: history.voidCut },
   });
   const fetchPlanned = createFetchPlanned({
     ...{ platform, locks, tries, lookUp, purges, fetchDays, policy, callMs: timeoutMs },
@@ -120,9 +119,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const generationOf = (asked: CanonicalReport) => learner.generationOf(asked) + finality.stampOf(asked);
   const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
+  const explain = createExplain({
+    ...{ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections },
+  });
   const asking = createAsking({
     ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
-    ...{ finality, truth, rulesOf, policy, lives: options.lives, isErased: options.erasures.isErased },
+    ...{ finality, truth, advertisers, rulesOf, policy },
+    ...{ lives: options.lives, isErased: options.erasures.isErased },
   });
   return {
     admit,
@@ -137,9 +140,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     canonical,
-    explain: createExplain({
-      ...{ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections },
-    }),
+    explain,
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(past.flush),
     async close() {
@@ -174,15 +175,18 @@ function createPast(
     },
     onFinals: finality.becameFinal,
   });
+  const advertisers = createAdvertisers({
+    ...{ ...options, documents: store.documents, accountFields: options.policy.accountFields },
+  });
   return {
-    ...{ finality, truth, history },
+    ...{ finality, truth, history, advertisers },
     policy: { ...options.policy, rulesFor: finality.rulesFor },
     async flush() {
-      await Promise.all([finality.flush(), truth.flush()]);
+      await Promise.all([finality.flush(), truth.flush(), advertisers.flush()]);
     },
     async close() {
       await history.close();
-      await Promise.all([finality.close(), truth.close()]);
+      await Promise.all([finality.close(), truth.close(), advertisers.close()]);
     },
   };
 }

@@ -33,6 +33,8 @@ export interface KeepOptions {
   readonly background: (work: Promise<unknown>) => void;
   /** Told of the days of every answer that was split, behind the answer. */
   readonly onDays: (report: CanonicalReport, fetched: FetchedDays) => Promise<void>;
+  /** Told of the rows of every answer that may be kept, behind the answer. */
+  readonly onRows: (report: CanonicalReport, entries: readonly Entry<RowsHeader>[]) => void;
 }
 
 /** Bytes that may wait behind answers to be written; beyond it an answer waits for its own. */
@@ -56,9 +58,15 @@ export function createKeep(options: KeepOptions): Keep {
     const split = days === null ? null : splitOf(options, as, days, answered);
     if (days !== null && input.form === 'rows')
       options.background(answered.then(() => options.onDays(input.report, { series: input.series, days })));
+    if (storable && fetched.kind === 'answer')
+      options.background(answered.then(() => options.onRows(input.report, rowsOf(fetched))));
     const { stored, kept } = await write(writes, input.patience, split ?? answered);
     return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
   };
+}
+
+function rowsOf({ days, rows }: FetchedAnswer): readonly Entry<RowsHeader>[] {
+  return days ?? (rows === null ? [] : [rows]);
 }
 
 /** Days are compared, and kept, unless the kind was refuted. */

@@ -1,5 +1,6 @@
 /** The admin plane: what operators ask. */
 import type { FastifyInstance } from 'fastify';
+import { registerAdvertisers } from '../admin/advertisers.js';
 import { registerAudit } from '../admin/audit.js';
 import { registerCache } from '../admin/cache.js';
 import { registerClock } from '../admin/clock.js';
@@ -55,6 +56,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerRegistry(scope, services);
     registerCache(scope, services);
     registerHistory(scope, services);
+    registerAdvertisers(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerUsage(scope, services.usage);
     registerAudit(scope, services.store);
@@ -72,6 +74,7 @@ const PLANE: Plane = {
     registry: 'Backup and restore.',
     cache: 'Purge and explain.',
     history: 'Erase.',
+    advertisers: 'Which there are, by the answers of the platform.',
     usage: 'What teams asked for.',
     audit: 'Who changed what.',
     test: 'Only with GATEWAY_TEST_CLOCK.',

@@ -14,6 +14,7 @@ import { createOutlet } from '../pass-through/outlet.js';
 import type { PatienceRules } from '../pass-through/read-patience.js';
 import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { watchReader } from '../pass-through/watch-reader.js';
+import { ADVERTISER_PATHS, registerAdvertisers } from '../routes/advertisers.js';
 import { registerDocs } from '../routes/docs.js';
 import { createFastPath } from '../routes/fast-path.js';
 import { FINALITY_PATHS, registerFinality } from '../routes/finality.js';
@@ -65,6 +66,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerHistory(app, services.pipeline);
   registerFinality(app, services.pipeline);
   registerTruth(app, services.pipeline);
+  registerAdvertisers(app, services.pipeline);
   registerPins(app, services.pipeline);
   registerPassThroughRoutes(app, services);
   for (const url of [
@@ -76,6 +78,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     ...HISTORY_PATHS,
     ...FINALITY_PATHS,
     ...TRUTH_PATHS,
+    ...ADVERTISER_PATHS,
   ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, PINS_PATH, ['GET', 'HEAD', 'POST']);

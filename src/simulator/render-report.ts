@@ -1,3 +1,4 @@
+import { advertiserName } from './advertiser-names.js';
 import { type Paging, pageMembers } from './paging.js';
 import type { Switches } from './switches.js';
 import type { CreativeRow, TruthRow } from './truth.js';
@@ -20,7 +21,14 @@ export interface Frame {
   readonly echo: string | undefined;
 }
 
-type Member = 'date' | 'creativeId' | 'creativeName' | 'campaignId' | 'campaignName' | keyof TruthRow;
+type Member =
+  | 'date'
+  | 'creativeId'
+  | 'creativeName'
+  | 'campaignId'
+  | 'campaignName'
+  | 'advertiserName'
+  | keyof TruthRow;
 interface Column {
   readonly member: Member;
   readonly snake: string;
@@ -34,6 +42,7 @@ const COLUMNS: readonly Column[] = [
   { member: 'campaignId', snake: 'campaign_id', kind: 'id' },
   { member: 'campaignName', snake: 'campaign_name', kind: 'text' },
   { member: 'advertiserId', snake: 'advertiser_id', kind: 'id' },
+  { member: 'advertiserName', snake: 'advertiser_name', kind: 'text' },
   { member: 'currency', snake: 'currency', kind: 'text' },
   { member: 'impressions', snake: 'impressions', kind: 'count' },
   { member: 'clicks', snake: 'clicks', kind: 'count' },
@@ -46,7 +55,7 @@ const COLUMNS: readonly Column[] = [
 export function renderJson(rows: readonly ReportRow[], frame: Frame): string {
   const { shape, rowsAccount } = frame.switches;
   const columns = COLUMNS.filter(({ member }) => rowsAccount || member !== 'advertiserId');
-  const texts = rows.map((row) => rowText(row, columns, frame));
+  const texts = withNames(rows, frame.switches).map((row) => rowText(row, columns, frame));
   const list = (items: readonly string[]) => `[${items.join(',')}]`;
   switch (shape) {
     case 'array':
@@ -73,15 +82,21 @@ export function renderCsv(rows: readonly ReportRow[], frame: Frame): string {
     if (member === 'date') return frame.byDate;
     if (member === 'campaignId' || member === 'campaignName') return frame.byCampaign;
     if (member === 'creativeId' || member === 'creativeName') return false;
+    if (member === 'advertiserName') return frame.switches.accountNames !== 'none';
     if (member === 'viewableImpressions') return frame.tellsViewable;
     return member !== 'advertiserId' || rowsAccount;
   });
   const header = columns.map(({ member, snake }) => (names === 'camel' ? member : snake));
-  const lines = rows.map((row) =>
+  const lines = withNames(rows, frame.switches).map((row) =>
     columns.map((column) => csvCell(String(spell(column, memberOf(row, column.member), frame.switches)))),
   );
   const echo = frame.echo === undefined ? [] : [[csvCell(`debug ${frame.echo}`)]];
   return [header, ...lines, ...echo].map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
+function withNames(rows: readonly ReportRow[], { accountNames }: Switches): readonly ReportRow[] {
+  if (accountNames === 'none') return rows;
+  return rows.map((row) => ({ ...row, advertiserName: advertiserName(row.advertiserId, accountNames) }));
 }
 
 function csvCell(cell: string): string {

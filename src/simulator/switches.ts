@@ -8,6 +8,7 @@ export interface Switches {
   readonly names: 'snake' | 'camel';
   readonly dates: 'date' | 'datetime' | 'iso';
   readonly rowsAccount: boolean;
+  readonly accountNames: 'none' | 'plain' | 'hostile';
   readonly rowOrder: 'date' | 'date-descending' | 'campaign';
   readonly foreignRows: boolean;
   readonly rowCap: number;
@@ -96,6 +97,11 @@ export const SWITCHES: { readonly [Name in keyof Switches]: SwitchDefinition<Swi
     'Dates as 2026-11-01, "2026-11-01 00:00:00", or 2026-11-01T00:00:00.000000Z.',
   ),
   rowsAccount: flag(true, 'Rows carry advertiser_id.'),
+  accountNames: choice(
+    ['none', 'plain', 'hostile'],
+    'none',
+    'Rows of campaign reports carry advertiser_name; hostile = names with markup, formulas, reversed writing and 200 characters.',
+  ),
   rowOrder: choice(['date', 'date-descending', 'campaign'], 'date', 'Order of the rows of a report by date.'),
   foreignRows: flag(false, 'Hostile: the second row of a report belongs to another advertiser.'),
   rowCap: number(0, 1_000_000, 0, 'Rows beyond this many are silently cut; 0 cuts none.'),

@@ -3,6 +3,7 @@
  * report or by pass-through; and no platform call made for it names another account, or none.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { advertiserName } from '../../src/simulator/advertiser-names.js';
 import { readInput } from '../../src/simulator/php-input.js';
 import { ask, daysBefore, newTeam, type PlatformCall, REPORT, simulatorOf } from '../support/ask.js';
 import { type Env, type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
@@ -11,6 +12,8 @@ import { exchange, head } from '../support/raw-socket.js';
 const OWN = '1';
 const FOREIGN = '2';
 const FORMATS = ['json', 'csv', 'ndjson', 'raw'];
+/** Calls that take a report by `endpoint` and `query`. */
+const ASKED_ABOUT = ['revisions', 'diff', 'finality', 'truth'].map((name) => `/gateway/v1/${name}`);
 const FREE = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 1_000_000, maxConcurrent: 1000 };
 const ACCOUNT = /^(user|account|advertiser|client|customer|agency|owner|parent)ids?$/;
 
@@ -152,6 +155,7 @@ async function prepare(env: Env): Promise<void> {
   platform = await startPlatform();
   gateway = await startGateway({ ...platform.env, ...env });
   sim = simulatorOf(platform.url);
+  await sim.set({ accountNames: 'plain' });
   const all = (await newTeam(gateway, { id: 'all', limits: FREE })).key;
   limited = (await newTeam(gateway, { id: 'limited', advertisers: [Number(OWN)], limits: FREE })).key;
   const today = await sim.today();
@@ -160,6 +164,8 @@ async function prepare(env: Env): Promise<void> {
   const split = 'byCampaign=1&byDate=1';
   const own = new Set((await campaignsOf(OWN)).map(({ name }) => name));
   marks = (await campaignsOf(FOREIGN)).map(({ name }) => name).filter((name) => !own.has(name));
+  // Names of advertisers, of which the gateway tells by itself too.
+  marks = [...marks, advertiserName(Number(FOREIGN), 'plain')];
   for (const advertiser of [OWN, FOREIGN]) {
     for (const format of FORMATS) {
       for (const spelling of [`advertiserId=${advertiser}`, `userId=${advertiser}`]) {
@@ -215,7 +221,7 @@ async function attempt({ method = 'GET', target, headers = [], body }: Attempt):
 function isForeign(text: string): boolean {
   return (
     /"(advertiser|user)_?id":\s*"?2\b/i.test(text) ||
-    /,2,[A-Z]{3},/.test(text) ||
+    /,2,(?:[^,\r\n]*,)?[A-Z]{3},/.test(text) ||
     marks.some((mark) => text.includes(mark))
   );
 }
@@ -432,6 +438,32 @@ export function isolationSuite(env: Env): void {
         for (const name of ['cookie', 'x-advertiser-id', 'x-original-url', 'x-rewrite-url', 'referer'])
           expect(headers[name]).toBeUndefined();
       }
+    });
+
+    it('gets nothing else by calls about reports and advertisers', async () => {
+      const about = (query: string) => `endpoint=campaigns/get&query=${encodeURIComponent(query)}`;
+      const rest = `byCampaign=1&byDate=1&${periods[0]}`;
+      const foreign = NAMES.flatMap((name) => [
+        `${name}=${FOREIGN}&${rest}`,
+        `advertiserId=${OWN}&${name}=${FOREIGN}&${rest}`,
+      ]);
+      const attempts = [
+        ...ASKED_ABOUT.flatMap((path) => foreign.map((query) => get(path, about(query)))),
+        ...ASKED_ABOUT.flatMap((path) =>
+          VALUES.map((value) => get(path, about(`advertiserId=${value}&${rest}`))),
+        ),
+        ...['finality', 'truth'].map((path) => get(`/gateway/v1/${path}`, `advertiserId=${FOREIGN}`)),
+        ...[FOREIGN, 'Baltic', '', '%25', '*', '.'].map((search) =>
+          get('/gateway/v1/advertisers', `search=${search}`),
+        ),
+        ...NAMES.map((name) => get('/gateway/v1/advertisers', `${name}=${FOREIGN}`)),
+        get('/gateway/v1/advertisers', 'limit=10000'),
+      ];
+      const { leaks } = await leaksOf(attempts);
+      expect(leaks).toEqual([]);
+      const own = await attempt(get('/gateway/v1/advertisers', ''));
+      expect(own).toContain(advertiserName(Number(OWN), 'plain'));
+      expect(own).not.toMatch(/"id":2\b/);
     });
 
     it('has created nothing for anybody else', async () => {

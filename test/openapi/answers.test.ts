@@ -91,6 +91,10 @@ describe('the data plane', () => {
     expect((await read(data, `/gateway/v1/revisions?${about}`, { key })).json()).toHaveProperty('data.6');
     for (const format of ['json', 'csv'])
       await read(data, `/gateway/v1/diff?${about}&from=first&to=latest&_format=${format}`, { key });
+    expect((await read(data, '/gateway/v1/advertisers', { key })).json()).toHaveProperty(
+      'advertisers.0.id',
+      1,
+    );
     for (const of of ['finality', 'truth'])
       expect((await read(data, `/gateway/v1/${of}?${about}`, { key })).json()).toHaveProperty('data.0.ages');
     const body = { endpoint: 'campaigns/get', query: BY_DATE, note: 'November' };
@@ -179,6 +183,7 @@ describe('the admin plane', () => {
       '/teams/a/keys',
       '/token',
       '/usage',
+      '/advertisers?search=1&limit=5',
       `/usage?from=${daysBefore('2026-11-21', 3)}&to=2026-11-21&team=a`,
       `/cache/explain?endpoint=campaigns/get&query=${explained}`,
       '/cache/explain?endpoint=campaigns/get&query=advertiserId%3D1%26_totals%3D1',

@@ -53,6 +53,7 @@ async function openKeep() {
   const lookUp = createLookUp({ tier, purges: countedPurges(registry) });
   const keep = createKeep({
     onDays: async () => {},
+    onRows: () => {},
     ...{ tier, lookUp, policy: policyOf(), background: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),

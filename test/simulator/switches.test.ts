@@ -97,6 +97,17 @@ const TESTS: Record<keyof Switches, () => Promise<void>> = {
     expect((await rowsOf(simulator, WEEK))[0]).not.toHaveProperty('advertiser_id');
     expect((await call(simulator, `/api/v1/report/export/get${WEEK}`)).text).toMatch(/^date,currency,/);
   },
+  async accountNames() {
+    const simulator = await start();
+    const first = async () => (await rowsOf(simulator, WEEK))[0]?.advertiser_name;
+    expect(await first()).toBeUndefined();
+    simulator.set({ accountNames: 'plain' });
+    expect(await first()).toMatch(/^Alpine [A-Z][a-z]+$/);
+    const csv = (await call(simulator, `/api/v1/report/export/get${WEEK}`)).text;
+    expect(csv).toMatch(/^date,advertiser_id,advertiser_name,currency,/);
+    simulator.set({ accountNames: 'hostile' });
+    expect(await first()).toContain('<img');
+  },
   async rowOrder() {
     const simulator = await start();
     const query = `${WEEK}&byCampaign=1`;
