@@ -33,7 +33,7 @@ export interface ShownAdvertisers {
 }
 
 /** As many as a team may be granted. */
-export const MAX_LIMIT = 10_000;
+const MAX_LIMIT = 10_000;
 const USUAL_LIMIT = '100';
 const LONGEST_SEARCH = 200;
 
