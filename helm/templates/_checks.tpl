@@ -34,8 +34,10 @@
 {{- if and $named $missing -}}
 {{- fail (printf "secrets.%s is missing: the token request needs all of %s." (first $missing) (join ", " $request)) -}}
 {{- end -}}
-{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) -}}
-{{- fail "metrics.serviceMonitor.enabled needs metrics.enabled." -}}
+{{- range $name := list "serviceMonitor" "prometheusRule" "dashboard" -}}
+{{- if and (index $.Values.metrics $name).enabled (not $.Values.metrics.enabled) -}}
+{{- fail (printf "metrics.%s.enabled needs metrics.enabled." $name) -}}
+{{- end -}}
 {{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
 {{- fail "ingress.enabled needs at least one of ingress.hosts." -}}

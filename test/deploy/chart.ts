@@ -72,7 +72,8 @@ interface Kinds {
       readonly ports: readonly { readonly port: number; readonly targetPort: string }[];
     };
   };
-  ConfigMap: { readonly data: { readonly 'config.yaml': string } };
+  ConfigMap: { readonly data: { readonly 'config.yaml': string; readonly 'dsp-gateway.json'?: string } };
+  PrometheusRule: { readonly spec: object };
   PersistentVolumeClaim: { readonly spec: { readonly accessModes: readonly string[] } };
   NetworkPolicy: {
     readonly spec: {

@@ -130,6 +130,27 @@ describe('the planes', () => {
   });
 });
 
+describe('alerts and dashboard', () => {
+  it('are the files that lie beside the templates, to the letter', async () => {
+    const text = (name: string) => readFile(join(CHART, 'files', name), 'utf8');
+    const rule = objects.everything.one('PrometheusRule');
+    expect(rule.spec).toEqual(parse(await text('rules.yaml')));
+    expect(rule.metadata.labels).toMatchObject({ release: 'prometheus' });
+    const dashboard = objects.everything.one('ConfigMap', '-dashboard');
+    expect(dashboard.data['dsp-gateway.json']).toBe(await text('dashboard.json'));
+    expect(dashboard.metadata).toMatchObject({
+      labels: { grafana_dashboard: '1' },
+      annotations: { grafana_folder: 'Advertising' },
+    });
+  });
+
+  it('are found by labels of your own', async () => {
+    const sets = ['metrics.enabled=true', 'metrics.dashboard.enabled=true'];
+    const made = await render(values.embedded, [...sets, 'metrics.dashboard.labels.found_by=us']);
+    expect(made.one('ConfigMap', '-dashboard').metadata.labels).toMatchObject({ found_by: 'us' });
+  });
+});
+
 describe('a change', () => {
   it('of the settings starts the pods anew, one that is not of the settings does not', async () => {
     const sum = (made: Objects) => podOf(made).metadata.annotations['checksum/config'] as string;

@@ -18,6 +18,8 @@ it.each<[string, Example, string[], string]>([
   ['a registry without Redis', 'embedded', ['secrets.REDIS_REGISTRY_URL.name=x'], 'REDIS_REGISTRY_URL goes'],
   ['a password for an address', 'redis', ['secrets.REDIS_PASSWORD.name=x'], 'REDIS_PASSWORD goes with'],
   ['a monitor of nothing', 'embedded', ['metrics.serviceMonitor.enabled=true'], 'needs metrics.enabled'],
+  ['alerts on nothing', 'embedded', ['metrics.prometheusRule.enabled=true'], 'needs metrics.enabled'],
+  ['a dashboard of nothing', 'embedded', ['metrics.dashboard.enabled=true'], 'needs metrics.enabled'],
   ['an ingress for no host', 'redis', ['ingress.enabled=true'], 'needs at least one of ingress.hosts'],
   ['a scale upside down', 'everything', ['autoscaling.minReplicas=10'], 'minReplicas is 10, above'],
 ])('values that do not fit together: %s', async (_name, example, sets, message) => {

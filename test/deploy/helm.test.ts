@@ -138,6 +138,8 @@ const PARTS: Readonly<Record<Example, readonly string[]>> = {
     'Service-admin',
     'Service-metrics',
     'ServiceMonitor',
+    'PrometheusRule',
+    'ConfigMap-dashboard',
     'Ingress',
     'NetworkPolicy',
     'HorizontalPodAutoscaler',

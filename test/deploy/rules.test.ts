@@ -1,0 +1,99 @@
+/** The alerts, by the real promtool: each fires when it should, says what it says, and is silent when it should be. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { ROOT, tempFolder } from '../support/processes.js';
+import { findPrometheus, runTool } from '../support/prometheus.js';
+import { ALERTS, type AlertCase } from './alerts.js';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const FILE = join(ROOT, 'helm', 'files', 'rules.yaml');
+const { groups } = parse(await readFile(FILE, 'utf8')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const INSTALL_MS = 300_000;
+
+/** An annotation as it is told. */
+function say(text: string, { labels, shown = '' }: AlertCase): string {
+  return text
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, name: string) => labels?.[name] ?? '')
+    .replaceAll(/\{\{ \$value[^}]*\}\}/g, shown);
+}
+
+function testOf(rule: Rule, one: AlertCase): object {
+  const fires = one.labels === null ? [] : [one];
+  const alerts = fires.map(() => ({
+    exp_labels: { ...one.labels, ...rule.labels },
+    exp_annotations: Object.fromEntries(
+      Object.entries(rule.annotations).map(([name, text]) => [name, say(text, one)]),
+    ),
+  }));
+  return {
+    interval: '1m',
+    input_series: Object.entries(one.series).map(([series, values]) => ({ series, values })),
+    alert_rule_test: [{ eval_time: one.at, alertname: rule.alert, exp_alerts: alerts }],
+  };
+}
+
+async function promtool(rulesFile: string, tests: readonly object[]) {
+  const file = join(await tempFolder(), 'tests.yaml');
+  await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
+  return runTool((await findPrometheus()).promtool, ['test', 'rules', file]);
+}
+
+describe('the alerts', () => {
+  it('are rules as Prometheus reads them', { timeout: INSTALL_MS }, async () => {
+    const { code, output } = await runTool((await findPrometheus()).promtool, ['check', 'rules', FILE]);
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: expect.stringContaining(`SUCCESS: ${rules.length} rules found`),
+    });
+  });
+
+  it('say how grave they are, what happened, what it means, and where it says what to do', async () => {
+    const page = await readFile(join(ROOT, 'docs', 'operations.md'), 'utf8');
+    for (const { alert, labels, annotations } of rules) {
+      expect(alert).toMatch(/^DspGateway[A-Z][A-Za-z]+$/);
+      expect(['critical', 'warning', 'info']).toContain(labels.severity);
+      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook']);
+      for (const text of Object.values(annotations)) expect(text.length).toBeGreaterThan(20);
+      expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+      expect(page).toContain(`\n#### ${alert}\n`);
+    }
+    const told = [...page.matchAll(/^#### (DspGateway\w+)$/gm)].map(([, name]) => name);
+    expect(told).toEqual(rules.map(({ alert }) => alert));
+  });
+
+  it('have each a case in which they fire, and one in which they do not', () => {
+    expect(Object.keys(ALERTS)).toEqual(rules.map(({ alert }) => alert));
+    for (const [alert, cases] of Object.entries(ALERTS)) {
+      const fires = cases.map(({ labels }) => labels !== null);
+      expect([alert, fires.includes(true), fires.includes(false)]).toEqual([alert, true, true]);
+    }
+  });
+
+  it('fire and are silent as they should', { timeout: INSTALL_MS }, async () => {
+    const tests = rules.flatMap((rule) => (ALERTS[rule.alert] ?? []).map((one) => testOf(rule, one)));
+    expect(tests.length).toBeGreaterThan(2 * rules.length);
+    const { code, output } = await promtool(FILE, tests);
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('SUCCESS') });
+  });
+
+  it('are seen to fail: a rule that never fires does not pass', { timeout: INSTALL_MS }, async () => {
+    const broken = join(await tempFolder(), 'broken.yaml');
+    const text = await readFile(FILE, 'utf8');
+    await writeFile(broken, text.replace('dsp_gateway_store_up == 0', 'dsp_gateway_store_up == 2'));
+    const rule = rules.find(({ alert }) => alert === 'DspGatewayStoreDown') as Rule;
+    const { code } = await promtool(
+      broken,
+      (ALERTS.DspGatewayStoreDown ?? []).map((one) => testOf(rule, one)),
+    );
+    expect(code).toBe(1);
+  });
+});
