@@ -269,6 +269,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    // Biome keeps the pages in their rooms: this parser reads no TSX.
+    exclude: { path: '^src/web/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

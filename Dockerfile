@@ -31,8 +31,6 @@ RUN mkdir --mode=0700 /data && chown 1000:1000 /data
 WORKDIR /app
 COPY --from=modules /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# The console's static files are served as they are; dist looks for them here.
-COPY --from=build /app/src/console ./src/console
 COPY config ./config
 COPY package.json LICENSE ./
 # By number, so that Kubernetes can see that it is not root; 1000 is `node` in the base image.

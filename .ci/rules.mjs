@@ -21,7 +21,8 @@ async function violations() {
 }
 
 const files = readdirSync('src', { recursive: true })
-  .filter((name) => name.endsWith('.ts'))
+  // What runs in a browser knows nothing of these rooms: Biome forbids it (noRestrictedImports).
+  .filter((name) => name.endsWith('.ts') && !name.startsWith('web/'))
   .map((name) => `src/${name}`);
 const { seen, found } = await violations();
 const unseen = files.filter((file) => !seen.includes(file));

@@ -4,7 +4,6 @@ import { registerAdvertisers } from '../admin/advertisers.js';
 import { registerAudit } from '../admin/audit.js';
 import { registerCache } from '../admin/cache.js';
 import { registerClock } from '../admin/clock.js';
-import { registerConsole } from '../admin/console.js';
 import { registerDoctor } from '../admin/doctor.js';
 import { registerHistory } from '../admin/history.js';
 import { registerKeys } from '../admin/keys.js';
@@ -22,6 +21,7 @@ import type { Plane } from '../openapi/plane.js';
 import { registerDocs } from '../routes/docs.js';
 import { registerHealth } from '../routes/health.js';
 import { registerMetrics } from '../routes/metrics.js';
+import { registerWebPage } from '../routes/web-page.js';
 import { VERSION } from '../version.js';
 import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
@@ -40,7 +40,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   slowRefusals(app, services.slowFailures);
   const metrics = { text: metricsText, hosts: config.server.metricsHosts };
   if (!config.server.metricsAuth) registerMetrics(app, metrics);
-  registerConsole(app);
+  registerWebPage(app, { name: 'console', url: '/' });
   const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
   await registerAdminPlane(app, admins, (scope) => {
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });

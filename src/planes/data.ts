@@ -29,6 +29,7 @@ import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
 import { createSocketPath } from '../routes/socket-path.js';
 import { registerStartPage } from '../routes/start-page.js';
 import { registerTruth, TRUTH_PATHS } from '../routes/truth.js';
+import { registerWebPage } from '../routes/web-page.js';
 import type { Services } from '../services.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
@@ -53,6 +54,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     plane: describePlane(config.routes),
   });
   registerStartPage(app);
+  registerWebPage(app, { name: 'explorer', url: '/explorer' });
   registerHealth(app, () => readiness(options));
   registerMe(app, {
     identify,

@@ -47,7 +47,6 @@ describe('the recipe', () => {
     expect(copied).toEqual([
       'modules:/app/node_modules',
       'build:/app/dist',
-      'build:/app/src/console',
       'null:config',
       'null:package.json',
       'null:LICENSE',
@@ -140,9 +139,7 @@ describe('what comes out of it', () => {
       'dist',
       'node_modules',
       'package.json',
-      'src',
     ]);
-    expect(await readdir(join(app, 'src'))).toEqual(['console']);
     const packages = await readdir(join(app, 'node_modules'));
     expect(packages).toContain('fastify');
     for (const tool of ['typescript', 'vitest', '@biomejs', 'dependency-cruiser'])

@@ -1,0 +1,134 @@
+/** Requests by outcome, hits by tier, platform calls made and saved, latency, errors, queue and budget. */
+import { Chart, type Line } from '../ui/chart.js';
+import { compact, count, duration, percent } from '../ui/format.js';
+import { Card, Empty, Figure, Figures } from '../ui/parts.js';
+import { allCounts, percentile, type Series, type SeriesAnswer, sum, timesOf } from './series.js';
+
+/** In the order in which they are stacked, from the top. */
+const OUTCOMES = [
+  { name: 'hit', title: 'hit', color: '--c2' },
+  { name: 'collapsed', title: 'collapsed', color: '--c7' },
+  { name: 'stale', title: 'stale', color: '--c3' },
+  { name: 'stale-if-error', title: 'stale if error', color: '--c8' },
+  { name: 'refresh', title: 'refresh', color: '--c5' },
+  { name: 'miss', title: 'miss', color: '--c1' },
+  { name: 'other', title: 'other', color: '--c6' },
+] as const;
+
+/** Answered without waiting for the platform. */
+function hitRatio({ outcomes }: Series): number | null {
+  const of = (name: string) => sum(outcomes[name] ?? []);
+  const served = of('hit') + of('stale') + of('stale-if-error');
+  const all = served + of('miss') + of('refresh') + of('collapsed');
+  return all === 0 ? null : served / all;
+}
+
+export function OverviewFigures({ answer: { series } }: { readonly answer: SeriesAnswer }) {
+  const [requests, calls, saved] = [series.requests, series.platformCalls, series.platformCallsSaved].map(
+    sum,
+  );
+  const counts = allCounts(series.latency);
+  const errors = sum(series.errors);
+  const left = series.budgetLeft.findLast((value) => value !== null);
+  return (
+    <Figures>
+      <Figure label="Requests" value={compact(requests ?? 0)} />
+      <Figure label="Answered from the cache" value={percent(hitRatio(series))} note="of reports" />
+      <Figure
+        label="Platform calls"
+        value={compact(calls ?? 0)}
+        note={left === undefined ? undefined : `${count(left ?? 0)} left`}
+      />
+      <Figure label="Calls saved" value={compact(saved ?? 0)} tone="good" />
+      <Figure
+        label="Latency, median"
+        value={duration(percentile(series.latency, counts, 0.5))}
+        note={`p99 ${duration(percentile(series.latency, counts, 0.99))}`}
+      />
+      <Figure label="Errors" value={compact(errors)} tone={errors > 0 ? 'warn' : 'good'} />
+    </Figures>
+  );
+}
+
+export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
+  const { series } = answer;
+  const times = timesOf(answer);
+  if (sum(series.requests) === 0)
+    return <Empty>Nobody has asked for anything in this time. Charts appear with the first request.</Empty>;
+  const outcomes = OUTCOMES.map(({ name, ...look }) => ({
+    ...look,
+    values: series.outcomes[name] ?? [],
+  })).filter(({ values }) => sum(values) > 0);
+  return (
+    <div class="grid">
+      <Card title="Requests by outcome">
+        <Chart
+          label="Requests over time, by how they were answered"
+          times={times}
+          lines={outcomes}
+          kind="stacked"
+        />
+      </Card>
+      <Card title="Platform calls">
+        <Chart label="Platform calls made and saved over time" times={times} lines={callsOf(series)} />
+      </Card>
+      <Card title="Hits by tier">
+        <Chart
+          label="Hits over time, from memory and from the store"
+          times={times}
+          lines={tiersOf(series)}
+          kind="stacked"
+        />
+      </Card>
+      <Card title="Latency">
+        <Chart
+          label="Median and 99th percentile of latency over time"
+          times={times}
+          lines={latencyOf(series)}
+          format={duration}
+        />
+      </Card>
+      <Card title="Errors and refusals">
+        <Chart label="Errors and rate-limited requests over time" times={times} lines={faultsOf(series)} />
+      </Card>
+      <Card title="Queue for the platform">
+        <Chart
+          label="Most calls that waited for the platform, over time"
+          times={times}
+          lines={queueOf(series)}
+        />
+      </Card>
+    </div>
+  );
+}
+
+const callsOf = ({ platformCalls, platformCallsSaved }: Series): Line[] => [
+  { title: 'saved', color: '--c2', values: platformCallsSaved },
+  { title: 'made', color: '--c1', values: platformCalls },
+];
+
+const tiersOf = ({ hitTiers }: Series): Line[] => [
+  { title: 'memory', color: '--c2', values: hitTiers.memory },
+  { title: 'store', color: '--c7', values: hitTiers.store },
+];
+
+const latencyOf = ({ latency }: Series): Line[] => [
+  { title: 'p99', color: '--c4', values: latency.counts.map((counts) => percentile(latency, counts, 0.99)) },
+  {
+    title: 'median',
+    color: '--c1',
+    values: latency.counts.map((counts) => percentile(latency, counts, 0.5)),
+  },
+];
+
+const faultsOf = ({ errors, rateLimited }: Series): Line[] => [
+  { title: 'errors', color: '--c8', values: errors },
+  { title: 'rate limited', color: '--c3', values: rateLimited },
+];
+
+const queueOf = ({ queue, budgetLeft }: Series): Line[] => [
+  { title: 'waiting, at most', color: '--c5', values: queue },
+  ...(budgetLeft.some((value) => value !== null)
+    ? [{ title: 'budget left', color: '--c2', values: budgetLeft }]
+    : []),
+];

@@ -1,0 +1,78 @@
+/** What the gateway counted of itself over time, as `GET /admin/v1/series` gives it. Pure. */
+
+export type Range = '1h' | '24h' | '30d';
+
+export const RANGES: readonly { readonly value: Range; readonly title: string }[] = [
+  { value: '1h', title: '1 hour' },
+  { value: '24h', title: '24 hours' },
+  { value: '30d', title: '30 days' },
+];
+
+export interface Latency {
+  /** Upper edges, in ms; the last bin has what is slower than the last edge. */
+  readonly binsMs: readonly number[];
+  /** For each point the count in each bin. */
+  readonly counts: readonly (readonly number[])[];
+}
+
+export interface Series {
+  readonly requests: readonly number[];
+  readonly errors: readonly number[];
+  readonly rateLimited: readonly number[];
+  readonly outcomes: Readonly<Record<string, readonly number[]>>;
+  readonly hitTiers: { readonly memory: readonly number[]; readonly store: readonly number[] };
+  readonly platformCalls: readonly number[];
+  readonly platformCallsSaved: readonly number[];
+  readonly queue: readonly number[];
+  readonly budgetLeft: readonly (number | null)[];
+  readonly latency: Latency;
+}
+
+export interface SeriesAnswer {
+  readonly range: Range;
+  readonly from: string;
+  readonly to: string;
+  readonly stepSeconds: number;
+  readonly points: number;
+  readonly series: Series;
+}
+
+export const sum = (values: readonly (number | null)[]): number =>
+  values.reduce<number>((total, value) => total + (value ?? 0), 0);
+
+/** Seconds since 1970 of each point. */
+export function timesOf({ from, stepSeconds, points }: SeriesAnswer): number[] {
+  const first = Date.parse(from) / 1000;
+  return Array.from({ length: points }, (_, index) => first + index * stepSeconds);
+}
+
+/**
+ * @param counts of one point, or of several added up
+ * @param share 0.99 for the 99th percentile
+ * @returns ms, within its bin by a straight line; null where nothing was counted
+ */
+export function percentile(
+  { binsMs }: Pick<Latency, 'binsMs'>,
+  counts: readonly number[],
+  share: number,
+): number | null {
+  const total = sum(counts);
+  if (total === 0) return null;
+  const wanted = total * share;
+  let before = 0;
+  for (const [index, inBin] of counts.entries()) {
+    if (before + inBin >= wanted && inBin > 0) {
+      const low = index === 0 ? 0 : (binsMs[index - 1] ?? 0);
+      const high = binsMs[index] ?? low;
+      return low + ((wanted - before) / inBin) * (high - low);
+    }
+    before += inBin;
+  }
+  return binsMs.at(-1) ?? null;
+}
+
+/** All points of the latency in one. */
+export function allCounts({ binsMs, counts }: Latency): number[] {
+  const length = Math.max(binsMs.length, ...counts.map((one) => one.length));
+  return Array.from({ length }, (_, bin) => sum(counts.map((one) => one[bin] ?? 0)));
+}

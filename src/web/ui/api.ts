@@ -1,0 +1,102 @@
+/** Calls of the gateway, with the session's cookie; what it refuses becomes an error that can be shown. */
+
+export interface Fault {
+  readonly param: string;
+  readonly message: string;
+}
+
+/** A problem document (RFC 9457), as the gateway writes it. */
+export interface Problem {
+  readonly title: string;
+  readonly detail: string;
+  readonly status: number;
+  readonly code: string;
+  readonly help?: string;
+  readonly errors?: readonly Fault[];
+}
+
+/** The gateway said no. */
+export class Refused extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail);
+    this.name = 'Refused';
+  }
+}
+
+/** No answer came. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+export interface Answer {
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface CallOptions {
+  readonly body?: unknown;
+  /** Of the session; for whatever changes something. */
+  readonly csrf?: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * @param path below this page's origin, `/admin/v1/status`
+ * @throws Refused, Unreachable; an AbortError where the signal says so
+ */
+export async function call(
+  method: Method,
+  path: string,
+  { body, csrf, signal }: CallOptions = {},
+): Promise<Answer> {
+  const request: RequestInit = {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(csrf === undefined ? {} : { 'x-csrf-token': csrf }),
+    },
+    cache: 'no-store',
+    credentials: 'same-origin',
+    redirect: 'error',
+    signal: signal ?? null,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(path, request);
+    text = await response.text();
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new Unreachable('The gateway does not answer.', { cause: error });
+  }
+  if (!response.ok) throw new Refused(problemOf(text, response.status));
+  return { headers: response.headers, text };
+}
+
+function problemOf(text: string, status: number): Problem {
+  try {
+    const problem = JSON.parse(text) as Problem;
+    if (typeof problem.title === 'string') return problem;
+  } catch {
+    // Not of the gateway: something between it and this page. Told below.
+  }
+  return {
+    title: 'No answer of the gateway',
+    detail: `Something between this page and it said ${status}.`,
+    status,
+    code: 'unknown',
+  };
+}
+
+/** What a person reads of an error, in one or more sentences. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof Unreachable)
+    return 'The gateway does not answer. Is it running, and is the network there?';
+  if (!(error instanceof Refused)) return `This page has a fault: ${String(error)}`;
+  const { detail, help, errors = [] } = error.problem;
+  const faults = errors.map(({ param, message }) => `${param} ${message}.`);
+  return [...(faults.length > 0 ? faults : [detail]), help ?? ''].join(' ').trim();
+}

@@ -1,0 +1,225 @@
+/** A chart over time by uPlot: stacked or as lines, in the page's colours, with the same numbers as a table beside it. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { compact } from './format.js';
+import { ScrollFrame } from './scroll-frame.js';
+
+export interface Line {
+  readonly title: string;
+  /** A custom property of the style sheet, `--c1`. */
+  readonly color: string;
+  /** As many as there are times; null where nothing is known. */
+  readonly values: readonly (number | null)[];
+  /** Drawn broken: not final yet. */
+  readonly dashed?: boolean;
+}
+
+interface ChartProps {
+  /** What it shows, in one sentence, for those who do not see it. */
+  readonly label: string;
+  /** Seconds since 1970, ascending. */
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+  readonly kind?: 'lines' | 'stacked' | 'bars';
+  readonly height?: number;
+  readonly format?: (value: number) => string;
+  /** From this time on values may still change: shaded. */
+  readonly provisionalFrom?: number | null;
+}
+
+export function Chart(props: ChartProps) {
+  const { label, times, lines, height = 200, format = compact } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const scheme = useScheme();
+  const [asTable, setAsTable] = useState(false);
+  const data = useMemo(() => dataOf(props), [times, lines, props.kind]);
+  // Drawn anew when what is shown changes, or the colours do.
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null || asTable) return;
+    const plot = new UPlot(optionsOf(props, element, height), data, element);
+    const watcher = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    watcher.observe(element);
+    return () => {
+      watcher.disconnect();
+      plot.destroy();
+    };
+  }, [scheme, data, asTable, height]);
+  return (
+    <figure class="chart">
+      {asTable ? (
+        <ValuesTable label={label} times={times} lines={lines} format={format} />
+      ) : (
+        <div ref={frame} role="img" aria-label={label} style={{ minHeight: `${height}px` }} />
+      )}
+      <figcaption>
+        {lines.map(({ title, color, dashed = false }) => (
+          <span key={title} class="key">
+            <span class={dashed ? 'swatch dashed' : 'swatch'} style={{ '--swatch': `var(${color})` }} />
+            <bdi>{title}</bdi>
+          </span>
+        ))}
+        <button type="button" class="plain small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+          {asTable ? 'As a chart' : 'As a table'}
+        </button>
+      </figcaption>
+    </figure>
+  );
+}
+
+function ValuesTable({
+  label,
+  times,
+  lines,
+  format,
+}: Required<Pick<ChartProps, 'label' | 'times' | 'lines' | 'format'>>) {
+  return (
+    <ScrollFrame label={label} short>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Time (UTC)</th>
+            {lines.map(({ title }) => (
+              <th key={title} scope="col" class="number">
+                <bdi>{title}</bdi>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((time, index) => (
+            <tr key={time}>
+              <th scope="row">{new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ')}</th>
+              {lines.map(({ title, values }) => {
+                const value = values[index] ?? null;
+                return (
+                  <td key={title} class="number" data-title={title}>
+                    {value === null ? '–' : format(value)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollFrame>
+  );
+}
+
+/** What is stacked is drawn from the top down, each as the sum of itself and all below. */
+function dataOf({ times, lines, kind = 'lines' }: ChartProps): UPlot.AlignedData {
+  if (kind !== 'stacked') return [[...times], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData;
+  const sums = new Array<number>(times.length).fill(0);
+  const stacked = [...lines].reverse().map(({ values }) =>
+    times.map((_, index) => {
+      sums[index] = (sums[index] ?? 0) + (values[index] ?? 0);
+      return sums[index] ?? 0;
+    }),
+  );
+  return [[...times], ...stacked.reverse()] as UPlot.AlignedData;
+}
+
+function optionsOf(
+  { lines, kind = 'lines', format = compact, provisionalFrom = null, times }: ChartProps,
+  element: HTMLElement,
+  height: number,
+): UPlot.Options {
+  const style = getComputedStyle(element);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: color('--quiet'),
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  const font = `12px ${style.fontFamily}`;
+  const bars = kind === 'bars' && UPlot.paths.bars ? UPlot.paths.bars({ size: [0.7, 40] }) : undefined;
+  return {
+    width: element.clientWidth,
+    height,
+    tzDate: (ts) => UPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 } },
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    axes: [
+      { ...axis, font, space: 70, grid: { show: false } },
+      { ...axis, font, size: 56, values: (_plot, ticks) => ticks.map(format) },
+    ],
+    series: [
+      {},
+      ...lines.map((line): UPlot.Series => {
+        const stroke = color(line.color);
+        return {
+          label: line.title,
+          stroke,
+          width: kind === 'stacked' ? 1 : 2,
+          points: { show: times.length < 3 },
+          ...(kind === 'lines' ? {} : { fill: kind === 'stacked' ? stroke : `${stroke}cc` }),
+          ...(line.dashed === true ? { dash: [6, 4] } : {}),
+          ...(bars === undefined ? {} : { paths: bars }),
+        };
+      }),
+    ],
+    hooks: { drawClear: [(plot) => shade(plot, provisionalFrom, color('--shade'))] },
+    plugins: [tooltip(lines, format)],
+  };
+}
+
+function shade(plot: UPlot, from: number | null, fill: string): void {
+  if (from === null) return;
+  const { left, top, width, height } = plot.bbox;
+  const at = Math.max(left, plot.valToPos(from, 'x', true));
+  if (at >= left + width) return;
+  plot.ctx.fillStyle = fill;
+  plot.ctx.fillRect(at, top, left + width - at, height);
+}
+
+/** Each line's own value where the pointer is: text that is set, never markup. */
+function tooltip(lines: readonly Line[], format: (value: number) => string): UPlot.Plugin {
+  const box = document.createElement('div');
+  box.className = 'tooltip';
+  box.hidden = true;
+  return {
+    hooks: {
+      init: [(plot) => plot.over.append(box)],
+      setCursor: [
+        (plot) => {
+          const { idx, left = 0 } = plot.cursor;
+          box.hidden = idx === null || idx === undefined || left < 0;
+          if (box.hidden || idx === null || idx === undefined) return;
+          const time = plot.data[0][idx] ?? 0;
+          const head = document.createElement('strong');
+          head.textContent = new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ');
+          const rows = lines
+            .filter(({ values }) => (values[idx] ?? null) !== null)
+            .map(({ title, color, values }) => {
+              const row = document.createElement('div');
+              const swatch = document.createElement('span');
+              swatch.className = 'swatch';
+              swatch.style.setProperty('--swatch', `var(${color})`);
+              row.append(swatch, `${title}: ${format(values[idx] ?? 0)}`);
+              return row;
+            });
+          box.replaceChildren(head, ...rows);
+          const room = plot.over.clientWidth;
+          box.style.left = left < room / 2 ? `${left + 12}px` : '';
+          box.style.right = left < room / 2 ? '' : `${room - left + 12}px`;
+        },
+      ],
+    },
+  };
+}
+
+/** Light or dark, as it is now. */
+function useScheme(): boolean {
+  const [dark, setDark] = useState(() => matchMedia(DARK).matches);
+  useEffect(() => {
+    const query = matchMedia(DARK);
+    const changed = () => setDark(query.matches);
+    query.addEventListener('change', changed);
+    return () => query.removeEventListener('change', changed);
+  }, []);
+  return dark;
+}
+
+const DARK = '(prefers-color-scheme: dark)';

@@ -1,0 +1,75 @@
+/** Numbers and times as people read them. Pure; the same in every browser, whatever its language. */
+
+const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** `12,345` */
+export const count = (value: number): string => whole.format(value);
+
+/** `12.3K`, for axes and tiles. */
+export const compact = (value: number): string => short.format(value);
+
+/** @param share 0 to 1; null where there is nothing to have a share of. @returns `97.3 %` */
+export function percent(share: number | null): string {
+  if (share === null || !Number.isFinite(share)) return '–';
+  const value = share * 100;
+  // 99.96 % is not all of it.
+  const digits = value > 0 && value < 100 ? 1 : 0;
+  const rounded = value < 100 ? Math.min(value, 99.9) : value;
+  return `${rounded.toFixed(digits)} %`;
+}
+
+/** `0.8 ms`, `42 ms`, `1.3 s` */
+export function duration(ms: number | null): string {
+  if (ms === null || !Number.isFinite(ms)) return '–';
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return span(ms / 1000);
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** @returns the two largest units that are not zero, `3 d 4 h` */
+export function span(seconds: number): string {
+  let rest = Math.abs(Math.round(seconds));
+  const parts = UNITS.flatMap(([unit, size]) => {
+    const part = Math.floor(rest / size);
+    rest -= part * size;
+    return part === 0 ? [] : [`${part} ${unit}`];
+  });
+  const words = parts.slice(0, 2).join(' ') || '0 s';
+  return seconds < 0 && parts.length > 0 ? `−${words}` : words;
+}
+
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** `1.5 MiB` */
+export function bytes(value: number): string {
+  const step = value < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(value) / 10));
+  return `${(value / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`;
+}
+
+/** `2026-11-22 09:30 UTC`; the text itself where it is no time. */
+export function moment(iso: string): string {
+  const time = new Date(iso);
+  return Number.isNaN(time.getTime()) ? iso : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** `5 min ago`, `in 3 d 4 h` */
+export function fromNow(iso: string, nowMs: number): string {
+  const seconds = (Date.parse(iso) - nowMs) / 1000;
+  if (Number.isNaN(seconds)) return iso;
+  if (Math.abs(seconds) < 5) return 'just now';
+  return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`;
+}
+
+/** `1 call`, `2 calls` */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}

@@ -1,0 +1,71 @@
+/** What is said to the person: what was done, what went wrong. Each is read out by a screen reader. */
+import { type ComponentChildren, createContext } from 'preact';
+import { useCallback, useContext, useMemo, useState } from 'preact/hooks';
+import { wordsOf } from './api.js';
+
+interface Notice {
+  readonly kind: 'done' | 'fault';
+  readonly words: string;
+}
+
+export interface Notices {
+  /** Says that something was done. */
+  done(words: string): void;
+  fault(error: unknown): void;
+  clear(): void;
+  /** Does something and says so, or what hindered it. @returns whether it was done */
+  act(work: () => Promise<unknown>, words: string): Promise<boolean>;
+}
+
+const Current = createContext<Notices | null>(null);
+
+export function useNotices(): Notices {
+  const notices = useContext(Current);
+  if (notices === null) throw new Error('no notices here');
+  return notices;
+}
+
+export function WithNotices({ children }: { readonly children: ComponentChildren }) {
+  const [notice, setNotice] = useState<Notice | null>(null);
+  const clear = useCallback(() => setNotice(null), []);
+  const notices = useMemo<Notices>(() => {
+    const done = (words: string) => setNotice({ kind: 'done', words });
+    const fault = (error: unknown) => setNotice({ kind: 'fault', words: wordsOf(error) });
+    return {
+      done,
+      fault,
+      clear,
+      act: async (work, words) => {
+        setNotice(null);
+        try {
+          await work();
+          done(words);
+          return true;
+        } catch (error) {
+          fault(error);
+          return false;
+        }
+      },
+    };
+  }, [clear]);
+  return (
+    <Current.Provider value={notices}>
+      {children}
+      <div class="notices">
+        <div role="status">{notice?.kind === 'done' ? <Shown {...notice} close={clear} /> : null}</div>
+        <div role="alert">{notice?.kind === 'fault' ? <Shown {...notice} close={clear} /> : null}</div>
+      </div>
+    </Current.Provider>
+  );
+}
+
+function Shown({ kind, words, close }: Notice & { readonly close: () => void }) {
+  return (
+    <div class={`notice ${kind}`}>
+      <span>{words}</span>
+      <button type="button" class="plain" aria-label="Close this message" onClick={close}>
+        ×
+      </button>
+    </div>
+  );
+}

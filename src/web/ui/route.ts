@@ -1,0 +1,64 @@
+/** The address holds what is shown: `#/teams/growth?tab=keys`. Behind the `#`, so that no server logs it. */
+import { useEffect, useState } from 'preact/hooks';
+
+export interface Route {
+  /** `['teams', 'growth']` */
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+/** @param hash as `location.hash` has it; anything that is no address of this page leads to its start */
+export function parseRoute(hash: string): Route {
+  const [path = '', query = ''] = hash.startsWith('#/') ? splitOnce(hash.slice(2), '?') : [''];
+  return {
+    path: path
+      .split('/')
+      .filter((part) => part !== '')
+      .map(decoded),
+    query: new URLSearchParams(query),
+  };
+}
+
+function splitOnce(text: string, by: string): [string, string] {
+  const at = text.indexOf(by);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @param query members that are undefined or empty are left out */
+export function hrefOf(
+  path: readonly string[],
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const given = Object.entries(query).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
+  );
+  const text = new URLSearchParams(given).toString();
+  return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+}
+
+/** @param replace leaves no step in the browser's history: for what changes while somebody types */
+export function go(href: string, replace = false): void {
+  if (href === location.hash) return;
+  if (replace) {
+    history.replaceState(null, '', href);
+    window.dispatchEvent(new HashChangeEvent('hashchange'));
+  } else location.hash = href;
+}
+
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const changed = () => setHash(location.hash);
+    window.addEventListener('hashchange', changed);
+    return () => window.removeEventListener('hashchange', changed);
+  }, []);
+  return parseRoute(hash);
+}

@@ -1,0 +1,22 @@
+/** Builds the two pages, `vite build --mode console` and `--mode explorer`, each into a folder of its own. */
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vite';
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig(({ mode: page }) => ({
+  root: here(`./${page}`),
+  base: `/${page}/`,
+  publicDir: false,
+  build: {
+    outDir: here(`../../dist/web/${page}`),
+    emptyOutDir: true,
+    target: 'es2022',
+    // The page's policy allows files of its own alone: nothing as a data URL, no script between the tags.
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    reportCompressedSize: false,
+  },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  logLevel: 'warn',
+}));

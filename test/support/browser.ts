@@ -1,0 +1,145 @@
+/**
+ * Debian's Chromium before a real gateway, as a person sits before it. Whatever the page says on its console, and
+ * whatever its policy had to hinder, fails the test.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll } from 'vitest';
+import { ROOT } from './processes.js';
+
+/** Test output, kept to be looked at; not in the repository. */
+const SHOTS = join(ROOT, 'coverage', 'screenshots');
+
+const PLACES = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
+
+export interface Look {
+  readonly name: 'light' | 'dark' | 'phone';
+  readonly colorScheme: 'light' | 'dark';
+  readonly viewport: { readonly width: number; readonly height: number };
+}
+
+export const LOOKS: readonly Look[] = [
+  { name: 'light', colorScheme: 'light', viewport: { width: 1360, height: 900 } },
+  { name: 'dark', colorScheme: 'dark', viewport: { width: 1360, height: 900 } },
+  { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+];
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What should not have happened: console errors, faults of the page, violations of its policy. */
+  readonly faults: readonly string[];
+  /** Whatever is thrown away: a lost connection makes errors on the console that are meant to be there. */
+  forgive(): void;
+  /** Keeps a picture of all of the page. */
+  shot(name: string): Promise<void>;
+  /** In all three looks, one after the other; the first one is as before then. */
+  shots(name: string): Promise<void>;
+  /** @returns what axe finds wrong, a line each */
+  axe(): Promise<string[]>;
+}
+
+let browser: Promise<Browser> | null = null;
+
+afterAll(async () => {
+  await (await browser)?.close();
+  browser = null;
+});
+
+/** @throws an error that says what to install when there is no Chromium: tests are never skipped */
+async function launched(): Promise<Browser> {
+  const executablePath = PLACES.find((path) => path !== undefined && path !== '' && existsSync(path));
+  if (executablePath === undefined)
+    throw new Error(
+      "The tests need Chromium. Install Debian's (sudo apt-get install --yes --no-install-recommends chromium), or name one: CHROMIUM=/path/to/chromium npm test",
+    );
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}
+
+export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise<Visit> {
+  browser ??= launched();
+  const context = await (await browser).newContext({
+    colorScheme: look.colorScheme,
+    viewport: look.viewport,
+    reducedMotion: 'reduce',
+    timezoneId: 'UTC',
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  watch(page, faults);
+  await page.goto(url);
+  return {
+    page,
+    context,
+    faults,
+    forgive: () => faults.splice(0),
+    shot: (name) => shoot(page, `${name}-${look.name}`),
+    async shots(name) {
+      for (const other of LOOKS) {
+        await page.emulateMedia({ colorScheme: other.colorScheme });
+        await page.setViewportSize(other.viewport);
+        await shoot(page, `${name}-${other.name}`);
+      }
+      await page.emulateMedia({ colorScheme: look.colorScheme });
+      await page.setViewportSize(look.viewport);
+    },
+    axe: () => axeOf(page),
+  };
+}
+
+function watch(page: Page, faults: string[]): void {
+  // A session that is not there yet is asked for, and Chromium writes every 401 on the console.
+  const expected = /status of 401/;
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !expected.test(message.text()))
+      faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (request) => {
+    if (new URL(request.url()).hostname !== '127.0.0.1') faults.push(`asked elsewhere: ${request.url()}`);
+  });
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  await mkdir(SHOTS, { recursive: true });
+  // Charts follow the size of the window a frame later.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly help: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
+
+/** In a world of its own, beside the page's policy. */
+async function axeOf(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = await session.send('Page.getFrameTree');
+  const { executionContextId } = await session.send('Page.createIsolatedWorld', {
+    frameId: frameTree.frame.id,
+  });
+  await session.send('Runtime.evaluate', { expression: axe.source, contextId: executionContextId });
+  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    expression: 'axe.run(document, { resultTypes: ["violations"] })',
+    contextId: executionContextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  if (exceptionDetails !== undefined) throw new Error(`axe did not run: ${exceptionDetails.text}`);
+  return (result.value as AxeResults).violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+  );
+}
