@@ -15,6 +15,7 @@ import { saysError } from './report/says-error.js';
 import { reportPolicy } from './report-policy.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
+import type { Tracing } from './telemetry/tracing.js';
 
 export interface FoundationOptions {
   readonly config: Config;
@@ -23,13 +24,15 @@ export interface FoundationOptions {
   readonly log: Log;
   readonly masterKey: Secret;
   readonly proxy: ProxySettings;
+  /** Makes spans of requests; null or absent where nothing collects them. */
+  readonly tracing?: Tracing | null;
   /** How long replicas that live are given to put a lost registry back, before a new one is begun; 0 when absent. */
   readonly graceMs?: number;
 }
 
 /** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
 export async function openFoundation(options: FoundationOptions) {
-  const { config, store, clock, log, masterKey, proxy, graceMs = 0 } = options;
+  const { config, store, clock, log, masterKey, proxy, graceMs = 0, tracing = null } = options;
   const { logger } = log;
   const { testClock } = config;
   const policy = reportPolicy(config);
@@ -64,7 +67,12 @@ export async function openFoundation(options: FoundationOptions) {
       return guessReports(seen, policy, clock.now());
     },
   });
-  return { config, policy, store, clock, log, ...opened, ...auth, sealer, agent, platformRules, credential };
+  return {
+    ...{ config, policy, store, clock, log, tracing },
+    ...opened,
+    ...auth,
+    ...{ sealer, agent, platformRules, credential },
+  };
 }
 
 /** Pass-through calls stream outside of the report budget's turns while a body is under way. */

@@ -17,6 +17,7 @@ export function checkRules(values: ConfigValues, secrets: Secrets, env: Environm
     ...portFaults(values.server),
     ...hostFaults(values.server),
     ...baseUrlFaults(values.platform.baseUrl),
+    ...collectorFaults(values.tracing),
     ...timezoneFaults(values),
     ...proxyFaults(values.server.trustedProxies),
     ...credentialFaults(values, secrets),
@@ -51,6 +52,21 @@ function baseUrlFaults(text: string): string[] {
   const url = new URL(text);
   const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   return plain && (url.protocol === 'http:' || url.protocol === 'https:') ? [] : [fault];
+}
+
+/** They may hold a user and a password, and are not shown. */
+function collectorFaults({ endpoint, tracesEndpoint }: ConfigValues['tracing']): string[] {
+  const named = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint };
+  return Object.entries(named)
+    .filter(([, text]) => text !== undefined && !isWebAddress(text))
+    .map(
+      ([name, text]) =>
+        `${name}: was an address of ${text?.length} characters; allowed is an http:// or https:// address`,
+    );
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 /** Two planes cannot listen on one port; 0 is any free one. */

@@ -75,6 +75,12 @@ const server = group(
       description:
         'Answer plain requests for reports in memory before Node’s HTTP reads them; a connection on which anything else came is read by it from there on. Needs server.fastPath.',
     }),
+    serverTiming: Type.Boolean({
+      default: false,
+      env: 'SERVER_TIMING',
+      description:
+        'Tell callers in a server-timing header how long each stage of their request took. Answers at hand go by the router then.',
+    }),
     trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       description:
@@ -595,6 +601,70 @@ const finality = group(
   'When the numbers of a day change no more.',
 );
 
+const tracing = group(
+  {
+    endpoint: Type.Optional(
+      Type.String({
+        minLength: 1,
+        env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+        description:
+          'Address of an OpenTelemetry collector (OTLP over HTTP, usually port 4318); spans go to v1/traces below it. Off when unset.',
+        allowed: 'an http:// or https:// address',
+      }),
+    ),
+    tracesEndpoint: Type.Optional(
+      Type.String({
+        minLength: 1,
+        env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+        description: 'The same for spans alone, with its path: it is asked as it stands, and wins.',
+        allowed: 'an http:// or https:// address',
+      }),
+    ),
+    headers: secret(
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      'Headers for the collector, as name=value,name=value with percent-encoded values.',
+    ),
+    serviceName: text('Name of the gateway in traces.', {
+      env: 'OTEL_SERVICE_NAME',
+      default: 'dsp-gateway',
+    }),
+    resourceAttributes: Type.Optional(
+      Type.String({
+        minLength: 1,
+        env: 'OTEL_RESOURCE_ATTRIBUTES',
+        description: 'What else all spans say, as name=value,name=value with percent-encoded values.',
+      }),
+    ),
+    sampler: Type.Enum(
+      [
+        'always_on',
+        'always_off',
+        'traceidratio',
+        'parentbased_always_on',
+        'parentbased_always_off',
+        'parentbased_traceidratio',
+      ],
+      {
+        default: 'parentbased_always_on',
+        env: 'OTEL_TRACES_SAMPLER',
+        description: 'Which requests are recorded; parentbased: as their caller decided, else by the rest.',
+      },
+    ),
+    samplerArg: text('With traceidratio: the share of traces that is recorded, 0 to 1.', {
+      env: 'OTEL_TRACES_SAMPLER_ARG',
+      default: '1',
+      pattern: '^(0|1|0?\\.[0-9]{1,9}|1\\.0{1,9})$',
+      allowed: 'a number from 0 to 1',
+    }),
+    disabled: Type.Boolean({
+      default: false,
+      env: 'OTEL_SDK_DISABLED',
+      description: 'Off, whatever else is set.',
+    }),
+  },
+  'Spans for OpenTelemetry.',
+);
+
 const adminToken = Type.Object(
   {
     name: Type.String({
@@ -647,6 +717,7 @@ export const ConfigSchema = Type.Object(
     store,
     history,
     finality,
+    tracing,
     auth,
     teamsFile: Type.Optional(
       Type.String({

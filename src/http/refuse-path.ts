@@ -28,6 +28,8 @@ export function refusePath(
   const startedMs = performance.now();
   const id = randomUUID();
   const request: Accounted = {
+    id,
+    raw,
     method: raw.method ?? '',
     originalUrl: raw.url ?? '',
     trace: createTrace(),

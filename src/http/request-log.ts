@@ -2,20 +2,25 @@
 import type { FastifyRequest } from 'fastify';
 
 /** What of a request its log line and its metrics need; one that the path gate refused has no more. */
-export type Accounted = Pick<FastifyRequest, 'method' | 'originalUrl' | 'trace' | 'log'>;
+export type Accounted = Pick<FastifyRequest, 'id' | 'method' | 'originalUrl' | 'trace' | 'log' | 'raw'> &
+  Partial<Pick<FastifyRequest, 'routeOptions'>>;
 
 /** As nginx has it: the caller was gone before there was an answer. */
 export const GONE = 499;
 
 const LOGGED_PATH_CHARS = 256;
 
-/** @param complete false when the connection ended before the answer did */
+/**
+ * @param complete false when the connection ended before the answer did
+ * @param traceId under which its spans were recorded; null where they were not
+ */
 export function logRequest(
   request: Accounted,
   status: number,
   durationMs: number,
   plane: string,
   complete: boolean,
+  traceId: string | null = null,
 ): void {
   const { trace } = request;
   const line = {
@@ -31,6 +36,7 @@ export function logRequest(
     platformMs: Math.round(trace.platformMs),
     rows: trace.rows,
     ...(complete ? {} : { complete }),
+    ...(traceId === null ? {} : { traceId }),
     ...(trace.code === null ? {} : { code: trace.code }),
     ...(trace.meant.length === 0 ? {} : { meant: trace.meant }),
     ...(trace.cause === undefined ? {} : { cause: describe(trace.cause) }),

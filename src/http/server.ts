@@ -20,6 +20,7 @@ import {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { createTrace, type Trace } from '../telemetry/trace.js';
+import type { RequestTracing } from '../telemetry/tracing.js';
 import { ambiguityOf } from './ambiguous.js';
 import { type Begun, begunOf } from './begun.js';
 import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
@@ -62,6 +63,8 @@ export interface ServerOptions {
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
   readonly trustedProxies: readonly string[];
+  /** Makes spans of requests; absent where nothing collects them. */
+  readonly tracing?: RequestTracing;
   /** Told about every request that could not even be parsed, for metrics. */
   readonly onBroken: (status: number) => void;
   /** Told about every finished request, for metrics. */
@@ -74,7 +77,8 @@ const buildValidator = AjvCompiler();
 export function createServer(options: ServerOptions): FastifyInstance {
   const { logger, plane } = options;
   const account = (request: Accounted, status: number, durationMs: number, complete: boolean) => {
-    logRequest(request, status, durationMs, plane, complete);
+    const traceId = options.tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
+    logRequest(request, status, durationMs, plane, complete, traceId);
     options.onDone(request, status, durationMs);
   };
   const app = fastify({
@@ -126,8 +130,9 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
       if (fault === null) route(request, response);
       else refusePath(fault, request, response, refusal);
     },
-    gone({ method = '', url = '' }, { id, trace, startedMs }) {
-      const request = { method, originalUrl: url, trace, log: logger.child({ reqId: id }) };
+    gone(raw, { id, trace, startedMs }) {
+      const { method = '', url = '' } = raw;
+      const request = { id, raw, method, originalUrl: url, trace, log: logger.child({ reqId: id }) };
       onDone(request, GONE, performance.now() - startedMs, false);
     },
   };
@@ -144,10 +149,10 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
       // Checked by ambiguityOf, where the answer is a problem document.
       requireHostHeader: false,
     },
-    (request, response) => {
+    tracedBy(options.tracing, (request, response) => {
       tellWhenGone(request, response);
       if (!answerAtOnce(request, response, onward)) onward.goOn(request, response);
-    },
+    }),
   );
   // Their bytes are bounded; of more than 2000 Node would leave out the rest, a second host or key among them.
   server.maxHeadersCount = 0;
@@ -159,6 +164,12 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   if (options.onSocket !== undefined) lookFirst(server, options.onSocket, options.maxHeaderBytes);
   return server;
+}
+
+/** The listener itself, where nothing is traced. */
+function tracedBy(tracing: RequestTracing | undefined, listener: RequestListener): RequestListener {
+  if (tracing === undefined) return listener;
+  return (request, response) => tracing.around(request, () => listener(request, response));
 }
 
 function elapsedMs({ raw }: FastifyRequest, { elapsedTime }: FastifyReply): number {

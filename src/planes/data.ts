@@ -6,6 +6,7 @@ import type { RouteRule } from '../config/schema.js';
 import { callerAddress } from '../http/caller-address.js';
 import { corsWithoutOrigin, registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
+import { registerServerTiming } from '../http/server-timing.js';
 import { slowRefusals } from '../http/slow-refusals.js';
 import type { Plane } from '../openapi/plane.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
@@ -40,6 +41,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   const { config, identify } = services;
   const app = createPlaneServer('data', services, hitsAtOnce(options));
   measureAnswers(app);
+  if (config.server.serverTiming) registerServerTiming(app);
   slowRefusals(app, services.slowFailures);
   await registerCors(app, config.server.corsOrigins);
   await registerDocs(app, {
@@ -90,11 +92,12 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   return app;
 }
 
-/** Nobody where it is turned off, and where the log tells of the stages that only the other way has. */
+/** Nobody where it is turned off, and where log, header or spans tell of the stages that only the other way has. */
 function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
-  const { config, gateway, log, metrics, usage } = services;
+  const { config, gateway, log, metrics, usage, tracing } = services;
   const { logger } = log;
-  if (!config.server.fastPath || logger.isLevelEnabled('debug')) return {};
+  const { fastPath, serverTiming } = config.server;
+  if (!fastPath || serverTiming || tracing !== null || logger.isLevelEnabled('debug')) return {};
   const isLogged = logger.isLevelEnabled('info');
   const compose = createComposeHit({
     rate: rateOf(services),

@@ -25,7 +25,7 @@ export type AtOnce = Pick<ServerOptions, 'answerAtOnce' | 'onSocket'>;
 /** A server with the rules of every plane, and no route. */
 export function createPlaneServer(
   plane: 'data' | 'admin' | 'metrics',
-  { config, log, metrics, usage }: Services,
+  { config, log, metrics, usage, tracing }: Services,
   atOnce: AtOnce = {},
 ): FastifyInstance {
   const { server, routes } = config;
@@ -39,6 +39,7 @@ export function createPlaneServer(
         .map(({ path, pathChars }) => widerPath(path, pathChars)),
     },
     ...atOnce,
+    ...(tracing === null || plane === 'metrics' ? {} : { tracing }),
     corsOrigins: plane === 'data' ? server.corsOrigins : [],
     problems: { invalidBodyStatus: statusOf('invalid_body', plane !== 'data') },
     maxHeaderBytes: server.maxHeaderBytes,

@@ -6,6 +6,8 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Whole time it was given, milliseconds. */
   readonly totalMs: number;
+  /** Which try of the call is under way, from 1. */
+  attempt: number;
   leftMs(): number;
   stop(): void;
 }
@@ -20,6 +22,7 @@ export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined
   return {
     signal: caller === undefined ? controller.signal : AbortSignal.any([controller.signal, caller]),
     totalMs: timeoutMs,
+    attempt: 1,
     leftMs: () => endsAt - performance.now(),
     stop: () => clearTimeout(timer),
   };

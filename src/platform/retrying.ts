@@ -68,6 +68,7 @@ export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retr
           throw failure.error;
         });
         after = failure;
+        deadline.attempt += 1;
       }
     }
   }

@@ -47,6 +47,8 @@ export interface CallReport {
   readonly outcome: Verdict['kind'] | Failure;
   readonly status: number | null;
   readonly durationMs: number;
+  /** Which try of its call it was, from 1. */
+  readonly attempt: number;
 }
 
 export interface Slot {
@@ -194,13 +196,14 @@ async function converse<T>(
 function report(
   attempt: Attempt,
   outcome: CallReport['outcome'],
-  { team }: Admission,
+  { team, deadline }: Admission,
   { clock, onCall }: SendOptions,
 ): void {
   const { request, response } = attempt;
   const status = response?.statusCode ?? null;
   const durationMs = elapsedMs(attempt, clock);
-  const made: CallReport = { team, method: request.method, outcome, status, durationMs };
+  const { attempt: tried } = deadline;
+  const made: CallReport = { team, method: request.method, outcome, status, durationMs, attempt: tried };
   onCall(made);
   request.onCall?.(made);
 }

@@ -7,6 +7,7 @@ import type { Config } from '../config/load.js';
 import { createEmbeddedStore } from '../store/embedded/embedded-store.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
 import type { RedisConnection } from '../store/redis/connection.js';
+import type { OnRedisCall } from '../store/redis/observed.js';
 import { createRedisStore, type RedisStore } from '../store/redis/redis-store.js';
 import { StoreRefused } from '../store/refused.js';
 
@@ -15,6 +16,7 @@ const RETRY_MS = 1000;
 const CRASHES: ReadonlySet<string> = new Set(['SIGBUS', 'SIGSEGV', 'SIGABRT']);
 
 /**
+ * @param onCall told of every call of Redis when it is over
  * @param whileAway called once when Redis cannot be reached at first; what it returns is called when it can
  * @throws StoreRefused when the store must not be used as it is set up
  */
@@ -23,6 +25,7 @@ export async function openStore(
   clock: Clock,
   logger: Logger,
   whileAway: () => Promise<() => Promise<void>>,
+  onCall?: OnRedisCall,
 ): Promise<Store> {
   const connection = redisConnection(config);
   if (connection === null) {
@@ -31,7 +34,7 @@ export async function openStore(
   let release: (() => Promise<void>) | null = null;
   for (;;) {
     try {
-      const store = await openRedis(config, clock, logger);
+      const store = await openRedis(config, clock, logger, onCall);
       await release?.();
       return store;
     } catch (error) {
@@ -76,7 +79,12 @@ function endOfFolder(): void {
   });
 }
 
-async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<RedisStore> {
+async function openRedis(
+  config: Config,
+  clock: Clock,
+  logger: Logger,
+  onCall?: OnRedisCall,
+): Promise<RedisStore> {
   const connection = redisConnection(config) as RedisConnection;
   const registryUrl = config.secrets.get('REDIS_REGISTRY_URL');
   const registryConnection = () => (registryUrl === undefined ? undefined : { url: registryUrl.read() });
@@ -90,6 +98,7 @@ async function openRedis(config: Config, clock: Clock, logger: Logger): Promise<
     timeoutMs,
     minReplicas,
     documentsMaxBytes: idempotencyMaxBytes,
+    onCall,
     clock,
     logger,
   });

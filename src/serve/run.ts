@@ -10,6 +10,7 @@ import type { ParsedTeams } from '../declared/parse-teams.js';
 import { createServices, type Services } from '../services.js';
 import type { Store } from '../store/port.js';
 import { createLog, type Log } from '../telemetry/logger.js';
+import { openTracing } from '../telemetry/open-tracing.js';
 import { createDrain, type Drain } from './drain.js';
 import { hideSecrets, settingSecrets } from './hidden-secrets.js';
 import { holdPort } from './hold.js';
@@ -63,7 +64,15 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
   const { logger } = log;
   if (planes.includes('admin')) for (const warning of config.warnings) logger.warn(warning);
   const { host, port } = config.server;
-  const store = await openStore(config, clock, logger, () => holdPort(host, port));
+  const tracing = await openTracing({
+    settings: config.tracing,
+    headers: () => config.secrets.get('OTEL_EXPORTER_OTLP_HEADERS')?.read() ?? null,
+    platformHost: new URL(config.platform.baseUrl).hostname,
+    logger,
+    clean: log.clean,
+  });
+  const onCall = tracing?.storeCall;
+  const store = await openStore(config, clock, logger, () => holdPort(host, port), onCall);
   const secrets = await localSecretsOr(store, config);
   const watch = watchSecretFiles(config, logger);
   const services = await createServices({
@@ -72,6 +81,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
     clock,
     log,
     masterKey: secrets.masterKey,
+    tracing,
     proxy: options.proxy,
     secretFaults: watch.faults,
     graceMs: store.kind === 'redis' ? REGISTRY_GRACE_MS : 0,
@@ -105,6 +115,7 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
       watch.stop();
       await services.close();
       await store.close();
+      await tracing?.stop();
       logger.info('stopped');
       await log.close();
     },

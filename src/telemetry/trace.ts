@@ -23,10 +23,26 @@ export interface Trace {
   bytesOut: number;
   /** Why it failed, for the log only. */
   cause: unknown;
+  /** By the same clock as everything in it. */
+  readonly startedMs: number;
   /** The steps it has been through, in order, and how long after its beginning each ended. */
-  readonly stages: readonly { readonly stage: Stage; readonly endedMs: number }[];
+  readonly stages: readonly EndedStage[];
+  /** Its platform calls, one for each try, and how long after its beginning each ended. */
+  readonly calls: readonly EndedCall[];
   /** A step has ended. */
   mark(stage: Stage): void;
+  /** A platform call has ended. */
+  called(call: CallReport): void;
+}
+
+export interface EndedStage {
+  readonly stage: Stage;
+  readonly endedMs: number;
+}
+
+export interface EndedCall {
+  readonly call: CallReport;
+  readonly endedMs: number;
 }
 
 /** Steps of a report (gateway.ts, pipeline/), and of what is passed through. */
@@ -44,13 +60,14 @@ export type Stage =
   | 'check'
   | 'answer';
 
-/** A request of many calls marks many steps: the first so many are kept. */
+/** A request of many calls marks many steps: the first so many of either are kept. */
 const MOST_STAGES = 100;
 
 /** @param monotonicMs a clock that never jumps, milliseconds */
 export function createTrace(monotonicMs: () => number = () => performance.now()): Trace {
   const startedMs = monotonicMs();
-  const stages: { stage: Stage; endedMs: number }[] = [];
+  const stages: EndedStage[] = [];
+  const calls: EndedCall[] = [];
   return {
     team: null,
     key: null,
@@ -65,9 +82,14 @@ export function createTrace(monotonicMs: () => number = () => performance.now())
     platformMs: 0,
     bytesOut: 0,
     cause: undefined,
+    startedMs,
     stages,
+    calls,
     mark(stage) {
       if (stages.length < MOST_STAGES) stages.push({ stage, endedMs: monotonicMs() - startedMs });
+    },
+    called(call) {
+      if (calls.length < MOST_STAGES) calls.push({ call, endedMs: monotonicMs() - startedMs });
     },
   };
 }
@@ -75,4 +97,5 @@ export function createTrace(monotonicMs: () => number = () => performance.now())
 export function addCall(trace: Trace, call: CallReport): void {
   trace.platformCalls += 1;
   trace.platformMs += call.durationMs;
+  trace.called(call);
 }

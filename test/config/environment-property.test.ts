@@ -49,7 +49,10 @@ describe('any text for a typed setting', () => {
       'HITS_ON_SOCKET',
       'LOG_LEVEL',
       'METRICS_PORT',
+      'OTEL_SDK_DISABLED',
+      'OTEL_TRACES_SAMPLER',
       'PORT',
+      'SERVER_TIMING',
       'WORKERS',
     ]);
   });

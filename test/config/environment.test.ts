@@ -28,6 +28,14 @@ const VALUES: readonly [env: string, path: string, initial: unknown, text: strin
   ['GATEWAY_TEST_CLOCK', 'testClock', false, '1', true],
   ['WORKERS', 'server.workers', 1, '4', 4],
   ['HITS_ON_SOCKET', 'server.hitsOnSocket', false, 'true', true],
+  ['SERVER_TIMING', 'server.serverTiming', false, '1', true],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'tracing.endpoint', undefined, 'http://c:4318', 'http://c:4318'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'tracing.tracesEndpoint', undefined, 'https://c/x', 'https://c/x'],
+  ['OTEL_SERVICE_NAME', 'tracing.serviceName', 'dsp-gateway', 'reports', 'reports'],
+  ['OTEL_RESOURCE_ATTRIBUTES', 'tracing.resourceAttributes', undefined, 'a=b', 'a=b'],
+  ['OTEL_TRACES_SAMPLER', 'tracing.sampler', 'parentbased_always_on', 'traceidratio', 'traceidratio'],
+  ['OTEL_TRACES_SAMPLER_ARG', 'tracing.samplerArg', '1', '0.25', '0.25'],
+  ['OTEL_SDK_DISABLED', 'tracing.disabled', false, 'true', true],
 ];
 
 /** Secrets by their names; none has a default. */
@@ -42,6 +50,7 @@ const SECRETS = [
   'REDIS_PASSWORD',
   'GATEWAY_MASTER_KEY',
   'ADMIN_TOKEN',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ];
 
 describe('settings of the environment', () => {

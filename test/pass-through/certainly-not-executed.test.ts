@@ -4,7 +4,14 @@ import { certainlyNotExecuted } from '../../src/pass-through/certainly-not-execu
 import type { CallReport } from '../../src/platform/slot.js';
 
 const tried = (...outcomes: CallReport['outcome'][]): CallReport[] =>
-  outcomes.map((outcome) => ({ team: 't', method: 'POST', outcome, status: null, durationMs: 1 }));
+  outcomes.map((outcome) => ({
+    team: 't',
+    method: 'POST',
+    outcome,
+    status: null,
+    durationMs: 1,
+    attempt: 1,
+  }));
 const caused = (cause: unknown) => new GatewayError('upstream_error', { cause });
 const system = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
 

@@ -77,7 +77,7 @@ function open(broken: Broken = {}) {
   return { acquire, budget, pause, charged, state };
 }
 
-const within = (signal: AbortSignal) => ({ signal, totalMs: 60_000, leftMs: () => 60_000 });
+const within = (signal: AbortSignal) => ({ signal, totalMs: 60_000, attempt: 1, leftMs: () => 60_000 });
 const patient = () => within(new AbortController().signal);
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 /** Makes the slot's request, and reads the answer to its end. */

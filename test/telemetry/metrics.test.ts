@@ -98,7 +98,7 @@ describe('createMetrics', () => {
 
   it('counts every try of a platform call, by outcome and by who pays', async () => {
     const metrics = open();
-    const call = { team: 'growth', method: 'GET', status: 200, durationMs: 100 };
+    const call = { team: 'growth', method: 'GET', status: 200, durationMs: 100, attempt: 1 };
     metrics.platformCall({ ...call, outcome: 'answer' });
     metrics.platformCall({ ...call, outcome: 'failed', status: 500 });
     metrics.platformCall({ ...call, outcome: 'failed', status: 502 });

@@ -7,6 +7,7 @@ import { bounded } from './bounded.js';
 import { disconnect } from './connect.js';
 import type { RedisClient } from './connection.js';
 import { describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
+import { type OnRedisCall, observed } from './observed.js';
 import { createReachability, type Reachability } from './reachability.js';
 
 export interface LinkOptions {
@@ -18,6 +19,8 @@ export interface LinkOptions {
   readonly timeoutMs: number;
   /** Redis refused a write for lack of memory. */
   readonly onOutOfMemory?: () => void;
+  /** Told of every call when it is over; absent where nobody wants to know. */
+  readonly onCall?: OnRedisCall | undefined;
   readonly clock: Clock;
   readonly logger: StoreLog;
 }
@@ -33,7 +36,7 @@ export interface Link {
 }
 
 export function createLink(options: LinkOptions): Link {
-  const { client, role, timeoutMs, clock, logger } = options;
+  const { client, role, timeoutMs, onCall, clock, logger } = options;
   let current = client;
   let closed = false;
   const server = createReachability({
@@ -59,12 +62,14 @@ export function createLink(options: LinkOptions): Link {
     const used = current;
     // What comes from a server that was moved away from says nothing of the one in use.
     const inUse = () => used === current;
-    return await attempt(run(used), timeoutMs, {
+    const outcomes = {
       heard: () => inUse() && server.heard(),
       late: server.late,
-      unanswered: (fault) => inUse() && server.unanswered(fault),
+      unanswered: (fault: string) => inUse() && server.unanswered(fault),
       outOfMemory: () => inUse() && options.onOutOfMemory?.(),
-    });
+    };
+    if (onCall === undefined) return await attempt(run(used), timeoutMs, outcomes);
+    return await observed(used, (seen) => attempt(run(seen), timeoutMs, outcomes), onCall);
   }
 
   function health(): StoreHealth {

@@ -9,6 +9,7 @@ import { describeConnection, type RedisConnection } from './connection.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
 import { createWatchedLink, type MemoryWatch, type ServerMemory } from './memory-watch.js';
+import type { OnRedisCall } from './observed.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisCounters } from './redis-counters.js';
@@ -37,6 +38,8 @@ export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly connectTimeoutMs?: number;
   /** Replicas that have to confirm a change of the registry, or who made it is told; 0 when absent. */
   readonly minReplicas?: number;
+  /** Told of every call when it is over. */
+  readonly onCall?: OnRedisCall | undefined;
   readonly logger: StoreLog;
   readonly clock: Clock;
 }
@@ -130,13 +133,13 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
 
 /** @param limitsMs longest time of a call over each */
 async function openLinks(
-  { connection, registryConnection, clock, logger }: RedisStoreOptions,
+  { connection, registryConnection, onCall, clock, logger }: RedisStoreOptions,
   connectTimeoutMs: number,
   limitsMs: { readonly data: number; readonly registry: number },
 ) {
   const { clients, mayEvict } = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
   const open = (role: 'data' | 'registry') =>
-    createWatchedLink({ client: clients[role], role, timeoutMs: limitsMs[role], clock, logger });
+    createWatchedLink({ client: clients[role], role, timeoutMs: limitsMs[role], onCall, clock, logger });
   const [data, registry] = [open('data'), open('registry')];
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
   return { data, registry, subscriber: clients.subscriber, mayEvict };

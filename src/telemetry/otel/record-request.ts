@@ -1,0 +1,199 @@
+/**
+ * Spans of a request that is over:
+ *
+ *   request (server) → a span a stage → platform calls and calls of Redis (client), below the stage they fell into
+ *
+ * A stage begins where the one before it ended; a fetch begins with its call.
+ */
+import {
+  type Attributes,
+  type Context,
+  defaultTextMapGetter,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace as traceApi,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import type { EndedCall, Trace } from '../trace.js';
+import type { RequestEnd, StoreCall, TracedRequest, TracingOptions } from '../tracing.js';
+
+export interface EndedStoreCall extends StoreCall {
+  readonly endedMs: number;
+}
+
+/** @returns the id of its trace; null where it is not sampled */
+export type RecordRequest = (
+  request: TracedRequest,
+  end: RequestEnd,
+  storeCalls: readonly EndedStoreCall[],
+) => string | null;
+
+/** A piece of the request's time, by `performance.now()`. */
+interface Interval {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+interface Drawn extends Interval {
+  readonly within: Context;
+}
+
+/** Names of the specification; of any other the span says no more. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'];
+const LONGEST_PATH = 256;
+
+export function createRecorder(tracer: Tracer, { clean, platformHost }: TracingOptions): RecordRequest {
+  const propagator = new W3CTraceContextPropagator();
+  return (request, end, storeCalls) => {
+    const endMs = performance.now();
+    const whole = { startMs: endMs - end.durationMs, endMs };
+    const draw = createDraw(tracer, whole);
+    const caller = propagator.extract(ROOT_CONTEXT, request.raw.headers, defaultTextMapGetter);
+    const method = METHODS.includes(request.method) ? request.method : '_OTHER';
+    const route = request.routeOptions?.url;
+    const name = route === undefined ? method : `${method} ${route}`;
+    const attributes = {
+      'http.request.method': method,
+      ...(route === undefined ? {} : { 'http.route': route }),
+      'url.path': pathOf(request, clean),
+      ...attributesOf(request, end),
+    };
+    const root = draw.begin(caller, name, whole, SpanKind.SERVER, attributes);
+    if (!root.isRecording()) return null;
+    const within = traceApi.setSpan(caller, root);
+    drawInside(draw, request.trace, storeCalls, { ...whole, within }, platformHost);
+    if (end.status >= 500) root.setStatus({ code: SpanStatusCode.ERROR });
+    draw.end(root, whole);
+    return root.spanContext().traceId;
+  };
+}
+
+/** Never with its query, nor with a secret. */
+function pathOf({ trace, originalUrl }: TracedRequest, clean: TracingOptions['clean']): string {
+  const path = trace.subject ?? (originalUrl.split('?', 1)[0] as string).slice(0, LONGEST_PATH);
+  // The log's cleaner gives it as it stands between the quotes of JSON.
+  return JSON.parse(`"${clean(path)}"`) as string;
+}
+
+function attributesOf({ id, trace }: TracedRequest, { plane, status, complete }: RequestEnd): Attributes {
+  return {
+    'http.response.status_code': status,
+    ...(trace.code === null ? {} : { 'error.type': trace.code }),
+    'dsp_gateway.plane': plane,
+    'dsp_gateway.request_id': id,
+    ...(trace.team === null ? {} : { 'dsp_gateway.team': trace.team }),
+    ...(trace.key === null ? {} : { 'dsp_gateway.key': trace.key }),
+    ...(trace.outcome === null ? {} : { 'dsp_gateway.outcome': trace.outcome }),
+    'dsp_gateway.platform_calls': trace.platformCalls,
+    'dsp_gateway.rows': trace.rows,
+    ...(complete ? {} : { 'dsp_gateway.complete': false }),
+  };
+}
+
+type Draw = ReturnType<typeof createDraw>;
+
+/** Draws spans in the past. */
+function createDraw(tracer: Tracer, whole: Interval) {
+  const toEpochMs = Date.now() - performance.now();
+  const inside = (ms: number) => Math.min(Math.max(ms, whole.startMs), whole.endMs) + toEpochMs;
+  function begin(
+    parent: Context,
+    name: string,
+    { startMs }: Interval,
+    kind: SpanKind,
+    attributes: Attributes,
+  ) {
+    return tracer.startSpan(name, { kind, attributes, startTime: inside(startMs) }, parent);
+  }
+  function end(span: Span, { endMs }: Interval): void {
+    span.end(inside(endMs));
+  }
+  return { begin, end };
+}
+
+function drawInside(
+  draw: Draw,
+  trace: Trace,
+  storeCalls: readonly EndedStoreCall[],
+  root: Drawn,
+  platformHost: string,
+): void {
+  const calls = trace.calls.map((ended) => ({ ended, interval: intervalOf(trace, ended) }));
+  const stages = stagesOf(
+    trace,
+    calls.map(({ interval }) => interval),
+  ).map(({ name, ...interval }) => {
+    const span = draw.begin(root.within, name, interval, SpanKind.INTERNAL, {});
+    draw.end(span, interval);
+    return { ...interval, within: traceApi.setSpan(root.within, span), name };
+  });
+  const fetches = stages.filter(({ name }) => name === 'fetch');
+  for (const { ended, interval } of calls)
+    drawCall(draw, smallestAround(interval, fetches, root), interval, ended, platformHost);
+  for (const call of storeCalls) {
+    const interval = { startMs: call.startedMs, endMs: call.endedMs };
+    drawStoreCall(draw, smallestAround(interval, stages, root), interval, call);
+  }
+}
+
+function intervalOf({ startedMs }: Trace, { call, endedMs }: EndedCall): Interval {
+  const endMs = startedMs + endedMs;
+  return { startMs: endMs - call.durationMs, endMs };
+}
+
+/** @param calls in the order in which they ended, as the fetches that they belong to */
+function stagesOf({ stages, startedMs }: Trace, calls: readonly Interval[]) {
+  let beforeMs = startedMs;
+  return stages.map(({ stage: name, endedMs }) => {
+    const endMs = startedMs + endedMs;
+    const call = name === 'fetch' ? calls.findLast((one) => one.endMs <= endMs) : undefined;
+    const startMs = call?.startMs ?? beforeMs;
+    beforeMs = endMs;
+    return { name, startMs, endMs };
+  });
+}
+
+/** @returns the context of the shortest that holds all of it; of the request where none does */
+function smallestAround({ startMs, endMs }: Interval, among: readonly Drawn[], root: Drawn): Context {
+  let best = root;
+  for (const one of among) {
+    const holds = one.startMs <= startMs && endMs <= one.endMs;
+    if (holds && one.endMs - one.startMs <= best.endMs - best.startMs) best = one;
+  }
+  return best.within;
+}
+
+/** Without any part of its address but the host: a query holds what was asked for. */
+function drawCall(
+  draw: Draw,
+  parent: Context,
+  interval: Interval,
+  { call }: EndedCall,
+  platformHost: string,
+): void {
+  const { method, status, outcome, attempt } = call;
+  const isGood = outcome === 'answer' || outcome === 'rejected';
+  const span = draw.begin(parent, method, interval, SpanKind.CLIENT, {
+    'http.request.method': method,
+    'server.address': platformHost,
+    ...(status === null ? {} : { 'http.response.status_code': status }),
+    ...(attempt > 1 ? { 'http.request.resend_count': attempt - 1 } : {}),
+    ...(isGood ? {} : { 'error.type': outcome }),
+    'dsp_gateway.attempt': attempt,
+    'dsp_gateway.call_outcome': outcome,
+  });
+  if (outcome !== 'answer') span.setStatus({ code: SpanStatusCode.ERROR });
+  draw.end(span, interval);
+}
+
+function drawStoreCall(draw: Draw, parent: Context, interval: Interval, { name, failed }: StoreCall): void {
+  const span = draw.begin(parent, name, interval, SpanKind.CLIENT, {
+    'db.system.name': 'redis',
+    'db.operation.name': name,
+  });
+  if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+  draw.end(span, interval);
+}
