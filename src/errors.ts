@@ -81,11 +81,26 @@ export const CATALOGUE = {
     remedy:
       'Use the token in ADMIN_TOKEN, one of `auth.adminTokens`, or the one in the file named in the log at the first start.',
   },
+  invalid_session: {
+    status: 401,
+    title: 'Invalid session',
+    meaning:
+      'The cookie shows no session that goes on: it was signed out, was idle for an hour, is 12 hours old, or the key or token that signed in is no longer valid.',
+    remedy: 'Sign in again, or send a key or token in `authorization`.',
+  },
   forbidden: {
     status: 403,
     title: 'Forbidden',
     meaning: 'The admin token is valid, and its role does not allow this call.',
     remedy: 'Use a token of the role named in `detail`, or ask somebody who holds one.',
+  },
+  session_forbidden: {
+    status: 403,
+    title: 'Not by this session',
+    meaning:
+      'The call cannot be made by cookie, or the request does not show that it comes from the page that signed in.',
+    remedy:
+      'Make the call from the page that signed in, with its origin and `x-csrf-token`, or send a key or token in `authorization`.',
   },
   scope_missing: {
     status: 403,

@@ -5,10 +5,17 @@ import { GatewayError } from '../errors.js';
 import { RegistryLost } from '../registry/succession.js';
 import { parseJson } from '../report/json.js';
 import { JsonError } from '../report/json-error.js';
+import type { Sessions } from '../sessions/sessions.js';
 import { StoreUnavailable } from '../store/port.js';
 import { type Actor, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
 import { sayUnconfirmed } from './say-unconfirmed.js';
+import { SESSION_PATH } from './session.js';
+
+export interface AdminPlaneOptions {
+  readonly admins: readonly NamedAdmin[];
+  readonly sessions: Sessions;
+}
 
 /**
  * Opens a scope on `app` in which routes ask for an admin token of the role they need.
@@ -16,10 +23,11 @@ import { sayUnconfirmed } from './say-unconfirmed.js';
  */
 export async function registerAdminPlane(
   app: FastifyInstance,
-  admins: readonly NamedAdmin[],
+  { admins, sessions }: AdminPlaneOptions,
   routes: (scope: FastifyInstance) => void,
 ): Promise<void> {
   app.decorateRequest('actor', null as unknown as Actor);
+  app.decorateRequest('signedIn', null);
   app.addHook('onRequest', async (request) => {
     request.actor = GATEWAY_ACTOR;
   });
@@ -27,7 +35,8 @@ export async function registerAdminPlane(
     scope.removeContentTypeParser('application/json');
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseBody);
     scope.addHook('onRequest', async (request) => {
-      request.actor = authenticateAdmin(request, admins);
+      const isSignIn = request.method === 'POST' && request.routeOptions.url === SESSION_PATH;
+      if (!isSignIn) await authenticateAdmin(request, admins, sessions);
     });
     // A POST without a body is one with an empty object: all members of such bodies are optional.
     scope.addHook('preValidation', async (request) => {

@@ -2,7 +2,7 @@
 import type { AdminRole } from '../config/schema.js';
 
 /** Each may do what those before it may. */
-const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
+export const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
 
 /**
  * The least role for each call. A viewer looks; an operator looks after teams, keys and the cache; an owner
@@ -11,6 +11,9 @@ const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
  */
 export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /metrics': 'viewer',
+  'POST /admin/v1/session': 'viewer',
+  'GET /admin/v1/session': 'viewer',
+  'DELETE /admin/v1/session': 'viewer',
   'GET /admin/v1/status': 'viewer',
   'GET /admin/v1/teams': 'viewer',
   'GET /admin/v1/teams/:id': 'viewer',
@@ -48,6 +51,11 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
 /** @param url the route's pattern. @returns `owner` for what is not in the table */
 export function leastRole(method: string, url: string): AdminRole {
   return LEAST_ROLES[`${method === 'HEAD' ? 'GET' : method} ${url}`] ?? 'owner';
+}
+
+/** The calls of the table that a role may make. */
+export function allowedTo(role: AdminRole): string[] {
+  return Object.keys(LEAST_ROLES).filter((call) => isAllowed(role, LEAST_ROLES[call] ?? 'owner'));
 }
 
 export function isAllowed(role: AdminRole, least: AdminRole): boolean {

@@ -1,7 +1,7 @@
-/** First stage of every data-plane request: whose key is this? */
+/** First stage of every data-plane request: whose key is this, or whose session? */
 import { GatewayError } from '../errors.js';
 import { isWellFormedApiKey } from './api-key.js';
-import type { Directory } from './directory.js';
+import type { Directory, FoundKey } from './directory.js';
 import type { KeyRecord } from './key-record.js';
 import type { Team } from './team.js';
 
@@ -14,6 +14,16 @@ export interface Caller {
 export interface KeyHeaders {
   readonly authorization: readonly string[];
   readonly apiKey: readonly string[];
+  /** Of a request without either: its session, or why there is none. */
+  readonly session?: SignedIn | GatewayError;
+}
+
+/** A session: a key that was shown before. */
+export interface SignedIn {
+  /** The key's id. */
+  readonly holder: string;
+  /** Whether it was the secret of this hash that signed in. */
+  binds(secretHash: string): boolean;
 }
 
 export interface AuthenticateOptions {
@@ -24,26 +34,55 @@ export interface AuthenticateOptions {
   readonly maxStaleMs: number;
 }
 
+type KeyFault = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key';
+
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway"' };
 
 /**
  * @returns the team and key of a request
- * @throws GatewayError 401 for a missing, malformed, unknown, expired or revoked key; 503 `not_ready` when the
- *   store has been away for so long that a revocation may have been missed
+ * @throws GatewayError 401 for a missing, malformed, unknown, expired or revoked key, and for a session of one; 503
+ *   `not_ready` when the store has been away for so long that a revocation may have been missed
  */
 export function authenticate(headers: KeyHeaders, options: AuthenticateOptions): Caller {
+  if (headers.session !== undefined) return authenticateSession(headers.session, options);
   const text = presentedKey(headers);
   if (!isWellFormedApiKey(text)) throw refused('invalid_api_key');
-  if (options.staleForMs > options.maxStaleMs) throw new GatewayError('not_ready', { retryAfterS: 5 });
-  const found = options.directory.findKey(text);
-  if (found === undefined) throw refused('invalid_api_key');
+  checkStaleness(options);
+  const caller = callerOf(options.directory.findKey(text), options);
+  if (typeof caller === 'string') throw refused(caller);
+  return caller;
+}
+
+/** The key is looked at anew: a session lives no longer than what signed in. */
+function authenticateSession(session: SignedIn | GatewayError, options: AuthenticateOptions): Caller {
+  if (session instanceof GatewayError) throw session;
+  checkStaleness(options);
+  const key = options.directory.key(session.holder);
+  const secret = key?.secrets.find(({ hash }) => session.binds(hash));
+  const caller = callerOf(key && secret && { key, secret }, options);
+  if (typeof caller !== 'string') return caller;
+  throw new GatewayError('invalid_session', {
+    detail: 'The key that signed in is no longer valid: it was revoked or rolled, or has expired.',
+    help: 'Sign in again with a key that is valid; your operator issues one.',
+    headers: CHALLENGE,
+  });
+}
+
+function checkStaleness({ staleForMs, maxStaleMs }: AuthenticateOptions): void {
+  if (staleForMs > maxStaleMs) throw new GatewayError('not_ready', { retryAfterS: 5 });
+}
+
+/** @returns the code of what is wrong with the key, where something is */
+function callerOf(
+  found: FoundKey | undefined,
+  { directory, nowMs }: AuthenticateOptions,
+): Caller | Exclude<KeyFault, 'missing_api_key'> {
+  if (found === undefined) return 'invalid_api_key';
   const { key, secret } = found;
-  if (options.directory.isRevoked(key)) throw refused('revoked_api_key');
-  if (isPast(key.expiresAt, options.nowMs)) throw refused('expired_api_key');
-  if (isPast(secret.validUntil, options.nowMs)) throw refused('expired_api_key');
-  const team = options.directory.team(key.teamId);
-  if (team === undefined) throw refused('revoked_api_key');
-  return { team, key };
+  if (directory.isRevoked(key)) return 'revoked_api_key';
+  if (isPast(key.expiresAt, nowMs) || isPast(secret.validUntil, nowMs)) return 'expired_api_key';
+  const team = directory.team(key.teamId);
+  return team === undefined ? 'revoked_api_key' : { team, key };
 }
 
 function presentedKey({ authorization, apiKey }: KeyHeaders): string {
@@ -66,9 +105,6 @@ function isPast(iso: string | null, nowMs: number): boolean {
   return iso !== null && !(Date.parse(iso) > nowMs);
 }
 
-function refused(
-  code: 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key',
-  detail?: string,
-): GatewayError {
+function refused(code: KeyFault, detail?: string): GatewayError {
   return new GatewayError(code, { headers: CHALLENGE, ...(detail === undefined ? {} : { detail }) });
 }

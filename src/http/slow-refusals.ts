@@ -8,6 +8,7 @@ const GUESSES: readonly (string | null)[] = [
   'expired_api_key',
   'revoked_api_key',
   'invalid_admin_token',
+  'invalid_session',
 ];
 
 export function slowRefusals(app: FastifyInstance, failures: SlowFailures): void {

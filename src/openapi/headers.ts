@@ -12,6 +12,7 @@ export const REQUEST_HEADERS = {
     pattern: '^[\\x20-\\x7e]{1,255}$',
     description: 'The call reaches the platform once; a repeat with the same key gets the first answer.',
   }),
+  'x-csrf-token': text('The csrf of the session, where the call is made by cookie.'),
   'if-match': text("The platform's own; passed on."),
   'if-modified-since': text("The platform's own; passed on."),
 } as const satisfies Record<string, TSchema>;
@@ -37,6 +38,7 @@ export const RESPONSE_HEADERS = {
   'ratelimit-policy': text("The team's requests: q within w seconds."),
   'report-revision': text('Names the rows of a report that is split by day.'),
   location: text('Where what was made can be read.'),
+  'set-cookie': text('The session, for the browser alone.'),
   'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next try.' }),
   'www-authenticate': text('How to show who calls.'),
 } as const satisfies Record<string, TSchema>;

@@ -11,6 +11,7 @@ import { registerAdminPlane } from '../admin/plane.js';
 import { registerRegistry } from '../admin/registry.js';
 import { createReseal } from '../admin/reseal.js';
 import { isAllowed, leastRole } from '../admin/roles.js';
+import { registerSession } from '../admin/session.js';
 import { currentVerdict, registerStatus } from '../admin/status.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
@@ -22,6 +23,7 @@ import { registerDocs } from '../routes/docs.js';
 import { registerHealth } from '../routes/health.js';
 import { registerMetrics } from '../routes/metrics.js';
 import { registerWebPage } from '../routes/web-page.js';
+import { createSessions } from '../sessions/sessions.js';
 import { VERSION } from '../version.js';
 import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 
@@ -33,7 +35,10 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     title: 'dsp-gateway admin',
     description: 'Teams, keys, the platform token and the cache. Not for the open network.',
     version: VERSION,
-    securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' } },
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' },
+      session: { type: 'apiKey', in: 'cookie', name: 'dgw_console', description: 'Of the console.' },
+    },
     plane: PLANE,
   });
   registerHealth(app, () => readiness(options));
@@ -42,7 +47,10 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   if (!config.server.metricsAuth) registerMetrics(app, metrics);
   registerWebPage(app, { name: 'console', url: '/' });
   const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
-  await registerAdminPlane(app, admins, (scope) => {
+  const { store, clock, registry } = services;
+  const sessions = createSessions({ cookie: 'dgw_console', store, clock });
+  await registerAdminPlane(app, { admins, sessions }, (scope) => {
+    registerSession(scope, { admins, sessions, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
     const verdict = () => currentVerdict(services, readiness(options));
     registerStatus(scope, services, () => readiness(options), verdict);
@@ -67,6 +75,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
 const PLANE: Plane = {
   admin: true,
   tags: {
+    session: 'Of the console, by cookie.',
     status: 'Health and numbers.',
     teams: 'Who may call, for which advertisers, how much.',
     keys: "Teams' keys.",
@@ -92,9 +101,12 @@ function callerProblems(method: string, path: string): ErrorCode[] {
   return [
     'missing_admin_token',
     'invalid_admin_token',
+    'invalid_session',
+    'session_forbidden',
+    'not_ready',
     ...(isAllowed('viewer', least) ? [] : (['forbidden'] as const)),
     ...(method === 'get' ? [] : CHANGE_PROBLEMS),
   ];
 }
 
-const CHANGE_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type', 'not_ready'] as const;
+const CHANGE_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type'] as const;

@@ -27,11 +27,14 @@ import { registerMe } from '../routes/me.js';
 import { PINS_PATH, registerPins } from '../routes/pins.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
+import { registerExplorerSession } from '../routes/session.js';
 import { createSocketPath } from '../routes/socket-path.js';
 import { registerStartPage } from '../routes/start-page.js';
+import { EXPLORER_SESSION_PATH, takeSessions } from '../routes/take-sessions.js';
 import { registerTruth, TRUTH_PATHS } from '../routes/truth.js';
 import { registerWebPage } from '../routes/web-page.js';
 import type { Services } from '../services.js';
+import { createSessions } from '../sessions/sessions.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
 import { type AtOnce, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
@@ -43,6 +46,8 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   measureAnswers(app);
   if (config.server.serverTiming) registerServerTiming(app);
   slowRefusals(app, services.slowFailures);
+  const sessions = createSessions({ cookie: 'dgw_explorer', store: services.store, clock: services.clock });
+  takeSessions(app, sessions);
   await registerCors(app, config.server.corsOrigins);
   await registerDocs(app, {
     title: 'dsp-gateway',
@@ -52,6 +57,10 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'Your team key.' },
       apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'Your team key.' },
+      session: {
+        ...{ type: 'apiKey', in: 'cookie', name: 'dgw_explorer' },
+        description: 'Of the explorer; for GET and HEAD, and for what is below /gateway/v1/.',
+      },
     },
     plane: describePlane(config.routes),
   });
@@ -64,6 +73,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     usage: services.usage.recent,
     credential: services.outlook,
   });
+  registerExplorerSession(app, { identify, directory: services.directory, sessions });
   registerRateLimitHeaders(app, rateOf(services));
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
@@ -85,6 +95,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     ...ADVERTISER_PATHS,
   ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
+  refuseOtherMethods(app, EXPLORER_SESSION_PATH, ['GET', 'HEAD', 'POST', 'DELETE']);
   refuseOtherMethods(app, PINS_PATH, ['GET', 'HEAD', 'POST']);
   refuseOtherMethods(app, `${PINS_PATH}/:id`, ['GET', 'HEAD', 'DELETE']);
   refuseOtherMethods(app, '/api/v1/*', METHODS);
@@ -211,6 +222,8 @@ const CALLER_PROBLEMS = [
   'invalid_api_key',
   'expired_api_key',
   'revoked_api_key',
+  'invalid_session',
+  'session_forbidden',
   'team_disabled',
   'ip_forbidden',
   'not_ready',

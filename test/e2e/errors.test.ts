@@ -172,6 +172,10 @@ describe('401', () => {
     expect((await report('advertiserId=1&_period=today', { bearer: full.key })).status).toBe(200);
     await expectProblem(await ask(`${gateway.data}${REPORT}?x-api-key=${full.key}`), 401, 'missing_api_key');
 
+    const ended = await ask(gateway.data + REPORT, { headers: { cookie: 'dgw_explorer=none' } });
+    await expectProblem(ended, 401, 'invalid_session');
+    expect(ended.headers['www-authenticate']).toMatch(/^Bearer /);
+
     const temporary = await newTeam(gateway, { id: 'temporary' });
     await admin(gateway, 'POST', `/keys/${temporary.id}/roll`, {});
     await expectProblem(await ask(gateway.data + REPORT, { key: temporary.key }), 401, 'expired_api_key');
@@ -182,6 +186,16 @@ describe('401', () => {
 });
 
 describe('403', () => {
+  it('session_forbidden', async () => {
+    const headers = { origin: 'https://elsewhere.example' };
+    const answer = await ask(`${gateway.data}/gateway/v1/session`, {
+      method: 'POST',
+      json: { key: full.key },
+      headers,
+    });
+    await expectProblem(answer, 403, 'session_forbidden');
+  });
+
   it('for what the team may not do', async () => {
     const reader = await newTeam(gateway, { id: 'reader', scopes: ['report:read'] });
     const campaign = `${gateway.data}/api/v1/campaign/1`;

@@ -4,7 +4,7 @@ import { startSimulator } from '../../src/simulator/simulator.js';
 import type { RegistryCommit, Store } from '../../src/store/port.js';
 import { daysBefore } from '../support/ask.js';
 import { prove } from '../support/prove.js';
-import { gatewayAt, REPORT } from '../support/start-gateway.js';
+import { ADMIN_TOKEN, gatewayAt, REPORT } from '../support/start-gateway.js';
 import { type DescribedGateway, describedGateway, unseen } from './described-gateway.js';
 import { Description, type Document } from './document.js';
 
@@ -56,6 +56,17 @@ async function withTeam(options?: Parameters<typeof describedGateway>[0]) {
   return { ...world, keyId: id, key };
 }
 
+/** As a browser does it, without a key or token in a header. */
+async function signInAndOut({ call, url }: DescribedGateway['data'], path: string, json: object) {
+  const signed = await call('POST', path, { json });
+  const cookie = String(signed.headers['set-cookie']).split(';', 1)[0] ?? '';
+  const byCookie = { cookie, origin: url, 'x-csrf-token': signed.json<{ csrf: string }>().csrf };
+  const options = { bearer: undefined, headers: byCookie };
+  for (const method of ['GET', 'HEAD'] as const) expect((await call(method, path, options)).status).toBe(200);
+  expect((await call('DELETE', path, options)).status).toBe(204);
+  expect((await call('GET', path, options)).status).toBe(401);
+}
+
 /** Every GET, as a HEAD too. */
 async function read(plane: DescribedGateway['data'], target: string, options = {}) {
   const answer = await plane.call('GET', target, options);
@@ -105,6 +116,7 @@ describe('the data plane', () => {
     expect((await data.call('DELETE', `/gateway/v1/pins/${pin.id}`, { key })).status).toBe(204);
     await gateway.services.usage.flush();
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
+    await signInAndOut(data, '/gateway/v1/session', { key });
     expect(unseen(data)).toEqual(['getCampaignSegment', 'getCampaignSegmentHead']);
     expect((await read(data, '/api/v1/campaign/nothing', { key })).status).toBe(404);
   });
@@ -219,6 +231,7 @@ describe('the admin plane', () => {
     expect((await change('DELETE', '/admin/v1/teams/a')).status).toBe(204);
     const { entries } = (await read(admin, '/admin/v1/audit')).json<{ entries: object[] }>();
     expect(entries.length).toBeGreaterThan(10);
+    await signInAndOut(admin, '/admin/v1/session', { token: ADMIN_TOKEN });
     expect(unseen(admin)).toEqual([]);
   });
 
@@ -232,7 +245,9 @@ describe('the admin plane', () => {
     const calls = admin.description.operations().map(({ call }) => call);
     for (const call of calls.filter((one) => one.includes(' /admin/v1/') && !one.startsWith('HEAD'))) {
       const path = call.replace('/admin/v1', '').replace(/\{\w+\}/, 'x');
-      expect(await refused(path, { bearer: 'nonsense' })).toBe('401 invalid_admin_token');
+      // What signs in is in the body.
+      if (path !== 'POST /session')
+        expect(await refused(path, { bearer: 'nonsense' })).toBe('401 invalid_admin_token');
       if (!path.startsWith('GET')) {
         expect([call, await refused(path, { body: '[', headers: JSON_TYPE })]).toEqual([
           call,

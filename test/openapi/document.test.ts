@@ -54,8 +54,8 @@ describe('the codes of a problem', () => {
     expect(codesOf(data, 'POST', '/api/v1/campaign/create', '409')).toEqual(['idempotency_in_flight']);
     const admin = await describedPlane('admin');
     expect(codesOf(admin, 'POST', '/admin/v1/teams', '422')).toEqual(['invalid_body']);
-    expect(codesOf(admin, 'POST', '/admin/v1/teams', '403')).toEqual(['forbidden']);
-    expect(codesOf(admin, 'GET', '/admin/v1/teams', '403')).toBeUndefined();
+    expect(codesOf(admin, 'POST', '/admin/v1/teams', '403')).toEqual(['forbidden', 'session_forbidden']);
+    expect(codesOf(admin, 'GET', '/admin/v1/teams', '403')).toEqual(['session_forbidden']);
   });
 });
 

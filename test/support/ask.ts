@@ -15,7 +15,7 @@ export interface Ask {
   /** Sent as `x-api-key`. */
   readonly key?: string;
   /** Sent as the bearer of `authorization`. */
-  readonly bearer?: string;
+  readonly bearer?: string | undefined;
   /** Sent as JSON. */
   readonly json?: unknown;
   /** A stream is sent without saying its length. */
