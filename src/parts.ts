@@ -14,6 +14,7 @@ import type { HeldAnswer } from './pipeline/held-answer.js';
 import { createPlatformClient } from './platform/client.js';
 import type { CallReport } from './platform/slot.js';
 import { createTraffic, type Traffic } from './platform/traffic.js';
+import { createSeries, type Series } from './series/create-series.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { createUsage, type Usage } from './usage/usage.js';
 import type { UsageField } from './usage/usage-day.js';
@@ -41,6 +42,7 @@ export async function createParts(options: PartsOptions) {
   const { replicas, shares } = limits;
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
   const watched = { store, registry, replicas, outlook: credential.outlook };
+  const series = createSeries({ documents: store.documents, clock, logger, traffic });
   const metrics = createMetrics(gaugesOf({ ...watched, traffic, l1, secretFaults, log }));
   const platform = createPlatformClient({
     ...traffic,
@@ -52,18 +54,12 @@ export async function createParts(options: PartsOptions) {
     logger,
     retry: config.platform.retry,
     userAgent: `dsp-gateway/${VERSION}`,
-    onCall: countCalls(metrics, usage, traffic),
+    onCall: countCalls({ metrics, usage, series, ...traffic }),
   });
   const callMs = config.platform.timeoutMs;
   const idempotency = createIdempotency({ ...store, now: clock.now, logger, callMs });
   const pipeline = createPipeline({
-    config,
-    policy,
-    store,
-    clock,
-    logger,
-    registry,
-    purges,
+    ...{ config, policy, store, clock, logger, registry, purges },
     erasures: createErasures(registry, purges),
     platform,
     identify,
@@ -81,6 +77,7 @@ export async function createParts(options: PartsOptions) {
     ...traffic,
     secretFaults,
     usage,
+    series,
     purges,
     l1,
     health,
@@ -93,11 +90,18 @@ export async function createParts(options: PartsOptions) {
   };
 }
 
-function countCalls(metrics: Metrics, usage: Usage, { recentCalls }: Traffic): (call: CallReport) => void {
+interface CallCounters extends Pick<Traffic, 'recentCalls'> {
+  readonly metrics: Metrics;
+  readonly usage: Usage;
+  readonly series: Series;
+}
+
+function countCalls({ metrics, usage, series, recentCalls }: CallCounters): (call: CallReport) => void {
   return (call) => {
     recentCalls.add();
     metrics.platformCall(call);
     usage.add(call.team, ONE_CALL);
+    series.addCall(call.team);
   };
 }
 

@@ -22,6 +22,8 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /admin/v1/cache/explain': 'viewer',
   'GET /admin/v1/advertisers': 'viewer',
   'GET /admin/v1/usage': 'viewer',
+  'GET /admin/v1/series': 'viewer',
+  'GET /admin/v1/series/teams': 'viewer',
   'GET /admin/v1/audit': 'viewer',
 
   'POST /admin/v1/doctor': 'operator',

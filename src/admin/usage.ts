@@ -53,7 +53,7 @@ function faultsOf({ from, to, team }: UsageQuery): FieldFault[] {
   if (first === null) faults.push({ param: 'from', message: NO_DAY });
   if (last === null) faults.push({ param: 'to', message: NO_DAY });
   if (team !== undefined && !(typeof team === 'string' && TEAM_ID.test(team)))
-    faults.push({ param: 'team', message: 'must be the id of a team, given once' });
+    faults.push({ param: 'team', message: NO_TEAM_ID });
   if (first === null || last === null) return faults;
   if (last < first) faults.push({ param: 'to', message: 'must not be before from' });
   if (last - first >= MAX_DAYS)
@@ -62,7 +62,8 @@ function faultsOf({ from, to, team }: UsageQuery): FieldFault[] {
 }
 
 /** Of a team that was deleted, too: its usage stays. */
-const TEAM_ID = /^[a-z0-9-]{1,40}$/;
+export const TEAM_ID = /^[a-z0-9-]{1,40}$/;
+export const NO_TEAM_ID = 'must be the id of a team, given once';
 const NO_DAY = 'must be a calendar day as YYYY-MM-DD';
 
 function dayOf(text: unknown): number | null {

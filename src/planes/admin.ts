@@ -11,6 +11,7 @@ import { registerAdminPlane } from '../admin/plane.js';
 import { registerRegistry } from '../admin/registry.js';
 import { createReseal } from '../admin/reseal.js';
 import { isAllowed, leastRole } from '../admin/roles.js';
+import { registerSeries } from '../admin/series.js';
 import { registerSession } from '../admin/session.js';
 import { currentVerdict, registerStatus } from '../admin/status.js';
 import { registerTeams } from '../admin/teams.js';
@@ -67,6 +68,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerAdvertisers(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerUsage(scope, services.usage);
+    registerSeries(scope, services);
     registerAudit(scope, services.store);
   });
   return app;
@@ -85,6 +87,7 @@ const PLANE: Plane = {
     history: 'Erase.',
     advertisers: 'Which there are, by the answers of the platform.',
     usage: 'What teams asked for.',
+    series: 'The same over time, for charts.',
     audit: 'Who changed what.',
     test: 'Only with GATEWAY_TEST_CLOCK.',
     health: 'For load balancers and probes.',

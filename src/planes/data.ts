@@ -27,6 +27,7 @@ import { registerMe } from '../routes/me.js';
 import { PINS_PATH, registerPins } from '../routes/pins.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
+import { registerOwnSeries, SERIES_PATH } from '../routes/series.js';
 import { registerExplorerSession } from '../routes/session.js';
 import { createSocketPath } from '../routes/socket-path.js';
 import { registerStartPage } from '../routes/start-page.js';
@@ -74,6 +75,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     credential: services.outlook,
   });
   registerExplorerSession(app, { identify, directory: services.directory, sessions });
+  registerOwnSeries(app, services);
   registerRateLimitHeaders(app, rateOf(services));
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
@@ -88,6 +90,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     '/healthz',
     '/readyz',
     '/gateway/v1/me',
+    SERIES_PATH,
     '/openapi.json',
     ...HISTORY_PATHS,
     ...FINALITY_PATHS,
@@ -105,7 +108,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
 
 /** Nobody where it is turned off, and where log, header or spans tell of the stages that only the other way has. */
 function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
-  const { config, gateway, log, metrics, usage, tracing } = services;
+  const { config, gateway, log, metrics, usage, series, tracing } = services;
   const { logger } = log;
   const { fastPath, serverTiming } = config.server;
   if (!fastPath || serverTiming || tracing !== null || logger.isLevelEnabled('debug')) return {};
@@ -119,6 +122,7 @@ function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
       metrics.request('data', hit.reply.status, 'hit', hit.team, durationMs);
       metrics.hit(hit.tier);
       metrics.saved(hit.team, hit.plainCalls);
+      series.addHit(hit.team, hit.tier, hit.plainCalls, durationMs);
       usage.addHit(hit.team, { rows: hit.rows, saved: hit.plainCalls, bytesOut: bytes });
       if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
     },

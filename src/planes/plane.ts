@@ -25,7 +25,7 @@ export type AtOnce = Pick<ServerOptions, 'answerAtOnce' | 'onSocket'>;
 /** A server with the rules of every plane, and no route. */
 export function createPlaneServer(
   plane: 'data' | 'admin' | 'metrics',
-  { config, log, metrics, usage, tracing }: Services,
+  { config, log, metrics, usage, series, tracing }: Services,
   atOnce: AtOnce = {},
 ): FastifyInstance {
   const { server, routes } = config;
@@ -52,8 +52,10 @@ export function createPlaneServer(
       metrics.request(plane, status, outcome ?? 'none', team, durationMs);
       if (code !== null) metrics.problem(plane, code);
       if (outcome === 'hit' && tier !== null) metrics.hit(tier);
-      // Only reports and what is passed through have a subject.
-      if (plane !== 'data' || team === null || subject === null) return;
+      if (plane !== 'data') return;
+      // Only reports and what is passed through have a subject: probes are not counted, nor whoever looks at the gateway.
+      if (subject !== null || outcome === 'error') series.add(request.trace, status, durationMs);
+      if (team === null || subject === null) return;
       const counts = countRequest(Object.assign({ status }, request.trace));
       usage.add(team, counts);
       metrics.saved(team, counts.get('upstreamCallsSaved') ?? 0);

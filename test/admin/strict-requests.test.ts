@@ -72,6 +72,10 @@ describe('a query', () => {
     ['/audit?limit=0', 'limit'],
     ['/usage?team=No%20Team', 'team'],
     ['/usage?from=nope', 'from'],
+    ['/series', 'range'],
+    ['/series?range=1h&range=1h', 'range'],
+    ['/series?range=1h&team=No%20Team', 'team'],
+    ['/series/teams?range=1d', 'range'],
   ])('%s is refused by the name of its parameter', async (path, param) => {
     const gateway = await withGateway();
     const { status, problem } = await send(gateway, 'GET', path);

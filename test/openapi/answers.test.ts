@@ -117,6 +117,7 @@ describe('the data plane', () => {
     await gateway.services.usage.flush();
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
     await signInAndOut(data, '/gateway/v1/session', { key });
+    expect((await read(data, '/gateway/v1/series?range=30d', { key })).json()).toHaveProperty('points', 720);
     expect(unseen(data)).toEqual(['getCampaignSegment', 'getCampaignSegmentHead']);
     expect((await read(data, '/api/v1/campaign/nothing', { key })).status).toBe(404);
   });
@@ -196,6 +197,9 @@ describe('the admin plane', () => {
       '/token',
       '/usage',
       '/advertisers?search=1&limit=5',
+      '/series?range=24h',
+      '/series?range=24h&team=a',
+      '/series/teams?range=1h',
       `/usage?from=${daysBefore('2026-11-21', 3)}&to=2026-11-21&team=a`,
       `/cache/explain?endpoint=campaigns/get&query=${explained}`,
       '/cache/explain?endpoint=campaigns/get&query=advertiserId%3D1%26_totals%3D1',
@@ -255,7 +259,7 @@ describe('the admin plane', () => {
         ]);
       }
     }
-    for (const path of ['/audit?limit=0', '/usage?from=x', '/cache/explain'])
+    for (const path of ['/audit?limit=0', '/usage?from=x', '/series', '/series/teams', '/cache/explain'])
       expect(await refused(`GET ${path}`)).toBe('400 invalid_query');
     for (const call of ['GET /teams/x', 'PATCH /teams/x', 'DELETE /teams/x', 'GET /teams/x/keys'])
       expect(await refused(call)).toBe('404 not_found');
