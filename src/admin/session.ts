@@ -25,6 +25,9 @@ export interface ConsoleSessionOptions {
   readonly clock: Clock;
 }
 
+/** Read for anybody, so no longer than a token needs. */
+const MAX_BODY_BYTES = 4096;
+
 const SignIn = Type.Object(
   { token: Type.String({ minLength: 1, maxLength: 1024, description: 'An admin token.' }) },
   { additionalProperties: false, title: 'SignIn' },
@@ -60,14 +63,16 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
     });
 
   const shown = shownAs('session', 'Sign in to the console', SIGN_IN, SignIn);
-  app.post(SESSION_PATH, { ...shown, schema: { ...shown.schema, security: [] } }, async (request, reply) => {
+  const open = { ...shown, schema: { ...shown.schema, security: [] }, bodyLimit: MAX_BODY_BYTES };
+  app.post(SESSION_PATH, open, async (request, reply) => {
     const arrival = arrivalOf(request);
     checkSignIn(arrival);
     const { token } = request.body as Static<typeof SignIn>;
     const admin = holderOf(token.trim(), admins);
     const until = new Date(clock.now() + LIFETIME_MS).toISOString();
-    await audit('session.open', { name: admin.name, address: request.ip }, { until });
-    const session = await sessions.open(admin.name, admin.token.read(), arrival);
+    const actor = { name: admin.name, address: request.ip };
+    const signedIn = { holder: admin.name, proof: admin.token.read() };
+    const session = await sessions.open(signedIn, arrival, () => audit('session.open', actor, { until }));
     const cookie = writeSessionCookie(sessions.cookie, session.id, LIFETIME_MS / 1000, arrival.secure);
     return reply
       .code(201)

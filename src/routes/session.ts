@@ -59,7 +59,7 @@ function registerSignIn(
       const caller = enter(identify, request, { authorization: [], apiKey: [text] });
       const proof = directory.findKey(text)?.secret.hash;
       if (proof === undefined) throw new GatewayError('invalid_api_key');
-      const session = await sessions.open(caller.key.id, proof, arrival);
+      const session = await sessions.open({ holder: caller.key.id, proof }, arrival);
       const cookie = writeSessionCookie(sessions.cookie, session.id, LIFETIME_MS / 1000, arrival.secure);
       return reply
         .code(201)
@@ -91,6 +91,7 @@ async function readKey({ headers, body }: FastifyRequest): Promise<string> {
   });
 }
 
+/** Read for anybody, so no longer than a key needs. */
 const MAX_BODY_BYTES = 4096;
 const BODY_LIMITS: BodyLimits = { maxMembers: 4, maxItems: 0 };
 

@@ -31,8 +31,15 @@ export interface Session {
 export interface Sessions {
   /** Name of its cookie. */
   readonly cookie: 'dgw_console' | 'dgw_explorer';
-  /** @throws GatewayError `rate_limited` for a holder who signs in all the time; `not_ready` */
-  open(holder: string, proof: string, from: Pick<Arrival, 'host' | 'ownOrigin'>): Promise<Session>;
+  /**
+   * @param note told before anything is made; where it fails, nobody is signed in
+   * @throws GatewayError `rate_limited` for a holder who signs in all the time; `not_ready`; whatever `note` throws
+   */
+  open(
+    signIn: { readonly holder: string; readonly proof: string },
+    from: Pick<Arrival, 'host' | 'ownOrigin'>,
+    note?: () => Promise<void>,
+  ): Promise<Session>;
   /** @throws GatewayError `invalid_session`; `not_ready` where that cannot be told */
   find(id: string): Promise<Session>;
   /** Dead here when it returns, and elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
@@ -94,18 +101,17 @@ export function createSessions({ cookie, store, clock }: SessionsOptions): Sessi
 
   return {
     cookie,
-    async open(holder, proof, { host, ownOrigin }) {
+    async open({ holder, proof }, { host, ownOrigin }, note) {
+      await unlessAway(charge(holder));
+      await note?.();
       const id = newSessionId();
       const nowMs = clock.now();
       const record: SessionRecord = {
         ...{ holder, bound: bind(id, proof), host, origin: ownOrigin },
         ...{ createdAtMs: nowMs, seenAtMs: nowMs },
       };
-      await unlessAway(
-        charge(holder).then(() =>
-          documents.create(sessionDocument(cookie, id), JSON.stringify(record), keptForMs(record, nowMs)),
-        ),
-      );
+      const text = JSON.stringify(record);
+      await unlessAway(documents.create(sessionDocument(cookie, id), text, keptForMs(record, nowMs)));
       return sessionOf(id, record);
     },
     async find(id) {

@@ -66,6 +66,7 @@ describe('signing in to the console', () => {
     );
     for (const body of [{}, { token: '' }, { token: ADMIN_TOKEN, more: 1 }])
       expect(outcomeOf(await post(body))).toBe('422 invalid_body');
+    expect(outcomeOf(await post({ token: 'x'.repeat(5000) }))).toBe('413 body_too_large');
   });
 
   it('is slowed for an address that tries, as with the token in a header', async () => {
@@ -96,6 +97,20 @@ describe('signing in to the console', () => {
     expect(outcomeOf(await ask(gateway.admin, SESSION, { headers: browser.reads }))).toBe(
       '401 invalid_session',
     );
+  });
+});
+
+describe('a holder of a token who signs in all the time', () => {
+  it('is refused beyond a hundred in an hour, which leave no more lines in the audit', async () => {
+    const { gateway, post } = await open();
+    for (let count = 2; count <= 100; count += 1)
+      expect((await post({ token: ADMIN_TOKEN })).status).toBe(201);
+    expect(outcomeOf(await post({ token: ADMIN_TOKEN }))).toBe('429 rate_limited');
+    expect((await post({ token: WATCHER })).status).toBe(201);
+    const { entries } = (await gateway.manage('GET', '/audit?action=session.open&limit=1000')) as {
+      entries: { actor: string }[];
+    };
+    expect(entries.filter(({ actor }) => actor === 'admin')).toHaveLength(100);
   });
 });
 
