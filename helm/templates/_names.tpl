@@ -23,7 +23,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "dsp-gateway.image" -}}
-{{ .Values.image.repository }}:{{ include "dsp-gateway.tag" . }}
+{{ .Values.image.repository }}:{{ include "dsp-gateway.tag" . }}{{ with .Values.image.digest }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- define "dsp-gateway.serviceAccountName" -}}

@@ -81,6 +81,7 @@ describe('names', () => {
       'HELM',
       'SIGTERM',
       'CONTAINER',
+      'NODE_IMAGE',
     ];
     const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'LICENSE'];
     const known = [...settings, ...others, ...methods];

@@ -160,6 +160,13 @@ describe('a change', () => {
     expect(sum(await render(values.redis, ['preStopSeconds=7']))).toBe(before);
   });
 
+  it('of the image is none while it is named by its digest', async () => {
+    const digest = `sha256:${'5e'.repeat(32)}`;
+    const made = await render(values.embedded, [`image.digest=${digest}`, 'image.tag=1.2.3']);
+    expect(containerOf(made).image).toBe(`dsp-gateway:1.2.3@${digest}`);
+    await expect(render(values.embedded, ['image.digest=latest'])).rejects.toThrow(/image.*digest/s);
+  });
+
   it('of the version is one of chart, image and package together', async () => {
     const chart = parse(await readFile(join(CHART, 'Chart.yaml'), 'utf8')) as object;
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
