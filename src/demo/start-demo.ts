@@ -14,6 +14,8 @@ export interface Demo {
   readonly adminUrl: string;
   readonly adminToken: string;
   readonly key: string;
+  /** Waits for what the gateway does behind its answers: it compares them, and may ask the platform for that. */
+  settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -51,6 +53,7 @@ export async function startDemo(env: Environment): Promise<Demo> {
     adminUrl,
     adminToken: gateway.adminToken,
     key,
+    settled: gateway.services.settled,
     stop: () => stopAll(gateway, simulator, folder),
   };
 }

@@ -1,6 +1,6 @@
 /** The calls of the tour: what each costs, and what its answer must be. */
 import type { TruthQuery } from '../simulator/simulator.js';
-import { type Answer, ask, untilQuiet } from './ask.js';
+import { type Answer, ask } from './ask.js';
 import type { Demo } from './start-demo.js';
 
 interface Judged {
@@ -179,7 +179,7 @@ async function passProbation(demo: Demo, print: (line: string) => void): Promise
   const day = dayOf(demo);
   for (const [first, last] of PROBATION) {
     await ask(demo, `${REPORT}?${range(day, first, last)}`);
-    await untilQuiet(demo);
+    await demo.settled();
   }
   const query = encodeURIComponent(range(day, 9, 9));
   const response = await fetch(`${adminUrl}/admin/v1/cache/explain?endpoint=campaigns/get&query=${query}`, {

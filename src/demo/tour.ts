@@ -1,5 +1,5 @@
 /** A few real calls through the demo gateway, each checked against the platform's truth, and what they cost. */
-import { ask, untilQuiet } from './ask.js';
+import { ask } from './ask.js';
 import type { Demo } from './start-demo.js';
 import { stepsOf } from './tour-steps.js';
 
@@ -30,7 +30,8 @@ export async function tour(demo: Demo, print: (line: string) => void): Promise<T
     const before = demo.simulator.callCount;
     let answer = await ask(demo, step.path);
     for (let person = 1; person < people; person++) answer = await ask(demo, step.path);
-    await untilQuiet(demo);
+    // Until then its platform calls are not all made.
+    await demo.settled();
     const cost = demo.simulator.callCount - before;
     const { fault, note, isChecked = false } = step.judge(answer, demo);
     if (isChecked) checked += 1;

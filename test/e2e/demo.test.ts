@@ -16,8 +16,9 @@ describe.concurrent('npm run demo', () => {
       ADMIN_PORT: '0',
       TMPDIR: folder,
     });
-    expect(await demo.exited).toEqual({ code: 0, signal: null });
-    const { stdout } = demo;
+    const exit = await demo.exited;
+    const { stdout, stderr } = demo;
+    expect(exit, `it said:\n${stdout}\n${stderr}`).toEqual({ code: 0, signal: null });
     // A miss, a hit, another format, an overlap, totals, and somebody else's advertiser.
     expect(stdout).toMatch(/200 · fwd=miss; stored · .* platform calls: 1/);
     expect(stdout).toMatch(/200 · hit; ttl=\d+; detail=(l1|store) · .* platform calls: 0/);
@@ -37,7 +38,7 @@ describe.concurrent('npm run demo', () => {
       /\n7 of the answers were held against .*: all the same\.\n\d+ questions, .* saved\.\n$/,
     );
     expect(stdout).not.toContain('WRONG');
-    expect(demo.stderr.replaceAll(/^npm .*$/gm, '').trim()).toBe('');
+    expect(stderr.replaceAll(/^npm .*$/gm, '').trim()).toBe('');
     expect(await readdir(folder)).toEqual([]);
   });
 
