@@ -49,7 +49,8 @@ export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retr
     deadline: CallDeadline,
     attempt: (deadline: CallDeadline, after: CallFailed | null) => Promise<T>,
   ): Promise<T> {
-    let [retries, newTokens] = [0, 0];
+    let retries = 0;
+    let replaced: string | null = null;
     let after: CallFailed | null = null;
     for (;;) {
       try {
@@ -57,7 +58,10 @@ export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retr
       } catch (failure) {
         if (!(failure instanceof CallFailed)) throw failure;
         const again = await whatNext(failure, deadline);
-        if (again === 'token' && newTokens === 0 && kind !== 'write') newTokens += 1;
+        const { refusedToken = null } = failure.advice;
+        // A try that is shared with others may have begun before the token was replaced: it counts once.
+        if (again === 'token' && kind !== 'write' && (replaced ?? refusedToken) === refusedToken)
+          replaced = refusedToken;
         else if (again === 'network' && retries < retry.attempts && kind === 'read') retries += 1;
         else throw failure.error;
         const waitMs =
