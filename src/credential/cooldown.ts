@@ -14,7 +14,7 @@ export interface Cooldown {
   isOn(id: string | null): boolean;
   /** Seconds until it ends; at least one. */
   leftSeconds(): number;
-  /** Whether one has failed in another replica a short time ago. @throws StoreUnavailable */
+  /** Whether one has failed in another replica a short time ago, as far as the store says. */
   isOnElsewhere(id: string | null): Promise<boolean>;
   start(id: string | null): Promise<void>;
   /** Short, and here alone: the store did not answer, which says nothing of the token. */
@@ -45,7 +45,13 @@ export function createCooldown({ leases, owner, clock, logger }: CooldownOptions
     isOn: (id) => current !== null && clock.monotonicMs() < current.untilMs && current.id === id,
     leftSeconds: () => Math.max(1, Math.ceil(((current?.untilMs ?? 0) - clock.monotonicMs()) / 1000)),
     async isOnElsewhere(id) {
-      const [isFree] = await leases.claim([leaseKey(id)], owner, 1);
+      const [isFree] = await leases.claim([leaseKey(id)], owner, 1).catch((error: unknown) => {
+        logger.warn(
+          { err: error },
+          'whether another replica failed to recover the token is not known; trying',
+        );
+        return [true];
+      });
       return isFree !== true;
     },
     async start(id) {

@@ -9,6 +9,8 @@ const LEASE_KEY = 'lease:{credential}:recover';
 /** How long a replica waits for one that recovers, and lives. */
 const WAIT_MS = 30_000;
 const WAIT_STEP_MS = 100;
+/** How often in a row the store may fail to say who leads: once it may only be late. */
+const CLAIM_TRIES = 3;
 
 export interface RecoveryLeadOptions {
   readonly leases: Leases;
@@ -39,8 +41,16 @@ export function createRecoveryLead({
 
   async function claim(isDone: () => boolean): Promise<boolean> {
     const endsAtMs = clock.monotonicMs() + WAIT_MS;
+    let failures = 0;
     for (;;) {
-      if (await takeHold(hold)) return true;
+      try {
+        if (await takeHold(hold)) return true;
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        // What is granted late is ours as well, and is found so by the next try.
+        if (failures === CLAIM_TRIES) throw error;
+      }
       if (clock.monotonicMs() >= endsAtMs) return false;
       await sleep(WAIT_STEP_MS);
       if (isDone()) return false;

@@ -350,6 +350,31 @@ describe('a store that is away', () => {
     expect(scene.mints()).toBe(0);
   });
 
+  it.each([
+    ['who is to recover', HEAL_LEASE],
+    ['whether another replica has failed', 'lease:{credential}:rest:'],
+  ])('is asked again where it was late once to say %s: callers see nothing of it', async (_what, asked) => {
+    const scene = await openActive();
+    const { leases } = scene.store;
+    let isLate = true;
+    const replica = await scene.another({
+      leases: {
+        ...leases,
+        async claim(keys, ...rest) {
+          // Granted, and told too late.
+          const granted = await leases.claim(keys, ...rest);
+          if (!isLate || !keys[0]?.startsWith(asked)) return granted;
+          isLate = false;
+          throw new StoreUnavailable('late');
+        },
+      },
+    });
+    expect(await refuse(replica)).toBe(true);
+    expect(isLate).toBe(false);
+    expect(scene.mints()).toBe(1);
+    expect(await leases.claim([HEAL_LEASE], 'another', 1)).toEqual([true]);
+  });
+
   it('is tried again soon, however long it was away: it says nothing of the token', async () => {
     const scene = await openActive();
     const store = { isAway: true };
