@@ -33,7 +33,7 @@ const LAYERS = [
 
 /** Room to the rooms (or files) it may import, beside itself. One that is not named here may import nothing. */
 const KNOWS = {
-  report: ['near-name', 'errors'],
+  report: ['near-name', 'record', 'errors'],
   store: ['own-memory', 'repeat', 'clock'],
   simulator: ['clock'],
   config: ['near-name', 'errors'],

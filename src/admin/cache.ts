@@ -6,10 +6,12 @@ import type { PurgeScope, Purges } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
+import type { NamedReport } from '../pipeline/asked-report.js';
 import type { Explain } from '../pipeline/explain.js';
 import { Explanation } from '../pipeline/explanation.js';
 import { dayNumber } from '../report/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
+import { readReportAddress } from '../report/report-address.js';
 import { auditLine } from '../telemetry/audit.js';
 import { changed } from './say-unconfirmed.js';
 
@@ -46,8 +48,14 @@ const PURGE: Operation = {
 const EXPLAIN: Operation = {
   id: 'explainCache',
   query: Type.Object({
-    endpoint: Type.String({ description: 'The path of a report, e.g. campaigns/get.' }),
-    query: Type.String({ description: 'The URL-encoded query of a report.' }),
+    endpoint: Type.Optional(Type.String({ description: 'The path of a report, e.g. campaigns/get.' })),
+    query: Type.Optional(Type.String({ description: 'The URL-encoded query of a report.' })),
+    url: Type.Optional(
+      Type.String({
+        description:
+          'In the place of endpoint and query: the address of a report as it was copied, of whatever host, or its path with the query.',
+      }),
+    ),
     team: Type.Optional(
       Type.String({ description: 'Id of a team: its default format decides where the query names none.' }),
     ),
@@ -76,15 +84,31 @@ export function registerCache(
 
   const shown = shownAs('cache', 'What the cache holds of a report', EXPLAIN);
   app.get('/admin/v1/cache/explain', shown, async (request) => {
-    const { endpoint, query, team } = request.query as { endpoint?: string; query?: string; team?: unknown };
-    if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
-    if (typeof query !== 'string') throw invalid('query', 'must be the URL-encoded query of a report');
-    if (team === undefined) return pipeline.explain(endpoint, query);
-    const known = typeof team === 'string' ? directory.team(team) : undefined;
+    const asked = request.query as Readonly<Record<string, unknown>>;
+    const { endpoint, query } = namedReport(asked);
+    if (asked.team === undefined) return pipeline.explain(endpoint, query);
+    const known = typeof asked.team === 'string' ? directory.team(asked.team) : undefined;
     if (known === undefined) throw invalid('team', 'must be the id of a team');
     return pipeline.explain(endpoint, query, known.defaultFormat);
   });
 }
+
+/** By endpoint and query, or by an address as it was copied; nothing is asked for there. */
+function namedReport({ endpoint, query, url }: Readonly<Record<string, unknown>>): NamedReport {
+  if (url === undefined) {
+    if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
+    if (typeof query !== 'string') throw invalid('query', 'must be the URL-encoded query of a report');
+    return { endpoint, query };
+  }
+  if (endpoint !== undefined || query !== undefined)
+    throw invalid('url', 'goes in the place of endpoint and query');
+  const read = typeof url === 'string' ? readReportAddress(url.trim()) : null;
+  if (read === null || !isEndpointPath(read.endpoint)) throw invalid('url', NO_REPORT);
+  return { endpoint: read.endpoint, query: read.query };
+}
+
+const NO_REPORT =
+  'must be the address of a report, or its path with the query, e.g. /api/v1/report/campaigns/get?advertiserId=1: only what lies below /api/v1/report/ is cached';
 
 function invalid(param: string, message: string): GatewayError {
   return new GatewayError('invalid_query', { errors: [{ param, message }] });

@@ -1,5 +1,6 @@
 /** `dsp-gateway cache`: look into the report cache, and empty it. */
 import type { Command } from 'commander';
+import { readReportAddress } from '../report/report-address.js';
 import type { AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';
@@ -82,16 +83,13 @@ function heldIn({ cache }: Answers['status']): string {
  * @throws CommandError for the address of something else
  */
 export function reportIn(asked: string, named = 'campaigns/get'): { endpoint: string; query: string } {
-  const [address = '', ...rest] = asked.split('?');
-  if (rest.length === 0 && !/^(https?:\/)?\//.test(asked)) return { endpoint: named, query: asked };
-  const endpoint = /\/api\/v1\/report\/([^#]+)$/.exec(address)?.[1];
-  // Else the address of something else would be explained as the default endpoint.
-  if (endpoint === undefined && /\/./.test(address.replace(/^https?:\/\/[^/]*/, '')))
+  const read = readReportAddress(asked);
+  if (read === null)
     throw new CommandError(
-      `${address} is no report: only what lies below /api/v1/report/ is cached, all else is passed through`,
+      `${asked.split('?')[0]} is no report: only what lies below /api/v1/report/ is cached, all else is passed through`,
       EXIT.data,
     );
-  return { endpoint: endpoint ?? named, query: rest.join('?').replace(/#.*$/, '') };
+  return { endpoint: read.endpoint ?? named, query: read.query };
 }
 
 function describe(explained: Answers['explanation']): string {

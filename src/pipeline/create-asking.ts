@@ -11,9 +11,11 @@ import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, type AskReportOptions, createAskReport } from './asked-report.js';
 import { isGone, type Lives } from './describe-pin.js';
+import type { ExplainAsked } from './explain.js';
 import { createPinReport, type PinReport, type PinReportOptions } from './pin-report.js';
 import { createShowAdvertisers, type ShowAdvertisers } from './show-advertisers.js';
 import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff.js';
+import { createShowExplanation, type ShowExplanation } from './show-explanation.js';
 import { createShowFinality, type ShowFinality, type ShowFinalityOptions } from './show-finality.js';
 import { createShowPins, type ShowPins } from './show-pins.js';
 import { createShowRevisions, type ShowRevisions } from './show-revisions.js';
@@ -27,6 +29,7 @@ export interface AskingOptions
   readonly history: History;
   readonly finality: Finality;
   readonly truth: Truth;
+  readonly explainAsked: ExplainAsked;
   readonly advertisers: Advertisers;
   readonly store: Pick<Store, 'pins'>;
   readonly workerPool: Pick<WorkerPool, 'format' | 'encode'>;
@@ -41,6 +44,7 @@ export interface Asking {
   readonly showDiff: ShowDiff;
   readonly showFinality: ShowFinality;
   readonly showTruth: ShowTruth;
+  readonly showExplanation: ShowExplanation;
   readonly pins: Pins;
   readonly pinReport: PinReport;
   readonly showPins: ShowPins;
@@ -75,6 +79,7 @@ export function createAsking(options: AskingOptions): Asking {
     pinReport: createPinReport(asking),
     showAdvertisers: createShowAdvertisers(asking),
     showRevisions: createShowRevisions(asking),
+    showExplanation: createShowExplanation(asking),
     showFinality: createShowFinality({ ...asking, scopesOf: options.finality.scopesOf }),
     showTruth: createShowTruth({ ...asking, scopesOf: options.truth.scopesOf }),
     showDiff: createShowDiff({ ...asking, findPin: showPins.find }),

@@ -119,12 +119,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const generationOf = (asked: CanonicalReport) => learner.generationOf(asked) + finality.stampOf(asked);
   const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
-  const explain = createExplain({
-    ...{ canonical, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections },
+  const { explain, explainAsked } = createExplain({
+    ...{ read, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections },
   });
   const asking = createAsking({
     ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
-    ...{ finality, truth, advertisers, rulesOf, policy },
+    ...{ finality, truth, advertisers, rulesOf, policy, explainAsked },
     ...{ lives: options.lives, isErased: options.erasures.isErased },
   });
   return {

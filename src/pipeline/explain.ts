@@ -1,23 +1,26 @@
-/** What the cache holds of a report and what answering it would cost, without asking the platform. For operators. */
+/** What the cache holds of a report and what answering it would cost, without asking the platform. */
 
 import type { Learner } from '../divisibility/learn.js';
 import { currentState, type Divisibility } from '../divisibility/state.js';
-import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry } from '../report/entry.js';
+import type { ExplainedEntry } from '../report/explained.js';
 import { freshForMs, isFinal } from '../report/freshness.js';
 import type { Format } from '../report/output-options.js';
 import type { Range } from '../report/period.js';
-import { buildPlatformCall, seriesId, unsplit } from '../report/platform-call.js';
-import { isLenient } from '../report/unknown-names.js';
+import { buildPlatformCall } from '../report/platform-call.js';
 import { questionWarnings } from '../report/warnings.js';
+import type { NamedReport } from './asked-report.js';
 import type { Decision } from './decide.js';
-import type { ExplainedEntry, Explanation } from './explanation.js';
+import { keptInWords, priceInWords } from './explain-words.js';
+import type { Explanation } from './explanation.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
+import type { ReadQuestion, ReadQuestions } from './read-question.js';
 import { beginRun, decideFor, isFresh, type Run, type RunDeps } from './run.js';
 import type { Selections } from './select.js';
 
 export interface ExplainOptions extends RunDeps {
-  readonly canonical: CanonicalRules;
+  readonly read: ReadQuestions;
   readonly learner: Pick<Learner, 'status' | 'show'>;
   readonly selections: Pick<Selections, 'peek'>;
 }
@@ -28,33 +31,45 @@ export interface ExplainOptions extends RunDeps {
  */
 export type Explain = (endpoint: string, query: string, defaultFormat?: Format) => Promise<Explanation>;
 
-export function createExplain(options: ExplainOptions): Explain {
-  const { learner, policy, now } = options;
-  const { account, baseUrl } = policy.identity;
+/** Of a question that was read. @returns also which accounts the entries hold that are told of */
+export type ExplainAsked = (
+  asked: ReadQuestion,
+  named: NamedReport,
+) => Promise<{ readonly explanation: Explanation; readonly accounts: readonly string[] }>;
 
-  return async function explain(endpoint, query, defaultFormat = 'json') {
-    const lenient = isLenient(defaultFormat);
-    const canonical = canonicalize(
-      { endpoint, method: 'GET', query, body: null, lenient },
-      options.canonical,
-    );
-    const { report } = canonical;
-    const form = (canonical.options.format ?? defaultFormat) === 'raw' ? 'bytes' : 'rows';
-    const series = seriesId(report, account, baseUrl);
-    const question: ReportQuestion = { report, series, form };
+export function createExplain(options: ExplainOptions): {
+  readonly explain: Explain;
+  readonly explainAsked: ExplainAsked;
+} {
+  const { learner, policy, now } = options;
+
+  const explainAsked: ExplainAsked = async ({ question, totals, moment }, named) => {
+    const { report, series } = question;
     const looked = await look(options, question);
     const { run, decision } = looked;
     const isSelected = decision.fetches.length > 0 && (await options.selections.peek(question));
-    const totals = canonical.options.totals ? await lookAtTotals(options, report) : null;
+    const beside = totals === null ? null : await look(options, totals);
     const freshness = policy.rulesFor(report);
     const whole = wholeRef(question);
-    return {
+    const isPast = moment !== null;
+    const calls = rangesOf(
+      isPast ? [] : [...(isSelected ? [] : decision.fetches), ...(beside?.decision.fetches ?? [])],
+    );
+    const behind = rangesOf(isPast ? [] : [...decision.behind, ...(beside?.decision.behind ?? [])]);
+    const because = isSelected ? 'selected from the report of all campaigns' : decision.because;
+    const explanation: Explanation = {
+      report: { endpoint: named.endpoint, query: named.query },
+      inWords: {
+        kept: keptInWords({ mode: decision.mode, because }, isPast),
+        price: priceInWords(calls, behind),
+      },
+      price: { calls: calls.length, behind: behind.length },
       canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
       series,
       key: whole.id,
       policy: {
         mode: decision.mode,
-        because: isSelected ? 'selected from the report of all campaigns' : decision.because,
+        because,
         divisibility: shown(learner.show(report), now()),
         restatementDays: freshness.restatementDays,
         staleWhileRevalidateSeconds: freshness.staleWhileRevalidateMs / 1000,
@@ -63,13 +78,31 @@ export function createExplain(options: ExplainOptions): Explain {
       days: isByDate(report) ? explainDays(options, question, looked) : null,
       whole: decision.mode === 'days' ? null : explainEntry(options, whole, whole.to, looked),
       refusal: explainRefusal(options, decision.refusal),
-      calls: rangesOf([...(isSelected ? [] : decision.fetches), ...(totals?.decision.fetches ?? [])]),
-      behind: rangesOf([...decision.behind, ...(totals?.decision.behind ?? [])]),
+      calls,
+      behind,
       storeAway: run.degraded,
       passedOn: report.passedOn.map(({ name }) => name),
       warnings: [...questionWarnings(report)],
     };
+    return { explanation, accounts: accountsOf(beside === null ? [looked] : [looked, beside]) };
   };
+
+  return {
+    explainAsked,
+    async explain(endpoint, query, defaultFormat = 'json') {
+      const call = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
+      return (await explainAsked(options.read(call, null, defaultFormat), { endpoint, query })).explanation;
+    },
+  };
+}
+
+/** Accounts in entries that are told of, and in the refusal. */
+function accountsOf(looks: readonly Look[]): readonly string[] {
+  const entries = looks.flatMap(({ decision: { known, refusal } }) => [
+    ...known.values(),
+    ...(refusal === null ? [] : [refusal]),
+  ]);
+  return [...new Set(entries.flatMap(({ header }) => header.accounts))];
 }
 
 interface Look {
@@ -81,16 +114,6 @@ interface Look {
 async function look(options: ExplainOptions, question: ReportQuestion): Promise<Look> {
   const run = await beginRun(options, question, ownContext('explain', options.now()), 'usual');
   return { run, decision: decideFor(options, run) };
-}
-
-/** `_totals=1` needs the unsplit report beside it. */
-function lookAtTotals(options: ExplainOptions, report: CanonicalReport): Promise<Look> {
-  const whole = unsplit(report);
-  return look(options, {
-    report: whole,
-    series: seriesId(whole, options.policy.identity.account, options.policy.identity.baseUrl),
-    form: 'rows',
-  });
 }
 
 /** Where the report is kept as a whole, that holds all days. */

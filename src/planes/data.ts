@@ -17,6 +17,7 @@ import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { watchReader } from '../pass-through/watch-reader.js';
 import { ADVERTISER_PATHS, registerAdvertisers } from '../routes/advertisers.js';
 import { registerDocs } from '../routes/docs.js';
+import { EXPLAIN_PATHS, registerExplain } from '../routes/explain.js';
 import { createFastPath } from '../routes/fast-path.js';
 import { FINALITY_PATHS, registerFinality } from '../routes/finality.js';
 import { registerHealth } from '../routes/health.js';
@@ -83,6 +84,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerFinality(app, services.pipeline);
   registerTruth(app, services.pipeline);
   registerAdvertisers(app, services.pipeline);
+  registerExplain(app, services.pipeline);
   registerPins(app, services.pipeline);
   registerPassThroughRoutes(app, services);
   for (const url of [
@@ -96,6 +98,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     ...FINALITY_PATHS,
     ...TRUTH_PATHS,
     ...ADVERTISER_PATHS,
+    ...EXPLAIN_PATHS,
   ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, EXPLORER_SESSION_PATH, ['GET', 'HEAD', 'POST', 'DELETE']);

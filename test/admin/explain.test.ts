@@ -56,6 +56,39 @@ describe('GET /admin/v1/cache/explain', () => {
     expect(String(json.key)).toContain(String(json.series));
   });
 
+  it.each([
+    `https://gateway.example/api/v1/report/campaigns/get?${WEEK}`,
+    `/api/v1/report/campaigns/get?${WEEK}`,
+    `http://127.0.0.1/gateway/v1/explain?endpoint=campaigns/get&query=${encodeURIComponent(WEEK)}`,
+  ])(
+    'reads the pasted address %s, asks for nothing there, and says in words why and at what price',
+    async (url) => {
+      const gateway = await withGateway();
+      const before = gateway.simulator.calls.length;
+      const { status, json } = await explain(gateway, { url });
+      expect([status, json.report]).toEqual([200, { endpoint: 'campaigns/get', query: WEEK }]);
+      expect(json).toMatchObject({
+        inWords: {
+          kept: expect.stringMatching(/^Answered as a whole: not yet proven to be divisible\. /),
+          price: 'Answering it now makes 1 platform call (2026-11-08 to 2026-11-14).',
+        },
+        price: { calls: 1, behind: 0 },
+      });
+      expect(gateway.simulator.calls.length).toBe(before);
+    },
+  );
+
+  it.each<[Record<string, string>]>([
+    [{ url: 'https://gateway.example/api/v1/campaign/get?id=1' }],
+    [{ url: `advertiserId=1` }],
+    [{ url: '/api/v1/report/campaigns/../get?advertiserId=1' }],
+    [{ url: `/api/v1/report/campaigns/get?${WEEK}`, endpoint: 'campaigns/get' }],
+    [{ url: `/api/v1/report/campaigns/get?${WEEK}`, query: WEEK }],
+  ])('refuses %j by url', async (params) => {
+    const { status, json } = await explain(await withGateway(), params);
+    expect([status, json.code, json.errors]).toMatchObject([400, 'invalid_query', [{ param: 'url' }]]);
+  });
+
   it('shows no row of the report: an operator need not see an advertiser to look after the cache', async () => {
     const gateway = await withGateway();
     const key = await gateway.addTeam();

@@ -13,7 +13,9 @@ const OWN = '1';
 const FOREIGN = '2';
 const FORMATS = ['json', 'csv', 'ndjson', 'raw'];
 /** Calls that take a report by `endpoint` and `query`. */
-const ASKED_ABOUT = ['revisions', 'diff', 'finality', 'truth'].map((name) => `/gateway/v1/${name}`);
+const ASKED_ABOUT = ['revisions', 'diff', 'finality', 'truth', 'explain'].map(
+  (name) => `/gateway/v1/${name}`,
+);
 const FREE = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 1_000_000, maxConcurrent: 1000 };
 const ACCOUNT = /^(user|account|advertiser|client|customer|agency|owner|parent)ids?$/;
 

@@ -106,6 +106,7 @@ describe('the data plane', () => {
       'advertisers.0.id',
       1,
     );
+    expect((await read(data, `/gateway/v1/explain?${about}`, { key })).json()).toHaveProperty('days.6');
     for (const of of ['finality', 'truth'])
       expect((await read(data, `/gateway/v1/${of}?${about}`, { key })).json()).toHaveProperty('data.0.ages');
     const body = { endpoint: 'campaigns/get', query: BY_DATE, note: 'November' };
@@ -202,6 +203,7 @@ describe('the admin plane', () => {
       '/series/teams?range=1h',
       `/usage?from=${daysBefore('2026-11-21', 3)}&to=2026-11-21&team=a`,
       `/cache/explain?endpoint=campaigns/get&query=${explained}`,
+      `/cache/explain?url=${encodeURIComponent(`/api/v1/report/campaigns/get?${BY_DATE}`)}`,
       '/cache/explain?endpoint=campaigns/get&query=advertiserId%3D1%26_totals%3D1',
     ]) {
       expect((await read(admin, `/admin/v1${path}`)).status).toBe(200);
