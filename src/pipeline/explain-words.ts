@@ -2,11 +2,6 @@
 import type { Range } from '../report/period.js';
 import type { Mode } from './mode.js';
 
-export interface Words {
-  readonly kept: string;
-  readonly price: string;
-}
-
 const BY_DAY = 'Each day is kept by itself, so that another period costs the days alone that are missing.';
 const AS_A_WHOLE =
   'The answer for the period is kept in one piece, so that another period, and each refresh, costs a call.';
