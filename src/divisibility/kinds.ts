@@ -19,6 +19,7 @@ const FORGOTTEN_AT_ONCE = 25;
 
 export interface Kinds {
   get(id: string): Divisibility | null;
+  list(): readonly (readonly [id: string, known: Divisibility])[];
   /** Segments of the kind are split under this name; what was split under another one is void. */
   generationOf(id: string): string;
   /** @returns the kind before and after; `step` may be called more than once */
@@ -79,6 +80,12 @@ export function createKinds(registry: Registry): Kinds {
 
   return {
     get,
+    list: () =>
+      registry.list(PREFIX).flatMap(([record]) => {
+        const id = record.slice(PREFIX.length);
+        const known = get(id);
+        return known === null ? [] : [[id, known] as const];
+      }),
     generationOf,
     async change(id, step) {
       let before = startLearning(base());

@@ -40,6 +40,8 @@ export interface Learner {
   status(report: CanonicalReport): DivisibilityStatus;
   /** Its generation alone: what was split under another one is void. */
   generationOf(report: CanonicalReport): string;
+  /** For people: what is known of all kinds, each as it is now. */
+  list(): readonly (readonly [id: string, known: Divisibility])[];
   /** For people: what is known of a kind. */
   show(report: CanonicalReport): Divisibility | null;
   /** Compares freshly split days with what was known of them before. */
@@ -88,12 +90,14 @@ export function createLearner(options: LearnerOptions): Learner {
     generationOf: (report) => generationOf(options, report),
     compare: (news, fetch) => compare(options, news, fetch),
     couldNotSplit: (report, reason) => couldNotSplit(options, report, reason),
+    list: () =>
+      options.kinds.list().map(([id, known]) => [id, { ...known, state: stateOf(known, options.now()) }]),
     show: (report) => options.kinds.get(idOf(options, report)),
     async passed(report, trial) {
       const { id, pinned } = statusOf(options, report);
       if (pinned) return;
       options.onEvent('tried');
-      await change(options, id, (value) => passTrial(value, trial, options.now()));
+      await change(options, { id, report }, (value) => passTrial(value, trial, options.now()));
     },
   };
 }
@@ -136,7 +140,8 @@ async function compare(
     const verdict = await settle(options, { id, report }, disputes, fetch);
     if (verdict === 'refuted') return { verdict, same };
   }
-  if (agreements.length > 0) await change(options, id, (value) => agree(value, agreements, options.now()));
+  if (agreements.length > 0)
+    await change(options, { id, report }, (value) => agree(value, agreements, options.now()));
   return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
 }
 
@@ -152,7 +157,6 @@ async function settle(
   disputes: readonly Dispute[],
   fetch: FetchRange,
 ): Promise<Comparing['verdict']> {
-  const { id } = kind;
   const verdict = await settleDisputes(disputes, fetch);
   const [{ date }] = disputes as [Dispute];
   if (verdict === 'open') return 'changed';
@@ -163,9 +167,9 @@ async function settle(
   // What was not proven was never cut: each range was answered as the platform did.
   if (statusOf(options, kind.report).state === 'proven')
     options.onDependent(kind.report, disputes.map(agedDay));
-  await change(options, id, (value) => refute(value, newGeneration(), options.now()));
+  await change(options, kind, (value) => refute(value, newGeneration(), options.now()));
   options.logger.error(
-    { kind: id, date, days: disputes.length },
+    { kind: kind.id, date, days: disputes.length },
     'the numbers of a day depend on the period asked for: reports of this kind may not be split by day; what was split or joined is void, and for a day whole reports are asked for',
   );
   return 'refuted';
@@ -177,7 +181,7 @@ async function noteRestated(
   disputes: readonly Dispute[],
 ): Promise<void> {
   const ages = disputes.map((dispute) => agedDay(dispute).ageDays);
-  await change(options, id, (value) => ages.reduce(noteRestatement, value));
+  await change(options, { id, report }, (value) => ages.reduce(noteRestatement, value));
   for (const _ of ages) options.onEvent('restated');
   options.logger.warn(
     {
@@ -196,10 +200,13 @@ function agedDay({ date, newer }: Dispute): AgedDay {
 
 async function change(
   options: LearnerOptions,
-  id: string,
+  { id, report }: Kind,
   step: (value: Divisibility) => Divisibility,
 ): Promise<void> {
-  const { before, after } = await options.kinds.change(id, step);
+  const { before, after } = await options.kinds.change(id, (value) => {
+    const next = step(value);
+    return next === value ? value : { ...next, about: aboutOf(report) };
+  });
   if (after.state === before.state || after.state === 'learning') return;
   options.onEvent(after.state);
   options.logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
@@ -212,7 +219,7 @@ async function couldNotSplit(
 ): Promise<void> {
   const { id, wholeUntil: known } = statusOf(options, report);
   if (known !== null) return;
-  await change(options, id, (value) =>
+  await change(options, { id, report }, (value) =>
     wholeUntil(value, options.now()) === null ? askAsWhole(value, options.now()) : value,
   );
   options.onEvent('whole');
@@ -220,6 +227,10 @@ async function couldNotSplit(
     { kind: id, endpoint: report.endpoint, reason },
     'an answer could not be split by day: for a day reports of this kind are asked for as a whole',
   );
+}
+
+function aboutOf({ endpoint, split, spentBased, passedOn }: CanonicalReport): NonNullable<Divisibility['about']> {
+  return { endpoint, split, spentBased, passedOn: passedOn.map(({ name }) => name) };
 }
 
 function idOf({ policy }: LearnerOptions, report: CanonicalReport): string {

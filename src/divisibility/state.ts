@@ -41,6 +41,16 @@ export const Divisibility = recordForm(
     refutedUntil: timeOrNull,
     /** Until when its reports are asked for as a whole, because an answer could not be split. */
     wholeUntil: Type.Optional(Type.Number()),
+    /** What reports of this kind have in common, for people; absent until a release that writes it learns something. */
+    about: Type.Optional(
+      Type.Object({
+        endpoint: Type.String(),
+        split: Type.Array(Type.String()),
+        spentBased: Type.Union([Type.String(), Type.Null()]),
+        /** Names of parameters that were passed on. */
+        passedOn: Type.Array(Type.String()),
+      }),
+    ),
     /** Final days that changed after all, and the greatest age in days at which one did. */
     restatements: Type.Number(),
     oldestRestatementDays: Type.Number(),

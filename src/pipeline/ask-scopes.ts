@@ -30,10 +30,10 @@ export async function askScopes(
   const [endpoint, query, account] = ['endpoint', 'query', 'advertiserId'].map((name) => given.get(name));
   if (account === undefined && endpoint !== undefined && query !== undefined)
     return [scopeOf(askReport.about(caller, { endpoint, query }).question.report)];
-  if (account === undefined || endpoint !== undefined || query !== undefined || !ID.test(account))
+  if (account === undefined || endpoint !== undefined || query !== undefined || !isAccountId(account))
     throw invalidQuery({
       param: account === undefined ? (endpoint === undefined ? 'endpoint' : 'query') : 'advertiserId',
-      message: 'give endpoint and query of a report, or advertiserId alone, e.g. advertiserId=1',
+      message: ABOUT_ONE_FAULT,
     });
   checkAdvertiser(caller, {
     ...{ namesAccount: true, accounts: [{ param: 'advertiserId', values: [account] }] },
@@ -43,7 +43,13 @@ export async function askScopes(
 }
 
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
-const MOST_SCOPES = 50;
+export const MOST_SCOPES = 50;
+export const ABOUT_ONE_FAULT =
+  'give endpoint and query of a report, or advertiserId alone, e.g. advertiserId=1';
+
+export function isAccountId(text: unknown): text is string {
+  return typeof text === 'string' && ID.test(text);
+}
 
 /** @throws GatewayError `not_ready` */
 export async function unlessAway<T>(work: T | Promise<T>): Promise<T> {

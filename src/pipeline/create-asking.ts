@@ -17,15 +17,17 @@ import { createShowAdvertisers, type ShowAdvertisers } from './show-advertisers.
 import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff.js';
 import { createShowExplanation, type ShowExplanation } from './show-explanation.js';
 import { createShowFinality, type ShowFinality, type ShowFinalityOptions } from './show-finality.js';
+import { createShowLearned, type ShowLearned, type ShowLearnedOptions } from './show-learned.js';
 import { createShowPins, type ShowPins } from './show-pins.js';
 import { createShowRevisions, type ShowRevisions } from './show-revisions.js';
 import { createShowTruth, type ShowTruth } from './show-truth.js';
 
 export interface AskingOptions
   extends AskReportOptions,
-    Pick<ShowDiffOptions, 'learner' | 'canonical' | 'now'>,
+    Pick<ShowDiffOptions, 'canonical' | 'now'>,
     Pick<PinReportOptions, 'report' | 'readPast' | 'rulesOf'> {
-  readonly policy: ShowFinalityOptions['policy'] & PinReportOptions['policy'];
+  readonly policy: ShowFinalityOptions['policy'] & PinReportOptions['policy'] & ShowLearnedOptions['policy'];
+  readonly learner: ShowDiffOptions['learner'] & ShowLearnedOptions['learner'];
   readonly history: History;
   readonly finality: Finality;
   readonly truth: Truth;
@@ -44,6 +46,7 @@ export interface Asking {
   readonly showDiff: ShowDiff;
   readonly showFinality: ShowFinality;
   readonly showTruth: ShowTruth;
+  readonly showLearned: ShowLearned;
   readonly showExplanation: ShowExplanation;
   readonly pins: Pins;
   readonly pinReport: PinReport;
@@ -82,6 +85,7 @@ export function createAsking(options: AskingOptions): Asking {
     showExplanation: createShowExplanation(asking),
     showFinality: createShowFinality({ ...asking, scopesOf: options.finality.scopesOf }),
     showTruth: createShowTruth({ ...asking, scopesOf: options.truth.scopesOf }),
+    showLearned: createShowLearned(asking),
     showDiff: createShowDiff({ ...asking, findPin: showPins.find }),
     async eraseHistory(advertiserId, audit) {
       const days = await history.erase(advertiserId, audit);

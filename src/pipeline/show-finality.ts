@@ -1,5 +1,6 @@
 /** `GET /gateway/v1/finality`: when days of a report change no more, as far as that was seen. */
 import type { Finality, ScopeFinality } from '../finality/create-finality.js';
+import type { Scope } from '../finality/scope.js';
 import type { AskCall } from '../http/ask-call.js';
 import { type AskScopesOptions, askScopes, showScope, unlessAway } from './ask-scopes.js';
 
@@ -14,10 +15,19 @@ export function createShowFinality(options: ShowFinalityOptions): ShowFinality {
   const { finality } = options;
   return async (call) => {
     const scopes = await askScopes(options, call);
-    const data = await unlessAway(Promise.all(scopes.map(finality.read)));
+    const shown = await finalityOf(finality, scopes);
     call.trace.mark('answer');
-    return { data: data.map(show), meta: finality.about };
+    return shown;
   };
+}
+
+/** @throws GatewayError `not_ready` */
+export async function finalityOf(
+  { read, about }: ShowFinalityOptions['finality'],
+  scopes: readonly Scope[],
+): Promise<object> {
+  const data = await unlessAway(Promise.all(scopes.map(read)));
+  return { data: data.map(show), meta: about };
 }
 
 function show({ scope, observedSince, ...finality }: ScopeFinality): object {

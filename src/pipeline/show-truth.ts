@@ -14,14 +14,21 @@ export interface ShowTruthOptions extends AskScopesOptions {
 }
 
 export function createShowTruth(options: ShowTruthOptions): ShowTruth {
-  const { truth, finality } = options;
-  const read = async (scope: Scope) => show(await truth.read(scope), await finality.readChanges(scope));
   return async (call) => {
     const scopes = await askScopes(options, call);
-    const data = await unlessAway(Promise.all(scopes.map(read)));
+    const shown = await truthOf(options, scopes);
     call.trace.mark('answer');
-    return { data, meta: truth.about };
+    return shown;
   };
+}
+
+/** @throws GatewayError `not_ready` */
+export async function truthOf(
+  { truth, finality }: Pick<ShowTruthOptions, 'truth' | 'finality'>,
+  scopes: readonly Scope[],
+): Promise<object> {
+  const read = async (scope: Scope) => show(await truth.read(scope), await finality.readChanges(scope));
+  return { data: await unlessAway(Promise.all(scopes.map(read))), meta: truth.about };
 }
 
 function show(

@@ -7,6 +7,7 @@ import { registerClock } from '../admin/clock.js';
 import { registerDoctor } from '../admin/doctor.js';
 import { registerHistory } from '../admin/history.js';
 import { registerKeys } from '../admin/keys.js';
+import { registerLearned } from '../admin/learned.js';
 import { registerAdminPlane } from '../admin/plane.js';
 import { registerRegistry } from '../admin/registry.js';
 import { createReseal } from '../admin/reseal.js';
@@ -66,6 +67,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerCache(scope, services);
     registerHistory(scope, services);
     registerAdvertisers(scope, services);
+    registerLearned(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerUsage(scope, services.usage);
     registerSeries(scope, services);
@@ -86,6 +88,7 @@ const PLANE: Plane = {
     cache: 'Purge and explain.',
     history: 'Erase.',
     advertisers: 'Which there are, by the answers of the platform.',
+    learned: 'What was learned of reports.',
     usage: 'What teams asked for.',
     series: 'The same over time, for charts.',
     audit: 'Who changed what.',

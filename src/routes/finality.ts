@@ -63,26 +63,25 @@ const SCOPE = Type.Object(
   { title: 'ScopeFinality' },
 );
 
+/** On both planes. */
+export const FINALITY_ANSWER = Type.Object(
+  {
+    data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+    meta: Type.Object({
+      mode: Type.Enum(['fixed', 'observe', 'learned']),
+      restatementDays: Type.Integer(),
+      maxDays: Type.Integer(),
+      approximate: Type.String({ description: 'What the bounds do not say.' }),
+      notLearned: Type.Optional(Type.String({ description: 'Why nothing is learned.' })),
+    }),
+  },
+  { title: 'Finality' },
+);
+
 const FINALITY: Operation = {
   id: 'getFinality',
   ...ABOUT_SCOPES,
   answers: {
-    200: json(
-      Type.Object(
-        {
-          data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
-          meta: Type.Object({
-            mode: Type.Enum(['fixed', 'observe', 'learned']),
-            restatementDays: Type.Integer(),
-            maxDays: Type.Integer(),
-            approximate: Type.String({ description: 'What the bounds do not say.' }),
-            notLearned: Type.Optional(Type.String({ description: 'Why nothing is learned.' })),
-          }),
-        },
-        { title: 'Finality' },
-      ),
-      'What was learned.',
-      ['cache-control'],
-    ),
+    200: json(FINALITY_ANSWER, 'What was learned.', ['cache-control']),
   },
 };

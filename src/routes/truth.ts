@@ -57,24 +57,23 @@ const SCOPE = Type.Object(
   { title: 'ScopeTruth' },
 );
 
+/** On both planes. */
+export const TRUTH_ANSWER = Type.Object(
+  {
+    data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
+    meta: Type.Object({
+      basis: Type.String({ description: 'How days come to be asked for again.' }),
+      approximate: Type.String({ description: 'What the bounds do not say.' }),
+      notMeasured: Type.Optional(Type.String({ description: 'Why hardly anything is measured.' })),
+    }),
+  },
+  { title: 'Truth' },
+);
+
 const TRUTH: Operation = {
   id: 'getTruth',
   ...ABOUT_SCOPES,
   answers: {
-    200: json(
-      Type.Object(
-        {
-          data: Type.Array(SCOPE, { description: 'Each endpoint and split of the advertiser.' }),
-          meta: Type.Object({
-            basis: Type.String({ description: 'How days come to be asked for again.' }),
-            approximate: Type.String({ description: 'What the bounds do not say.' }),
-            notMeasured: Type.Optional(Type.String({ description: 'Why hardly anything is measured.' })),
-          }),
-        },
-        { title: 'Truth' },
-      ),
-      'What was measured.',
-      ['cache-control'],
-    ),
+    200: json(TRUTH_ANSWER, 'What was measured.', ['cache-control']),
   },
 };
