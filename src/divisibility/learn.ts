@@ -229,7 +229,12 @@ async function couldNotSplit(
   );
 }
 
-function aboutOf({ endpoint, split, spentBased, passedOn }: CanonicalReport): NonNullable<Divisibility['about']> {
+function aboutOf({
+  endpoint,
+  split,
+  spentBased,
+  passedOn,
+}: CanonicalReport): NonNullable<Divisibility['about']> {
   return { endpoint, split, spentBased, passedOn: passedOn.map(({ name }) => name) };
 }
 

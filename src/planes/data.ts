@@ -80,12 +80,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerRateLimitHeaders(app, rateOf(services));
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
-  registerHistory(app, services.pipeline);
-  registerFinality(app, services.pipeline);
-  registerTruth(app, services.pipeline);
-  registerAdvertisers(app, services.pipeline);
-  registerExplain(app, services.pipeline);
-  registerPins(app, services.pipeline);
+  registerAskRoutes(app, services);
   registerPassThroughRoutes(app, services);
   for (const url of [
     '/',
@@ -94,11 +89,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
     '/gateway/v1/me',
     SERIES_PATH,
     '/openapi.json',
-    ...HISTORY_PATHS,
-    ...FINALITY_PATHS,
-    ...TRUTH_PATHS,
-    ...ADVERTISER_PATHS,
-    ...EXPLAIN_PATHS,
+    ...ASK_PATHS,
   ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, EXPLORER_SESSION_PATH, ['GET', 'HEAD', 'POST', 'DELETE']);
@@ -107,6 +98,18 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   refuseOtherMethods(app, '/api/v1/*', METHODS);
   refuseWritesOfReports(app, config.routes);
   return app;
+}
+
+const ASK_PATHS = [HISTORY_PATHS, FINALITY_PATHS, TRUTH_PATHS, ADVERTISER_PATHS, EXPLAIN_PATHS].flat();
+
+/** Calls about reports, and about whom they may be asked for. */
+function registerAskRoutes(app: FastifyInstance, { pipeline }: Services): void {
+  registerHistory(app, pipeline);
+  registerFinality(app, pipeline);
+  registerTruth(app, pipeline);
+  registerAdvertisers(app, pipeline);
+  registerExplain(app, pipeline);
+  registerPins(app, pipeline);
 }
 
 /** Nobody where it is turned off, and where log, header or spans tell of the stages that only the other way has. */

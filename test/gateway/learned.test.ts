@@ -53,7 +53,7 @@ describe('divisibility', () => {
   it('of a kind that an older release wrote is told without what it did not write', async () => {
     const { gateway } = await seen();
     const { registry } = gateway.services;
-    const [[record, { value }]] = registry.list('divisible/') as [[string, { value: string }]];
+    const [record = '', { value = '{}' } = {}] = registry.list('divisible/')[0] ?? [];
     const { about: _, ...old } = JSON.parse(value) as Record<string, unknown>;
     await registry.commit({ writes: new Map([[record, JSON.stringify(old)]]) });
     const { kinds } = await gateway.manage('GET', '/divisibility');
