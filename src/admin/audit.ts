@@ -29,12 +29,26 @@ const OPERATION: Operation = {
     action: Type.Optional(
       Type.String({ description: 'Only this action, e.g. token.activate, or all of a kind, e.g. token.' }),
     ),
+    actor: Type.Optional(Type.String({ description: 'Only what this one did: the name of an admin token.' })),
+    search: Type.Optional(
+      Type.String({ description: 'Only entries that have this text anywhere, however it is written.' }),
+    ),
     team: Type.Optional(Type.String({ description: 'Only changes of this team and of its keys.' })),
     since: Type.Optional(
       Type.String({ description: 'Only what was done at this time or later: an ISO date or time.' }),
     ),
   }),
-  answers: { 200: json(Type.Object({ entries: Type.Array(ShownEntry) }), 'Entries, newest first.') },
+  answers: {
+    200: json(
+      Type.Object({
+        entries: Type.Array(ShownEntry),
+        next: Type.Union([Type.String(), Type.Null()], {
+          description: 'What to give as before for the next page; null: there is none.',
+        }),
+      }),
+      'Entries, newest first.',
+    ),
+  },
   problems: ['invalid_query', 'not_ready'],
 };
 
@@ -49,7 +63,7 @@ export function registerAudit(
       const query = request.query as AuditQuery;
       const errors = faultsOf(query, kind);
       if (errors.length > 0) throw new GatewayError('invalid_query', { errors });
-      return { entries: await findEntries(registry, query) };
+      return findEntries(registry, query);
     },
   );
 }
@@ -61,30 +75,43 @@ interface AuditQuery {
   readonly action?: string;
   readonly team?: string;
   readonly since?: string;
+  readonly actor?: string;
+  readonly search?: string;
 }
 
 type Entry = AuditRecord & { readonly id: string };
 
 /** What is sought may be rare, so the trail is read on until enough is found. */
-async function findEntries(registry: Store['registry'], query: AuditQuery): Promise<Entry[]> {
-  const { limit = '100', action, team, since } = query;
-  const sought = [action, team, since].some((one) => one !== undefined);
+async function findEntries(
+  registry: Store['registry'],
+  query: AuditQuery,
+): Promise<{ readonly entries: readonly Entry[]; readonly next: string | null }> {
+  const { limit = '100', action, team, since, actor, search } = query;
+  const sought = [action, team, since, actor, search].some((one) => one !== undefined);
   const found: Entry[] = [];
-  for (let before = query.before; found.length < Number(limit); ) {
-    const lines = await registry.readAudit(sought ? MAX_LIMIT : Number(limit), before);
+  // One more than is wanted tells whether there is another page.
+  for (let before = query.before; found.length <= Number(limit); ) {
+    const lines = await registry.readAudit(sought ? MAX_LIMIT : Number(limit) + 1, before);
     const entries = lines.map(({ id, text }) => ({ ...AuditRecord.read(text, `audit/${id}`), id }));
     found.push(...entries.filter((entry) => isSought(entry, query)));
     before = entries.at(-1)?.id;
-    const isLast = before === undefined || !sought || isBefore(entries.at(-1), since);
+    const isLast = before === undefined || isBefore(entries.at(-1), since);
     if (isLast) break;
   }
-  return found.slice(0, Number(limit));
+  const entries = found.slice(0, Number(limit));
+  return { entries, next: found.length > entries.length ? (entries.at(-1)?.id ?? null) : null };
 }
 
-function isSought(entry: Entry, { action, team, since }: AuditQuery): boolean {
+function isSought(entry: Entry, { action, team, since, actor, search }: AuditQuery): boolean {
   if (isBefore(entry, since)) return false;
+  if (actor !== undefined && entry.actor !== actor) return false;
+  if (search !== undefined && !folded(JSON.stringify(entry)).includes(folded(search))) return false;
   if (action !== undefined && entry.action !== action && !entry.action.startsWith(`${action}.`)) return false;
   return team === undefined || isAbout(entry, team);
+}
+
+function folded(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
 }
 
 /** A team itself, or one of its keys. */
@@ -98,7 +125,7 @@ function isBefore(entry: Entry | undefined, since: string | undefined): boolean 
 }
 
 function faultsOf(
-  { limit = '100', before, action, team, since }: AuditQuery,
+  { limit = '100', before, action, team, since, actor, search }: AuditQuery,
   kind: Store['kind'],
 ): FieldFault[] {
   const isText = (value: unknown, form: RegExp) =>
@@ -112,6 +139,9 @@ function faultsOf(
     faults.push({ param: 'action', message: 'must be an action such as token.activate, or its kind: token' });
   if (!isText(team, /^[a-z0-9-]{1,40}$/))
     faults.push({ param: 'team', message: 'must be the id of a team, given once' });
+  for (const [param, text] of Object.entries({ actor, search }))
+    if (!isText(text, /^.{1,200}$/su))
+      faults.push({ param, message: 'must be a text of 1 to 200 characters, given once' });
   if (!isText(since, ISO_TIME) || (since !== undefined && Number.isNaN(Date.parse(since))))
     faults.push({
       param: 'since',

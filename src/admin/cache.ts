@@ -9,6 +9,7 @@ import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { NamedReport } from '../pipeline/asked-report.js';
 import type { Explain } from '../pipeline/explain.js';
 import { Explanation } from '../pipeline/explanation.js';
+import type { PreviewPurge } from '../pipeline/preview-purge.js';
 import { dayNumber } from '../report/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { readReportAddress } from '../report/report-address.js';
@@ -18,7 +19,7 @@ import { changed } from './say-unconfirmed.js';
 export interface CacheOptions {
   readonly purges: Purges;
   readonly clock: Clock;
-  readonly pipeline: { readonly explain: Explain };
+  readonly pipeline: { readonly explain: Explain; readonly previewPurge: PreviewPurge };
   readonly directory: Pick<Directory, 'team'>;
 }
 
@@ -36,13 +37,56 @@ const Purge = Type.Object(
     endpoint: Type.Optional(Type.String({ minLength: 1, description: 'E.g. campaigns/get.' })),
     from: Type.Optional(Type.String({ description: 'First day, YYYY-MM-DD.' })),
     to: Type.Optional(Type.String({ description: 'Last day, YYYY-MM-DD.' })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would be forgotten.' })),
+    query: Type.Optional(
+      Type.String({
+        description:
+          'With dryRun and endpoint: the query of a report, of which is told what is kept and would be forgotten.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 
+const Preview = Type.Object(
+  {
+    days: Type.Union([Type.Integer(), Type.Null()], { description: 'In it; null where an end is open.' }),
+    reports: Type.Array(
+      Type.Object({
+        endpoint: Type.String(),
+        advertiserId: Type.Union([Type.Integer(), Type.String(), Type.Null()]),
+        split: Type.Array(Type.String()),
+      }),
+      { description: 'Reports by date in use that would be asked for anew, as far as they are known.' },
+    ),
+    report: Type.Union(
+      [
+        Type.Object({
+          series: Type.String(),
+          entries: Type.Integer(),
+          days: Type.Array(Type.String({ format: 'date' })),
+          rows: Type.Integer(),
+          bytes: Type.Integer({ description: 'As they are kept in the store.' }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'What is kept of the report that query names, and would be forgotten.' },
+    ),
+  },
+  { title: 'PurgePreview', description: 'With dryRun.' },
+);
+
 const PURGE: Operation = {
   id: 'purgeCache',
-  answers: { 200: changed(Type.Object({ purged: Type.String({ description: 'What is forgotten.' }) })) },
+  answers: {
+    200: changed(
+      Type.Object({
+        purged: Type.String({ description: 'What is forgotten.' }),
+        dryRun: Type.Optional(Type.Literal(true, { description: 'Nothing was forgotten.' })),
+        preview: Type.Optional(Preview),
+      }),
+    ),
+  },
 };
 
 const EXPLAIN: Operation = {
@@ -72,8 +116,11 @@ export function registerCache(
     '/admin/v1/cache/purge',
     shownAs('cache', 'Forget cached reports', PURGE, Purge),
     async (request) => {
-      const scope = readScope(request.body as Static<typeof Purge>);
+      const body = request.body as Static<typeof Purge>;
+      const scope = readScope(body);
       const purged = describeScope(scope);
+      if (body.dryRun === true)
+        return { purged, dryRun: true, preview: await pipeline.previewPurge(scope, namedIn(body)) };
       await purges.append(
         scope,
         auditLine({ action: 'cache.purge', subject: purged, after: scope }, request.actor, clock.now()),
@@ -114,7 +161,15 @@ function invalid(param: string, message: string): GatewayError {
   return new GatewayError('invalid_query', { errors: [{ param, message }] });
 }
 
-function readScope({ all, advertiserId, endpoint, from, to }: Static<typeof Purge>): PurgeScope {
+/** The report of which a preview tells more. */
+function namedIn({ endpoint, query }: Static<typeof Purge>): NamedReport | null {
+  if (query === undefined || endpoint === undefined) return null;
+  if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
+  return { endpoint, query };
+}
+
+function readScope(body: Static<typeof Purge>): PurgeScope {
+  const { all, advertiserId, endpoint, from, to, dryRun, query } = body;
   const scope: PurgeScope = {
     ...(advertiserId === undefined ? {} : { advertiserId: String(advertiserId) }),
     ...(endpoint === undefined ? {} : { endpoint }),
@@ -128,6 +183,9 @@ function readScope({ all, advertiserId, endpoint, from, to }: Static<typeof Purg
       .map((end) => ({ param: end, message: 'must be a calendar day as YYYY-MM-DD' })),
     ...(from !== undefined && to !== undefined && from > to
       ? [{ param: 'to', message: 'must not be before from' }]
+      : []),
+    ...(query !== undefined && !(dryRun === true && endpoint !== undefined)
+      ? [{ param: 'query', message: 'goes with dryRun and endpoint only' }]
       : []),
     ...(all === true && limited ? [{ param: 'all', message: 'goes alone' }] : []),
     ...(all === undefined && !limited

@@ -150,8 +150,11 @@ function bounded(records: readonly PurgeRecord[]): readonly PurgeRecord[] {
 
 /** ISO days compare as text. */
 function matches(record: PurgeRecord, subject: PurgeSubject): boolean {
-  if (record.seq <= subject.seq) return false;
-  const { advertiserId, endpoint, from, to } = record;
+  return record.seq > subject.seq && isInScope(record, subject);
+}
+
+/** Whether a purge of this scope, made now, forgets it. */
+export function isInScope({ advertiserId, endpoint, from, to }: PurgeScope, subject: PurgeSubject): boolean {
   if (advertiserId !== undefined && !concerns(advertiserId, subject)) return false;
   if (endpoint !== undefined && endpoint !== subject.endpoint) return false;
   if (from !== undefined && subject.to !== null && subject.to < from) return false;

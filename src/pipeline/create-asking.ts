@@ -12,7 +12,9 @@ import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, type AskReportOptions, createAskReport } from './asked-report.js';
 import { isGone, type Lives } from './describe-pin.js';
 import type { ExplainAsked } from './explain.js';
+import type { LookUp } from './look-up.js';
 import { createPinReport, type PinReport, type PinReportOptions } from './pin-report.js';
+import { createPreviewPurge, type PreviewPurge } from './preview-purge.js';
 import { createShowAdvertisers, type ShowAdvertisers } from './show-advertisers.js';
 import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff.js';
 import { createShowExplanation, type ShowExplanation } from './show-explanation.js';
@@ -31,6 +33,7 @@ export interface AskingOptions
   readonly history: History;
   readonly finality: Finality;
   readonly truth: Truth;
+  readonly lookUp: LookUp;
   readonly explainAsked: ExplainAsked;
   readonly advertisers: Advertisers;
   readonly store: Pick<Store, 'pins'>;
@@ -47,6 +50,7 @@ export interface Asking {
   readonly showFinality: ShowFinality;
   readonly showTruth: ShowTruth;
   readonly showLearned: ShowLearned;
+  readonly previewPurge: PreviewPurge;
   readonly showExplanation: ShowExplanation;
   readonly pins: Pins;
   readonly pinReport: PinReport;
@@ -86,6 +90,7 @@ export function createAsking(options: AskingOptions): Asking {
     showFinality: createShowFinality({ ...asking, scopesOf: options.finality.scopesOf }),
     showTruth: createShowTruth({ ...asking, scopesOf: options.truth.scopesOf }),
     showLearned: createShowLearned(asking),
+    previewPurge: createPreviewPurge(asking),
     showDiff: createShowDiff({ ...asking, findPin: showPins.find }),
     async eraseHistory(advertiserId, audit) {
       const days = await history.erase(advertiserId, audit);

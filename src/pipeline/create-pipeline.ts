@@ -124,7 +124,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   });
   const asking = createAsking({
     ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
-    ...{ finality, truth, advertisers, rulesOf, policy, explainAsked },
+    ...{ finality, truth, advertisers, rulesOf, policy, lookUp, explainAsked },
     ...{ lives: options.lives, isErased: options.erasures.isErased },
   });
   return {

@@ -12,7 +12,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt, dayNumber, daysBetween } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { Documents } from '../store/port.js';
-import { scopesOfAccount } from './scopes.js';
+import { allScopes, scopesOfAccount } from './scopes.js';
 import { createTallies } from './tallies.js';
 import { type AgeVerdicts, countVerdicts, KEPT_DAYS, tallyOf } from './tally.js';
 import { isWhatItSays, type Look, lookOf, type TruthVerdict, VERDICTS } from './verdicts.js';
@@ -50,6 +50,8 @@ export interface Truth {
   read(scope: Scope): Promise<ScopeTruth>;
   /** Of one advertiser. @throws StoreUnavailable */
   scopesOf(account: string): Promise<readonly Scope[]>;
+  /** Of all advertisers. @throws StoreUnavailable */
+  allScopes(): Promise<readonly Scope[]>;
   /** What holds for all of it. */
   readonly about: { readonly basis: string; readonly approximate: string; readonly notMeasured?: string };
   /** Writes down what was seen so far. Never rejects. */
@@ -125,6 +127,7 @@ export function createTruth(options: TruthOptions): Truth {
       };
     },
     scopesOf: (account) => scopesOfAccount(documents, account),
+    allScopes: () => allScopes(documents),
     about: {
       ...{ basis: BASIS, approximate: APPROXIMATE },
       ...(options.off === null ? {} : { notMeasured: options.off }),

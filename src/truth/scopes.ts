@@ -45,8 +45,12 @@ const isOf = ([endpoint, split, account]: Scopes['scopes'][number], scope: Scope
 
 /** Of one advertiser. @throws StoreUnavailable */
 export async function scopesOfAccount(documents: Documents, account: string): Promise<readonly Scope[]> {
+  return (await allScopes(documents)).filter((one) => one.account === account);
+}
+
+/** @throws StoreUnavailable */
+export async function allScopes(documents: Documents): Promise<readonly Scope[]> {
   const text = await documents.get(KEY);
   const all = text === null ? null : ScopesForm.parse(text);
-  const own = (all?.scopes ?? []).filter((one) => one[2] === account);
-  return own.map(([endpoint, split]) => ({ endpoint, split, account }));
+  return (all?.scopes ?? []).map(([endpoint, split, account]) => ({ endpoint, split, account }));
 }

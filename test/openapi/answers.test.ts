@@ -234,6 +234,7 @@ describe('the admin plane', () => {
     const backup = (await read(admin, '/admin/v1/registry/export')).json();
     await change('POST', '/admin/v1/registry/import', { ...backup, replace: true });
     await change('POST', '/admin/v1/doctor');
+    await change('POST', '/admin/v1/cache/purge', { all: true, dryRun: true });
     await change('POST', '/admin/v1/cache/purge', { advertiserId: 1 });
     await change('POST', '/admin/v1/history/erase', { advertiserId: 1 });
     await change('PUT', '/admin/v1/clock', { offsetMs: 5 });
