@@ -116,7 +116,7 @@ export function createSessions({ cookie, store, clock }: SessionsOptions): Sessi
     },
     async find(id) {
       const record = await look(sessionDocument(cookie, id));
-      if (record === null || isOver(record, clock.now())) throw invalidSession(cookie);
+      if (record === null) throw invalidSession(cookie);
       return sessionOf(id, record);
     },
     async close(id) {

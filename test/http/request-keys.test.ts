@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { readKeyHeaders } from '../../src/http/request-keys.js';
+import { noteSession, readKeyHeaders } from '../../src/http/request-keys.js';
 
 const read = (...rawHeaders: string[]) => readKeyHeaders({ rawHeaders } as IncomingMessage);
 
@@ -30,5 +30,17 @@ describe('readKeyHeaders', () => {
       authorization: [],
       apiKey: [],
     });
+  });
+
+  it('gives the session of a request that has neither, and of no other', () => {
+    const session = { holder: 'key_1', binds: () => true };
+    const withSession = (...rawHeaders: string[]) => {
+      const request = { rawHeaders } as IncomingMessage;
+      noteSession(request, session);
+      return readKeyHeaders(request).session;
+    };
+    expect(withSession('cookie', 'a=b')).toBe(session);
+    expect(withSession('cookie', 'a=b', 'x-api-key', 'a')).toBeUndefined();
+    expect(withSession('Authorization', '')).toBeUndefined();
   });
 });
