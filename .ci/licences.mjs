@@ -10,7 +10,8 @@ process.stdout.write(`# Licences
 
 The gateway is [MIT](../LICENSE). With it come the packages below: those that \`npm ci --omit=dev\` installs, builds for
 other machines included, and those that the pages are built of (*in the pages*). The texts of their licences lie in the
-packages. All of them allow use, change and passing on; none asks for the source of what uses it.
+packages, and for the pages in \`licences.md\` beside them (\`dist/web\`). All of them allow use, change and passing on; none
+asks for the source of what uses it.
 
 | Licence | Packages |
 |---|--:|

@@ -16,6 +16,8 @@ export default defineConfig(({ mode: page }) => ({
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
+    // Their texts go where their code goes.
+    license: { fileName: 'licences.md' },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   logLevel: 'warn',

@@ -72,6 +72,14 @@ describe('the licences', () => {
   });
 });
 
+it('the texts of licences lie beside the pages that hold the code', async () => {
+  const texts = await Promise.all(
+    ['console', 'explorer'].map((page) => readFile(join(ROOT, 'dist', 'web', page, 'licences.md'), 'utf8')),
+  );
+  for (const place of IN_PAGES) expect(texts.join('\n')).toContain(`## ${place.slice(folder.length)} - `);
+  for (const text of texts) expect(text).toContain('Permission is hereby granted, free of charge');
+});
+
 describe('the list for tools', () => {
   let bom: Bom;
   beforeAll(async () => {
