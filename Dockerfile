@@ -32,6 +32,7 @@ WORKDIR /app
 COPY --from=modules /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY config ./config
+COPY docs ./docs
 COPY package.json LICENSE ./
 # By number, so that Kubernetes can see that it is not root; 1000 is `node` in the base image.
 USER 1000:1000

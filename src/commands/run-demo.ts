@@ -76,6 +76,6 @@ Try, in another terminal:
   curl -s ${simulator.url}/_sim
 
 The operator's console is ${adminUrl}/ (the admin token is in the lines above).
-The interface is described at ${gatewayUrl}/docs. Ctrl-C stops everything.
+Everything is described at ${gatewayUrl}/docs. Ctrl-C stops everything.
 `;
 }

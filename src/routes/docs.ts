@@ -7,7 +7,8 @@ import { CATALOGUE, type ErrorCode, GatewayError, statusOf } from '../errors.js'
 import { CARRIER, complete } from '../openapi/complete.js';
 import { json } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
-import { escapeHtml, page, sendPage } from './page.js';
+import { escapeHtml } from './page.js';
+import { openReader, type Reader } from './reader/open-reader.js';
 
 export interface DocsOptions {
   readonly title: string;
@@ -41,24 +42,27 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
     },
   });
   await app.register(swaggerUi, {
-    routePrefix: '/docs',
+    routePrefix: '/docs/api',
     staticCSP: UI_POLICY,
     theme: { title },
     // BaseLayout is the page without the bar that would load any other description.
     uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
   });
-  registerPages(app, plane.admin);
+  registerPages(app, plane.admin, openReader());
 }
 
-function registerPages(app: FastifyInstance, admin: boolean): void {
+function registerPages(app: FastifyInstance, admin: boolean, reader: Reader): void {
+  reader.register(app);
   app.get('/openapi.json', { schema: DOCUMENT.schema, config: DOCUMENT.config }, async () => app.swagger());
   app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) =>
-    sendPage(reply, errorList(admin)),
+    reader.send(reply, { address: '/docs/errors', title: 'Errors', html: errorList(admin) }),
   );
   app.get('/docs/errors/:code', { schema: { hide: true } }, async (request, reply) => {
     const { code } = request.params as { code: string };
     if (!Object.hasOwn(CATALOGUE, code)) throw new GatewayError('not_found');
-    return sendPage(reply, errorPage(code as ErrorCode, admin));
+    const { title } = CATALOGUE[code as ErrorCode];
+    const html = errorPage(code as ErrorCode, admin);
+    return reader.send(reply, { address: '/docs/errors', title, html });
   });
 }
 
@@ -77,23 +81,19 @@ function errorList(admin: boolean): string {
     ([code, { title }]) =>
       `<tr><td>${shownStatus(code as ErrorCode, admin)}</td><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
   );
-  return page(
-    'Errors',
-    `<table><thead><tr><th>Status</th><th>Code</th><th>Title</th></tr></thead><tbody>${rows.join('\n')}</tbody></table>
-<p><a href="/docs">Interface</a></p>`,
-  );
+  return `<p>Every error is a problem document: <code>application/problem+json</code>, RFC 9457. Its <code>type</code> leads to
+the page of its <code>code</code> below; <code>detail</code> says what is wrong with this request, <code>help</code> what to
+do next, and <code>requestId</code> is what to tell the operator.</p>
+<div class="table" tabindex="0"><table><thead><tr><th>Status</th><th>Code</th><th>Title</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
 }
 
 function errorPage(code: ErrorCode, admin: boolean): string {
-  const { title, meaning, remedy } = CATALOGUE[code];
-  return page(
-    title,
-    `<p><code>${code}</code> · HTTP ${shownStatus(code, admin)}</p>
-<p>${prose(meaning)}</p>
+  const { meaning, remedy } = CATALOGUE[code];
+  return `<p><code>${code}</code> · HTTP ${shownStatus(code, admin)}</p>
+<p class="lead">${prose(meaning)}</p>
 <h2>What to do</h2>
 <p>${prose(remedy)}</p>
-<p><a href="/docs/errors">All errors</a> · <a href="/docs">Interface</a></p>`,
-  );
+<p><a href="/docs/errors">All errors</a></p>`;
 }
 
 /** The one error without a status of its own. */

@@ -18,7 +18,8 @@ const PAGE = page(
   `<p>Programs call it with a team key, which your operator issues.</p>
 <ul>
 <li><a href="/explorer">Look at reports: the explorer</a></li>
-<li><a href="/docs">What can be asked</a></li>
+<li><a href="/docs">Documentation</a></li>
+<li><a href="/docs/api">What can be asked</a></li>
 <li><a href="/docs/errors">What errors mean</a></li>
 <li><a href="/openapi.json">The interface for tools (OpenAPI)</a></li>
 </ul>`,

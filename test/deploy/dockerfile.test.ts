@@ -48,6 +48,7 @@ describe('the recipe', () => {
       'modules:/app/node_modules',
       'build:/app/dist',
       'null:config',
+      'null:docs',
       'null:package.json',
       'null:LICENSE',
     ]);
@@ -137,6 +138,7 @@ describe('what comes out of it', () => {
       'LICENSE',
       'config',
       'dist',
+      'docs',
       'node_modules',
       'package.json',
     ]);

@@ -37,12 +37,12 @@ it('describes tagged routes alone, each to be opened by any of the schemes', asy
 });
 
 it('shows the description under its own name, and lets the page load nothing from elsewhere', async () => {
-  const { statusCode, headers, body } = await get('/docs');
+  const { statusCode, headers, body } = await get('/docs/api');
   expect(statusCode).toBe(200);
   expect(body).toContain('<title>A gateway</title>');
   expect(headers['content-security-policy']).toContain("default-src 'self'");
   expect(headers['content-security-policy']).not.toMatch(/https?:|unsafe-eval|upgrade-insecure/);
-  expect((await get('/docs/static/swagger-initializer.js')).body).toContain('"layout":"BaseLayout"');
+  expect((await get('/docs/api/static/swagger-initializer.js')).body).toContain('"layout":"BaseLayout"');
 });
 
 it('lists every error, and has a page for each, in HTML that holds no stray backquote', async () => {

@@ -207,11 +207,11 @@ describe('/openapi.json', () => {
   });
 });
 
-describe('/docs', () => {
+describe('/docs/api', () => {
   it('loads with everything it asks for, from the gateway alone', async () => {
     for (const base of [gateway.data, gateway.admin]) {
-      let page = await ask(`${base}/docs`);
-      let address = new URL('/docs', base);
+      let page = await ask(`${base}/docs/api`);
+      let address = new URL('/docs/api', base);
       if (page.status === 302) {
         address = new URL(page.headers.location ?? '', address);
         page = await ask(address.href);
@@ -230,7 +230,7 @@ describe('/docs', () => {
         expect([asset, answer.status]).toEqual([asset, 200]);
         expect(answer.bytes.length).toBeGreaterThan(0);
       }
-      expect((await ask(`${base}/docs/json`)).json()).toEqual((await ask(`${base}/openapi.json`)).json());
+      expect((await ask(`${base}/docs/api/json`)).json()).toEqual((await ask(`${base}/openapi.json`)).json());
     }
   });
 

@@ -1,0 +1,80 @@
+/** Markdown of the documentation as HTML, with its headings. Pure: text in, text out. */
+import { Marked, type Token, type Tokens } from 'marked';
+import { escapeHtml } from '../page.js';
+
+export interface Heading {
+  readonly level: number;
+  readonly id: string;
+  /** As HTML. */
+  readonly text: string;
+}
+
+export interface Rendered {
+  /** Without its first heading, which is the title. */
+  readonly html: string;
+  /** As plain text. */
+  readonly title: string;
+  readonly headings: readonly Heading[];
+}
+
+/** @param linkTo where a link of the page leads here; null for what is not served: its text stays */
+export function renderMarkdown(text: string, linkTo: (href: string) => string | null): Rendered {
+  const headings: Heading[] = [];
+  const ids = new Map<string, number>();
+  const marked = new Marked({ gfm: true });
+  let title = '';
+  marked.use({
+    renderer: {
+      heading({ tokens, depth, text: source }) {
+        const inner = this.parser.parseInline(tokens);
+        if (depth === 1) {
+          title ||= source.replaceAll('`', '');
+          return '';
+        }
+        const id = uniqueId(ids, source);
+        headings.push({ level: depth, id, text: inner });
+        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        const inner = this.parser.parseInline(tokens);
+        const to = linkTo(href);
+        return to === null ? inner : `<a href="${escapeHtml(to).replaceAll('"', '&quot;')}">${inner}</a>`;
+      },
+      image: ({ text: instead }) => `<em>${escapeHtml(instead)}</em>`,
+      // Comments are for those who make the pages; anything else is shown as it was written.
+      html: ({ text: raw }) => (raw.trimStart().startsWith('<!--') ? '' : escapeHtml(raw)),
+      code: ({ text: code, lang }) =>
+        `<pre tabindex="0"${lang ? ` data-lang="${escapeHtml(lang).replaceAll('"', '')}"` : ''}><code>${escapeHtml(code)}\n</code></pre>\n`,
+      table(token) {
+        return `<div class="table" tabindex="0">${table(token, (tokens) => this.parser.parseInline(tokens))}</div>\n`;
+      },
+    },
+  });
+  const html = marked.parse(text, { async: false });
+  return { html, title, headings };
+}
+
+/** Tables without a head, which Markdown cannot write otherwise, have empty cells there: it is left out. */
+function table({ header, rows }: Tokens.Table, inline: (tokens: Token[]) => string): string {
+  const cell = (name: 'th' | 'td') => (one: Tokens.TableCell) => {
+    const align = one.align === null ? '' : ` class="${one.align}"`;
+    return `<${name}${align}>${inline(one.tokens)}</${name}>`;
+  };
+  const isNamed = header.some(({ text }) => text.trim() !== '');
+  const head = isNamed ? `<thead><tr>${header.map(cell('th')).join('')}</tr></thead>` : '';
+  const body = rows.map((row) => `<tr>${row.map(cell('td')).join('')}</tr>`).join('\n');
+  return `<table>${head}<tbody>${body}</tbody></table>`;
+}
+
+/** As GitHub makes them, so that the same links work there. */
+function uniqueId(ids: Map<string, number>, heading: string): string {
+  const plain = heading
+    .toLowerCase()
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+  const before = ids.get(plain) ?? 0;
+  ids.set(plain, before + 1);
+  return before === 0 ? plain : `${plain}-${before}`;
+}
