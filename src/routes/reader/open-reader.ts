@@ -18,7 +18,18 @@ const SHELVES: readonly (readonly [title: string, names: readonly string[]])[] =
   ],
   [
     'Run it',
-    ['operations', 'cli', 'settings', 'metrics', 'kubernetes', 'performance', 'security', 'simulator'],
+    [
+      'operations',
+      'cli',
+      'settings',
+      'metrics',
+      'kubernetes',
+      'compose',
+      'performance',
+      'security',
+      'simulator',
+      'licences',
+    ],
   ],
   ['Change it', ['architecture', 'adr/index']],
 ];
