@@ -1,13 +1,15 @@
 /** What each part of the gateway's health may suffer from, and from whom other processes are heard of. */
 import { randomUUID } from 'node:crypto';
+import type { VaultKeeper } from './credential/keeper.js';
 import type { Outlook } from './credential/outlook.js';
+import { SealError } from './credential/seal.js';
 import type { Replicas } from './limits/replicas.js';
 import type { Budget } from './platform/budget.js';
 import type { Circuit } from './platform/circuit.js';
 import type { Pause } from './platform/pause.js';
 import type { Registry } from './registry/replica.js';
 import type { Store } from './store/port.js';
-import { createHealth, type Health, readProcessHealth } from './telemetry/health.js';
+import { createHealth, type Health, type HeldToken, readProcessHealth } from './telemetry/health.js';
 
 /** @param read asked only later: what is measured is made after the health that tells of it */
 export function createGatewayHealth(
@@ -60,4 +62,25 @@ export function watchHealth(
     return `failing; asked again ${leftS > 0 ? `in ${leftS} s` : 'by the next call'}`;
   });
   health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
+}
+
+/** Which token this process asks with, and since when: looked at with each beat, and whenever the vault changes. */
+export function heldToken(
+  keeper: Pick<VaultKeeper, 'vault' | 'onChange'>,
+  now: () => number,
+): () => HeldToken {
+  let held: HeldToken = { tokenId: null, tokenSince: null };
+  const look = () => {
+    try {
+      const tokenId = keeper.vault().active?.id ?? null;
+      if (tokenId !== held.tokenId)
+        held = { tokenId, tokenSince: tokenId === null ? null : new Date(now()).toISOString() };
+    } catch (error) {
+      // Told by the state of the credential.
+      if (!(error instanceof SealError)) throw error;
+    }
+    return held;
+  };
+  keeper.onChange(look);
+  return look;
 }

@@ -5,7 +5,7 @@ import type { SecretFileFault } from './config/secret.js';
 import { type FoundationOptions, openFoundation } from './foundation.js';
 import { createGateway } from './gateway.js';
 import { gaugesOf } from './gauges.js';
-import { createGatewayHealth, watchHealth } from './health.js';
+import { createGatewayHealth, heldToken, watchHealth } from './health.js';
 import { createErasures } from './history/erasures.js';
 import { createLimits } from './limits/limits.js';
 import { createIdempotency } from './pass-through/idempotency.js';
@@ -71,6 +71,7 @@ export async function createParts(options: PartsOptions) {
     credential: () => credential.keeper.vault().active?.fingerprint ?? null,
     onReport: credential.referenceReports.note,
   });
+  health.holds(heldToken(credential.keeper, clock.now));
   watchHealth(health, { ...watched, ...traffic });
   return {
     ...foundation,

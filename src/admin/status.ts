@@ -129,6 +129,8 @@ const Status = Type.Object(
           version: Type.String(),
           ...CONDITIONS,
           ...LOAD,
+          tokenId: nullable(Type.String({ description: 'Of the platform token that it asks with.' })),
+          tokenSince: nullable(Type.String({ format: 'date-time' })),
         },
         { title: 'Process' },
       ),

@@ -31,8 +31,16 @@ export interface Load {
   readonly callsQueued: number;
 }
 
+/** The platform token that a process asks with, by its id alone. */
+export interface HeldToken {
+  /** Null: none, or it does not tell. */
+  readonly tokenId: string | null;
+  /** Since when this process has it, ISO. */
+  readonly tokenSince: string | null;
+}
+
 /** What a process says of itself. */
-export interface ProcessHealth extends Conditions, Load {
+export interface ProcessHealth extends Conditions, Load, HeldToken {
   /** Tells processes apart, wherever they run. */
   readonly id: string;
   readonly host: string;
@@ -51,6 +59,8 @@ export interface Health {
   watch(part: HealthPart, source: HealthSource): void;
   /** Adds a way by which other processes are heard of. The later one added is believed when two tell of one process. */
   hear(others: () => readonly ProcessHealth[]): void;
+  /** From now on it is told which token this process holds. */
+  holds(held: () => HeldToken): void;
   /** This process. */
   own(): ProcessHealth;
   /** This process first, then every other that is heard of. */
@@ -64,6 +74,7 @@ export function createHealth(id: string, load: () => Load): Health {
   const sources: Record<HealthPart, HealthSource[]> = { store: [], credential: [], platform: [] };
   const ways: (() => readonly ProcessHealth[])[] = [];
   const host = hostname();
+  let held = (): HeldToken => NO_TOKEN;
 
   const own = (): ProcessHealth => ({
     id,
@@ -72,6 +83,7 @@ export function createHealth(id: string, load: () => Load): Health {
     version: VERSION,
     ...eachPart((part) => worstOf(part, sources[part].map(readSource))),
     ...load(),
+    ...held(),
   });
 
   function processes(): readonly ProcessHealth[] {
@@ -85,6 +97,9 @@ export function createHealth(id: string, load: () => Load): Health {
     id,
     watch: (part, source) => void sources[part].push(source),
     hear: (others) => void ways.push(others),
+    holds(source) {
+      held = source;
+    },
     own,
     processes,
     worst() {
@@ -98,6 +113,8 @@ export function createHealth(id: string, load: () => Load): Health {
     },
   };
 }
+
+const NO_TOKEN: HeldToken = { tokenId: null, tokenSince: null };
 
 /** A source that fails must not keep the rest from being told. */
 function readSource(source: HealthSource): string {
@@ -150,6 +167,8 @@ const Told = recordForm(
     l1Entries: Type.Optional(Type.Number()),
     callsRunning: Type.Optional(Type.Number()),
     callsQueued: Type.Optional(Type.Number()),
+    tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
 );
 
@@ -175,5 +194,7 @@ function completeHealth(told: RecordOf<typeof Told>): ProcessHealth {
     l1Entries: told.l1Entries ?? 0,
     callsRunning: told.callsRunning ?? 0,
     callsQueued: told.callsQueued ?? 0,
+    tokenId: told.tokenId ?? null,
+    tokenSince: told.tokenSince ?? null,
   };
 }

@@ -20,6 +20,8 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   store: 'ok',
   credential: 'ok',
   platform: 'ok',
+  tokenId: null,
+  tokenSince: null,
   ...LOAD,
   ...changes,
 });
