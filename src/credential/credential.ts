@@ -135,7 +135,7 @@ function verifyOptions(options: CredentialOptions, referenceReports: ReferenceRe
     },
     probe: (target, secret) =>
       probeToken(target, secret, { agent, rules, timeoutMs, saysError, nowMs: clock.now() }),
-    hasReducedAccess: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
+    compareSight: createSight({ agent, rules, timeoutMs, maxAnswerBytes, referenceReports, countRows }),
   };
 }
 

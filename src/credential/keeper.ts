@@ -24,9 +24,10 @@ export interface VaultKeeper {
    * Moves the vault. `move` may be called again when another replica moved it in between; when it gives the vault
    * back as it was, nothing is written.
    * @param action for the audit, e.g. `token.activate`
+   * @param why what the audit tells beside the tokens, without secrets
    * @throws GatewayError `conflict` when others kept moving it; StoreUnavailable, SealError
    */
-  move(action: string, actor: Actor, move: (vault: Vault) => Vault): Promise<Vault>;
+  move(action: string, actor: Actor, move: (vault: Vault) => Vault, why?: object): Promise<Vault>;
   /** Writes a step into the audit that changed nothing, e.g. because it failed. @throws StoreUnavailable */
   note(action: string, actor: Actor, subject: string, after: object): Promise<void>;
   /** Fetches what other replicas did, instead of at the next poll. @throws StoreUnavailable */
@@ -52,14 +53,20 @@ export function createVaultKeeper({ registry, sealer, clock, logger }: VaultKeep
     return dropExpired(opened.vault, clock.now());
   }
 
-  async function move(action: string, actor: Actor, step: (vault: Vault) => Vault): Promise<Vault> {
+  async function move(
+    action: string,
+    actor: Actor,
+    step: (vault: Vault) => Vault,
+    why: object = {},
+  ): Promise<Vault> {
     let [after, moved] = [vault(), false];
     await updateRecord(registry, VAULT_RECORD, () => {
       const before = vault();
       after = step(before);
       moved = after !== before;
       if (!moved) return null;
-      const event = { action, subject: subjectOf(before, after), before: shown(before), after: shown(after) };
+      const states = { before: shown(before), after: { ...shown(after), ...why } };
+      const event = { action, subject: subjectOf(before, after), ...states };
       return { text: writeVault(after, sealer), audit: [auditLine(event, actor, clock.now())] };
     }).catch((error: unknown) => {
       throw error instanceof RegistryConflict ? changedInBetween('The token was', error) : error;

@@ -80,9 +80,11 @@ export async function verifyPending(
   const { pending: token, active } = keeper.vault();
   if (token === null && id === undefined) throw noPending();
   if (token === null || token.id !== (id ?? token.id)) throw superseded();
+  let proof: object;
   try {
-    await proveToken(token, { ...options, active, mayGuess });
-    if (against === 'active') await compareWithActive(token, keeper.vault().active, options);
+    const { target, reason } = await proveToken(token, { ...options, active, mayGuess });
+    const compared = against === 'active' ? await compareWithActive(token, keeper.vault().active, options) : 0;
+    proof = { call: target, reason, reportsCompared: compared };
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'verification_failed') {
       const reason = error.options.detail;
@@ -90,10 +92,11 @@ export async function verifyPending(
     }
     throw error;
   }
-  return keeper.move('token.verify', actor, (vault) => {
+  const verified = (vault: Vault): Vault => {
     if (vault.pending?.id !== token.id) throw superseded();
     return markVerified(vault, token.id, clock.now());
-  });
+  };
+  return keeper.move('token.verify', actor, verified, { proof });
 }
 
 export function activatePending(

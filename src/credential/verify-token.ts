@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.js';
 import type { ProbeResult } from './probe.js';
 import type { Token } from './vault.js';
-import type { SeesLess } from './visibility-check.js';
+import type { CompareSight } from './visibility-check.js';
 
 /** `internal` of a verification that failed because the platform refused the token, not for lack of proof. */
 export const REFUSED = 'refused by the platform';
@@ -19,7 +19,7 @@ export interface ProbeTargets {
 export interface VerifyOptions {
   readonly probeTargets: () => Promise<ProbeTargets>;
   readonly probe: (target: string, secret: string) => Promise<ProbeResult>;
-  readonly hasReducedAccess: SeesLess;
+  readonly compareSight: CompareSight;
 }
 
 /** What the platform said of a token, and what was asked. */
@@ -57,16 +57,18 @@ export interface ProveOptions extends VerifyOptions {
 
 /**
  * One call that the platform answers is proof enough, and one that it refuses is proof of the contrary.
+ * @returns the call, and what came of it
  * @throws GatewayError `verification_failed`
  */
-export async function proveToken(token: Token, options: ProveOptions): Promise<void> {
+export async function proveToken(token: Token, options: ProveOptions): Promise<TokenProof> {
   const { probeTargets, probe, active, mayGuess } = options;
   const { targets, configured, guesses } = await probeTargets();
   // Fresh from the token request it counts as proven where nothing tells: the platform itself handed it out just now.
   const isTrusted = !configured && token.source === 'minted';
   const all = mayGuess && !configured && !isTrusted ? [...targets, ...guesses] : targets;
-  const { outcome, reason } = await askPlatform(token.secret, all, probe);
-  if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return;
+  const proof = await askPlatform(token.secret, all, probe);
+  const { outcome, reason } = proof;
+  if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return proof;
   const now = active === null ? 'no token is active' : 'the active one stays';
   if (outcome === 'refused')
     throw unverified(
@@ -81,17 +83,18 @@ export async function proveToken(token: Token, options: ProveOptions): Promise<v
 }
 
 /**
- * What the active token cannot see any more is held against nobody: see `SeesLess`.
+ * What the active token cannot see any more is held against nobody: see `CompareSight`.
+ * @returns how many reports were compared
  * @throws GatewayError `verification_failed`
  */
 export async function compareWithActive(
   token: Token,
   active: Token | null,
-  { hasReducedAccess }: VerifyOptions,
-): Promise<void> {
-  if (active === null || active.id === token.id) return;
-  const less = await hasReducedAccess(token.secret, active.secret);
-  if (less === null) return;
+  { compareSight }: VerifyOptions,
+): Promise<number> {
+  if (active === null || active.id === token.id) return 0;
+  const { compared, less } = await compareSight(token.secret, active.secret);
+  if (less === null) return compared;
   throw unverified(
     `The token sees less than the active one: ${less}. The active one stays.`,
     'Give a token of the same account, or repeat with "force": true if that is meant.',

@@ -12,19 +12,28 @@ export interface SightOptions extends Omit<ProbeOptions, 'nowMs' | 'saysError'> 
   readonly maxAnswerBytes: number;
 }
 
+/** What came of asking final reports again. */
+export interface Sight {
+  /** How many reports the new token answered with rows that could be counted. */
+  readonly compared: number;
+  /** What is seen less, for people; null when nothing is. */
+  readonly less: string | null;
+}
+
 /**
  * A final report that has fewer rows than it had is asked with the active token, too: only when that one still sees
  * more is the difference the token's. Where the active one sees nothing any more, nothing can be held against.
- * @returns what is seen less, for people; null when nothing is
  */
-export type SeesLess = (secret: string, activeSecret: string) => Promise<string | null>;
+export type CompareSight = (secret: string, activeSecret: string) => Promise<Sight>;
 
-export function createSight(options: SightOptions): SeesLess {
-  return async function hasReducedAccess(secret, activeSecret) {
+export function createSight(options: SightOptions): CompareSight {
+  return async function compareSight(secret, activeSecret) {
     const referenceReports = await options.referenceReports.list();
+    let compared = 0;
     const found = await Promise.all(
       referenceReports.map(async (reference) => {
         const rows = await rowsSeen(reference, secret, options);
+        if (rows !== null) compared += 1;
         if (rows === null || rows >= reference.rows) return null;
         const before = await rowsSeen(reference, activeSecret, options);
         if (before === null || before <= rows) return null;
@@ -32,7 +41,7 @@ export function createSight(options: SightOptions): SeesLess {
       }),
     );
     const less = found.filter((one) => one !== null);
-    return less.length === 0 ? null : less.join('; ');
+    return { compared, less: less.length === 0 ? null : less.join('; ') };
   };
 }
 

@@ -11,7 +11,6 @@ import { probeToken } from '../../src/credential/probe.js';
 import { createRotation, type Rotation } from '../../src/credential/rotation.js';
 import { createSealer } from '../../src/credential/seal.js';
 import { createTokenRecovery, type TokenRecovery } from '../../src/credential/token-recovery.js';
-import type { SeesLess } from '../../src/credential/visibility-check.js';
 import type { Registry } from '../../src/registry/replica.js';
 import { saysError } from '../../src/report/says-error.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
@@ -51,8 +50,6 @@ export interface CredentialOptions {
   readonly mint?: 'request' | null | (() => Promise<Minted>);
   readonly account?: Simulator['account'];
   readonly leases?: Leases;
-  /** Nothing is seen less unless told otherwise. */
-  readonly hasReducedAccess?: SeesLess;
 }
 
 /** One replica on a store. */
@@ -85,7 +82,7 @@ export async function openCredential(options: CredentialOptions): Promise<Creden
       probe === null
         ? { targets: [], configured: false, guesses }
         : { targets: [probe], configured: true, guesses },
-    hasReducedAccess: options.hasReducedAccess ?? (async () => null),
+    compareSight: async () => ({ compared: 0, less: null }),
     probe: (target, secret) =>
       probeToken(target, secret, { agent, rules, timeoutMs: 10_000, saysError, nowMs: clock.now() }),
   });

@@ -3,6 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useRoute } from '../ui/route.js';
 import { Shell } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
+import { Audit } from './audit.js';
+import { Credential } from './credential.js';
 import { Overview } from './overview.js';
 
 interface ConsoleSection {
@@ -14,6 +16,8 @@ interface ConsoleSection {
 
 const SECTIONS: readonly ConsoleSection[] = [
   { name: 'overview', title: 'Overview', view: () => <Overview /> },
+  { name: 'credential', title: 'Credential', view: () => <Credential /> },
+  { name: 'audit', title: 'Audit', view: () => <Audit /> },
 ];
 
 const LINKS = [

@@ -49,10 +49,10 @@ const COLUMNS: readonly Column<LedgerTeam>[] = [
   },
   number('Requests', ({ requests }) => requests),
   number('From cache', ({ hitRatio }) => hitRatio, percent),
-  number('Platform calls', ({ platformCalls }) => platformCalls),
+  number('Calls made', ({ platformCalls }) => platformCalls),
   number('Saved', ({ platformCallsSaved }) => platformCallsSaved),
   number('Errors', ({ errors }) => errors),
-  number('Rate limited', ({ rateLimited }) => rateLimited),
+  number('Limited', ({ rateLimited }) => rateLimited),
   number('Median', ({ p50Ms }) => p50Ms, duration),
   number('p99', ({ p99Ms }) => p99Ms, duration),
   {

@@ -142,7 +142,7 @@ function optionsOf(
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [
-      { ...axis, font, space: 70, grid: { show: false } },
+      { ...axis, font, space: 70, size: 32, grid: { show: false }, values: timesOfAxis },
       { ...axis, font, size: 56, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [
@@ -163,6 +163,14 @@ function optionsOf(
     hooks: { drawClear: [(plot) => shade(plot, provisionalFrom, color('--shade'))] },
     plugins: [tooltip(lines, format)],
   };
+}
+
+/** By UTC, as everything else here is. @param step seconds from one mark to the next */
+function timesOfAxis(_plot: UPlot, marks: number[], _axis: number, _space: number, step: number): string[] {
+  return marks.map((mark) => {
+    const iso = new Date(mark * 1000).toISOString();
+    return step >= 86_400 || mark % 86_400 === 0 ? iso.slice(5, 10) : iso.slice(11, 16);
+  });
 }
 
 function shade(plot: UPlot, from: number | null, fill: string): void {

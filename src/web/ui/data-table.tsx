@@ -83,7 +83,7 @@ function Head<Row>({ column: { title, by, numeric }, sort, toggle }: HeadProps<R
     <th scope="col" class={style} aria-sort={sort}>
       <button type="button" class="plain sort" onClick={toggle}>
         {title}
-        <span aria-hidden="true">{sort === 'none' ? '↕' : sort === 'ascending' ? '↑' : '↓'}</span>
+        <span aria-hidden="true">{sort === 'none' ? '' : sort === 'ascending' ? '↑' : '↓'}</span>
       </button>
     </th>
   );

@@ -22,6 +22,7 @@ export function percent(share: number | null): string {
 /** `0.8 ms`, `42 ms`, `1.3 s` */
 export function duration(ms: number | null): string {
   if (ms === null || !Number.isFinite(ms)) return '–';
+  if (ms === 0) return '0 ms';
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
@@ -65,8 +66,12 @@ export function moment(iso: string): string {
 export function fromNow(iso: string, nowMs: number): string {
   const seconds = (Date.parse(iso) - nowMs) / 1000;
   if (Number.isNaN(seconds)) return iso;
-  if (Math.abs(seconds) < 5) return 'just now';
-  return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`;
+  const length = Math.abs(seconds);
+  if (length < 5) return 'just now';
+  // Days with hours, hours with minutes: nobody reads `2 d 6 s`.
+  const step = length >= 86_400 ? 3600 : length >= 3600 ? 60 : 1;
+  const words = span(Math.floor(length / step) * step);
+  return seconds < 0 ? `${words} ago` : `in ${words}`;
 }
 
 /** `1 call`, `2 calls` */

@@ -31,27 +31,29 @@ export function Shell({ product, sections, current, who, links, children }: Shel
         Skip to content
       </button>
       <header class="side">
-        <p class="brand">
-          <span class="mark" aria-hidden="true" />
-          <span>
-            dsp-gateway <span class="product">{product}</span>
-          </span>
-        </p>
-        <nav aria-label="Sections">
-          {sections.map(({ name, title }) => (
-            <a key={name} href={hrefOf([name])} aria-current={name === current ? 'page' : undefined}>
-              {title}
-            </a>
-          ))}
-        </nav>
-        <Who {...who} />
-        <footer class="small quiet">
-          {links.map(({ href, title }) => (
-            <a key={href} href={href}>
-              {title}
-            </a>
-          ))}
-        </footer>
+        <div class="side-inner">
+          <p class="brand">
+            <span class="mark" aria-hidden="true" />
+            <span>
+              dsp-gateway <span class="product">{product}</span>
+            </span>
+          </p>
+          <nav aria-label="Sections">
+            {sections.map(({ name, title }) => (
+              <a key={name} href={hrefOf([name])} aria-current={name === current ? 'page' : undefined}>
+                {title}
+              </a>
+            ))}
+          </nav>
+          <Who {...who} />
+          <footer class="small quiet">
+            {links.map(({ href, title }) => (
+              <a key={href} href={href}>
+                {title}
+              </a>
+            ))}
+          </footer>
+        </div>
       </header>
       <main id="main" tabIndex={-1}>
         <p role="status" class={reached ? 'offline' : 'offline shown'}>

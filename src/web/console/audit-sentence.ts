@@ -1,0 +1,69 @@
+/** Entries of the audit as sentences. Pure. */
+
+export interface AuditEntry {
+  readonly id: string;
+  readonly at: string;
+  readonly actor: string;
+  readonly address: string | null;
+  readonly action: string;
+  readonly subject: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+/** What follows the actor's name; `{}` is the subject. */
+const VERBS: Readonly<Record<string, string>> = {
+  'team.create': 'created the team {}',
+  'team.update': 'changed the team {}',
+  'team.delete': 'deleted the team {}',
+  'key.issue': 'issued the key {}',
+  'key.revoke': 'revoked the key {}',
+  'key.roll': 'rolled the key {}',
+  'token.stage': 'put the token {} beside the active one',
+  'token.mint': 'asked the platform for the token {}',
+  'token.verify': 'proved the token {}',
+  'token.activate': 'made {} the active token',
+  'token.rollback': 'went back to the token {}',
+  'token.discard': 'discarded the token {}',
+  'token.reseal': 'sealed all secrets anew',
+  'cache.purge': 'purged {} from the cache',
+  'cache.uncap': 'marked answers of {} as cut off',
+  'history.erase': 'erased the history of {}',
+  'clock.move': 'moved the test clock',
+  'registry.import': 'restored teams, keys and tokens from a backup',
+  'registry.export': 'made a backup of teams, keys and tokens',
+  'session.start': 'signed in',
+  'session.end': 'signed out',
+};
+
+export function sentenceOf({ actor, action, subject, after }: AuditEntry): string {
+  const failed =
+    action === 'token.verify' && (after as { verified?: unknown } | null | undefined)?.verified === false;
+  const verb = failed ? 'could not prove the token {}' : (VERBS[action] ?? `did ${action} to {}`);
+  return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => subject)}`;
+}
+
+export interface Change {
+  /** `limits.requestsPerMinute` */
+  readonly path: string;
+  /** As JSON; null where there was nothing. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** @returns what differs between two states, by path; lists are compared as a whole */
+export function changesOf(before: unknown, after: unknown): Change[] {
+  const [was, is] = [leavesOf(before), leavesOf(after)];
+  return [...new Set([...was.keys(), ...is.keys()])]
+    .map((path) => ({ path, before: was.get(path) ?? null, after: is.get(path) ?? null }))
+    .filter((change) => change.before !== change.after);
+}
+
+function leavesOf(value: unknown, path = '', found = new Map<string, string>()): Map<string, string> {
+  if (value === undefined || (value === null && path === '')) return found;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return found.set(path, JSON.stringify(value));
+  for (const [name, member] of Object.entries(value))
+    leavesOf(member, path === '' ? name : `${path}.${name}`, found);
+  return found;
+}

@@ -1,0 +1,200 @@
+/** Who changed what: searched, as sentences, with the details below each. */
+import { useEffect, useState } from 'preact/hooks';
+import { fromNow, moment } from '../ui/format.js';
+import { useLoad } from '../ui/load.js';
+import { useNotices } from '../ui/notices.js';
+import { Card, Empty, Field, Tag, Wait } from '../ui/parts.js';
+import { go, hrefOf, useRoute } from '../ui/route.js';
+import { View } from '../ui/shell.js';
+import { useAdmin } from './admin.js';
+import './audit.css';
+import { type AuditEntry, changesOf, sentenceOf } from './audit-sentence.js';
+import { failureOf } from './token-types.js';
+
+const PAGE = 50;
+
+const KINDS = [
+  { value: '', title: 'everything' },
+  { value: 'team', title: 'teams' },
+  { value: 'key', title: 'keys' },
+  { value: 'token', title: 'the token' },
+  { value: 'cache', title: 'the cache' },
+  { value: 'history', title: 'the history' },
+  { value: 'registry', title: 'backups' },
+  { value: 'session', title: 'sign-ins' },
+];
+
+interface Page {
+  readonly entries: readonly AuditEntry[];
+}
+
+export function Audit() {
+  const { query } = useRoute();
+  const filter = {
+    search: query.get('search') ?? '',
+    action: query.get('action') ?? '',
+    team: query.get('team') ?? '',
+    since: query.get('since') ?? '',
+  };
+  return (
+    <View
+      title="Audit"
+      lead="Who changed what, when and from where. Nothing is left out, and nothing secret is in it."
+    >
+      <Filter {...filter} />
+      <Entries key={JSON.stringify(filter)} filter={filter} />
+    </View>
+  );
+}
+
+type FilterValues = {
+  readonly search: string;
+  readonly action: string;
+  readonly team: string;
+  readonly since: string;
+};
+
+function Filter(filter: FilterValues) {
+  const [draft, setDraft] = useState(filter);
+  const apply = (next: FilterValues) => {
+    setDraft(next);
+    go(hrefOf(['audit'], next));
+  };
+  return (
+    <form
+      class="form-grid card"
+      aria-label="Search the audit"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(draft);
+      }}
+    >
+      <Field label="Words">
+        <input
+          type="search"
+          placeholder="a name, an id, an address …"
+          value={draft.search}
+          onInput={(event) => setDraft({ ...draft, search: event.currentTarget.value })}
+        />
+      </Field>
+      <Field label="About">
+        <select
+          value={draft.action}
+          onChange={(event) => apply({ ...draft, action: event.currentTarget.value })}
+        >
+          {KINDS.map(({ value, title }) => (
+            <option key={value} value={value}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label="Team">
+        <input
+          value={draft.team}
+          onInput={(event) => setDraft({ ...draft, team: event.currentTarget.value })}
+        />
+      </Field>
+      <Field label="Since">
+        <input
+          type="date"
+          value={draft.since}
+          onChange={(event) => apply({ ...draft, since: event.currentTarget.value })}
+        />
+      </Field>
+      <div class="row">
+        <button type="submit" class="primary">
+          Search
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Entries({ filter }: { readonly filter: FilterValues }) {
+  const { api } = useAdmin();
+  const { fault } = useNotices();
+  const ask = (before: string | undefined, signal?: AbortSignal) => {
+    const given = Object.entries({ ...filter, limit: String(PAGE), before }).filter(
+      (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
+    );
+    return api.get<Page>(`/admin/v1/audit?${new URLSearchParams(given)}`, signal);
+  };
+  const first = useLoad('audit', (signal) => ask(undefined, signal));
+  const [more, setMore] = useState<readonly AuditEntry[]>([]);
+  const [ended, setEnded] = useState(false);
+  useEffect(() => {
+    setMore([]);
+    setEnded((first.value?.entries.length ?? PAGE) < PAGE);
+  }, [first.value]);
+  const further = async (from: string) => {
+    try {
+      const { entries } = await ask(from);
+      setMore((was) => [...was, ...entries]);
+      setEnded(entries.length < PAGE);
+    } catch (error) {
+      fault(error);
+    }
+  };
+  return (
+    <Wait of={first}>
+      {({ entries }) => {
+        const all = [...entries, ...more];
+        const last = all.at(-1);
+        return (
+          <Card>
+            {last === undefined ? <Empty>Nothing was found. Fewer words find more.</Empty> : null}
+            <ul class="audit">
+              {all.map((entry) => (
+                <Entry key={entry.id} entry={entry} />
+              ))}
+            </ul>
+            {last === undefined || ended ? null : (
+              <button type="button" onClick={() => void further(last.id)}>
+                Older ones
+              </button>
+            )}
+          </Card>
+        );
+      }}
+    </Wait>
+  );
+}
+
+function Entry({ entry }: { readonly entry: AuditEntry }) {
+  const { at, actor, address, action, subject, before, after } = entry;
+  const changes = changesOf(before, after);
+  return (
+    <li>
+      <details>
+        <summary>
+          <span>
+            {failureOf(after) === null ? null : <Tag tone="bad">failed</Tag>} <bdi>{sentenceOf(entry)}</bdi>
+          </span>
+          <span class="small quiet" title={moment(at)}>
+            {fromNow(at, Date.now())}
+          </span>
+        </summary>
+        <p class="small quiet">
+          {moment(at)} · {actor}
+          {address === null ? '' : ` from ${address}`} · {action} · <bdi>{subject}</bdi>
+        </p>
+        {changes.length === 0 ? null : (
+          <dl class="changes">
+            {changes.map((change) => (
+              <div key={change.path}>
+                <dt>
+                  <code>{change.path === '' ? 'all' : change.path}</code>
+                </dt>
+                <dd>
+                  {change.before === null ? null : <del>{change.before}</del>}{' '}
+                  {change.after === null ? null : <ins>{change.after}</ins>}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </details>
+    </li>
+  );
+}
