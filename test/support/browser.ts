@@ -73,6 +73,8 @@ export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise
     timezoneId: 'UTC',
   });
   const page = await context.newPage();
+  // Long, because a loaded machine is slow; nothing waits for it to pass.
+  page.setDefaultTimeout(60_000);
   const faults: string[] = [];
   watch(page, faults);
   await page.goto(url);

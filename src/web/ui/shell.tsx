@@ -46,13 +46,13 @@ export function Shell({ product, sections, current, who, links, children }: Shel
             ))}
           </nav>
           <Who {...who} />
-          <footer class="small quiet">
+          <div class="side-links small quiet">
             {links.map(({ href, title }) => (
               <a key={href} href={href}>
                 {title}
               </a>
             ))}
-          </footer>
+          </div>
         </div>
       </header>
       <main id="main" tabIndex={-1}>

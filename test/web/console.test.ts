@@ -1,0 +1,192 @@
+/** The console before a real gateway: the overview, a rotation, the audit, and who may see what. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, newTeam, REPORT } from '../support/ask.js';
+import {
+  type Gateway,
+  type Platform,
+  startGateway,
+  startPlatform,
+  tempFolder,
+} from '../support/processes.js';
+import { signedIn } from './people.js';
+
+const WATCHER = 'the-token-of-one-who-only-looks';
+const HOSTILE = '<img src=x onerror=alert(1)> \u202Eevil =HYPERLINK("x")';
+
+let platform: Platform;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  const watcher = join(await tempFolder(), 'watcher');
+  await writeFile(watcher, WATCHER);
+  const config = join(await tempFolder(), 'gateway.yaml');
+  await writeFile(
+    config,
+    `auth:\n  adminTokens:\n    - { name: watcher, role: viewer, tokenFile: ${JSON.stringify(watcher)} }\n`,
+  );
+  gateway = await startGateway({ ...platform.mintEnv, GATEWAY_CONFIG: config });
+  for (const [id, name] of [
+    ['growth', 'Growth analytics'],
+    ['hostile', HOSTILE.repeat(4).slice(0, 100)],
+  ] as const)
+    await trafficOf(id, name);
+});
+
+/** A team that asks for a report ten times over, and once for something it may not see. */
+async function trafficOf(id: string, name: string): Promise<void> {
+  const { key } = await newTeam(gateway, { id, name, scopes: ['report:read'], advertisers: [1, 2] });
+  const report = `${gateway.data}${REPORT}?byDate=1&_period=last_7_days&advertiserId=`;
+  for (let turn = 0; turn < 10; turn++) expect((await ask(`${report}1`, { key })).status).toBe(200);
+  expect((await ask(`${report}9`, { key })).status).toBe(403);
+}
+
+const console = () => `${gateway.admin}/`;
+
+describe('the overview', () => {
+  it('says first how it is, then what happened, then who asked', async () => {
+    const seen = await signedIn(console(), 'Admin token', gateway.adminToken);
+    const { page, faults } = seen;
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('heading', { name: /well|look at this|wrong/ }).waitFor();
+    const ledger = page.getByRole('region', { name: 'Teams and what they asked for' });
+    await ledger.waitFor();
+    expect(await ledger.getByRole('row').count()).toBe(3);
+    await page.getByRole('img', { name: /Requests over time/ }).waitFor();
+    expect(await page.locator('dl').textContent()).toMatch(/Requests\s*22/);
+    expect(await seen.axe()).toEqual([]);
+    await seen.shots('console-overview');
+    // The same numbers for whoever does not see a chart.
+    await page.getByRole('button', { name: 'As a table' }).first().click();
+    await page.getByRole('region', { name: /Requests over time/ }).waitFor();
+    await ledger.getByRole('button', { name: 'Team' }).click();
+    await page.getByRole('button', { name: '30 days' }).click();
+    await page.waitForURL(/range=30d/);
+    await ledger.waitFor();
+    expect(await seen.axe()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('says when the gateway does not answer, keeps what it has, and goes on when it does', async () => {
+    const { page } = await signedIn(console(), 'Admin token', gateway.adminToken);
+    await page.getByRole('heading', { name: /well|look at this|wrong/ }).waitFor();
+    await page.route('**/admin/v1/**', (route) => route.abort());
+    const told = page.getByText('The gateway does not answer. What is shown is the last that came');
+    // It asks at once when somebody comes back to its tab.
+    const seenAgain = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await seenAgain();
+    await told.waitFor();
+    expect(await page.getByRole('region', { name: 'Teams and what they asked for' }).isVisible()).toBe(true);
+    await page.unroute('**/admin/v1/**');
+    await seenAgain();
+    await told.waitFor({ state: 'hidden' });
+    expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
+  });
+});
+
+describe('a session', () => {
+  it('survives a reload at the view one was at, and ends with signing out', async () => {
+    const { page, context, faults } = await signedIn(
+      `${console()}#/audit`,
+      'Admin token',
+      gateway.adminToken,
+    );
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ name: 'dgw_console', httpOnly: true, sameSite: 'Strict' });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Admin token').waitFor();
+    // What was kept of it somewhere is worth nothing.
+    const headers = { cookie: `dgw_console=${cookie?.value}` };
+    expect((await ask(`${gateway.admin}/admin/v1/status`, { headers })).status).toBe(401);
+    expect(faults).toEqual([]);
+  });
+
+  it('that ended elsewhere is told, and the next one begins where one was', async () => {
+    const { page, context } = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
+    await page.getByRole('heading', { name: 'Credential' }).waitFor();
+    await context.clearCookies();
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
+    await page.getByText('Your session has ended').waitFor();
+    await page.getByLabel('Admin token').fill(gateway.adminToken);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    expect(page.url()).toBe(`${console()}#/audit`);
+  });
+
+  it('of somebody who only looks has no buttons that would be refused', async () => {
+    const { page, faults } = await signedIn(`${console()}#/credential`, 'Admin token', WATCHER);
+    await page.getByText('Rotating the token takes the role owner.').waitFor();
+    expect(await page.getByText('viewer', { exact: true }).isVisible()).toBe(true);
+    expect(await page.getByRole('button').allInnerTexts()).toEqual(['Skip to content', 'Sign out']);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('a rotation', () => {
+  it('that fails is shown as failed, and changes nothing', async () => {
+    const seen = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
+    const { page } = seen;
+    await page.getByRole('form', { name: 'A new token' }).getByLabel('Token').fill('a-token-of-nobody');
+    await page.getByRole('button', { name: 'Put it beside the active one' }).click();
+    await page.getByText('Next: the proof.').waitFor();
+    await page.getByRole('button', { name: 'Prove it' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/The platform refused the token/)
+      .waitFor();
+    await page.getByText('failed', { exact: true }).first().waitFor();
+    expect(await seen.axe()).toEqual([]);
+    await seen.shots('console-rotation-failed');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('The pending token is forgotten.').waitFor();
+    expect(await page.content()).not.toContain('a-token-of-nobody');
+  });
+
+  it('goes from asking for a token to the way back, each step with its result', async () => {
+    const seen = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
+    const { page, faults } = seen;
+    await page.getByRole('button', { name: 'Ask the platform for one' }).click();
+    await page.getByText('Next: the proof.').waitFor();
+    await page.getByRole('button', { name: 'Prove it' }).click();
+    await page
+      .getByText(/the platform answered the probe with status 200/)
+      .first()
+      .waitFor();
+    await seen.shots('console-rotation');
+    await page.getByRole('button', { name: 'Make it the active token' }).click();
+    await page.getByText('The new token is active.').waitFor();
+    await page.getByRole('button', { name: 'Go back to the previous token' }).click();
+    expect(await seen.axe()).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Go back to the previous token' }).click();
+    await page.getByText('The previous token is active again.').waitFor();
+    await seen.shots('console-credential');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('the audit', () => {
+  it('tells in sentences, finds, and shows what differed', async () => {
+    const seen = await signedIn(`${console()}#/audit?action=team`, 'Admin token', gateway.adminToken);
+    const { page, faults } = seen;
+    await page.getByText('admin created the team growth').click();
+    await page.getByText('"Growth analytics"').waitFor();
+    await page.getByText('admin created the team hostile').click();
+    expect(await seen.axe()).toEqual([]);
+    await seen.shots('console-audit');
+    await page.getByLabel('About').selectOption({ label: 'keys' });
+    await page.waitForURL(/action=key/);
+    await page
+      .getByText(/admin issued the key/)
+      .first()
+      .waitFor();
+    await page.goBack();
+    await page.getByText('admin created the team growth').waitFor();
+    expect(faults).toEqual([]);
+  });
+});
