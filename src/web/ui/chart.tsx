@@ -143,7 +143,13 @@ function optionsOf(
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [
       { ...axis, font, space: 70, size: 32, grid: { show: false }, values: timesOfAxis },
-      { ...axis, font, size: 56, values: (_plot, ticks) => ticks.map(format) },
+      {
+        ...axis,
+        font,
+        size: 56,
+        values: (_plot, ticks) => ticks.map(format),
+        ...(format === compact ? WHOLE : {}),
+      },
     ],
     series: [
       {},
@@ -153,7 +159,8 @@ function optionsOf(
           label: line.title,
           stroke,
           width: kind === 'stacked' ? 1 : 2,
-          points: { show: times.length < 3 },
+          // One value between two that are not known is a line of no length.
+          points: { show: times.length < 3 || line.values.includes(null), size: 5, fill: stroke },
           ...(kind === 'lines' ? {} : { fill: kind === 'stacked' ? stroke : `${stroke}cc` }),
           ...(line.dashed === true ? { dash: [6, 4] } : {}),
           ...(bars === undefined ? {} : { paths: bars }),
@@ -164,6 +171,11 @@ function optionsOf(
     plugins: [tooltip(lines, format)],
   };
 }
+
+/** Nobody makes half a call: steps of whole numbers. */
+const WHOLE = {
+  incrs: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat(),
+};
 
 /** By UTC, as everything else here is. @param step seconds from one mark to the next */
 function timesOfAxis(_plot: UPlot, marks: number[], _axis: number, _space: number, step: number): string[] {
