@@ -83,7 +83,8 @@ export async function verifyPending(
   let proof: object;
   try {
     const { target, reason } = await proveToken(token, { ...options, active, mayGuess });
-    const compared = against === 'active' ? await compareWithActive(token, keeper.vault().active, options) : 0;
+    const compared =
+      against === 'active' ? await compareWithActive(token, keeper.vault().active, options) : 0;
     proof = { call: target, reason, reportsCompared: compared };
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'verification_failed') {
