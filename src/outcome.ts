@@ -36,6 +36,9 @@ const BY_COST: readonly Outcome[] = [
   'error',
 ];
 
+/** Every one that there is. */
+export const OUTCOMES = BY_COST;
+
 /** An answer made of several parts is called by its dearest one. */
 export function dearest(outcomes: readonly Outcome[]): Outcome {
   return BY_COST[Math.max(...outcomes.map((outcome) => BY_COST.indexOf(outcome)))] as Outcome;

@@ -15,6 +15,7 @@ import { createPlatformClient } from './platform/client.js';
 import type { CallReport } from './platform/slot.js';
 import { createTraffic, type Traffic } from './platform/traffic.js';
 import { createSeries, type Series } from './series/create-series.js';
+import { createTail } from './tail/tail.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { createUsage, type Usage } from './usage/usage.js';
 import type { UsageField } from './usage/usage-day.js';
@@ -79,6 +80,7 @@ export async function createParts(options: PartsOptions) {
     secretFaults,
     usage,
     series,
+    tail: createTail({ bus: store.bus, clock, logger }),
     purges,
     l1,
     health,

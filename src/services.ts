@@ -20,7 +20,8 @@ export interface Services
 /** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
 export async function createServices(options: PartsOptions): Promise<Services> {
   const { agent, credential, ...parts } = await createParts(options);
-  const { registry, sealer, pipeline, idempotency, limits, usage, series, lastUse, metrics, clock } = parts;
+  const { registry, sealer, pipeline, idempotency, limits, usage, series, tail, lastUse, metrics, clock } =
+    parts;
   const { logger } = parts.log;
   await recallShares(limits.shares, usage, logger);
   const upkeep = await credential.start();
@@ -49,6 +50,7 @@ export async function createServices(options: PartsOptions): Promise<Services> {
       await limits.close();
       await usage.close();
       await series.close();
+      tail.close();
       await lastUse.close();
       registry.stop();
       await agent.destroy();

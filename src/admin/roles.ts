@@ -26,6 +26,7 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /admin/v1/truth': 'viewer',
   'GET /admin/v1/usage': 'viewer',
   'GET /admin/v1/series': 'viewer',
+  'GET /admin/v1/tail': 'viewer',
   'GET /admin/v1/series/teams': 'viewer',
   'GET /admin/v1/audit': 'viewer',
 

@@ -28,6 +28,8 @@ export interface Admin {
   ): Promise<Answers[Name]>;
   /** The same, where no answer but a good one is wanted. */
   tell(method: Method, path: string): Promise<void>;
+  /** The lines of an answer that goes on, until it ends or is stopped. Both reject with {@link Unreachable} when it breaks off. */
+  lines(path: string, stop: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -39,17 +41,19 @@ const TIMEOUT_MS = 120_000;
 export function openAdmin(options: AdminOptions, env: Environment): Admin {
   const base = adminUrl(options, env);
   const token = adminToken(options, env);
-  async function send(method: Method, path: string, body?: object): Promise<string> {
-    const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token.text, body).catch(
-      (error: Error) => {
-        const cause = error.cause instanceof Error ? error.cause.message : error.message;
-        throw new Unreachable(
-          `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
-        );
-      },
+  const away = (error: Error): never => {
+    const cause = error.cause instanceof Error ? error.cause.message : error.message;
+    throw new Unreachable(
+      `the admin plane at ${base} cannot be reached (${cause}); is the gateway running there?`,
     );
+  };
+  async function check(status: number, text: () => Promise<string>): Promise<void> {
     if (status === 401) throw unknownToken(base, token.source);
-    if (status < 200 || status > 299) throw await refusal(text, status, base);
+    if (status < 200 || status > 299) throw await refusal(await text(), status, base);
+  }
+  async function send(method: Method, path: string, body?: object): Promise<string> {
+    const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token.text, body).catch(away);
+    await check(status, async () => text);
     return text;
   }
 
@@ -67,7 +71,30 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
     async tell(method, path) {
       await send(method, path);
     },
+    async lines(path, stop) {
+      const headers = { authorization: `Bearer ${token.text}` };
+      const response = await fetch(`${base}/admin/v1/${path}`, {
+        headers,
+        redirect: 'manual',
+        signal: stop,
+      }).catch(away);
+      await check(response.status, () => response.text());
+      return linesOf(response, away);
+    },
   };
+}
+
+async function* linesOf({ body }: Response, away: (error: Error) => never): AsyncGenerator<string> {
+  let rest = '';
+  try {
+    for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } catch (error) {
+    away(error as Error);
+  }
 }
 
 async function exchange(

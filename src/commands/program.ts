@@ -17,6 +17,7 @@ import { addServeCommand } from './serve.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStatusCommand } from './status.js';
 import { addStoreCommands } from './store.js';
+import { addTailCommand } from './tail.js';
 import { addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './token.js';
@@ -45,6 +46,7 @@ export function createProgram(terminal: Terminal): Command {
   addHistoryCommands(program, terminal);
   addReportCommands(program, terminal);
   addUsageCommand(program, terminal);
+  addTailCommand(program, terminal);
   addAuditCommand(program, terminal);
   addRegistryCommands(program, terminal);
   addStoreCommands(program, terminal);

@@ -26,7 +26,7 @@ export function logRequest(
   const line = {
     plane,
     method: request.method,
-    path: trace.subject ?? pathOf(request.originalUrl),
+    path: loggedPath(request),
     status,
     ms: Math.round(durationMs * 10) / 10,
     team: trace.team,
@@ -44,6 +44,11 @@ export function logRequest(
   if (status >= 500) request.log.warn(line, 'request');
   else request.log.info(line, 'request');
   if (trace.stages.length > 0) request.log.debug({ stages: trace.stages }, 'stages of the request');
+}
+
+/** What of a request's address is told: never its query. */
+export function loggedPath({ trace, originalUrl }: Pick<Accounted, 'trace' | 'originalUrl'>): string {
+  return trace.subject ?? pathOf(originalUrl);
 }
 
 /** As it was sent, without its query, and no longer than a line wants. */

@@ -25,6 +25,7 @@ export const RESPONSE_HEADERS = {
   'cache-status': text(
     'RFC 9211: hit, or fwd with its reason; ttl, stored, and a detail such as l1 or days=2/7.',
   ),
+  'x-accel-buffering': text('Asks a proxy to pass the answer on as it comes.'),
   age: Type.Integer({ minimum: 0, description: 'Seconds since the oldest part was fetched.' }),
   etag: text('Strong, for if-none-match.'),
   vary: text('Request headers that the answer depends on.'),

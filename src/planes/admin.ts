@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { registerAdvertisers } from '../admin/advertisers.js';
 import { registerAudit } from '../admin/audit.js';
+import { authenticateAdmin } from '../admin/authenticate-admin.js';
 import { registerCache } from '../admin/cache.js';
 import { registerClock } from '../admin/clock.js';
 import { registerDoctor } from '../admin/doctor.js';
@@ -15,6 +16,7 @@ import { isAllowed, leastRole } from '../admin/roles.js';
 import { registerSeries } from '../admin/series.js';
 import { registerSession } from '../admin/session.js';
 import { currentVerdict, registerStatus } from '../admin/status.js';
+import { registerTail } from '../admin/tail.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
 import { registerUsage } from '../admin/usage.js';
@@ -71,6 +73,11 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
     registerUsage(scope, services.usage);
     registerSeries(scope, services);
+    registerTail(scope, {
+      ...services,
+      stopping: options.stopping,
+      checkAgain: (request) => authenticateAdmin(request, admins, sessions),
+    });
     registerAudit(scope, services.store);
   });
   return app;

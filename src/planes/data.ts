@@ -40,6 +40,7 @@ import { createSessions } from '../sessions/sessions.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
 import { type AtOnce, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+import { tailLineOfHit } from './tail-line.js';
 
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;
@@ -114,7 +115,7 @@ function registerAskRoutes(app: FastifyInstance, { pipeline }: Services): void {
 
 /** Nobody where it is turned off, and where log, header or spans tell of the stages that only the other way has. */
 function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
-  const { config, gateway, log, metrics, usage, series, tracing } = services;
+  const { config, gateway, log, metrics, usage, series, tail, tracing } = services;
   const { logger } = log;
   const { fastPath, serverTiming } = config.server;
   if (!fastPath || serverTiming || tracing !== null || logger.isLevelEnabled('debug')) return {};
@@ -130,6 +131,7 @@ function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
       metrics.saved(hit.team, hit.plainCalls);
       series.addHit(hit.team, hit.tier, hit.plainCalls, durationMs);
       usage.addHit(hit.team, { rows: hit.rows, saved: hit.plainCalls, bytesOut: bytes });
+      if (tail.isOn) tail.note(tailLineOfHit(answer, log.clean));
       if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
     },
   });

@@ -7,6 +7,7 @@ import { createServer, type ServerOptions } from '../http/server.js';
 import type { Readiness } from '../routes/health.js';
 import type { Services } from '../services.js';
 import { countRequest } from '../usage/count-request.js';
+import { tailLine } from './tail-line.js';
 
 export interface PlaneOptions {
   readonly services: Services;
@@ -25,7 +26,7 @@ export type AtOnce = Pick<ServerOptions, 'answerAtOnce' | 'onSocket'>;
 /** A server with the rules of every plane, and no route. */
 export function createPlaneServer(
   plane: 'data' | 'admin' | 'metrics',
-  { config, log, metrics, usage, series, tracing }: Services,
+  { config, log, metrics, usage, series, tail, tracing }: Services,
   atOnce: AtOnce = {},
 ): FastifyInstance {
   const { server, routes } = config;
@@ -55,6 +56,8 @@ export function createPlaneServer(
       if (plane !== 'data') return;
       // Only reports and what is passed through have a subject: probes are not counted, nor whoever looks at the gateway.
       if (subject !== null || outcome === 'error') series.add(request.trace, status, durationMs);
+      if (tail.isOn && (team !== null || outcome === 'error'))
+        tail.note(tailLine(request, status, durationMs, log.clean));
       if (team === null || subject === null) return;
       const counts = countRequest(Object.assign({ status }, request.trace));
       usage.add(team, counts);

@@ -56,6 +56,7 @@ describe('every command', () => {
       'report pin show',
       'report pin delete',
       'usage',
+      'tail',
       'audit',
       'registry export',
       'registry import',

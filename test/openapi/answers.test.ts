@@ -199,6 +199,7 @@ describe('the admin plane', () => {
       '/usage',
       '/advertisers?search=1&limit=5',
       '/series?range=24h',
+      '/tail?seconds=1',
       '/series?range=24h&team=a',
       '/series/teams?range=1h',
       '/divisibility',
@@ -265,7 +266,14 @@ describe('the admin plane', () => {
         ]);
       }
     }
-    for (const path of ['/audit?limit=0', '/usage?from=x', '/series', '/series/teams', '/cache/explain'])
+    for (const path of [
+      '/audit?limit=0',
+      '/usage?from=x',
+      '/tail?seconds=0',
+      '/series',
+      '/series/teams',
+      '/cache/explain',
+    ])
       expect(await refused(`GET ${path}`)).toBe('400 invalid_query');
     for (const call of ['GET /teams/x', 'PATCH /teams/x', 'DELETE /teams/x', 'GET /teams/x/keys'])
       expect(await refused(call)).toBe('404 not_found');

@@ -1,0 +1,135 @@
+/** `dsp-gateway tail`: what happens on the data plane, a line a request. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import { OUTCOMES } from '../outcome.js';
+import type { Admin, AdminOptions } from './admin-client.js';
+import { CommandError } from './command-error.js';
+import { act, adminCommand } from './define.js';
+import { EXIT } from './exit-codes.js';
+import { plainJson, plainLine } from './plain-text.js';
+import { readId } from './teams.js';
+import type { Terminal } from './terminal.js';
+
+interface TailOptions extends AdminOptions {
+  readonly team?: string;
+  readonly outcome?: string;
+}
+
+const AGAIN_AFTER_MS = 1000;
+
+export function addTailCommand(program: Command, terminal: Terminal): void {
+  adminCommand(program, {
+    name: 'tail',
+    description:
+      'Show the requests of teams as they are answered, a line each, until Ctrl-C. A lost connection is told, and tried again.',
+    examples: ['tail', 'tail --team growth --outcome miss', 'tail --json | jq .path'],
+  })
+    .option('--team <team>', 'only this team', readId)
+    .addOption(new Option('--outcome <outcome>', 'only this outcome').choices([...OUTCOMES]))
+    .action(
+      act<TailOptions>(terminal, (admin, options) =>
+        untilStopped((stop) => follow(admin, options, terminal, stop)),
+      ),
+    );
+}
+
+/** Ctrl-C is how one has enough of it: no fault. */
+async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<void> {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    await run(stopping.signal);
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+async function follow(
+  admin: Admin,
+  { team, outcome, json }: TailOptions,
+  terminal: Terminal,
+  stop: AbortSignal,
+): Promise<void> {
+  const search = new URLSearchParams({
+    ...(team === undefined ? {} : { team }),
+    ...(outcome === undefined ? {} : { outcome }),
+  });
+  let wasThere = false;
+  let isTold = false;
+  for (;;) {
+    try {
+      for await (const line of await admin.lines(`tail?${search}`, stop)) {
+        if (isTold) terminal.say('connected again\n');
+        [wasThere, isTold] = [true, false];
+        if (line !== '')
+          terminal.print(json === true ? `${rawLine(line)}\n` : `${shownLine(line, terminal)}\n`);
+      }
+    } catch (error) {
+      if (stop.aborted || !(wasThere && isAway(error))) throw error;
+    }
+    if (stop.aborted) return;
+    if (!isTold) terminal.say('the connection to the gateway is lost; trying again\n');
+    isTold = true;
+    await sleep(AGAIN_AFTER_MS, undefined, { signal: stop });
+  }
+}
+
+/** Not there, or about to stop; whoever may no longer look is refused otherwise. */
+function isAway(error: unknown): boolean {
+  return error instanceof CommandError && error.exitCode === EXIT.unavailable;
+}
+
+interface Line {
+  readonly [member: string]: unknown;
+}
+
+function parsed(line: string): Line | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Line) : null;
+  } catch {
+    return null;
+  }
+}
+
+function rawLine(line: string): string {
+  const value = parsed(line);
+  return value === null ? plainLine(line) : plainJson(value);
+}
+
+const GREEN = 32;
+const YELLOW = 33;
+const RED = 31;
+const CYAN = 36;
+const GREY = 90;
+const COLOURS: Readonly<Record<string, number>> = {
+  hit: GREEN,
+  stale: YELLOW,
+  'stale-if-error': YELLOW,
+  error: RED,
+};
+
+function shownLine(text: string, { colours = false }: Pick<Terminal, 'colours'>): string {
+  const line = parsed(text);
+  if (line === null) return plainLine(text);
+  const paint = (colour: number, word: string) => (colours ? `\u001b[${colour}m${word}\u001b[0m` : word);
+  const of = (name: string) => plainLine(String(line[name] ?? '-'));
+  if ('dropped' in line)
+    return paint(YELLOW, `${of('dropped')} requests are not shown: more came than could be told`);
+  const [outcome, status] = [of('outcome'), of('status')];
+  const calls = Number(line.platformCalls) || 0;
+  return [
+    paint(GREY, of('at').slice(11, 23)),
+    paint(Number(status) >= 400 ? RED : GREEN, status),
+    paint(COLOURS[outcome] ?? CYAN, outcome.padEnd(14)),
+    of('team').padEnd(12),
+    of('method'),
+    of('path'),
+    paint(GREY, [`${of('ms')} ms`, `${of('rows')} rows`, `${of('bytes')} bytes`].join('  ')),
+    ...(calls === 0 ? [] : [paint(CYAN, `${calls} platform ${calls === 1 ? 'call' : 'calls'}`)]),
+    paint(GREY, of('requestId')),
+  ].join('  ');
+}

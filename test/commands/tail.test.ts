@@ -1,0 +1,48 @@
+/** The lines of `tail` at a terminal: coloured where that is wanted, and nothing in them that acts on it. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { runCli } from './run-cli.js';
+
+const LINE = {
+  ...{ at: '2026-11-21T12:00:00.123Z', team: 'growth', key: 'k1', method: 'GET', path: '/api/v1/x\u001b[2J' },
+  ...{ status: 502, outcome: 'error', platformCalls: 2, ms: 12.5, rows: 0, bytes: 99, requestId: 'r1' },
+};
+
+/** Answers with these lines, is away for a moment, gives them again, then refuses, which ends the command. */
+async function tailOf(lines: readonly object[], colours: boolean, more: readonly string[] = []) {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    if (asked === 1) response.end(lines.map((line) => `${JSON.stringify(line)}\n\n`).join(''));
+    else if (asked === 2) response.end('\n');
+    else response.writeHead(401).end();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return await runCli(['tail', '--url', url, ...more], { ADMIN_TOKEN: 'x' }, '', { colours });
+}
+
+it('are plain where no colours are wanted; it comes back, and a token that is taken back ends it', async () => {
+  const { stdout, stderr, code } = await tailOf([LINE, { dropped: 12 }], false);
+  expect(stdout.split('\n')).toEqual([
+    '12:00:00.123  502  error           growth        GET  /api/v1/x\ufffd[2J  12.5 ms  0 rows  99 bytes  2 platform calls  r1',
+    '12 requests are not shown: more came than could be told',
+    '',
+  ]);
+  const lost = 'the connection to the gateway is lost; trying again\n';
+  expect(stderr.startsWith(`${lost}connected again\n${lost}`)).toBe(true);
+  expect(code).toBe(77);
+});
+
+it('are coloured at a terminal, and JSON is never', async () => {
+  const { stdout } = await tailOf([LINE, { ...LINE, status: 200, outcome: 'hit' }], true);
+  const [bad = '', good = ''] = stdout.split('\n');
+  expect(bad).toContain('\u001b[31m502\u001b[0m  \u001b[31merror');
+  expect(good).toContain('\u001b[32m200\u001b[0m  \u001b[32mhit');
+  expect(stdout).not.toContain('\u001b[2J');
+  const { stdout: json } = await tailOf([LINE], true, ['--json']);
+  expect([JSON.parse(json), json.includes('\u001b')]).toEqual([LINE, false]);
+});
