@@ -161,6 +161,7 @@ describe('a rotation', () => {
     await seen.shots('console-rotation');
     await page.getByRole('button', { name: 'Make it the active token' }).click();
     await page.getByText('The new token is active.').waitFor();
+    await page.getByText('1 of 1 process asks with the active token.').waitFor();
     await page.getByRole('button', { name: 'Go back to the previous token' }).click();
     expect(await seen.axe()).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Go back to the previous token' }).click();

@@ -32,8 +32,8 @@ const VERBS: Readonly<Record<string, string>> = {
   'clock.move': 'moved the test clock',
   'registry.import': 'restored teams, keys and tokens from a backup',
   'registry.export': 'made a backup of teams, keys and tokens',
-  'session.start': 'signed in',
-  'session.end': 'signed out',
+  'session.open': 'signed in',
+  'session.close': 'signed out',
 };
 
 export function sentenceOf({ actor, action, subject, after }: AuditEntry): string {

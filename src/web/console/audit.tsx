@@ -26,6 +26,8 @@ const KINDS = [
 
 interface Page {
   readonly entries: readonly AuditEntry[];
+  /** What to give as `before` for the next page; null: there is none. */
+  readonly next: string | null;
 }
 
 export function Audit() {
@@ -121,36 +123,33 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
     return api.get<Page>(`/admin/v1/audit?${new URLSearchParams(given)}`, signal);
   };
   const first = useLoad('audit', (signal) => ask(undefined, signal));
-  const [more, setMore] = useState<readonly AuditEntry[]>([]);
-  const [ended, setEnded] = useState(false);
-  useEffect(() => {
-    setMore([]);
-    setEnded((first.value?.entries.length ?? PAGE) < PAGE);
-  }, [first.value]);
-  const further = async (from: string) => {
+  const [further, setFurther] = useState<readonly Page[]>([]);
+  // What followed the old first page does not follow the new one.
+  useEffect(() => setFurther([]), [first.value]);
+  const older = async (before: string) => {
     try {
-      const { entries } = await ask(from);
-      setMore((was) => [...was, ...entries]);
-      setEnded(entries.length < PAGE);
+      const page = await ask(before);
+      setFurther((was) => [...was, page]);
     } catch (error) {
       fault(error);
     }
   };
   return (
     <Wait of={first}>
-      {({ entries }) => {
-        const all = [...entries, ...more];
-        const last = all.at(-1);
+      {(value) => {
+        const pages = [value, ...further];
+        const all = pages.flatMap(({ entries }) => entries);
+        const next = pages.at(-1)?.next ?? null;
         return (
           <Card>
-            {last === undefined ? <Empty>Nothing was found. Fewer words find more.</Empty> : null}
+            {all.length === 0 ? <Empty>Nothing was found. Fewer words find more.</Empty> : null}
             <ul class="audit">
               {all.map((entry) => (
                 <Entry key={entry.id} entry={entry} />
               ))}
             </ul>
-            {last === undefined || ended ? null : (
-              <button type="button" onClick={() => void further(last.id)}>
+            {next === null ? null : (
+              <button type="button" onClick={() => void older(next)}>
                 Older ones
               </button>
             )}

@@ -21,7 +21,7 @@ const SECTIONS: readonly ConsoleSection[] = [
 ];
 
 const LINKS = [
-  { href: '/docs', title: 'Interface' },
+  { href: '/docs', title: 'Documentation' },
   { href: '/docs/errors', title: 'Errors' },
 ];
 

@@ -8,6 +8,7 @@ import { useNotices } from '../ui/notices.js';
 import { Card, Empty } from '../ui/parts.js';
 import { useAdmin } from './admin.js';
 import type { AuditEntry } from './audit-sentence.js';
+import { Holders } from './holders.js';
 import { NewTokenForm } from './new-token-form.js';
 import { failureOf, proofOf, type Tokens } from './token-types.js';
 
@@ -48,7 +49,7 @@ export function Rotation({ tokens, entries, refresh }: RotationProps) {
     }
   };
   const faultOf = (...steps: string[]) => (fault !== null && steps.includes(fault.step) ? fault.words : null);
-  const { pending, active, previous } = tokens;
+  const { pending, active, previous, replicas } = tokens;
   return (
     <Card title="Rotate, step by step">
       <ol class="steps">
@@ -79,7 +80,15 @@ export function Rotation({ tokens, entries, refresh }: RotationProps) {
           fault={faultOf('verify', 'discard')}
         />
         <ActivateStep tokens={tokens} take={take} busy={busy} fault={faultOf('activate')} />
-        <Step title="Undo" mark="open" number={4} fault={faultOf('rollback')}>
+        <Step
+          title="Every process takes hold"
+          mark={active !== null && replicas.every(({ isActive }) => isActive) ? 'done' : 'now'}
+          number={4}
+          fault={null}
+        >
+          <Holders replicas={replicas} />
+        </Step>
+        <Step title="Undo" mark="open" number={5} fault={faultOf('rollback')}>
           {previous === null || active === null ? (
             <p class="quiet">After a rotation the token before it stays here until it ends, to go back to.</p>
           ) : (

@@ -10,13 +10,25 @@ export interface Token {
   readonly verifiedAt: string | null;
 }
 
+/** A process of the gateway, and the token it asks with. */
+export interface Holder {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** null: it has none, or does not tell. */
+  readonly tokenId: string | null;
+  readonly since: string | null;
+  readonly isActive: boolean;
+}
+
 export interface Tokens {
   readonly active: Token | null;
   readonly pending: Token | null;
   readonly previous: Token | null;
+  readonly replicas: readonly Holder[];
 }
 
-export type Slot = keyof Tokens;
+export type Slot = 'active' | 'pending' | 'previous';
 
 export const SLOTS: readonly Slot[] = ['active', 'pending', 'previous'];
 

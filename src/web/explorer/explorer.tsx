@@ -14,7 +14,7 @@ interface ExplorerSection {
 const SECTIONS: readonly ExplorerSection[] = [{ name: 'access', title: 'My access', view: () => <Access /> }];
 
 const LINKS = [
-  { href: '/docs', title: 'Interface' },
+  { href: '/docs', title: 'Documentation' },
   { href: '/docs/errors', title: 'Errors' },
 ];
 

@@ -1,7 +1,7 @@
 /** Who is signed in. The cookie is out of reach of scripts; the page knows what the gateway says of it. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { type Answer, type CallOptions, call, type Method, Refused } from './api.js';
+import { type Answer, type CallOptions, call, type Method, Refused, wordsOf } from './api.js';
 
 /** What both planes say of a session. */
 export interface SessionBase {
@@ -61,9 +61,7 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
   useEffect(() => {
     call('GET', path)
       .then(({ text }) => setState({ is: 'in', session: JSON.parse(text) as SessionBase }))
-      .catch((error: unknown) =>
-        setState({ is: 'out', why: error instanceof Refused ? null : String(error) }),
-      );
+      .catch((error: unknown) => setState({ is: 'out', why: isSignedOut(error) ? null : wordsOf(error) }));
   }, [path]);
   const ended = useCallback(() => setState({ is: 'out', why: ENDED }), []);
   const session = state.is === 'in' ? state.session : null;
@@ -73,7 +71,10 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
         session,
         api: createApi(session.csrf, ended),
         signOut: async () => {
-          await call('DELETE', path, { csrf: session.csrf });
+          // One that is over already is what was wanted.
+          await call('DELETE', path, { csrf: session.csrf }).catch((error: unknown) => {
+            if (!isSignedOut(error)) throw error;
+          });
           setState({ is: 'out', why: null });
         },
       },
@@ -95,13 +96,15 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
   return <Current.Provider value={signed}>{children}</Current.Provider>;
 }
 
+const isSignedOut = (error: unknown): boolean => error instanceof Refused && error.problem.status === 401;
+
 /** @param ended told when the gateway knows the session no more */
 function createApi(csrf: string, ended: () => void): Api {
   async function asked(method: Method, path: string, options?: CallOptions): Promise<Answer> {
     try {
       return await call(method, path, options);
     } catch (error) {
-      if (error instanceof Refused && error.problem.status === 401) ended();
+      if (isSignedOut(error)) ended();
       throw error;
     }
   }
