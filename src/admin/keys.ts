@@ -1,6 +1,7 @@
 /** Team keys: issue, list, roll, revoke. The key itself is shown once, in the answer that made it. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
+import type { KeyRecord } from '../auth/key-record.js';
 import type { LastUse } from '../auth/last-use.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
 import { readFutureDate } from './future-date.js';
@@ -83,6 +84,11 @@ const DESCRIBED = {
     answers: { 200: json(Type.Object({ keys: Type.Array(Key) }), 'Keys of the team.') },
     problems: ['not_found', 'not_ready'],
   },
+  listAll: {
+    id: 'listAllKeys',
+    answers: { 200: json(Type.Object({ keys: Type.Array(Key) }), 'Keys of all teams, the oldest first.') },
+    problems: ['not_ready'],
+  },
   revoke: { id: 'revokeKey', path: ofKey, answers: REMOVED_ANSWERS, problems: ['not_found', 'conflict'] },
   roll: {
     id: 'rollKey',
@@ -99,6 +105,10 @@ interface IdParams {
 export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
   const { lastUse, clock } = options;
   const keys = createTeamKeys(options);
+  const listed = async (found: readonly KeyRecord[]) => {
+    const used = await lastUse.read();
+    return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
+  };
 
   app.post(
     '/admin/v1/teams/:id/keys',
@@ -111,11 +121,13 @@ export function registerKeys(app: FastifyInstance, options: KeysOptions): void {
     },
   );
 
-  app.get('/admin/v1/teams/:id/keys', shownAs('keys', 'Keys of a team', DESCRIBED.list), async (request) => {
-    const found = keys.of((request.params as IdParams).id);
-    const used = await lastUse.read();
-    return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
-  });
+  app.get('/admin/v1/teams/:id/keys', shownAs('keys', 'Keys of a team', DESCRIBED.list), async (request) =>
+    listed(keys.of((request.params as IdParams).id)),
+  );
+
+  app.get('/admin/v1/keys', shownAs('keys', 'Keys of all teams', DESCRIBED.listAll), async () =>
+    listed(keys.all()),
+  );
 
   app.delete(
     '/admin/v1/keys/:id',

@@ -31,6 +31,8 @@ export interface NewTeamKey {
 export interface TeamKeys {
   /** @throws GatewayError `not_found`, here and below for a team or key that does not exist */
   of(teamId: string): readonly KeyRecord[];
+  /** Of all teams. */
+  all(): readonly KeyRecord[];
   /** @throws GatewayError `conflict`, here and below when others keep changing the key or its team */
   issue(draft: NewTeamKey, actor: Actor): Promise<IssuedKey>;
   /** One that is revoked stays so, and nothing is written. */
@@ -49,6 +51,7 @@ export function createTeamKeys(options: TeamKeysOptions): TeamKeys {
   const { directory, clock } = options;
   return {
     of: (teamId) => directory.keysOf(existingTeam(teamId, directory)),
+    all: () => directory.keys(),
     async issue({ teamId, label, expiresAt }, actor) {
       const { text, secret } = directory.createSecret();
       const draft = {

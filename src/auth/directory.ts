@@ -19,8 +19,10 @@ export interface Directory {
   team(id: string): Team | undefined;
   teams(): Team[];
   key(id: string): KeyRecord | undefined;
-  /** Keys of the team's present life. */
+  /** Keys of the team's present life, the oldest first. */
   keysOf(teamId: string): KeyRecord[];
+  /** The same of all teams. */
+  keys(): KeyRecord[];
   /** The life that a key issued now belongs to. */
   life(teamId: string): number;
   /** Whether a key was revoked, by itself or with its team. */
@@ -66,6 +68,10 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
   }
   const life = (teamId: string) => lives.get(teamId) ?? 0;
   const isOfItsTeam = (key: KeyRecord) => (key.life ?? 0) === life(key.teamId);
+  const present = (isWanted: (key: KeyRecord) => boolean) =>
+    [...keys.values()]
+      .filter((key) => isWanted(key) && isOfItsTeam(key))
+      .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
   readTeams();
   readLives();
   readKeys();
@@ -77,10 +83,8 @@ export function createDirectory(registry: Registry, pepper: () => Buffer): Direc
     team: (id) => teams.get(id),
     teams: () => [...teams.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
     key: (id) => keys.get(id),
-    keysOf: (teamId) =>
-      [...keys.values()]
-        .filter((key) => key.teamId === teamId && isOfItsTeam(key))
-        .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id)),
+    keysOf: (teamId) => present((key) => key.teamId === teamId),
+    keys: () => present(() => true),
     life,
     isRevoked: (key) => key.revokedAt !== null || !isOfItsTeam(key),
     findKey(text) {

@@ -30,6 +30,23 @@ describe('the list of keys', () => {
     await gateway.call(ME, { key: String(rolled.key) });
     expect(await keysOf(gateway)).toMatchObject([{ id: unused?.id, lastUsedAt: '2026-11-21T12:01:00.000Z' }]);
   });
+
+  it('is there for all teams at once, without keys of a team that is gone', async () => {
+    const gateway = await withGateway();
+    for (const id of ['a', 'b', 'gone']) {
+      await gateway.manage('POST', '/teams', { id });
+      await gateway.manage('POST', `/teams/${id}/keys`, { label: `of ${id}` });
+      gateway.clock.advance(1000);
+    }
+    await gateway.manage('DELETE', '/teams/gone');
+    // A team of the same name is another.
+    await gateway.manage('POST', '/teams', { id: 'gone' });
+    const { keys } = await gateway.manage('GET', '/keys');
+    expect(keys).toMatchObject([
+      { teamId: 'a', label: 'of a', lastUsedAt: null },
+      { teamId: 'b', label: 'of b', lastUsedAt: null },
+    ]);
+  });
 });
 
 describe('a flood of wrong keys from one address', () => {

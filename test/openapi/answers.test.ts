@@ -195,6 +195,7 @@ describe('the admin plane', () => {
       '/teams',
       '/teams/a',
       '/teams/a/keys',
+      '/keys',
       '/token',
       '/usage',
       '/advertisers?search=1&limit=5',
