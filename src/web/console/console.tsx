@@ -6,6 +6,7 @@ import { useAdmin } from './admin.js';
 import { Audit } from './audit.js';
 import { Credential } from './credential.js';
 import { Overview } from './overview.js';
+import { Teams } from './teams/teams.js';
 
 interface ConsoleSection {
   readonly name: string;
@@ -16,6 +17,7 @@ interface ConsoleSection {
 
 const SECTIONS: readonly ConsoleSection[] = [
   { name: 'overview', title: 'Overview', view: () => <Overview /> },
+  { name: 'teams', title: 'Teams', view: (path) => <Teams path={path} /> },
   { name: 'credential', title: 'Credential', view: () => <Credential /> },
   { name: 'audit', title: 'Audit', view: () => <Audit /> },
 ];

@@ -55,22 +55,18 @@ export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const times = timesOf(answer);
   if (sum(series.requests) === 0)
     return <Empty>Nobody has asked for anything in this time. Charts appear with the first request.</Empty>;
-  const outcomes = OUTCOMES.map(({ name, ...look }) => ({
-    ...look,
-    values: series.outcomes[name] ?? [],
-  })).filter(({ values }) => sum(values) > 0);
   return (
     <div class="grid">
       <Card title="Requests by outcome">
         <Chart
           label="Requests over time, by how they were answered"
           times={times}
-          lines={outcomes}
+          lines={outcomeLines(series)}
           kind="stacked"
         />
       </Card>
       <Card title="Platform calls">
-        <Chart label="Platform calls made and saved over time" times={times} lines={callsOf(series)} />
+        <Chart label="Platform calls made and saved over time" times={times} lines={callLines(series)} />
       </Card>
       <Card title="Hits by tier">
         <Chart
@@ -102,7 +98,14 @@ export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   );
 }
 
-const callsOf = ({ platformCalls, platformCallsSaved }: Series): Line[] => [
+/** Those that there were. */
+export function outcomeLines({ outcomes }: Series): Line[] {
+  return OUTCOMES.map(({ name, ...look }) => ({ ...look, values: outcomes[name] ?? [] })).filter(
+    ({ values }) => sum(values) > 0,
+  );
+}
+
+export const callLines = ({ platformCalls, platformCallsSaved }: Series): Line[] => [
   { title: 'saved', color: '--c2', values: platformCallsSaved },
   { title: 'made', color: '--c1', values: platformCalls },
 ];

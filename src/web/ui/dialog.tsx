@@ -9,7 +9,7 @@ interface DialogProps {
 }
 
 /** Open as long as it is there; Escape closes it, and the focus goes back to where it was. */
-function Dialog({ title, close, children }: DialogProps) {
+export function Dialog({ title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;

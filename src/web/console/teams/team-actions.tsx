@@ -1,0 +1,68 @@
+/** What one may do with a team, each with a question that says what happens. */
+import { ConfirmButton } from '../../ui/dialog.js';
+import { useNotices } from '../../ui/notices.js';
+import { Name } from '../../ui/parts.js';
+import { hrefOf } from '../../ui/route.js';
+import { useAdmin } from '../admin.js';
+import { isDeclared, type Team } from './team.js';
+
+interface TeamActionsProps {
+  readonly team: Team;
+  readonly changed: () => void;
+  readonly removed: () => void;
+}
+
+/** Of a team that a file declares there is none here: the gateway would refuse it. */
+export function TeamActions({ team, changed, removed }: TeamActionsProps) {
+  const { api, may } = useAdmin();
+  const { act, fault } = useNotices();
+  if (isDeclared(team)) return null;
+  const path = `/admin/v1/teams/${team.id}`;
+  const set = async (disabled: boolean) => {
+    const words = disabled ? 'The team is disabled: it is refused everything.' : 'The team may call again.';
+    if (await act(() => api.send('PATCH', path, { disabled }), words)) changed();
+  };
+  return (
+    <>
+      {may('PATCH /admin/v1/teams/:id') ? (
+        <>
+          <a class="button" href={hrefOf(['teams', team.id], { form: 'edit' })}>
+            Edit
+          </a>
+          {team.disabled ? (
+            <ConfirmButton
+              label="Enable"
+              question={<p>The team may call again at once, by the keys that it has.</p>}
+              act={() => set(false)}
+            />
+          ) : (
+            <ConfirmButton
+              label="Disable"
+              question={
+                <p>
+                  Within a second <Name>{team.name}</Name> is refused everything, on every replica. Keys and
+                  settings stay, and it can be enabled again.
+                </p>
+              }
+              act={() => set(true)}
+            />
+          )}
+        </>
+      ) : null}
+      {may('DELETE /admin/v1/teams/:id') ? (
+        <ConfirmButton
+          label="Delete"
+          grave
+          question={
+            <p>
+              <Name>{team.name}</Name> is deleted, and its keys are revoked for good: a team of the same id
+              made later does not bring them back. What it used stays in the usage. To stop it for a while,
+              disable it.
+            </p>
+          }
+          act={() => api.send('DELETE', path).then(removed, fault)}
+        />
+      ) : null}
+    </>
+  );
+}

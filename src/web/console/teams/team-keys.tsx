@@ -1,0 +1,162 @@
+/** Keys of a team: how old, used when, valid how long; issue, roll, revoke. */
+import { useState } from 'preact/hooks';
+import { type Column, DataTable } from '../../ui/data-table.js';
+import { fromNow, moment, span } from '../../ui/format.js';
+import { useLoad } from '../../ui/load.js';
+import { Card, Empty, Name, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { useAdmin } from '../admin.js';
+import { type IssuedKey, IssuedNote } from './issued-note.js';
+import { IssueButton, RevokeButton, RollButton } from './key-actions.js';
+import { keyState, type Team, type TeamKey } from './team.js';
+
+const LIVE_MS = 30_000;
+
+export function TeamKeys({ team: { id } }: { readonly team: Team }) {
+  const { api, may } = useAdmin();
+  const [issued, setIssued] = useState<IssuedKey | null>(null);
+  const [dead, setDead] = useState(false);
+  const keys = useLoad(
+    `keys ${id}`,
+    (signal) => api.get<{ keys: TeamKey[] }>(`/admin/v1/teams/${id}/keys`, signal),
+    LIVE_MS,
+  );
+  const made = (key: IssuedKey) => {
+    setIssued(key);
+    keys.reload();
+  };
+  return (
+    <Card
+      title="Keys"
+      tools={may('POST /admin/v1/teams/:id/keys') ? <IssueButton teamId={id} made={made} /> : undefined}
+    >
+      {issued === null ? null : <IssuedNote key={issued.key} issued={issued} close={() => setIssued(null)} />}
+      <Wait of={keys}>
+        {({ keys: all }) => {
+          const alive = all.filter((key) => keyState(key, Date.now()) === 'valid');
+          const shown = dead ? all : alive;
+          return (
+            <>
+              {shown.length === 0 ? (
+                <Empty>The team has no valid key: nobody can call for it.</Empty>
+              ) : (
+                <KeyTable keys={shown} made={made} changed={keys.reload} />
+              )}
+              {all.length === alive.length ? null : (
+                <div>
+                  <button
+                    type="button"
+                    class="plain small"
+                    aria-pressed={dead}
+                    onClick={() => setDead(!dead)}
+                  >
+                    {dead ? 'Hide' : 'Show'} {all.length - alive.length} revoked or expired
+                  </button>
+                </div>
+              )}
+            </>
+          );
+        }}
+      </Wait>
+    </Card>
+  );
+}
+
+interface KeyTableProps {
+  readonly keys: readonly TeamKey[];
+  readonly made: (key: IssuedKey) => void;
+  readonly changed: () => void;
+}
+
+const NEWEST_FIRST = { index: 2, down: true };
+
+function KeyTable({ keys, made, changed }: KeyTableProps) {
+  const { may } = useAdmin();
+  const mayAct = may('POST /admin/v1/keys/:id/roll') || may('DELETE /admin/v1/keys/:id');
+  const actions: Column<TeamKey> = {
+    title: 'Actions',
+    cell: (key) =>
+      keyState(key, Date.now()) === 'valid' ? (
+        <span class="tools">
+          <RollButton keyOf={key} made={made} />
+          <RevokeButton keyOf={key} changed={changed} />
+        </span>
+      ) : null,
+  };
+  return (
+    <DataTable
+      caption="Keys of the team"
+      columns={mayAct ? [...COLUMNS, actions] : COLUMNS}
+      rows={keys}
+      keyOf={({ id }) => id}
+      sorted={NEWEST_FIRST}
+    />
+  );
+}
+
+const STATES: Readonly<Record<ReturnType<typeof keyState>, Tone>> = {
+  valid: 'good',
+  revoked: 'bad',
+  expired: 'warn',
+};
+
+/** Sooner than this, and it is time to issue another. */
+const SOON_MS = 14 * 86_400_000;
+
+const COLUMNS: readonly Column<TeamKey>[] = [
+  {
+    title: 'Key',
+    by: ({ label, prefix }) => label || prefix,
+    cell: (key) => (
+      <span class="team-cell">
+        {key.label === '' ? null : <Name>{key.label}</Name>}
+        <code>{key.prefix}…</code>
+        {key.previous === null ? null : <Overlap previous={key.previous} />}
+      </span>
+    ),
+  },
+  {
+    title: 'State',
+    by: (key) => keyState(key, Date.now()),
+    cell: (key) => {
+      const state = keyState(key, Date.now());
+      return <Tag tone={STATES[state]}>{state}</Tag>;
+    },
+  },
+  {
+    title: 'Age',
+    numeric: true,
+    by: ({ createdAt }) => -Date.parse(createdAt),
+    cell: ({ createdAt }) => (
+      <time dateTime={createdAt} title={moment(createdAt)}>
+        {span(Math.max(0, Date.now() - Date.parse(createdAt)) / 1000)}
+      </time>
+    ),
+  },
+  {
+    title: 'Last use',
+    by: ({ lastUsedAt }) => lastUsedAt,
+    cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : fromNow(lastUsedAt, Date.now())),
+  },
+  { title: 'Expires', by: ({ expiresAt }) => expiresAt, cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+];
+
+function Expiry({ at }: { readonly at: string | null }) {
+  if (at === null) return <span class="quiet">never</span>;
+  const left = Date.parse(at) - Date.now();
+  const words = (
+    <time dateTime={at} title={moment(at)}>
+      {fromNow(at, Date.now())}
+    </time>
+  );
+  return left > 0 && left < SOON_MS ? <Tag tone="warn">{words}</Tag> : words;
+}
+
+function Overlap({ previous }: { readonly previous: NonNullable<TeamKey['previous']> }) {
+  const { prefix, validUntil } = previous;
+  if (validUntil === null || Date.parse(validUntil) <= Date.now()) return null;
+  return (
+    <span class="small quiet">
+      <code>{prefix}…</code> is valid still, and ends {fromNow(validUntil, Date.now())}
+    </span>
+  );
+}

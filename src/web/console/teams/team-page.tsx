@@ -1,0 +1,87 @@
+/** One team: what it may, its keys, what it asked for. */
+import { useState } from 'preact/hooks';
+import { useLoad } from '../../ui/load.js';
+import { Empty, Tag, Wait } from '../../ui/parts.js';
+import { go, hrefOf, useRoute } from '../../ui/route.js';
+import { View } from '../../ui/shell.js';
+import { useAdmin } from '../admin.js';
+import { ManagedCard } from './managed-card.js';
+import { isDeclared, type Team } from './team.js';
+import { TeamActions } from './team-actions.js';
+import { TeamForm } from './team-form.js';
+import { TeamKeys } from './team-keys.js';
+import { SettingsCard } from './team-settings.js';
+import { TeamUsage } from './team-usage.js';
+
+export function TeamPage({ id }: { readonly id: string }) {
+  const { api, may } = useAdmin();
+  const { query } = useRoute();
+  const [gone, setGone] = useState(false);
+  const [saved, setSaved] = useState(false);
+  const team = useLoad(gone ? null : `team ${id}`, (signal) =>
+    api.get<Team>(`/admin/v1/teams/${encodeURIComponent(id)}`, signal),
+  );
+  if (gone) return <GonePage id={id} />;
+  const { value } = team;
+  const mayEdit = value !== null && !isDeclared(value) && may('PATCH /admin/v1/teams/:id');
+  const here = hrefOf(['teams', id]);
+  if (mayEdit && query.get('form') === 'edit') {
+    const done = () => {
+      setSaved(true);
+      team.reload();
+      go(here, true);
+    };
+    return (
+      <View title={`Edit ${value.name}`} lead={<Lead team={value} />}>
+        <TeamForm team={value} saved={done} leave={() => go(here, true)} />
+      </View>
+    );
+  }
+  return (
+    <View
+      title={value?.name ?? id}
+      lead={value === null ? undefined : <Lead team={value} />}
+      tools={
+        value === null ? undefined : (
+          <TeamActions team={value} changed={team.reload} removed={() => setGone(true)} />
+        )
+      }
+    >
+      <Wait of={team}>
+        {(one) => (
+          <>
+            {saved ? (
+              <p class="note good" role="status">
+                Saved. Every replica has it within a second.
+              </p>
+            ) : null}
+            {isDeclared(one) ? <ManagedCard team={one} /> : null}
+            <SettingsCard team={one} />
+            <TeamKeys team={one} />
+            <TeamUsage id={id} />
+          </>
+        )}
+      </Wait>
+    </View>
+  );
+}
+
+function Lead({ team }: { readonly team: Team }) {
+  return (
+    <>
+      {team.id} {team.disabled ? <Tag tone="bad">disabled</Tag> : null}{' '}
+      {isDeclared(team) ? <Tag tone="info">declared in a file</Tag> : null}
+    </>
+  );
+}
+
+function GonePage({ id }: { readonly id: string }) {
+  return (
+    <View title={id}>
+      <Empty>
+        The team is deleted and its keys are revoked. Its usage is kept.{' '}
+        <a href={hrefOf(['teams'])}>All teams</a>
+      </Empty>
+    </View>
+  );
+}

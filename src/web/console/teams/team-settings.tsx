@@ -1,0 +1,85 @@
+/** What a team may do, in the order of its form. */
+import { useState } from 'preact/hooks';
+import { count } from '../../ui/format.js';
+import { Card, Name, Tag } from '../../ui/parts.js';
+import { useAdvertisers } from './advertisers.js';
+import { LIMITS, SCOPES, type Team } from './team.js';
+
+export function SettingsCard({ team }: { readonly team: Team }) {
+  return (
+    <Card title="Settings">
+      <dl class="facts">
+        <dt>Advertisers</dt>
+        <dd>
+          <Advertisers team={team} />
+        </dd>
+        <dt>May</dt>
+        <dd>
+          <Scopes team={team} />
+        </dd>
+        <dt>Limits</dt>
+        <dd>
+          <ul class="plain-list">
+            {LIMITS.map(({ name, title, unit }) => (
+              <li key={name}>
+                {title}: <strong>{count(team.limits[name])}</strong> {unit}
+              </li>
+            ))}
+          </ul>
+        </dd>
+        <dt>From</dt>
+        <dd>{team.ipAllow.length === 0 ? 'any address' : team.ipAllow.join(', ')}</dd>
+        <dt>Default format</dt>
+        <dd>{team.defaultFormat}</dd>
+      </dl>
+    </Card>
+  );
+}
+
+function Scopes({ team: { scopes } }: { readonly team: Team }) {
+  if (scopes.length === 0) return <>do nothing: it has no scope</>;
+  return (
+    <ul class="plain-list">
+      {scopes.map((scope) => (
+        <li key={scope}>
+          <Tag>{scope}</Tag>{' '}
+          <span class="quiet">{SCOPES.find(({ value }) => value === scope)?.says ?? ''}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** As many as one reads. */
+const MOST_SHOWN = 20;
+
+function Advertisers({ team: { advertisers } }: { readonly team: Team }) {
+  const { nameOf } = useAdvertisers();
+  const [all, setAll] = useState(false);
+  if (advertisers === '*')
+    return (
+      <>
+        <Tag tone="warn">all</Tag> <span class="quiet">those that come later, too</span>
+      </>
+    );
+  if (advertisers.length === 0) return <>none: it sees no numbers</>;
+  return (
+    <>
+      <ul class="chips">
+        {(all ? advertisers : advertisers.slice(0, MOST_SHOWN)).map((id) => {
+          const name = nameOf(id);
+          return (
+            <li key={id} class="chip">
+              {name === null ? null : <Name>{name}</Name>} <span class="quiet">{id}</span>
+            </li>
+          );
+        })}
+      </ul>
+      {advertisers.length > MOST_SHOWN && !all ? (
+        <button type="button" class="plain" onClick={() => setAll(true)}>
+          Show all {count(advertisers.length)}
+        </button>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+/** What a team asked for: by the hour as charts, by the day as numbers. */
+import { Chart } from '../../ui/chart.js';
+import { type Column, DataTable } from '../../ui/data-table.js';
+import { bytes, compact } from '../../ui/format.js';
+import { useLoad } from '../../ui/load.js';
+import { Card, Choice, Empty, Wait } from '../../ui/parts.js';
+import { go, hrefOf, useRoute } from '../../ui/route.js';
+import { useAdmin } from '../admin.js';
+import { callLines, OverviewFigures, outcomeLines } from '../overview-charts.js';
+import { RANGES, type Range, type SeriesAnswer, sum, timesOf } from '../series.js';
+
+interface UsageDay {
+  readonly day: string;
+  readonly requests: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly upstreamCalls: number;
+  readonly upstreamCallsSaved: number;
+  readonly rows: number;
+  readonly bytesOut: number;
+  readonly errors: number;
+  readonly rateLimited: number;
+}
+
+/** A team is counted by the hour: an hour has one point. */
+const TEAM_RANGES = RANGES.filter(({ value }) => value !== '1h');
+
+const LIVE_MS = 60_000;
+
+export function TeamUsage({ id }: { readonly id: string }) {
+  const { api } = useAdmin();
+  const { query } = useRoute();
+  const range = TEAM_RANGES.find(({ value }) => value === query.get('range'))?.value ?? '30d';
+  const series = useLoad(
+    `series ${id} ${range}`,
+    (signal) => api.get<SeriesAnswer>(`/admin/v1/series?range=${range}&team=${id}`, signal),
+    LIVE_MS,
+  );
+  const days = useLoad(`usage ${id}`, (signal) =>
+    api.get<{ usage: UsageDay[] }>(`/admin/v1/usage?team=${id}`, signal),
+  );
+  const choose = (value: Range) => go(hrefOf(['teams', id], { range: value }), true);
+  return (
+    <Card title="Usage" tools={<Choice label="Range" options={TEAM_RANGES} value={range} choose={choose} />}>
+      <Wait of={series}>{(answer) => <UsageCharts answer={answer} />}</Wait>
+      <Wait of={days}>{({ usage }) => <UsageDays days={usage} />}</Wait>
+    </Card>
+  );
+}
+
+function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
+  const { series } = answer;
+  if (sum(series.requests) === 0) return <Empty>The team has asked for nothing in this time.</Empty>;
+  const times = timesOf(answer);
+  return (
+    <>
+      <OverviewFigures answer={answer} />
+      <div class="grid">
+        <div class="stack">
+          <h3>Requests an hour, by outcome</h3>
+          <Chart
+            label="Requests of the team an hour, by how they were answered"
+            times={times}
+            lines={outcomeLines(series)}
+            kind="stacked"
+          />
+        </div>
+        <div class="stack">
+          <h3>Platform calls an hour</h3>
+          <Chart
+            label="Platform calls made and saved for the team, by the hour"
+            times={times}
+            lines={callLines(series)}
+          />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const number = (
+  title: string,
+  of: (day: UsageDay) => number,
+  shown: (value: number) => string = compact,
+): Column<UsageDay> => ({ title, numeric: true, by: of, cell: (day) => shown(of(day)) });
+
+const COLUMNS: readonly Column<UsageDay>[] = [
+  { title: 'Day (UTC)', by: ({ day }) => day, cell: ({ day }) => day },
+  number('Requests', ({ requests }) => requests),
+  number('Hits', ({ hits }) => hits),
+  number('Misses', ({ misses }) => misses),
+  number('Platform calls', ({ upstreamCalls }) => upstreamCalls),
+  number('Saved', ({ upstreamCallsSaved }) => upstreamCallsSaved),
+  number('Rows', ({ rows }) => rows),
+  number('Sent', ({ bytesOut }) => bytesOut, bytes),
+  number('Errors', ({ errors }) => errors),
+  number('Rate limited', ({ rateLimited }) => rateLimited),
+];
+
+const NEWEST_FIRST = { index: 0, down: true };
+
+function UsageDays({ days }: { readonly days: readonly UsageDay[] }) {
+  if (days.length === 0) return null;
+  return (
+    <DataTable
+      caption="Usage by day, last 30 days"
+      columns={COLUMNS}
+      rows={days}
+      keyOf={({ day }) => day}
+      sorted={NEWEST_FIRST}
+    />
+  );
+}

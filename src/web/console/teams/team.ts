@@ -1,0 +1,93 @@
+/** Teams and keys as the admin API gives them, and what a form says of their members. Pure. */
+import type { Fault } from '../../ui/api.js';
+
+export type LimitName = 'requestsPerMinute' | 'upstreamCallsPerDay' | 'maxRangeDays' | 'maxConcurrent';
+
+export interface Team {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly advertisers: readonly number[] | '*';
+  readonly limits: Readonly<Record<LimitName, number>>;
+  readonly ipAllow: readonly string[];
+  readonly defaultFormat: string;
+  readonly disabled: boolean;
+  /** `file`: declared in a file and changed by `apply` alone. */
+  readonly managedBy?: string;
+}
+
+export interface TeamKey {
+  readonly id: string;
+  readonly teamId: string;
+  readonly label: string;
+  readonly prefix: string;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly previous: { readonly prefix: string; readonly validUntil: string | null } | null;
+  readonly lastUsedAt: string | null;
+}
+
+export interface Advertiser {
+  readonly id: number;
+  readonly name: string | null;
+}
+
+export const SCOPES: readonly { readonly value: string; readonly says: string }[] = [
+  { value: 'report:read', says: 'Asks for reports, from the cache where it can.' },
+  { value: 'report:pin', says: 'Pins a report, so that its numbers can be asked for again later.' },
+  { value: 'platform:read', says: 'Reads whatever else the platform has, passed through uncached.' },
+  { value: 'platform:write', says: 'Changes things at the platform: campaigns, budgets, bids.' },
+  { value: 'cache:refresh', says: 'Asks past the cache; each such request costs platform calls.' },
+];
+
+export const LIMITS: readonly {
+  readonly name: LimitName;
+  readonly title: string;
+  readonly unit: string;
+  readonly usual: number;
+}[] = [
+  { name: 'requestsPerMinute', title: 'Requests', unit: 'a minute', usual: 600 },
+  { name: 'upstreamCallsPerDay', title: 'Platform calls', unit: 'a day', usual: 5000 },
+  { name: 'maxRangeDays', title: 'Longest period', unit: 'days', usual: 400 },
+  { name: 'maxConcurrent', title: 'At once', unit: 'requests', usual: 32 },
+];
+
+export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
+
+export const isDeclared = ({ managedBy }: Team): boolean => managedBy !== undefined;
+
+/** `3 advertisers`, `all`, `none` */
+export function advertisersInWords({ advertisers }: Pick<Team, 'advertisers'>): string {
+  if (advertisers === '*') return 'all';
+  return advertisers.length === 0 ? 'none' : String(advertisers.length);
+}
+
+/** A key lets in as long as it is neither revoked nor expired. */
+export function keyState({ revokedAt, expiresAt }: TeamKey, nowMs: number): 'valid' | 'revoked' | 'expired' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'valid';
+}
+
+/** The latest of some ISO times; null where there is none. */
+export function latest(times: readonly (string | null)[]): string | null {
+  return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null);
+}
+
+/**
+ * What is wrong with a member of the body, the faults of its items among them.
+ * @param items of a list, so that a fault names the item and not its place
+ */
+export function faultAt(
+  faults: readonly Fault[],
+  member: string,
+  items: readonly string[] = [],
+): string | undefined {
+  const found = faults
+    .filter(({ param }) => param === member || param.startsWith(`${member}.`))
+    .map(({ param, message }) => {
+      const item = items[Number(param.slice(member.length + 1))];
+      return param === member || item === undefined ? message : `${item}: ${message}`;
+    });
+  return found.length === 0 ? undefined : found.join('; ');
+}

@@ -1,0 +1,29 @@
+/** Teams: all of them, one of them, and the form of one. */
+import { go, hrefOf, useRoute } from '../../ui/route.js';
+import { View } from '../../ui/shell.js';
+import { useAdmin } from '../admin.js';
+import { TeamForm } from './team-form.js';
+import { TeamList } from './team-list.js';
+import { TeamPage } from './team-page.js';
+import './teams.css';
+
+/** @param path the id of a team, or nothing */
+export function Teams({ path: [id] }: { readonly path: readonly string[] }) {
+  const { may } = useAdmin();
+  const { query } = useRoute();
+  if (id !== undefined) return <TeamPage key={id} id={id} />;
+  if (query.get('form') === 'new' && may('POST /admin/v1/teams')) return <NewTeam />;
+  return <TeamList />;
+}
+
+function NewTeam() {
+  return (
+    <View title="New team" lead="A team is who calls the gateway: for which advertisers, and how much.">
+      <TeamForm
+        team={null}
+        saved={({ id }) => go(hrefOf(['teams', id]), true)}
+        leave={() => go(hrefOf(['teams']))}
+      />
+    </View>
+  );
+}

@@ -1,0 +1,253 @@
+/** Teams and keys at the console, as operators make, change and end them, and as viewers see them. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
+import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import {
+  type Gateway,
+  type Platform,
+  startGateway,
+  startPlatform,
+  tempFolder,
+} from '../support/processes.js';
+import { signedIn as signIn } from './people.js';
+
+const VIEWER = 'token-of-a-viewer-who-looks-alone';
+const HOSTILE = '<img src=x onerror=alert(1)>';
+const RTL = 'שלום & "co"';
+const LONG = 'Überlang '.repeat(22).trim();
+
+let platform: Platform;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  platform = await startPlatform(['--switch', 'accountNames=hostile']);
+  const folder = await tempFolder();
+  const tokenFile = join(folder, 'viewer.token');
+  await writeFile(tokenFile, VIEWER);
+  const configFile = join(folder, 'gateway.json');
+  await writeFile(
+    configFile,
+    JSON.stringify({ auth: { adminTokens: [{ name: 'looker', role: 'viewer', tokenFile }] } }),
+  );
+  gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: configFile });
+  const { key } = await newTeam(gateway, { id: 'growth', name: 'Growth' });
+  const today = await simulatorOf(platform.url).today();
+  for (const advertiser of [1, 2, 3, 4, 5, 6])
+    await ask(
+      `${gateway.data}${REPORT}?advertiserId=${advertiser}&dateFrom=${today}&dateTo=${today}&split=date`,
+      { key },
+    );
+});
+
+const signedIn = (token: string, hash = '#/teams') =>
+  signIn(`${gateway.admin}/${hash}`, 'Admin token', token);
+
+/** Of the keys' table, the row of one key. */
+const keyRow = (page: Page, label: string) => page.getByRole('row').filter({ hasText: label });
+
+async function answer(page: Page, button: string): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click();
+}
+
+const meBy = async (key: string) => (await ask(`${gateway.data}/gateway/v1/me`, { key })).status;
+
+it('lists teams with hostile names as text, finds them, and sorts', async () => {
+  await admin(gateway, 'POST', '/teams', { id: 'hostile', name: HOSTILE, advertisers: [1, 2] });
+  await admin(gateway, 'POST', '/teams', { id: 'rtl', name: RTL, scopes: [], disabled: true });
+  await admin(gateway, 'POST', '/teams', { id: 'long', name: LONG, advertisers: [3] });
+  const { page, shots, axe, faults } = await signedIn(gateway.adminToken);
+  await page.getByRole('link', { name: HOSTILE }).waitFor();
+  expect(await page.locator('main img').count()).toBe(0);
+  const cells = page.getByRole('row').filter({ hasText: 'growth' }).getByRole('cell');
+  expect(await cells.allTextContents()).toMatchObject({ 2: 'all', 3: '1', 5: '6' });
+  expect(await page.getByRole('row').filter({ hasText: RTL }).textContent()).toContain('disabled');
+  await shots('console-teams');
+  expect(await axe()).toEqual([]);
+  await page.getByRole('button', { name: 'Requests, 24 h' }).click();
+  expect(await page.getByRole('row').nth(1).textContent()).toContain('Growth');
+  await page.getByRole('searchbox').fill('long');
+  await expect.poll(() => page.getByRole('row').count()).toBe(2);
+  expect(page.url()).toContain('#/teams?search=long');
+  await page.getByRole('searchbox').fill('nobody of this name');
+  await page.getByText('No team has this in its name or id.').waitFor();
+  expect(faults).toEqual([]);
+});
+
+it('creates a team: what is wrong is told at its field, then it is there', async () => {
+  const { page, shots, axe, faults, forgive } = await signedIn(gateway.adminToken);
+  await page.getByRole('link', { name: 'New team' }).click();
+  await page.getByRole('textbox', { name: /^Name/ }).fill(HOSTILE);
+  await page.getByRole('textbox', { name: /^Id/ }).fill('Not An Id');
+  const search = page.getByRole('combobox', { name: /^Add an advertiser/ });
+  await search.fill('img');
+  await page.getByRole('option').filter({ hasText: HOSTILE }).waitFor();
+  await search.press('Enter');
+  await search.fill('777');
+  await page.getByRole('option', { name: /not seen yet 777/ }).click();
+  expect(await page.getByRole('list', { name: 'Chosen advertisers' }).textContent()).toContain('777');
+  await page.getByRole('checkbox', { name: /^report:pin/ }).check();
+  await page.getByRole('spinbutton', { name: /^Requests/ }).fill('0');
+  await page.getByRole('spinbutton', { name: /^At once/ }).fill('1.5');
+  await page.getByRole('textbox', { name: /^Addresses/ }).fill('10.0.0.0/8\n10.0.0.0/99');
+  await page.getByRole('button', { name: 'Create team' }).click();
+  await page.getByText('Not saved: look at the fields in red.').waitFor();
+  const told = await page.locator('.field', { has: page.locator('.fault') }).allTextContents();
+  expect(told.join('\n')).toMatch(/^Id[\s\S]*lower-case letters/);
+  expect(told.join('\n')).toMatch(/Requests[\s\S]*must be 1 or more[\s\S]*At once[\s\S]*must be/);
+  expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Id/);
+  await shots('console-team-wrong');
+  expect(await axe()).toEqual([]);
+  await page.getByRole('textbox', { name: /^Id/ }).fill('made-here');
+  await page.getByRole('spinbutton', { name: /^Requests/ }).fill('70');
+  await page.getByRole('spinbutton', { name: /^At once/ }).fill('');
+  // What the schema cannot say comes when the rest is right.
+  await page.getByRole('button', { name: 'Create team' }).click();
+  await page.getByText('10.0.0.0/99: must be an IPv4 or IPv6 address').waitFor();
+  await page.getByRole('textbox', { name: /^Addresses/ }).fill('10.0.0.0/8');
+  await page.getByRole('button', { name: 'Create team' }).click();
+  await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor();
+  expect(page.url()).toMatch(/#\/teams\/made-here$/);
+  expect(await admin(gateway, 'GET', '/teams/made-here')).toMatchObject({
+    name: HOSTILE,
+    scopes: ['report:read', 'report:pin'],
+    advertisers: [1, 777],
+    limits: { requestsPerMinute: 70, upstreamCallsPerDay: 5000, maxRangeDays: 400, maxConcurrent: 32 },
+    ipAllow: ['10.0.0.0/8'],
+  });
+  forgive();
+  await shots('console-team-made');
+  expect(await axe()).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+it('changes a team: only what was changed is sent, and all advertisers only by saying so', async () => {
+  await admin(gateway, 'POST', '/teams', { id: 'edited', advertisers: [1], limits: { maxConcurrent: 5 } });
+  const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/edited');
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('textbox', { name: /^Name/ }).fill(RTL);
+  await page.getByRole('radio', { name: /^All advertisers/ }).check();
+  await page.getByText('sees the numbers of every advertiser').waitFor();
+  await shots('console-team-edit');
+  await admin(gateway, 'PATCH', '/teams/edited', { limits: { maxConcurrent: 6 } });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  await page.getByRole('heading', { level: 1, name: RTL }).waitFor();
+  expect(await admin(gateway, 'GET', '/teams/edited')).toMatchObject({
+    name: RTL,
+    advertisers: '*',
+    limits: { maxConcurrent: 6 },
+  });
+  expect(faults).toEqual([]);
+});
+
+it('disables, enables and deletes a team, and says before what happens', async () => {
+  const { key } = await newTeam(gateway, { id: 'ended' });
+  const { page, shots, axe, faults } = await signedIn(gateway.adminToken, '#/teams/ended');
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page.getByText('is refused everything, on every replica').waitFor();
+  await shots('console-team-disable');
+  expect(await axe()).toEqual([]);
+  await answer(page, 'Leave it');
+  expect(await meBy(key)).toBe(200);
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await answer(page, 'Disable');
+  await page.getByRole('button', { name: 'Enable' }).waitFor();
+  expect(await meBy(key)).toBe(403);
+  await page.getByRole('button', { name: 'Enable' }).click();
+  await answer(page, 'Enable');
+  await page.getByRole('button', { name: 'Disable' }).waitFor();
+  expect(await meBy(key)).toBe(200);
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('its keys are revoked for good').waitFor();
+  await answer(page, 'Delete');
+  await page.getByText('The team is deleted and its keys are revoked.').waitFor();
+  expect(await meBy(key)).toBe(401);
+  expect(faults).toEqual([]);
+});
+
+it('issues a key that is shown once, rolls it with an overlap, and revokes it', async () => {
+  await admin(gateway, 'POST', '/teams', { id: 'keyed', name: 'Keyed' });
+  const { page, shots, axe, faults, forgive, context } = await signedIn(gateway.adminToken, '#/teams/keyed');
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByText('The team has no valid key').waitFor();
+  await page.getByRole('button', { name: 'Issue a key' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: /^What it is for/ }).fill(HOSTILE);
+  await dialog.getByLabel(/^Expires/).fill('2020-01-01');
+  await answer(page, 'Issue a key');
+  await dialog.getByText('must be an ISO date in the future').waitFor();
+  await shots('console-key-wrong');
+  expect(await axe()).toEqual([]);
+  forgive();
+  await dialog.getByLabel(/^Expires/).fill('2199-01-01');
+  await answer(page, 'Issue a key');
+  const first = await page.getByLabel('Key', { exact: true }).inputValue();
+  await page.getByRole('button', { name: 'Copy' }).click();
+  await page.getByText('Copied.').waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(first);
+  await keyRow(page, HOSTILE).waitFor();
+  await shots('console-key-issued');
+  expect(await axe()).toEqual([]);
+  await page.getByRole('button', { name: 'I have it' }).click();
+  expect(await page.content()).not.toContain(first);
+  await page.getByRole('button', { name: `Roll ${HOSTILE}` }).click();
+  await dialog.getByLabel(/^The present one goes on for/).selectOption('One hour');
+  await answer(page, 'Roll');
+  const second = await page.getByLabel('Key', { exact: true }).inputValue();
+  expect(second).not.toBe(first);
+  await page.getByText('is valid still, and ends in').waitFor();
+  expect([await meBy(first), await meBy(second)]).toEqual([200, 200]);
+  // Whoever comes back finds no key.
+  await page.reload();
+  await keyRow(page, HOSTILE).waitFor();
+  expect(await page.content()).not.toContain(second);
+  await keyRow(page, HOSTILE).getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('A revoked key does not come back').waitFor();
+  await answer(page, 'Revoke');
+  await page.getByText('The team has no valid key').waitFor();
+  expect([await meBy(first), await meBy(second)]).toEqual([401, 401]);
+  await page.getByRole('button', { name: 'Show 1 revoked or expired' }).click();
+  expect(await keyRow(page, HOSTILE).textContent()).toContain('revoked');
+  expect(faults).toEqual([]);
+});
+
+it('shows what a team used, as charts and by day', async () => {
+  const { page, shots, axe, faults } = await signedIn(gateway.adminToken, '#/teams/growth');
+  await page.getByRole('img', { name: /^Requests of the team an hour/ }).waitFor();
+  const usage = page.getByRole('region', { name: 'Usage by day, last 30 days' });
+  await expect.poll(() => usage.getByRole('row').count()).toBeGreaterThanOrEqual(2);
+  await page.getByRole('button', { name: '24 hours' }).click();
+  await expect.poll(() => page.url()).toContain('range=24h');
+  await shots('console-team');
+  expect(await axe()).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+it('does not offer to change a team that a file declares, and says where it is changed', async () => {
+  await admin(gateway, 'POST', '/teams/apply', { teams: [{ id: 'declared', name: 'Declared' }] });
+  const { page, shots, axe, faults } = await signedIn(gateway.adminToken, '#/teams/declared?form=edit');
+  await page.getByText('the gateway refuses changes from elsewhere').waitFor();
+  for (const name of ['Edit', 'Disable', 'Delete', 'Save'])
+    expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Issue a key' }).waitFor();
+  await shots('console-team-declared');
+  expect(await axe()).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+it('shows a viewer everything and no button that it may not use', async () => {
+  const { page, shots, faults } = await signedIn(VIEWER);
+  await page.getByRole('link', { name: 'Growth' }).waitFor();
+  expect(await page.getByRole('link', { name: 'New team' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'Growth' }).click();
+  await page.getByRole('region', { name: 'Keys of the team' }).getByRole('row').nth(1).waitFor();
+  for (const name of ['Edit', 'Disable', 'Delete', 'Issue a key', 'Roll', 'Revoke'])
+    expect(await page.getByRole('button', { name }).count()).toBe(0);
+  expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+  await page.goto(`${gateway.admin}/#/teams?form=new`);
+  await page.getByRole('heading', { level: 1, name: 'Teams' }).waitFor();
+  await shots('console-teams-viewer');
+  expect(faults).toEqual([]);
+});
