@@ -2,23 +2,15 @@
  * Debian's Chromium before a real gateway, as a person sits before it. Whatever the page says on its console, and
  * whatever its policy had to hinder, fails the test.
  */
-import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { ROOT } from './processes.js';
 
 /** Test output, kept to be looked at; not in the repository. */
 const SHOTS = join(ROOT, 'coverage', 'screenshots');
-
-const PLACES = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
 
 export interface Look {
   readonly name: 'light' | 'dark' | 'phone';
@@ -54,14 +46,11 @@ afterAll(async () => {
   browser = null;
 });
 
-/** @throws an error that says what to install when there is no Chromium: tests are never skipped */
-async function launched(): Promise<Browser> {
-  const executablePath = PLACES.find((path) => path !== undefined && path !== '' && existsSync(path));
-  if (executablePath === undefined)
-    throw new Error(
-      "The tests need Chromium. Install Debian's (sudo apt-get install --yes --no-install-recommends chromium), or name one: CHROMIUM=/path/to/chromium npm test",
-    );
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+function launched(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: inject('chromium'),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
 }
 
 export async function visit(url: string, look: Look = LOOKS[0] as Look): Promise<Visit> {

@@ -8,57 +8,94 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Path of a redis-server that runs. */
     redisServer: string;
+    /** Path of a Chromium that runs. */
+    chromium: string;
   }
 }
 
-const INSTALL = 'apt-get update && apt-get install --yes --no-install-recommends redis-server';
+/** A program that tests start. */
+interface Program {
+  /** The environment variable that names one. */
+  readonly setting: string;
+  /** As it is called on the PATH, the usual name first. */
+  readonly names: readonly [string, ...string[]];
+  /** What `--version` says where it is the right one. */
+  readonly says: RegExp;
+  /** Debian's package, and what a Mac installs. */
+  readonly debian: string;
+  readonly mac: string;
+}
+
+const REDIS: Program = {
+  setting: 'REDIS_SERVER',
+  names: ['redis-server'],
+  says: /Redis|Valkey/,
+  debian: 'redis-server',
+  mac: 'brew install redis',
+};
+
+const CHROMIUM: Program = {
+  setting: 'CHROMIUM',
+  names: ['chromium', 'chromium-browser', 'google-chrome'],
+  says: /Chrom/,
+  debian: 'chromium',
+  mac: 'brew install --cask chromium',
+};
 
 /**
- * Finds the real Redis that tests start servers of: by REDIS_SERVER, then the PATH, then by installing Debian's.
+ * Finds the real programs that tests start: by their settings, then the PATH, then by installing Debian's.
  * @throws an error with the command to type when there is none: tests are never skipped.
  */
 export default async function setup(project: TestProject): Promise<void> {
-  project.provide('redisServer', await findRedisServer());
+  project.provide('redisServer', await find(REDIS));
+  project.provide('chromium', await find(CHROMIUM));
 }
 
-async function findRedisServer(): Promise<string> {
-  const named = process.env.REDIS_SERVER;
+async function find(program: Program): Promise<string> {
+  const { setting, names, mac } = program;
+  const named = process.env[setting];
   if (named !== undefined && named !== '') {
-    if (await runs(named)) return named;
-    throw new Error(`REDIS_SERVER is ${named}, which does not run as a redis-server; correct or unset it`);
+    if (await runs(named, program)) return named;
+    throw new Error(`${setting} is ${named}, which does not run as a ${names[0]}; correct or unset it`);
   }
-  const found = (await findOnPath()) ?? (await install());
+  const found = (await findOnPath(program)) ?? (await install(program));
   if (found !== null) return found;
   throw new Error(
-    `The tests need a redis-server. Install one (Debian and Ubuntu: sudo sh -c '${INSTALL}'; macOS: brew install redis), or name one: REDIS_SERVER=/path/to/redis-server npm test`,
+    `The tests need ${names[0]}. Install it (Debian and Ubuntu: sudo sh -c '${installing(program)}'; macOS: ${mac}), or name one: ${setting}=/path/to/${names[0]} npm test`,
   );
 }
 
-async function findOnPath(): Promise<string | null> {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    if (folder === '') continue;
-    const path = join(folder, 'redis-server');
-    if (await runs(path)) return path;
+async function findOnPath(program: Program): Promise<string | null> {
+  for (const name of program.names) {
+    for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+      if (folder === '') continue;
+      const path = join(folder, name);
+      if (await runs(path, program)) return path;
+    }
   }
   return null;
 }
 
-async function runs(path: string): Promise<boolean> {
+async function runs(path: string, { says }: Program): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
     const { stdout } = await promisify(execFile)(path, ['--version']);
-    return /Redis|Valkey/.test(stdout);
+    return says.test(stdout);
   } catch {
     return false;
   }
 }
 
+function installing({ debian }: Program): string {
+  return `apt-get update && apt-get install --yes --no-install-recommends ${debian}`;
+}
+
 /** Debian and its kin only, and only as root. @returns null when it could not be done */
-async function install(): Promise<string | null> {
+async function install(program: Program): Promise<string | null> {
   if (process.getuid?.() !== 0 || !(await runsAptGet())) return null;
-  process.stdout.write('No redis-server found; installing it with apt-get ...\n');
-  // The service that the package would start is not wanted: tests start servers of their own.
-  const child = spawn('sh', ['-c', INSTALL], {
+  process.stdout.write(`No ${program.names[0]} found; installing it with apt-get ...\n`);
+  // A service that the package would start is not wanted: tests start servers of their own.
+  const child = spawn('sh', ['-c', installing(program)], {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
@@ -66,8 +103,9 @@ async function install(): Promise<string | null> {
     child.once('error', () => resolve(null));
     child.once('exit', resolve);
   });
-  process.stdout.write(code === 0 ? 'redis-server is installed.\n' : `apt-get failed (exit code ${code}).\n`);
-  return code === 0 ? await findOnPath() : null;
+  const done = code === 0 ? 'is installed' : `could not be installed: apt-get failed (exit code ${code})`;
+  process.stdout.write(`${program.names[0]} ${done}.\n`);
+  return code === 0 ? await findOnPath(program) : null;
 }
 
 async function runsAptGet(): Promise<boolean> {
