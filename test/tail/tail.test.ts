@@ -89,9 +89,10 @@ it('drops lines of which a reader takes none, and says so where they were', asyn
 it('ends when whoever asked may no longer look', async () => {
   const { another } = open();
   const tail = another();
+  const { monotonicMs } = createTestClock();
   let isAllowed = true;
   const stream = createTailStream({
-    ...{ tail, team: null, outcome: null, lastsMs: null, monotonicMs: () => performance.now() },
+    ...{ tail, team: null, outcome: null, lastsMs: null, monotonicMs },
     goesOn: async () => {
       if (!isAllowed) throw new Error('the token was taken back');
       return true;
