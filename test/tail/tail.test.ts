@@ -4,7 +4,7 @@ import { createLocalBus } from '../../src/store/embedded/bus.js';
 import { createTailStream } from '../../src/tail/stream.js';
 import { createTail, type TailLine, type Watcher } from '../../src/tail/tail.js';
 import { createRecordedLog } from '../support/recorded-log.js';
-import { createTestClock, SECOND } from '../support/test-clock.js';
+import { createStandingClock, createTestClock, SECOND } from '../support/test-clock.js';
 
 const LINE: Omit<TailLine, 'at'> = {
   ...{ team: 'growth', key: 'k1', method: 'GET', path: '/api/v1/report/campaigns/get', status: 200 },
@@ -69,7 +69,7 @@ it('drops lines of which a reader takes none, and says so where they were', asyn
     },
     ...{ team: 'growth', outcome: 'hit', lastsMs: null },
     goesOn: () => true,
-    monotonicMs: () => 0,
+    monotonicMs: createStandingClock().monotonicMs,
   });
   const told = (changes: Partial<TailLine>) => watcher.onLine({ at: 'now', ...LINE, ...changes });
   told({ team: 'media' });
