@@ -2,7 +2,7 @@
 import { isInScope, type PurgeScope } from '../cache/purges.js';
 import type { Scope } from '../finality/scope.js';
 import { showId } from '../report/answer-meta.js';
-import { daysBetween } from '../report/days.js';
+import { dayNumber } from '../report/days.js';
 import type { Entry } from '../report/entry.js';
 import { unlessAway } from './ask-scopes.js';
 import type { NamedReport } from './asked-report.js';
@@ -42,7 +42,7 @@ export function createPreviewPurge(options: PreviewPurgeOptions): PreviewPurge {
       (endpoint === undefined || one.endpoint === endpoint);
     const known = await unlessAway(options.truth.allScopes());
     return {
-      days: from === undefined || to === undefined ? null : daysBetween(from, to).length,
+      days: from === undefined || to === undefined ? null : countDays(from, to),
       reports: known.filter(isHit).map(({ account, split, ...one }) => ({
         ...one,
         ...{ advertiserId: showId(account), split: split === '' ? [] : split.split('+') },
@@ -50,6 +50,11 @@ export function createPreviewPurge(options: PreviewPurgeOptions): PreviewPurge {
       report: named === null ? null : await previewReport(options, scope, named),
     };
   };
+}
+
+/** Never as a list: all that a calendar can name are millions. */
+function countDays(from: string, to: string): number {
+  return (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
 }
 
 async function previewReport(
