@@ -17,6 +17,12 @@ export const EXPLORER_SESSION_PATH = '/gateway/v1/session';
 const OWN_CALLS = '/gateway/v1/';
 const PLATFORM_CALLS = '/api/v1/';
 
+/** What the platform answers may be a page, whose script would run in the name of whoever is signed in. */
+const NO_PAGE = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+};
+
 /**
  * Finds the session of each call that would take a key and has none, before it is asked who calls. What is wrong with it is
  * told there, and nowhere else: a page is not refused for a cookie that has ended.
@@ -40,7 +46,7 @@ export function takeSessions(app: FastifyInstance, sessions: Sessions): void {
   });
   // What one person has seen is not left in the browser for the next.
   app.addHook('onSend', async (request, reply, payload) => {
-    if (request.session !== null) reply.header('cache-control', 'private, no-store');
+    if (request.session !== null) reply.headers({ 'cache-control': 'private, no-store', ...NO_PAGE });
     return payload;
   });
 }
