@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useRoute } from '../ui/route.js';
 import { Shell } from '../ui/shell.js';
 import { Access } from './access.js';
+import { ReportSection } from './report.js';
 import { useTeam } from './team.js';
 
 interface ExplorerSection {
@@ -11,7 +12,10 @@ interface ExplorerSection {
   readonly view: (path: readonly string[]) => ComponentChildren;
 }
 
-const SECTIONS: readonly ExplorerSection[] = [{ name: 'access', title: 'My access', view: () => <Access /> }];
+const SECTIONS: readonly ExplorerSection[] = [
+  { name: 'report', title: 'Report', view: () => <ReportSection /> },
+  { name: 'access', title: 'My access', view: () => <Access /> },
+];
 
 const LINKS = [
   { href: '/docs', title: 'Documentation' },

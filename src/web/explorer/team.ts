@@ -7,4 +7,12 @@ export interface TeamSession extends SessionBase {
   readonly advertisers: readonly number[] | '*';
 }
 
+/** As `GET /gateway/v1/advertisers` has them. */
+export interface Advertiser {
+  readonly id: number;
+  /** As an answer told it last; null: none did. */
+  readonly name: string | null;
+  readonly lastSeenAt: string | null;
+}
+
 export const useTeam = (): Signed<TeamSession> => useSigned<TeamSession>();

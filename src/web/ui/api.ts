@@ -17,7 +17,11 @@ export interface Problem {
 
 /** The gateway said no. */
 export class Refused extends Error {
-  constructor(readonly problem: Problem) {
+  constructor(
+    readonly problem: Problem,
+    /** Seconds after which to ask again, where the gateway says so. */
+    readonly retryAfter: number | null = null,
+  ) {
     super(problem.detail);
     this.name = 'Refused';
   }
@@ -72,8 +76,13 @@ export async function call(
     if (signal?.aborted === true) throw error;
     throw new Unreachable('The gateway does not answer.', { cause: error });
   }
-  if (!response.ok) throw new Refused(problemOf(text, response.status));
+  if (!response.ok) throw new Refused(problemOf(text, response.status), secondsOf(response.headers));
   return { headers: response.headers, text };
+}
+
+function secondsOf(headers: Headers): number | null {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds : null;
 }
 
 function problemOf(text: string, status: number): Problem {

@@ -217,7 +217,10 @@ function tooltip(lines: readonly Line[], format: (value: number) => string): UPl
               const swatch = document.createElement('span');
               swatch.className = 'swatch';
               swatch.style.setProperty('--swatch', `var(${color})`);
-              row.append(swatch, `${title}: ${format(values[idx] ?? 0)}`);
+              // Of a name that is written from the right, the number stays where it belongs.
+              const name = document.createElement('bdi');
+              name.textContent = title;
+              row.append(swatch, name, `: ${format(values[idx] ?? 0)}`);
               return row;
             });
           box.replaceChildren(head, ...rows);

@@ -1,0 +1,25 @@
+/** How an answer came to be, out of its headers, in words. Pure. */
+import { counted, span } from '../ui/format.js';
+
+export interface Answered {
+  readonly words: string;
+  readonly tone: 'good' | 'warn' | 'info';
+}
+
+/** @param headers `cache-status` (RFC 9211) and `age` are read */
+export function answeredBy(headers: { get(name: string): string | null }): Answered {
+  const status = headers.get('cache-status') ?? '';
+  const detail = /detail=("?)([^";]*)\1/.exec(status)?.[2] ?? '';
+  const age = Number(headers.get('age') ?? 0);
+  const old = age > 0 ? `, ${span(age)} old` : ', just fetched';
+  if (/stale-if-error/.test(detail))
+    return { words: `from the cache${old}: the platform does not answer`, tone: 'warn' };
+  if (/stale/.test(detail)) return { words: `from the cache${old}; being asked anew`, tone: 'info' };
+  const days = /days=(\d+)\/(\d+)/.exec(detail);
+  if (days !== null && days[1] !== days[2])
+    return { words: `${days[1]} of ${counted(Number(days[2]), 'day')} from the cache${old}`, tone: 'info' };
+  if (/;\s*hit\b/.test(status) || days !== null)
+    return { words: `from the cache, no platform call${old}`, tone: 'good' };
+  if (status === '') return { words: 'answered', tone: 'info' };
+  return { words: 'asked of the platform just now', tone: 'info' };
+}

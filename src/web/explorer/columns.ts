@@ -1,0 +1,82 @@
+/** What the columns of a report are: what may be added up, and why others may not. Pure. */
+import type { Cell, Meta, Row } from './parse.js';
+
+export interface ReportColumn {
+  readonly name: string;
+  readonly title: string;
+  /** Stands to the right, and is written with separators. */
+  readonly numeric: boolean;
+  /** Why its rows have no sum; null: they have one, or it is nothing that is counted. */
+  readonly noSum: string | null;
+  /** Whether it is something that is measured, and no id, name or day. */
+  readonly measure: boolean;
+  /** Characters, about. */
+  readonly width: number;
+}
+
+const SUMMABLE =
+  /^(viewable)?impressions$|^clicks$|^(spent|spend|cost|costs|revenue|budget|profit|conversions|views|installs|leads|orders|sales|bids|wins|requests|engagements|starts|completes|firstQuartiles|midpoints|thirdQuartiles)$/i;
+const PEOPLE = /reach|unique|user|people|household|frequency/i;
+const RATE = /rate|ratio|ctr|cpm|cpc|cpa|cpv|roas|share|percent|average|avg|viewability/i;
+const ID = /(^id|Ids?)$/;
+const SAMPLE = 200;
+
+/** @param rows the columns of the first ones and of some others are looked at */
+export function columnsOf(rows: readonly Row[]): ReportColumn[] {
+  const step = Math.max(1, Math.floor(rows.length / SAMPLE));
+  const looked = rows.filter((_, index) => index < SAMPLE || index % step === 0);
+  const names = [...new Set(looked.flatMap((row) => Object.keys(row)))];
+  return names.map((name) => {
+    const values = looked.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
+    const counted = !ID.test(name) && values.length > 0 && values.every((value) => typeof value === 'number');
+    const longest = values.reduce<number>((most, value) => Math.max(most, shown(value, counted).length), 0);
+    return {
+      name,
+      title: titleOf(name),
+      numeric: counted,
+      measure: counted,
+      noSum: counted ? whyNoSum(name) : null,
+      width: Math.min(counted ? 18 : 36, Math.max(titleOf(name).length + 3, longest + (counted ? 3 : 1))),
+    };
+  });
+}
+
+/** @returns null where rows of it may be added up */
+export function whyNoSum(name: string): string | null {
+  if (PEOPLE.test(name))
+    return `${titleOf(name)} counts people. Somebody who was reached on two days, or by two campaigns, would count twice in a sum; the total is the platform's own, of the whole period.`;
+  if (RATE.test(name)) return `${titleOf(name)} is a rate: rates of rows do not add up to the rate of all.`;
+  if (SUMMABLE.test(name)) return null;
+  return `It is not known whether ${titleOf(name)} may be added up; the total is the platform's own.`;
+}
+
+/** `campaignName` as `Campaign name`. */
+export function titleOf(name: string): string {
+  const words = name.replace(
+    /([a-z\d])([A-Z])/g,
+    (_, before: string, after: string) => `${before} ${after.toLowerCase()}`,
+  );
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 4 });
+
+/** What stands in a cell. */
+export function shown(value: Cell | undefined, numeric: boolean): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') return numeric ? number.format(value) : String(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** The unsplit report beside the rows; null where it was not asked for or has not one row. */
+export function totalsOf({ totals }: Meta): Row | null {
+  if (totals === undefined || totals === null) return null;
+  if (!Array.isArray(totals)) return totals as Row;
+  return totals.length === 1 ? (totals[0] as Row) : null;
+}
+
+/** Money sums as people write it: adding tenths leaves crumbs. */
+export const tidy = (value: number): number => Math.round(value * 10_000) / 10_000;
+
+export const sumOf = (rows: readonly Row[], name: string): number =>
+  tidy(rows.reduce((sum, row) => sum + (typeof row[name] === 'number' ? (row[name] as number) : 0), 0));

@@ -1,0 +1,69 @@
+/** A large answer without a page that stands still: its rows are read some at a time. */
+
+export type Cell = string | number | boolean | null | object;
+export type Row = Readonly<Record<string, Cell | undefined>>;
+
+export interface Meta {
+  readonly endpoint: string;
+  readonly advertiserId: number | string | null;
+  readonly period: { readonly from: string | null; readonly to: string | null } | null;
+  readonly split: readonly string[];
+  readonly rowCount: number;
+  readonly asOf?: string;
+  readonly final?: boolean;
+  readonly firstProvisionalDate?: string;
+  readonly stale?: boolean;
+  readonly revision?: string | null;
+  readonly knownAt?: string;
+  readonly warnings?: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly [more: string]: unknown;
+  }[];
+  readonly expectedChange?: Readonly<Record<string, unknown>>;
+  readonly totals?: Row | readonly Row[] | null;
+}
+
+export interface Report {
+  readonly rows: readonly Row[];
+  readonly meta: Meta;
+}
+
+const HEAD = '{"data":[';
+const LINES_AT_ONCE = 2_000;
+
+/**
+ * The gateway writes a row a line, and no line break stands within a row; so lines can be read apart.
+ * @param rest lets others in between
+ */
+export async function parseReport(text: string, rest: () => Promise<void>): Promise<Report> {
+  const end = text.lastIndexOf('],"meta":');
+  if (text.length < 500_000 || !text.startsWith(HEAD) || end < 0) return whole(text);
+  const rows: Row[] = [];
+  try {
+    for (let at = HEAD.length; at < end; ) {
+      let to = at;
+      for (let line = 0; line < LINES_AT_ONCE && to < end; line++) {
+        const next = text.indexOf(',\n', to);
+        to = next < 0 || next > end ? end : next + 2;
+      }
+      const lines = text.slice(at, to).replace(/,\n$/, '');
+      for (const row of JSON.parse(`[${lines}]`) as Row[]) rows.push(row);
+      at = to;
+      await rest();
+    }
+    const { meta } = JSON.parse(`{${text.slice(end + 2)}`) as Report;
+    return { rows, meta };
+  } catch {
+    // Written in another way than this one knows.
+    return whole(text);
+  }
+}
+
+function whole(text: string): Report {
+  const { data, meta } = JSON.parse(text) as { data: Row[] | Row | null; meta: Meta };
+  return { rows: Array.isArray(data) ? data : data === null ? [] : [data], meta };
+}
+
+/** The browser paints and listens in between. */
+export const breathe = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

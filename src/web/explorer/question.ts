@@ -1,0 +1,148 @@
+/** Which report is looked at, and how: what the address holds, and what the gateway is asked. Pure. */
+
+export interface Question {
+  /** Path below `/api/v1/report/`, `campaigns/get`. */
+  readonly endpoint: string;
+  readonly advertiserId: string;
+  /** Of `_period`; empty: the two days. */
+  readonly period: string;
+  readonly dateFrom: string;
+  readonly dateTo: string;
+  /** Parameters that split, `byDate`. */
+  readonly splits: readonly string[];
+  /** Empty: what the platform takes by itself. */
+  readonly spentBased: string;
+  /** An instant by UTC as a field has it, `2026-11-20T08:00`; empty: now. */
+  readonly asOf: string;
+}
+
+/** What only this page looks at. */
+export interface ViewState {
+  readonly metric: string;
+  /** Name of a column, with `-` in front for the largest first. */
+  readonly sort: string;
+  readonly filter: string;
+  /** Empty: nothing; `previous`, `year`, or `2026-10-01,2026-10-07`. */
+  readonly against: string;
+  /** What is open below the report: `explain`, `code`, `diff`. */
+  readonly panel: string;
+}
+
+export const PERIODS = [
+  { value: 'yesterday', title: 'Yesterday' },
+  { value: 'today', title: 'Today' },
+  { value: 'last_7_days', title: 'Last 7 days' },
+  { value: 'last_30_days', title: 'Last 30 days' },
+  { value: 'last_90_days', title: 'Last 90 days' },
+  { value: 'month_to_date', title: 'Month to date' },
+  { value: 'last_month', title: 'Last month' },
+] as const;
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const SPLIT = /^by[A-Z]\w*$/;
+
+export const FIRST_QUESTION: Question = {
+  endpoint: 'campaigns/get',
+  advertiserId: '',
+  period: 'last_30_days',
+  dateFrom: '',
+  dateTo: '',
+  splits: ['byDate', 'byCampaign'],
+  spentBased: '',
+  asOf: '',
+};
+
+/** @returns null where the address names no report */
+export function readQuestion(query: URLSearchParams): Question | null {
+  if (!query.has('advertiserId')) return null;
+  const of = (name: string) => query.get(name) ?? '';
+  return {
+    endpoint: of('endpoint') || FIRST_QUESTION.endpoint,
+    advertiserId: of('advertiserId'),
+    period: of('_period'),
+    dateFrom: of('dateFrom'),
+    dateTo: of('dateTo'),
+    splits: [
+      ...new Set([...query].flatMap(([name, value]) => (SPLIT.test(name) && value === '1' ? [name] : []))),
+    ],
+    spentBased: of('spentBased'),
+    asOf: of('asOf'),
+  };
+}
+
+export function readView(query: URLSearchParams): ViewState {
+  const of = (name: string) => query.get(name) ?? '';
+  return {
+    metric: of('metric'),
+    sort: of('sort'),
+    filter: of('filter'),
+    against: of('against'),
+    panel: of('panel'),
+  };
+}
+
+/** What stands in the address. */
+export function addressOf(question: Question, view: Partial<ViewState> = {}): Record<string, string> {
+  return {
+    endpoint: question.endpoint,
+    ...Object.fromEntries(parametersOf({ ...question, asOf: '' })),
+    asOf: question.asOf,
+    ...view,
+  };
+}
+
+/** The platform's parameters and the gateway's own of which the answer depends. */
+function parametersOf(question: Question): [name: string, value: string][] {
+  const { advertiserId, period, dateFrom, dateTo, splits, spentBased, asOf } = question;
+  const dates: [string, string][] =
+    period !== ''
+      ? [['_period', period]]
+      : [
+          ['dateFrom', dateFrom],
+          ['dateTo', dateTo],
+        ];
+  const all: [string, string][] = [
+    ['advertiserId', advertiserId],
+    ...splits.map((split): [string, string] => [split, '1']),
+    ...dates,
+    ['spentBased', spentBased],
+    ['_asOf', instantOf(asOf)],
+  ];
+  return all.filter(([, value]) => value !== '');
+}
+
+/** @param field of a date-time field, by UTC */
+const instantOf = (field: string): string =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(field) ? `${field}:00Z` : field;
+
+/** @param more of the gateway's own parameters, `{"_totals":"1"}` */
+export function pathOf(question: Question, more: Readonly<Record<string, string>> = {}): string {
+  const query = new URLSearchParams([...parametersOf(question), ...Object.entries(more)]);
+  const path = question.endpoint.split('/').map(encodeURIComponent).join('/');
+  return `/api/v1/report/${path}?${query}`;
+}
+
+/** @returns what hinders asking, in words; null: nothing */
+export function faultOf({ advertiserId, period, dateFrom, dateTo, asOf, splits }: Question): string | null {
+  if (!/^[1-9]\d{0,15}$/.test(advertiserId)) return 'Give the id of an advertiser, a whole number.';
+  if (period === '' && !(DATE.test(dateFrom) && DATE.test(dateTo))) return 'Give the first and the last day.';
+  if (period === '' && dateFrom > dateTo) return 'The first day is after the last one.';
+  if (asOf !== '' && !splits.includes('byDate'))
+    return 'What was known at another moment is kept by day: split by date, or empty “As of”.';
+  return null;
+}
+
+const DAY_MS = 86_400_000;
+const dayAfter = (day: string, days: number): string =>
+  new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
+
+interface Period {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** All days of a period, the first and the last one too. */
+export function daysOf({ from, to }: Period): string[] {
+  const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
+  return Array.from({ length: Math.max(0, Math.min(count, 20_000)) }, (_, index) => dayAfter(from, index));
+}

@@ -1,0 +1,121 @@
+/** What came: how it was answered, what is to be known of it, the chart and the rows. */
+
+import { useMemo } from 'preact/hooks';
+import { counted, moment } from '../ui/format.js';
+import { Card, Empty } from '../ui/parts.js';
+import { columnsOf, type ReportColumn } from './columns.js';
+import type { Meta } from './parse.js';
+import { pathOf, type Question, type ViewState } from './question.js';
+import type { SetView } from './report.js';
+import { ReportChart } from './report-chart.js';
+import { ReportTable } from './report-table.js';
+import { Trouble } from './trouble.js';
+import { type Shown, useReport } from './use-report.js';
+
+interface AnswerProps {
+  readonly question: Question;
+  readonly view: ViewState;
+  readonly setView: SetView;
+}
+
+export function ReportAnswer({ question, view, setView }: AnswerProps) {
+  const loaded = useReport(question);
+  const { value: report, error, loading, reload } = loaded;
+  const columns = useMemo(() => columnsOf(report?.rows ?? []), [report]);
+  if (loading)
+    return (
+      <p class="looking" role="status">
+        Asking for the report …
+      </p>
+    );
+  return (
+    <>
+      {error === null ? null : <Trouble error={error} again={reload} />}
+      {report === null ? null : (
+        <>
+          <AnswerHead question={question} report={report} />
+          {report.rows.length === 0 ? (
+            <Empty>The platform has no rows for this: no delivery in the period, as far as it says.</Empty>
+          ) : (
+            <ChartAndRows report={report} columns={columns} view={view} setView={setView} />
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+interface RowsProps {
+  readonly report: Shown;
+  readonly columns: readonly ReportColumn[];
+  readonly view: ViewState;
+  readonly setView: SetView;
+}
+
+function ChartAndRows({ report, columns, view, setView }: RowsProps) {
+  const measures = columns.filter(({ measure }) => measure);
+  const metric = measures.find(({ name }) => name === view.metric) ?? measures[0];
+  return (
+    <>
+      {metric === undefined ? null : (
+        <ReportChart report={report} measures={measures} metric={metric} setView={setView} />
+      )}
+      <ReportTable report={report} columns={columns} view={view} setView={setView} />
+    </>
+  );
+}
+
+interface HeadProps {
+  readonly question: Question;
+  readonly report: Shown;
+}
+
+function AnswerHead({ question, report: { meta, answered } }: HeadProps) {
+  const { from, to } = meta.period ?? { from: null, to: null };
+  return (
+    <Card>
+      <div class="toolbar">
+        <div>
+          <h2>
+            {from === null ? 'The period that the platform chose' : `${from} to ${to ?? 'the latest day'}`}
+          </h2>
+          <p class="small quiet">
+            {counted(meta.rowCount, 'row')}
+            {meta.asOf === undefined ? '' : `, seen ${moment(meta.asOf)}`}
+          </p>
+        </div>
+        <div class="tools">
+          <span class={`tag ${answered.tone}`}>{answered.words}</span>
+          <a href={pathOf(question, { _format: 'csv', _bom: '1' })} download>
+            CSV
+          </a>
+        </div>
+      </div>
+      <Known meta={meta} />
+    </Card>
+  );
+}
+
+/** What is to be known before the numbers are believed. */
+function Known({ meta }: { readonly meta: Meta }) {
+  const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
+  if (first === undefined && warnings.length === 0 && !stale) return null;
+  return (
+    <ul class="notes">
+      {first === undefined ? null : (
+        <li class="note warn">
+          From <strong>{first}</strong> on the numbers are provisional: the platform is still completing those
+          days.
+        </li>
+      )}
+      {stale ? (
+        <li class="note warn">Some of it is older than usual; newer numbers are being asked for.</li>
+      ) : null}
+      {warnings.map(({ code, message }) => (
+        <li key={code + message} class="note info">
+          <bdi>{message}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,92 @@
+/** One measure by day: stacked by what the report is split by, the largest and all others together. */
+import { useMemo } from 'preact/hooks';
+import { Chart } from '../ui/chart.js';
+import { count } from '../ui/format.js';
+import { Card, Empty } from '../ui/parts.js';
+import type { ReportColumn } from './columns.js';
+import { groupRows } from './group.js';
+import { daysOf } from './question.js';
+import type { SetView } from './report.js';
+import type { Shown } from './use-report.js';
+
+const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c7', '--c8', '--c9', '--c10', '--c6'] as const;
+
+interface ReportChartProps {
+  readonly report: Shown;
+  readonly measures: readonly ReportColumn[];
+  readonly metric: ReportColumn;
+  readonly setView: SetView;
+}
+
+export function ReportChart({ report, measures, metric, setView }: ReportChartProps) {
+  const choose = (
+    <label class="row">
+      <span class="small quiet">Measure</span>
+      <select value={metric.name} onChange={(event) => setView({ metric: event.currentTarget.value }, true)}>
+        {measures.map(({ name, title }) => (
+          <option key={name} value={name}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <Card title="By day" tools={choose}>
+      {report.meta.split.includes('date') ? (
+        <ByDay report={report} metric={metric} />
+      ) : (
+        <Empty>Split by date to see how it went from day to day.</Empty>
+      )}
+    </Card>
+  );
+}
+
+function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'report' | 'metric'>) {
+  const { from = null, to = null } = meta.period ?? {};
+  const { days, lines, stacked, left } = useMemo(() => {
+    const known = rows.map(({ date }) => String(date)).filter((date) => /^\d{4}-\d\d-\d\d$/.test(date));
+    const [first, last] = [from ?? least(known), to ?? most(known)];
+    const all = first === '' ? [] : daysOf({ from: first, to: last });
+    return { days: all, ...groupRows(rows, all, meta.split, metric.name) };
+  }, [rows, meta, metric.name]);
+  const times = useMemo(() => days.map((day) => Date.parse(day) / 1000), [days]);
+  const colored = useMemo(
+    () =>
+      lines.map(({ title, values }, index) => ({
+        title,
+        values,
+        color: COLORS[index % COLORS.length] ?? '--c1',
+      })),
+    [lines],
+  );
+  const provisional = meta.firstProvisionalDate;
+  return (
+    <>
+      <Chart
+        label={`${metric.title} by day${lines.length > 1 ? ', a layer for each of the largest' : ''}`}
+        times={times}
+        lines={colored}
+        kind={stacked ? 'stacked' : 'lines'}
+        height={260}
+        provisionalFrom={provisional === undefined ? null : Date.parse(provisional) / 1000}
+        {...(metric.noSum === null && Number.isInteger(lines[0]?.values[0] ?? 0) ? {} : { format: written })}
+      />
+      {stacked || lines.length === 1 ? null : (
+        <p class="small quiet">
+          {metric.noSum} So lines stand side by side here, and are not stacked.
+          {left > 0 ? ` ${count(left)} smaller ones are in the table alone.` : ''}
+        </p>
+      )}
+      {provisional === undefined ? null : (
+        <p class="small quiet">Shaded: provisional days, from {provisional} on.</p>
+      )}
+    </>
+  );
+}
+
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 });
+const written = (value: number): string => short.format(value);
+
+const least = (days: readonly string[]): string => days.reduce((a, b) => (a === '' || b < a ? b : a), '');
+const most = (days: readonly string[]): string => days.reduce((a, b) => (b.localeCompare(a) > 0 ? b : a), '');

@@ -1,0 +1,65 @@
+/** A report as people look at it: the question above, the answer as chart and table below. */
+import { useLoad } from '../ui/load.js';
+import { Empty } from '../ui/parts.js';
+import { go, hrefOf, useRoute } from '../ui/route.js';
+import { View } from '../ui/shell.js';
+import { endpointsOf } from './endpoints.js';
+import './explorer.css';
+import {
+  addressOf,
+  FIRST_QUESTION,
+  faultOf,
+  type Question,
+  readQuestion,
+  readView,
+  type ViewState,
+} from './question.js';
+import { ReportAnswer } from './report-answer.js';
+import { ReportForm } from './report-form.js';
+import { type Advertiser, useTeam } from './team.js';
+
+export type SetView = (view: Partial<ViewState>, replace?: boolean) => void;
+
+export function ReportSection() {
+  const { api, session } = useTeam();
+  const { query } = useRoute();
+  const described = useLoad('openapi', async (signal) => endpointsOf(await api.get('/openapi.json', signal)));
+  const seen = useLoad('advertisers', (signal) =>
+    api.get<{ advertisers: readonly Advertiser[] }>('/gateway/v1/advertisers?limit=1000', signal),
+  );
+  const advertisers = seen.value?.advertisers ?? [];
+  const asked = readQuestion(query);
+  const view = readView(query);
+  const fault = asked === null ? null : faultOf(asked);
+  const only = session.advertisers === '*' ? undefined : session.advertisers[0];
+  const start = { ...FIRST_QUESTION, advertiserId: String(advertisers[0]?.id ?? only ?? '') };
+  const setView: SetView = (part, replace = false) => {
+    if (asked !== null) go(hrefOf(['report'], addressOf(asked, { ...view, ...part })), replace);
+  };
+  return (
+    <View
+      title="Report"
+      lead="Ask as you would ask the platform. What the gateway has is not asked for twice."
+    >
+      <ReportForm
+        question={asked ?? start}
+        endpoints={described.value ?? []}
+        advertisers={advertisers}
+        ask={(question: Question) =>
+          go(hrefOf(['report'], addressOf(question, { metric: view.metric, against: view.against })))
+        }
+      />
+      {asked === null ? (
+        <Empty>
+          Choose an advertiser and a period, and show the report. The address then is a link to it.
+        </Empty>
+      ) : fault !== null ? (
+        <p class="note warn" role="status">
+          This address asks for what cannot be asked: {fault}
+        </p>
+      ) : (
+        <ReportAnswer question={asked} view={view} setView={setView} />
+      )}
+    </View>
+  );
+}
