@@ -4,6 +4,7 @@ import { useRoute } from '../ui/route.js';
 import { Shell } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
 import { Audit } from './audit.js';
+import { Cache } from './cache/cache.js';
 import { Credential } from './credential.js';
 import { Overview } from './overview.js';
 import { Teams } from './teams/teams.js';
@@ -18,6 +19,7 @@ interface ConsoleSection {
 const SECTIONS: readonly ConsoleSection[] = [
   { name: 'overview', title: 'Overview', view: () => <Overview /> },
   { name: 'teams', title: 'Teams', view: (path) => <Teams path={path} /> },
+  { name: 'cache', title: 'Cache', view: () => <Cache /> },
   { name: 'credential', title: 'Credential', view: () => <Credential /> },
   { name: 'audit', title: 'Audit', view: () => <Audit /> },
 ];

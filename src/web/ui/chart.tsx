@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { ALONG } from './chart-axis.js';
 import { compact } from './format.js';
 import { ScrollFrame } from './scroll-frame.js';
 
@@ -18,9 +19,10 @@ export interface Line {
 interface ChartProps {
   /** What it shows, in one sentence, for those who do not see it. */
   readonly label: string;
-  /** Seconds since 1970, ascending. */
+  /** Seconds since 1970, ascending; ages in days where the chart is along these. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
+  readonly along?: keyof typeof ALONG;
   readonly kind?: 'lines' | 'stacked' | 'bars';
   readonly height?: number;
   readonly format?: (value: number) => string;
@@ -29,7 +31,7 @@ interface ChartProps {
 }
 
 export function Chart(props: ChartProps) {
-  const { label, times, lines, height = 200, format = compact } = props;
+  const { label, times, lines, height = 200, format = compact, along = 'time' } = props;
   const frame = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
   const [asTable, setAsTable] = useState(false);
@@ -49,7 +51,7 @@ export function Chart(props: ChartProps) {
   return (
     <figure class="chart">
       {asTable ? (
-        <ValuesTable label={label} times={times} lines={lines} format={format} />
+        <ValuesTable label={label} times={times} lines={lines} format={format} along={along} />
       ) : (
         <div ref={frame} role="img" aria-label={label} style={{ minHeight: `${height}px` }} />
       )}
@@ -73,13 +75,14 @@ function ValuesTable({
   times,
   lines,
   format,
-}: Required<Pick<ChartProps, 'label' | 'times' | 'lines' | 'format'>>) {
+  along,
+}: Required<Pick<ChartProps, 'label' | 'times' | 'lines' | 'format' | 'along'>>) {
   return (
     <ScrollFrame label={label} short>
       <table>
         <thead>
           <tr>
-            <th scope="col">Time (UTC)</th>
+            <th scope="col">{ALONG[along].title}</th>
             {lines.map(({ title }) => (
               <th key={title} scope="col" class="number">
                 <bdi>{title}</bdi>
@@ -90,7 +93,7 @@ function ValuesTable({
         <tbody>
           {times.map((time, index) => (
             <tr key={time}>
-              <th scope="row">{new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ')}</th>
+              <th scope="row">{ALONG[along].shown(time)}</th>
               {lines.map(({ title, values }) => {
                 const value = values[index] ?? null;
                 return (
@@ -121,7 +124,7 @@ function dataOf({ times, lines, kind = 'lines' }: ChartProps): UPlot.AlignedData
 }
 
 function optionsOf(
-  { lines, kind = 'lines', format = compact, provisionalFrom = null, times }: ChartProps,
+  { lines, kind = 'lines', format = compact, provisionalFrom = null, times, along = 'time' }: ChartProps,
   element: HTMLElement,
   height: number,
 ): UPlot.Options {
@@ -140,9 +143,12 @@ function optionsOf(
     tzDate: (ts) => UPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    scales: {
+      x: { time: ALONG[along].isTime },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
+    },
     axes: [
-      { ...axis, font, space: 70, size: 32, grid: { show: false }, values: timesOfAxis },
+      { ...axis, font, space: 70, size: 32, grid: { show: false }, values: ALONG[along].marks },
       {
         ...axis,
         font,
@@ -168,7 +174,7 @@ function optionsOf(
       }),
     ],
     hooks: { drawClear: [(plot) => shade(plot, provisionalFrom, color('--shade'))] },
-    plugins: [tooltip(lines, format)],
+    plugins: [tooltip(lines, format, ALONG[along].shown)],
   };
 }
 
@@ -176,14 +182,6 @@ function optionsOf(
 const WHOLE = {
   incrs: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat(),
 };
-
-/** By UTC, as everything else here is. @param step seconds from one mark to the next */
-function timesOfAxis(_plot: UPlot, marks: number[], _axis: number, _space: number, step: number): string[] {
-  return marks.map((mark) => {
-    const iso = new Date(mark * 1000).toISOString();
-    return step >= 86_400 || mark % 86_400 === 0 ? iso.slice(5, 10) : iso.slice(11, 16);
-  });
-}
 
 function shade(plot: UPlot, from: number | null, fill: string): void {
   if (from === null) return;
@@ -195,7 +193,11 @@ function shade(plot: UPlot, from: number | null, fill: string): void {
 }
 
 /** Each line's own value where the pointer is: text that is set, never markup. */
-function tooltip(lines: readonly Line[], format: (value: number) => string): UPlot.Plugin {
+function tooltip(
+  lines: readonly Line[],
+  format: (value: number) => string,
+  shown: (at: number) => string,
+): UPlot.Plugin {
   const box = document.createElement('div');
   box.className = 'tooltip';
   box.hidden = true;
@@ -207,9 +209,8 @@ function tooltip(lines: readonly Line[], format: (value: number) => string): UPl
           const { idx, left = 0 } = plot.cursor;
           box.hidden = idx === null || idx === undefined || left < 0;
           if (box.hidden || idx === null || idx === undefined) return;
-          const time = plot.data[0][idx] ?? 0;
           const head = document.createElement('strong');
-          head.textContent = new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ');
+          head.textContent = shown(plot.data[0][idx] ?? 0);
           const rows = lines
             .filter(({ values }) => (values[idx] ?? null) !== null)
             .map(({ title, color, values }) => {

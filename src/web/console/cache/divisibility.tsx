@@ -1,0 +1,104 @@
+/** Which kinds of reports may be split by day, as far as that was learned. */
+import { type Column, DataTable } from '../../ui/data-table.js';
+import { count, fromNow } from '../../ui/format.js';
+import { useLoad } from '../../ui/load.js';
+import { Card, Empty, Tag, type Tone, Wait } from '../../ui/parts.js';
+import { useAdmin } from '../admin.js';
+
+interface Kind {
+  readonly id: string;
+  readonly endpoint: string | null;
+  readonly split: readonly string[] | null;
+  readonly spentBased: string | null;
+  readonly passedOn: readonly string[];
+  readonly state: 'learning' | 'probation' | 'proven' | 'refuted';
+  readonly inWords: string;
+  readonly agreedDays: number;
+  readonly neededDays: number;
+  readonly provenAt: string | null;
+}
+
+interface Answer {
+  readonly kinds: readonly Kind[];
+  readonly pinned: readonly { readonly endpoint: string; readonly divisible: 'always' | 'never' }[];
+}
+
+const LIVE_MS = 60_000;
+
+export function Divisibility() {
+  const { api } = useAdmin();
+  const known = useLoad(
+    'divisibility',
+    (signal) => api.get<Answer>('/admin/v1/divisibility', signal),
+    LIVE_MS,
+  );
+  return (
+    <Card title="Divisibility by kind">
+      <p class="quiet">
+        A report is kept by day once days of its kind, asked for alone, were seen to be the same rows as in a
+        longer period.
+      </p>
+      <Wait of={known}>
+        {({ kinds, pinned }) => (
+          <>
+            {pinned.map(({ endpoint, divisible }) => (
+              <p key={endpoint} class="small">
+                <strong>{endpoint}</strong> is {divisible === 'always' ? 'always' : 'never'} split by day: the
+                configuration says so, and nothing is learned of it.
+              </p>
+            ))}
+            {kinds.length === 0 ? (
+              <Empty>
+                Nothing was learned yet. It begins when a report by date is asked for more than once.
+              </Empty>
+            ) : (
+              <DataTable
+                caption="Kinds of reports"
+                columns={COLUMNS}
+                rows={kinds}
+                keyOf={({ id }) => id}
+                sorted={BY_ENDPOINT}
+              />
+            )}
+          </>
+        )}
+      </Wait>
+    </Card>
+  );
+}
+
+const BY_ENDPOINT = { index: 0, down: false };
+
+const TONES: Readonly<Record<Kind['state'], Tone>> = {
+  learning: 'quiet',
+  probation: 'info',
+  proven: 'good',
+  refuted: 'bad',
+};
+
+const COLUMNS: readonly Column<Kind>[] = [
+  { title: 'Endpoint', by: ({ endpoint }) => endpoint, cell: ({ endpoint }) => endpoint ?? 'not told' },
+  { title: 'Split', cell: ({ split }) => split?.join(', ') ?? 'not told' },
+  {
+    title: 'Also',
+    cell: ({ spentBased, passedOn }) =>
+      [...(spentBased === null ? [] : [`spentBased ${spentBased}`]), ...passedOn].join(', ') || '–',
+  },
+  {
+    title: 'State',
+    by: ({ state }) => state,
+    cell: ({ state }) => <Tag tone={TONES[state]}>{state}</Tag>,
+  },
+  {
+    title: 'Days that agreed',
+    numeric: true,
+    by: ({ agreedDays }) => agreedDays,
+    cell: ({ agreedDays, neededDays }) => `${count(agreedDays)} of ${count(neededDays)}`,
+  },
+  {
+    title: 'Proven',
+    by: ({ provenAt }) => provenAt,
+    cell: ({ provenAt }) => (provenAt === null ? '–' : fromNow(provenAt, Date.now())),
+  },
+  { title: 'What it means', cell: ({ inWords }) => <span class="meaning">{inWords}</span> },
+];

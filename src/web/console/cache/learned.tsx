@@ -1,0 +1,212 @@
+/** When days change no more, and what came of days that were asked for again: by the age of a day. */
+import { useState } from 'preact/hooks';
+import { Chart } from '../../ui/chart.js';
+import { count, counted, percent } from '../../ui/format.js';
+import { useLoad } from '../../ui/load.js';
+import { Card, Empty, Field, Wait } from '../../ui/parts.js';
+import { go, hrefOf } from '../../ui/route.js';
+import { useAdmin } from '../admin.js';
+import { useAdvertisers } from '../teams/advertisers.js';
+import type { Explained } from './explained.js';
+
+interface FinalityScope {
+  readonly endpoint: string;
+  readonly advertiserId: number | string | null;
+  readonly split: readonly string[];
+  readonly windowDays: number;
+  readonly learnedDays: number | null;
+  readonly settledFromDays: number | null;
+  readonly ages: readonly {
+    readonly ageDays: number;
+    readonly n: number;
+    readonly changed: number;
+    readonly changedPercentAtMost: number;
+  }[];
+}
+
+interface TruthScope {
+  readonly endpoint: string;
+  readonly split: readonly string[];
+  readonly ages: readonly {
+    readonly ageDays: number;
+    readonly n: number;
+    readonly same: number;
+    readonly differsSince: number;
+    readonly restated: number;
+    readonly wrong: number;
+  }[];
+}
+
+interface Learned<Scope> {
+  readonly data: readonly Scope[];
+  readonly meta: {
+    readonly approximate: string;
+    readonly notLearned?: string;
+    readonly notMeasured?: string;
+  };
+}
+
+export function LearnedOfReport({ explained: { report, days } }: { readonly explained: Explained }) {
+  return (
+    <Card title="Finality and truth">
+      {days === null ? (
+        <Empty>The report is not by date: nothing is learned of its days.</Empty>
+      ) : (
+        <Curves about={new URLSearchParams({ endpoint: report.endpoint, query: report.query }).toString()} />
+      )}
+    </Card>
+  );
+}
+
+/** @param advertiser id; empty: none was chosen */
+export function LearnedOfAdvertiser({ advertiser }: { readonly advertiser: string }) {
+  const { all } = useAdvertisers();
+  const isKnown = all.some(({ id }) => String(id) === advertiser);
+  return (
+    <Card title="Finality and truth">
+      <Field label="Advertiser" help="With what was learned of its reports by date; seen last come first.">
+        <select
+          value={advertiser}
+          onChange={({ currentTarget: { value } }) => go(hrefOf(['cache'], { advertiser: value }))}
+        >
+          <option value="">Choose one</option>
+          {advertiser === '' || isKnown ? null : <option value={advertiser}>{advertiser}</option>}
+          {all.map(({ id, name }) => (
+            <option key={id} value={String(id)}>
+              {name === null ? id : `${id} · ${name}`}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {advertiser === '' ? null : (
+        <Curves key={advertiser} about={new URLSearchParams({ advertiserId: advertiser }).toString()} />
+      )}
+    </Card>
+  );
+}
+
+const nameOf = ({ endpoint, split }: Pick<FinalityScope, 'endpoint' | 'split'>) =>
+  `${endpoint} by ${split.join(', ')}`;
+
+/** @param about query of both calls */
+function Curves({ about }: { readonly about: string }) {
+  const { api } = useAdmin();
+  const [chosen, setChosen] = useState('');
+  const both = useLoad(`learned ${about}`, async (signal) => {
+    const [finality, truth] = await Promise.all([
+      api.get<Learned<FinalityScope>>(`/admin/v1/finality?${about}`, signal),
+      api.get<Learned<TruthScope>>(`/admin/v1/truth?${about}`, signal),
+    ]);
+    return { finality, truth };
+  });
+  return (
+    <Wait of={both}>
+      {({ finality, truth }) => {
+        const names = [...new Set([...finality.data, ...truth.data].map(nameOf))];
+        const name = names.includes(chosen) ? chosen : names[0];
+        if (name === undefined) return <Empty>Nothing was learned of reports by date yet.</Empty>;
+        return (
+          <>
+            {names.length === 1 ? null : (
+              <Field label="Reports">
+                <select value={name} onChange={({ currentTarget: { value } }) => setChosen(value)}>
+                  {names.map((one) => (
+                    <option key={one}>{one}</option>
+                  ))}
+                </select>
+              </Field>
+            )}
+            <div class="grid">
+              <Finality answer={finality} scope={finality.data.find((one) => nameOf(one) === name)} />
+              <Truth answer={truth} scope={truth.data.find((one) => nameOf(one) === name)} />
+            </div>
+          </>
+        );
+      }}
+    </Wait>
+  );
+}
+
+const asShare = (value: number) => percent(value / 100);
+
+interface CurveProps<Scope> {
+  readonly answer: Learned<Scope>;
+  readonly scope: Scope | undefined;
+}
+
+function Finality({ answer: { meta }, scope }: CurveProps<FinalityScope>) {
+  if (scope === undefined) return <Empty>Nothing was learned of when its days are final.</Empty>;
+  const { ages, windowDays, settledFromDays } = scope;
+  return (
+    <div class="stack">
+      <h3>Days that changed after they were seen, by age</h3>
+      <p>
+        A day older than <strong>{counted(windowDays, 'day')}</strong> is taken as final.{' '}
+        {settledFromDays === null
+          ? 'From which age on none changes cannot be said yet.'
+          : `From ${counted(settledFromDays, 'day')} on none was ever seen to change.`}
+      </p>
+      {ages.length === 0 ? (
+        <Empty>{meta.notLearned ?? 'No day was seen twice yet.'}</Empty>
+      ) : (
+        <Chart
+          label="Share of days that were seen to change later, by the age of the day"
+          along="age"
+          times={ages.map(({ ageDays }) => ageDays)}
+          format={asShare}
+          lines={[
+            {
+              title: 'at most, with 95 %',
+              color: '--c6',
+              dashed: true,
+              values: ages.map(({ changedPercentAtMost }) => changedPercentAtMost),
+            },
+            {
+              title: 'changed',
+              color: '--c1',
+              values: ages.map(({ n, changed }) => (n === 0 ? null : (100 * changed) / n)),
+            },
+          ]}
+        />
+      )}
+      <p class="small quiet">{meta.approximate}</p>
+    </div>
+  );
+}
+
+function Truth({ answer: { meta }, scope }: CurveProps<TruthScope>) {
+  const ages = scope?.ages ?? [];
+  const asked = ages.reduce((sum, { n }) => sum + n, 0);
+  const wrong = ages.reduce((sum, one) => sum + one.wrong, 0);
+  return (
+    <div class="stack">
+      <h3>What came of days that were asked for again, by age</h3>
+      {asked === 0 ? (
+        <Empty>{meta.notMeasured ?? 'No day was asked for again yet.'}</Empty>
+      ) : (
+        <>
+          <p>
+            {counted(asked, 'day was', 'days were')} asked for again, and <strong>{count(wrong)}</strong> of
+            them had been served wrong.
+          </p>
+          <Chart
+            label="Days that were asked for again, by what came of them and by age"
+            along="age"
+            kind="stacked"
+            times={ages.map(({ ageDays }) => ageDays)}
+            lines={[
+              { title: 'same', color: '--c2', values: ages.map(({ same }) => same) },
+              { title: 'restated since', color: '--c3', values: ages.map(({ restated }) => restated) },
+              { title: 'differs since', color: '--c7', values: ages.map((one) => one.differsSince) },
+              { title: 'wrong', color: '--c8', values: ages.map((one) => one.wrong) },
+            ]}
+          />
+        </>
+      )}
+      <p class="small quiet">
+        What the platform would have said at a past moment cannot be seen: this is what came when days were
+        asked for again.
+      </p>
+    </div>
+  );
+}

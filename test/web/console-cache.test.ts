@@ -1,0 +1,178 @@
+/** The cache at the console: a pasted address explained, its days as a calendar, forgetting, and what was learned. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { admin, ask, daysBefore, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import {
+  type Gateway,
+  type Platform,
+  startGateway,
+  startPlatform,
+  tempFolder,
+} from '../support/processes.js';
+import { signedIn as signIn } from './people.js';
+
+const VIEWER = 'token-of-a-viewer-who-looks-alone';
+const HOUR_MS = 3_600_000;
+
+let platform: Platform;
+let gateway: Gateway;
+let key: string;
+let today: string;
+
+const reportOf = (advertiser: number, from: string, to: string) =>
+  `${REPORT}?advertiserId=${advertiser}&byDate=1&dateFrom=${from}&dateTo=${to}`;
+
+/** So many hours after the simulator's day began: what is final, and what is stale, does not depend on the time of day. */
+const setClock = (hours: number) =>
+  admin(gateway, 'PUT', '/clock', {
+    offsetMs: Date.parse(`${today}T00:00:00Z`) + hours * HOUR_MS - Date.now(),
+  });
+
+beforeAll(async () => {
+  platform = await startPlatform(['--switch', 'accountNames=hostile']);
+  const folder = await tempFolder();
+  const tokenFile = join(folder, 'viewer.token');
+  await writeFile(tokenFile, VIEWER);
+  const config = join(folder, 'gateway.yaml');
+  await writeFile(
+    config,
+    JSON.stringify({
+      testClock: true,
+      auth: { adminTokens: [{ name: 'looker', role: 'viewer', tokenFile }] },
+      report: { endpoints: { 'campaigns/get': { divisible: 'always' } } },
+    }),
+  );
+  gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: config });
+  ({ key } = await newTeam(gateway, { id: 'growth', name: 'Growth' }));
+  today = await simulatorOf(platform.url).today();
+  const read = async (from: string, to: string) =>
+    expect((await ask(gateway.data + reportOf(1, from, to), { key })).status).toBe(200);
+  // All but some days in the middle; then time passes, and the youngest are asked for again.
+  await setClock(12);
+  await read(daysBefore(today, 399), daysBefore(today, 100));
+  await read(daysBefore(today, 90), today);
+  await setClock(36);
+  await read(daysBefore(today, 1), today);
+});
+
+const signedIn = (token: string, hash = '#/cache') =>
+  signIn(`${gateway.admin}/${hash}`, 'Admin token', token);
+
+it('explains a pasted address: canonical form, why, price, and 400 days as a calendar', async () => {
+  const { page, shots, axe, faults } = await signedIn(gateway.adminToken);
+  await page.getByRole('heading', { level: 1, name: 'Cache' }).waitFor();
+  await shots('console-cache-empty');
+  expect(await axe()).toEqual([]);
+  const address = page.getByRole('textbox', { name: /^Address of a report/ });
+  await address.fill(`https://dsp.example${reportOf(1, daysBefore(today, 399), today)}`);
+  await address.press('Enter');
+  await page.getByText(/^Answered by day: pinned by configuration/).waitFor();
+  await page.getByText('2 platform calls', { exact: true }).waitFor();
+  await page.getByText(/^GET \/api\/v1\/report\/campaigns\/get\?advertiserId=1&byDate=1/).waitFor();
+  const days = page.getByRole('group', { name: /^Days/ }).getByRole('button');
+  expect(await days.count()).toBe(400);
+  const inLegend = await page.locator('.legend strong').allTextContents();
+  expect(inLegend).toEqual(['385 final', '2 fresh', '4 stale', '9 missing']);
+  const dayOf = (ago: number) => page.locator(`[data-date="${daysBefore(today, ago)}"]`);
+  // By mark as well as by colour.
+  for (const [ago, mark] of [
+    [399, '✓'],
+    [95, '×'],
+    [3, '~'],
+    [0, '•'],
+  ] as const)
+    expect(await dayOf(ago).textContent()).toContain(mark);
+  const curves = page.getByRole('region', { name: 'Finality and truth' });
+  await curves.waitFor();
+  await expect.poll(() => curves.getByText('One moment').count()).toBe(0);
+  await shots('console-cache');
+  expect(await axe()).toEqual([]);
+  // One stop for Tab, arrows within.
+  expect(await page.locator('.calendar [tabindex="0"]').count()).toBe(1);
+  await dayOf(0).focus();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  expect(await page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 4));
+  await page.getByText(`${daysBefore(today, 4)} stale 1 row as of`).waitFor();
+  await page.keyboard.press('Home');
+  expect(await page.evaluate('document.activeElement.dataset.date')).toBe(daysBefore(today, 399));
+  // The address can be sent: whoever opens it sees the same.
+  await page.reload();
+  await page.getByText('2 platform calls', { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+it('previews what would be forgotten, asks, and forgets it', async () => {
+  const { page, shots, axe, faults, forgive } = await signedIn(gateway.adminToken);
+  const [from, to] = [daysBefore(today, 60), daysBefore(today, 51)];
+  await page
+    .getByRole('textbox', { name: /^Address of a report/ })
+    .fill(reportOf(1, from, to).replace('/api/v1/report/', ''));
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText('0 platform calls', { exact: true }).waitFor();
+  expect(await page.getByLabel('Advertiser id').inputValue()).toBe('1');
+  expect(await page.getByLabel('From day').inputValue()).toBe(from);
+  await page.getByLabel('To day').fill(daysBefore(today, 61));
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByText('must not be before from').waitFor();
+  forgive();
+  await page.getByLabel('To day').fill(to);
+  await page.getByRole('button', { name: 'Preview' }).click();
+  const preview = page.getByRole('status', { name: 'Preview' });
+  await preview.getByText(/10 entries with 10 rows in/).waitFor();
+  await preview.getByText(`advertiser 1, endpoint campaigns/get, days ${from} to ${to}`).waitFor();
+  await shots('console-cache-preview');
+  expect(await axe()).toEqual([]);
+  const explained = async () =>
+    admin<{ price: { calls: number } }>(
+      gateway,
+      'GET',
+      `/cache/explain?url=${encodeURIComponent(reportOf(1, from, to))}`,
+    );
+  await page.getByRole('button', { name: 'Forget it' }).click();
+  await shots('console-cache-forget');
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave it' }).click();
+  expect((await explained()).price.calls).toBe(0);
+  await page.getByRole('button', { name: 'Forget it' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Forget it' }).click();
+  await page.getByText('Forgotten. Who asks for it next asks the platform.').waitFor();
+  await page.getByText('1 platform call', { exact: true }).waitFor();
+  expect(await page.locator('.legend strong').allTextContents()).toContain('10 missing');
+  expect((await explained()).price.calls).toBe(1);
+  expect(faults).toEqual([]);
+});
+
+it('says what is wrong with an address, and how a report without days is kept', async () => {
+  const { page, shots, axe, forgive } = await signedIn(gateway.adminToken);
+  const address = page.getByRole('textbox', { name: /^Address of a report/ });
+  await address.fill('https://dsp.example/<img src=x onerror=alert(1)>');
+  await address.press('Enter');
+  await page.getByRole('alert').filter({ hasText: 'must be the address of a report' }).waitFor();
+  await shots('console-cache-wrong');
+  forgive();
+  await address.fill(`${REPORT}?advertiserId=2&dateFrom=${today}&dateTo=${today}`);
+  await address.press('Enter');
+  await page.getByText(/^Answered as a whole/).waitFor();
+  await page.getByText('Nothing is kept.').waitFor();
+  expect(await axe()).toEqual([]);
+  await shots('console-cache-whole');
+});
+
+it('shows a viewer what was learned of an advertiser, and nothing to forget', async () => {
+  const { page, shots, axe, faults } = await signedIn(VIEWER);
+  await page.getByRole('combobox', { name: /^Advertiser/ }).selectOption('1');
+  await expect.poll(() => page.url()).toContain('#/cache?advertiser=1');
+  const curves = page.getByRole('region', { name: 'Finality and truth' });
+  await curves.waitFor();
+  await expect.poll(() => curves.getByText('One moment').count()).toBe(0);
+  expect(await curves.getByRole('alert').count()).toBe(0);
+  await page.getByText('is always split by day: the configuration says so').waitFor();
+  for (const name of ['Preview', 'Forget it'])
+    expect(await page.getByRole('button', { name }).count()).toBe(0);
+  await shots('console-cache-learned');
+  expect(await axe()).toEqual([]);
+  expect(faults).toEqual([]);
+});
