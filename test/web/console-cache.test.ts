@@ -83,9 +83,10 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
     [0, '•'],
   ] as const)
     expect(await dayOf(ago).textContent()).toContain(mark);
-  const curves = page.getByRole('region', { name: 'Finality and truth' });
-  await curves.waitFor();
-  await expect.poll(() => curves.getByText('One moment').count()).toBe(0);
+  await page.getByRole('img', { name: /^Share of days that were seen to change/ }).waitFor();
+  await page.getByRole('button', { name: 'As a table' }).first().click();
+  await page.getByRole('columnheader', { name: 'Age of the day' }).waitFor();
+  await page.getByRole('button', { name: 'As a chart' }).click();
   await shots('console-cache');
   expect(await axe()).toEqual([]);
   // One stop for Tab, arrows within.

@@ -13,7 +13,10 @@ export function HeatMap({ days }: HeatMapProps) {
   const frame = useRef<HTMLDivElement>(null);
   const current = days[Math.min(at, days.length - 1)];
   const move = (event: KeyboardEvent) => {
-    const to = stepOf(event.key, at, days.length);
+    // From the day that has the focus: the pointer may lie on another one.
+    const focused = event.target instanceof HTMLElement ? event.target.dataset.date : undefined;
+    const from = days.findIndex(({ date }) => date === focused);
+    const to = stepOf(event.key, from < 0 ? at : from, days.length);
     if (to === null) return;
     event.preventDefault();
     setAt(to);
