@@ -49,7 +49,7 @@ function describe({ team, key }: Caller, left: Me['left'], credential: Me['crede
   const { id, name, scopes, advertisers, limits, defaultFormat } = team;
   return {
     team: { id, name },
-    key: { id: key.id, label: key.label, expiresAt: key.expiresAt },
+    key: { id: key.id, label: key.label, createdAt: key.createdAt, expiresAt: key.expiresAt },
     scopes,
     advertisers,
     defaultFormat,
@@ -65,6 +65,7 @@ const ME = Type.Object(
     key: Type.Object({
       id: Type.String(),
       label: Type.String(),
+      createdAt: Type.String({ format: 'date-time' }),
       expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
         description: 'Null: it does not expire.',
       }),

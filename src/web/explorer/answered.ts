@@ -15,11 +15,11 @@ export function answeredBy(headers: { get(name: string): string | null }): Answe
   if (/stale-if-error/.test(detail))
     return { words: `from the cache${old}: the platform does not answer`, tone: 'warn' };
   if (/stale/.test(detail)) return { words: `from the cache${old}; being asked anew`, tone: 'info' };
+  if (/;\s*hit\b/.test(status)) return { words: `from the cache, no platform call${old}`, tone: 'good' };
   const days = /days=(\d+)\/(\d+)/.exec(detail);
   if (days !== null && days[1] !== days[2])
     return { words: `${days[1]} of ${counted(Number(days[2]), 'day')} from the cache${old}`, tone: 'info' };
-  if (/;\s*hit\b/.test(status) || days !== null)
-    return { words: `from the cache, no platform call${old}`, tone: 'good' };
+  if (days !== null) return { words: `from the cache, no platform call${old}`, tone: 'good' };
   if (status === '') return { words: 'answered', tone: 'info' };
   return { words: 'asked of the platform just now', tone: 'info' };
 }

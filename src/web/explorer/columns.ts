@@ -20,6 +20,7 @@ const PEOPLE = /reach|unique|user|people|household|frequency/i;
 const RATE = /rate|ratio|ctr|cpm|cpc|cpa|cpv|roas|share|percent|average|avg|viewability/i;
 const ID = /(^id|Ids?)$/;
 const SAMPLE = 200;
+const MIXED = 'The rows have different currencies, which do not add up.';
 
 /** @param rows the columns of the first ones and of some others are looked at */
 export function columnsOf(rows: readonly Row[]): ReportColumn[] {
@@ -35,10 +36,24 @@ export function columnsOf(rows: readonly Row[]): ReportColumn[] {
       title: titleOf(name),
       numeric: counted,
       measure: counted,
-      noSum: counted ? whyNoSum(name) : null,
-      width: Math.min(counted ? 18 : 36, Math.max(titleOf(name).length + 3, longest + (counted ? 3 : 1))),
+      noSum: counted ? (mixesMoney(name, rows) ? MIXED : whyNoSum(name)) : null,
+      width: Math.min(counted ? 18 : 36, Math.max(titleOf(name).length + 3, longest + (counted ? 6 : 1))),
     };
   });
+}
+
+/** A column of one value says it once, above the rows; days and measures stay. */
+export function isConstant({ name, measure }: ReportColumn, rows: readonly Row[]): boolean {
+  const [first] = rows;
+  if (measure || name === 'date' || first === undefined || rows.length < 2) return false;
+  return typeof first[name] !== 'object' && rows.every((row) => row[name] === first[name]);
+}
+
+const MONEY = /^(spent|spend|costs?|revenue|budget|profit|sales)$/i;
+
+/** Dollars and euros do not add up. */
+function mixesMoney(name: string, rows: readonly Row[]): boolean {
+  return MONEY.test(name) && new Set(rows.map(({ currency }) => currency)).size > 1;
 }
 
 /** @returns null where rows of it may be added up */

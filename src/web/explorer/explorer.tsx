@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useRoute } from '../ui/route.js';
 import { Shell } from '../ui/shell.js';
 import { Access } from './access.js';
+import { Pins } from './pins.js';
 import { ReportSection } from './report.js';
 import { useTeam } from './team.js';
 
@@ -14,6 +15,7 @@ interface ExplorerSection {
 
 const SECTIONS: readonly ExplorerSection[] = [
   { name: 'report', title: 'Report', view: () => <ReportSection /> },
+  { name: 'pins', title: 'Pins', view: () => <Pins /> },
   { name: 'access', title: 'My access', view: () => <Access /> },
 ];
 

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { count, counted } from '../ui/format.js';
 import { Card, Empty, Field, Tag } from '../ui/parts.js';
 import { filterRows, sortRows } from './arrange.js';
-import { type ReportColumn, shown, sumOf, totalsOf } from './columns.js';
+import { isConstant, type ReportColumn, shown, sumOf, totalsOf } from './columns.js';
 import { type Foot, Grid, MOST_ROWS } from './grid.js';
 import type { Row } from './parse.js';
 import type { ViewState } from './question.js';
@@ -27,11 +27,14 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
     column === 'date' && first !== undefined && String(row.date) >= first ? (
       <Tag tone="warn">provisional</Tag>
     ) : null;
-  const roomy = columns.map((column) =>
+  const constant = columns.filter((column) => isConstant(column, rows));
+  const varied = columns.filter((column) => !constant.includes(column));
+  const roomy = varied.map((column) =>
     column.name === 'date' ? { ...column, width: first === undefined ? 13 : 26 } : column,
   );
   return (
     <Card title="Rows">
+      <Constants columns={constant} row={rows[0]} />
       <div class="toolbar">
         <Filter value={view.filter} change={(filter) => setView({ filter }, true)} />
         <p class="small quiet" role="status">
@@ -56,6 +59,29 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
       )}
       <WhyNoSum columns={columns} />
     </Card>
+  );
+}
+
+/** What is the same in every row, told once. */
+function Constants({
+  columns,
+  row,
+}: {
+  readonly columns: readonly ReportColumn[];
+  readonly row: Row | undefined;
+}) {
+  if (columns.length === 0 || row === undefined) return null;
+  return (
+    <dl class="constants small">
+      {columns.map(({ name, title, numeric }) => (
+        <div key={name}>
+          <dt>{title}</dt>
+          <dd>
+            <bdi>{shown(row[name], numeric) || '–'}</bdi>
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
