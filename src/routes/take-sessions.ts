@@ -46,7 +46,9 @@ export function takeSessions(app: FastifyInstance, sessions: Sessions): void {
   });
   // What one person has seen is not left in the browser for the next.
   app.addHook('onSend', async (request, reply, payload) => {
-    if (request.session !== null) reply.headers({ 'cache-control': 'private, no-store', ...NO_PAGE });
+    if (request.session === null) return payload;
+    reply.header('cache-control', 'private, no-store');
+    if (!request.url.startsWith(OWN_CALLS)) reply.headers(NO_PAGE);
     return payload;
   });
 }
