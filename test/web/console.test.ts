@@ -132,7 +132,7 @@ describe('a rotation', () => {
     const seen = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
     const { page } = seen;
     await page.getByRole('form', { name: 'A new token' }).getByLabel('Token').fill('a-token-of-nobody');
-    await page.getByRole('button', { name: 'Put it beside the active one' }).click();
+    await page.getByRole('button', { name: 'Stage it beside the active one' }).click();
     await page.getByText('Next: the proof.').waitFor();
     await page.getByRole('button', { name: 'Prove it' }).click();
     await page

@@ -15,7 +15,7 @@ export function Holders({ replicas }: { readonly replicas: readonly Holder[] }) 
         {replicas.map(({ id, host, pid, isActive, tokenId, since }) => (
           <li key={id}>
             <Tag tone={isActive ? 'good' : 'warn'}>
-              {isActive ? 'active token' : tokenId === null ? 'no token' : 'another one'}
+              {isActive ? 'active token' : tokenId === null ? 'no token' : 'another token'}
             </Tag>{' '}
             <bdi>{host}</bdi>, process {pid}
             {since === null ? null : <span class="quiet small">, since {moment(since)}</span>}

@@ -38,7 +38,7 @@ export function NewTokenForm({ take, busy }: NewTokenFormProps) {
       </div>
       <div class="row">
         <button type="submit" class="primary" disabled={busy !== null}>
-          Put it beside the active one
+          Stage it beside the active one
         </button>
         <button type="button" disabled={busy !== null} onClick={() => void take('mint')}>
           {busy === 'mint' ? 'Asking the platform …' : 'Ask the platform for one'}

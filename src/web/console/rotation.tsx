@@ -57,28 +57,24 @@ export function Rotation({ tokens, entries, refresh }: RotationProps) {
           title="A new token"
           mark={pending === null ? 'now' : 'done'}
           number={1}
-          fault={faultOf('stage', 'mint')}
+          fault={faultOf('stage', 'mint', 'discard')}
         >
           {pending === null ? (
             <NewTokenForm take={take} busy={busy} />
           ) : (
             <p>
-              <code>{pending.fingerprint}</code> lies beside the active one since {moment(pending.createdAt)}.{' '}
+              <code>{pending.fingerprint}</code> is staged beside the active one since{' '}
+              {moment(pending.createdAt)}.{' '}
               <ConfirmButton
                 label="Discard"
+                disabled={busy !== null}
                 question="The pending token is forgotten. The active one stays as it is."
                 act={() => take('discard')}
               />
             </p>
           )}
         </Step>
-        <ProofStep
-          tokens={tokens}
-          entries={entries}
-          take={take}
-          busy={busy}
-          fault={faultOf('verify', 'discard')}
-        />
+        <ProofStep tokens={tokens} entries={entries} take={take} busy={busy} fault={faultOf('verify')} />
         <ActivateStep tokens={tokens} take={take} busy={busy} fault={faultOf('activate')} />
         <Step
           title="Every process takes hold"
@@ -95,6 +91,7 @@ export function Rotation({ tokens, entries, refresh }: RotationProps) {
             <p class="row">
               <ConfirmButton
                 label="Go back to the previous token"
+                disabled={busy !== null}
                 question={
                   <p>
                     <code>{previous.fingerprint}</code> becomes the active one again, and{' '}
@@ -112,8 +109,8 @@ export function Rotation({ tokens, entries, refresh }: RotationProps) {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  stage: 'The token lies beside the active one now. Next: the proof.',
-  mint: 'The platform gave a token; it lies beside the active one. Next: the proof.',
+  stage: 'The token is staged beside the active one. Next: the proof.',
+  mint: 'The platform gave a token; it is staged beside the active one. Next: the proof.',
   verify: 'The token is proven.',
   activate: 'The new token is active.',
   rollback: 'The previous token is active again.',
