@@ -24,22 +24,19 @@ function hitRatio({ outcomes }: Series): number | null {
 }
 
 export function OverviewFigures({ answer: { series } }: { readonly answer: SeriesAnswer }) {
-  const [requests, calls, saved] = [series.requests, series.platformCalls, series.platformCallsSaved].map(
-    sum,
-  );
   const counts = allCounts(series.latency);
   const errors = sum(series.errors);
   const left = series.budgetLeft.findLast((value) => value !== null);
   return (
     <Figures>
-      <Figure label="Requests" value={compact(requests ?? 0)} />
+      <Figure label="Requests" value={compact(sum(series.requests))} />
       <Figure label="Answered from the cache" value={percent(hitRatio(series))} note="of reports" />
       <Figure
         label="Platform calls"
-        value={compact(calls ?? 0)}
-        note={left === undefined ? undefined : `${count(left ?? 0)} left`}
+        value={compact(sum(series.platformCalls))}
+        note={left === undefined ? undefined : `${count(left)} left of the platform's rate`}
       />
-      <Figure label="Calls saved" value={compact(saved ?? 0)} tone="good" />
+      <Figure label="Calls saved" value={compact(sum(series.platformCallsSaved))} tone="good" />
       <Figure
         label="Latency, median"
         value={duration(percentile(series.latency, counts, 0.5))}

@@ -8,14 +8,12 @@ export interface Loaded<T> {
   readonly error: unknown;
   /** Under way for the first time, or for another question. */
   readonly loading: boolean;
-  /** Monotonic time of the newest value. */
-  readonly at: number | null;
   readonly reload: () => void;
 }
 
 /**
  * @param question names what is asked; a new one drops the old value. null asks nothing
- * @param everyMs asks again so often, in a tab that is seen
+ * @param everyMs asks again so often, in a tab that is visible
  */
 export function useLoad<T>(
   question: string | null,
@@ -26,12 +24,10 @@ export function useLoad<T>(
     question: string | null;
     value: T | null;
     error: unknown;
-    at: number | null;
   }>({
     question: null,
     value: null,
     error: null,
-    at: null,
   });
   const [turn, setTurn] = useState(0);
   const asking = useRef(ask);
@@ -44,7 +40,7 @@ export function useLoad<T>(
         (value) => {
           if (ending.signal.aborted) return;
           reportReach(true);
-          setState({ question, value, error: null, at: performance.now() });
+          setState({ question, value, error: null });
         },
         (error: unknown) => {
           if (ending.signal.aborted) return;
@@ -53,11 +49,10 @@ export function useLoad<T>(
             question,
             value: was.question === question ? was.value : null,
             error,
-            at: was.at,
           }));
         },
       );
-    const stop = whileSeen(once, everyMs);
+    const stop = whileVisible(once, everyMs);
     return () => {
       ending.abort();
       stop();
@@ -69,22 +64,21 @@ export function useLoad<T>(
     value: current ? state.value : null,
     error: current ? state.error : null,
     loading: question !== null && (!current || (state.value === null && state.error === null)),
-    at: current ? state.at : null,
     reload,
   };
 }
 
 /** Once, then again each time after a while; a hidden tab asks nothing, and does so at once when it is seen again. */
-function whileSeen(once: () => Promise<void>, everyMs: number | null): () => void {
+function whileVisible(once: () => Promise<void>, everyMs: number | null): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
-  let under = false;
+  let isAsking = false;
   const turn = async () => {
     clearTimeout(timer);
-    if (ended || under || document.hidden) return;
-    under = true;
+    if (ended || isAsking || document.hidden) return;
+    isAsking = true;
     await once();
-    under = false;
+    isAsking = false;
     if (everyMs === null) ended = true;
     else if (!ended) timer = setTimeout(() => void turn(), everyMs);
   };
