@@ -142,7 +142,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
         const next = pages.at(-1)?.next ?? null;
         return (
           <Card>
-            {all.length === 0 ? <Empty>Nothing was found. Fewer words find more.</Empty> : null}
+            {all.length === 0 ? <Empty>No entry matches. Fewer filters find more.</Empty> : null}
             <ul class="audit">
               {all.map((entry) => (
                 <Entry key={entry.id} entry={entry} />
@@ -150,7 +150,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
             </ul>
             {next === null ? null : (
               <button type="button" onClick={() => void older(next)}>
-                Older ones
+                Show older entries
               </button>
             )}
           </Card>

@@ -30,7 +30,7 @@ export function Overview() {
   return (
     <View
       title="Overview"
-      lead="What the gateway does right now. The numbers come anew every ten seconds."
+      lead="What the gateway does right now. The numbers are refreshed every ten seconds."
       tools={<Choice label="Range" options={RANGES} value={range} choose={choose} />}
     >
       <Wait of={status}>{(value) => <VerdictCard status={value} />}</Wait>

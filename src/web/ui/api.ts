@@ -93,10 +93,11 @@ function problemOf(text: string, status: number): Problem {
     // Not of the gateway: something between it and this page. Told below.
   }
   return {
-    title: 'No answer of the gateway',
-    detail: `Something between this page and it said ${status}.`,
+    title: 'No answer from the gateway',
+    detail: `Something between this page and the gateway answered with status ${status}.`,
     status,
     code: 'unknown',
+    help: 'Try again; if it stays so, look at the proxy before the gateway.',
   };
 }
 
@@ -104,7 +105,7 @@ function problemOf(text: string, status: number): Problem {
 export function wordsOf(error: unknown): string {
   if (error instanceof Unreachable)
     return 'The gateway does not answer. Is it running, and is the network there?';
-  if (!(error instanceof Refused)) return `This page has a fault: ${String(error)}`;
+  if (!(error instanceof Refused)) return `This page has a fault: ${String(error)}. Reload it to go on.`;
   const { detail, help, errors = [] } = error.problem;
   const faults = errors.map(({ param, message }) => `${param} ${message}.`);
   return [...(faults.length > 0 ? faults : [detail]), help ?? ''].join(' ').trim();
