@@ -7,20 +7,15 @@ import type { Rotation } from '../credential/rotation.js';
 import { type NewToken, showToken, type Vault } from '../credential/vault.js';
 import { GatewayError } from '../errors.js';
 import { json, type Operation, type ProblemCode, shownAs } from '../openapi/operation.js';
-import type { Store } from '../store/port.js';
-import type { Health } from '../telemetry/health.js';
 import { readFutureDate } from './future-date.js';
 import type { Reseal } from './reseal.js';
 import { changed } from './say-unconfirmed.js';
-import { holdersOf, readTries, TokenHistory } from './token-history.js';
 
 export interface TokenOptions {
   readonly keeper: VaultKeeper;
   readonly rotation: Rotation;
   readonly reseal: Reseal;
   readonly clock: Clock;
-  readonly health: Pick<Health, 'processes'>;
-  readonly store: { readonly registry: Pick<Store['registry'], 'readAudit'> };
 }
 
 const secret = Type.String({
@@ -53,11 +48,6 @@ const Token = Type.Object(
 const Slot = Type.Union([Token, Type.Null()]);
 const Tokens = Type.Object({ active: Slot, pending: Slot, previous: Slot }, { title: 'Tokens' });
 
-const TokensAndHistory = Type.Object(
-  { ...Tokens.properties, ...TokenHistory },
-  { title: 'TokensAndHistory' },
-);
-
 const Resealed = Type.Object({
   masterKey: Type.String({ description: 'Id of the key that seals now; a digest.' }),
   records: Type.Array(Type.String(), { description: 'What was sealed anew.' }),
@@ -79,10 +69,7 @@ function step(id: string, problems: readonly ProblemCode[], answer: TSchema = To
   return { id, answers: { 200: changed(answer) }, problems };
 }
 
-export function registerToken(
-  app: FastifyInstance,
-  { keeper, rotation, reseal, clock, health, store }: TokenOptions,
-): void {
+export function registerToken(app: FastifyInstance, { keeper, rotation, reseal, clock }: TokenOptions): void {
   const staged = (token: string, expires: string | undefined): NewToken => ({
     secret: token,
     source: 'staged',
@@ -93,16 +80,8 @@ export function registerToken(
 
   app.get(
     '/admin/v1/token',
-    shownAs('token', 'The tokens, without secrets', {
-      id: 'getTokens',
-      answers: { 200: json(TokensAndHistory) },
-      problems: ['not_ready'],
-    }),
-    async () => {
-      const tokens = show(keeper.vault());
-      const replicas = holdersOf(health.processes(), tokens.active?.id ?? null);
-      return { ...tokens, replicas, tries: await readTries(store.registry) };
-    },
+    shownAs('token', 'The tokens, without secrets', { id: 'getTokens', answers: { 200: json(Tokens) } }),
+    async () => show(keeper.vault()),
   );
 
   app.post(...route('stage', 'Put a token beside the active one', Stage), async (request) => {

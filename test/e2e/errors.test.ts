@@ -214,7 +214,7 @@ describe('403', () => {
 
 describe('404, 405, 406, 413, 414, 415, 431', () => {
   it('not_found and method_not_allowed', async () => {
-    for (const path of ['/nowhere', '/admin/v1/teams', '/api', '/api/v2/report', '/console']) {
+    for (const path of ['/nowhere', '/admin/v1/teams', '/api/v2/report', '/console']) {
       await expectProblem(await ask(gateway.data + path, { key: full.key }), 404, 'not_found');
     }
     for (const path of ['/', '/healthz', '/readyz', '/gateway/v1/me', '/openapi.json']) {

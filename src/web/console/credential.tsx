@@ -8,7 +8,7 @@ import type { AuditEntry } from './audit-sentence.js';
 import './credential.css';
 import { Rotation } from './rotation.js';
 import { TokenLine } from './token-line.js';
-import type { Tokens } from './token-types.js';
+import type { Holder, Tokens } from './token-types.js';
 import { Tries } from './tries.js';
 
 const LIVE_MS = 10_000;
@@ -21,12 +21,19 @@ export function Credential() {
     (signal) => api.get<{ entries: AuditEntry[] }>('/admin/v1/audit?action=token&limit=50', signal),
     LIVE_MS,
   );
-  const [tokensAgain, triesAgain] = [tokens.reload, tries.reload];
+  const status = useLoad(
+    'processes',
+    (signal) => api.get<{ processes: Holder[] }>('/admin/v1/status', signal),
+    LIVE_MS,
+  );
+  const [tokensAgain, triesAgain, statusAgain] = [tokens.reload, tries.reload, status.reload];
   const refresh = useCallback(() => {
     tokensAgain();
     triesAgain();
-  }, [tokensAgain, triesAgain]);
+    statusAgain();
+  }, [tokensAgain, triesAgain, statusAgain]);
   const entries = tries.value?.entries ?? [];
+  const processes = status.value?.processes ?? [];
   return (
     <View
       title="Credential"
@@ -36,7 +43,7 @@ export function Credential() {
         {(value) => (
           <>
             <TokenLine tokens={value} nowMs={Date.now()} />
-            <Rotation tokens={value} entries={entries} refresh={refresh} />
+            <Rotation tokens={value} entries={entries} processes={processes} refresh={refresh} />
           </>
         )}
       </Wait>

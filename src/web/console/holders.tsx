@@ -3,22 +3,33 @@ import { moment } from '../ui/format.js';
 import { Tag } from '../ui/parts.js';
 import type { Holder } from './token-types.js';
 
-export function Holders({ replicas }: { readonly replicas: readonly Holder[] }) {
-  const holding = replicas.filter(({ isActive }) => isActive).length;
+interface HoldersProps {
+  readonly processes: readonly Holder[];
+  /** The id of the active token; null: there is none. */
+  readonly activeId: string | null;
+}
+
+/** @returns whether all of them ask with the active token */
+export function allHold({ processes, activeId }: HoldersProps): boolean {
+  return activeId !== null && processes.length > 0 && processes.every(({ tokenId }) => tokenId === activeId);
+}
+
+export function Holders({ processes, activeId }: HoldersProps) {
+  const holding = processes.filter(({ tokenId }) => tokenId !== null && tokenId === activeId).length;
   return (
-    <details class="holders" open={holding < replicas.length}>
+    <details class="holders" open={holding < processes.length}>
       <summary>
-        {holding} of {replicas.length === 1 ? '1 process asks' : `${replicas.length} processes ask`} with the
-        active token.
+        {holding} of {processes.length === 1 ? '1 process asks' : `${processes.length} processes ask`} with
+        the active token.
       </summary>
       <ul>
-        {replicas.map(({ id, host, pid, isActive, tokenId, since }) => (
+        {processes.map(({ id, host, pid, tokenId, tokenSince }) => (
           <li key={id}>
-            <Tag tone={isActive ? 'good' : 'warn'}>
-              {isActive ? 'active token' : tokenId === null ? 'no token' : 'another token'}
+            <Tag tone={tokenId !== null && tokenId === activeId ? 'good' : 'warn'}>
+              {tokenId === null ? 'no token' : tokenId === activeId ? 'active token' : 'another token'}
             </Tag>{' '}
             <bdi>{host}</bdi>, process {pid}
-            {since === null ? null : <span class="quiet small">, since {moment(since)}</span>}
+            {tokenSince === null ? null : <span class="quiet small">, since {moment(tokenSince)}</span>}
           </li>
         ))}
       </ul>

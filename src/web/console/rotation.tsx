@@ -8,21 +8,22 @@ import { useNotices } from '../ui/notices.js';
 import { Card, Empty } from '../ui/parts.js';
 import { useAdmin } from './admin.js';
 import type { AuditEntry } from './audit-sentence.js';
-import { Holders } from './holders.js';
+import { allHold, Holders } from './holders.js';
 import { NewTokenForm } from './new-token-form.js';
-import { failureOf, proofOf, type Tokens } from './token-types.js';
+import { failureOf, type Holder, proofOf, type Tokens } from './token-types.js';
 
 export interface RotationProps {
   readonly tokens: Tokens;
   /** What was done with tokens, newest first. */
   readonly entries: readonly AuditEntry[];
+  readonly processes: readonly Holder[];
   readonly refresh: () => void;
 }
 
 /** Takes a step; what hinders it is shown at the step. */
 export type Take = (step: string, body?: object) => Promise<boolean>;
 
-export function Rotation({ tokens, entries, refresh }: RotationProps) {
+export function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
   const { api, may } = useAdmin();
   const { done } = useNotices();
   const [fault, setFault] = useState<{ readonly step: string; readonly words: string } | null>(null);
@@ -49,7 +50,8 @@ export function Rotation({ tokens, entries, refresh }: RotationProps) {
     }
   };
   const faultOf = (...steps: string[]) => (fault !== null && steps.includes(fault.step) ? fault.words : null);
-  const { pending, active, previous, replicas } = tokens;
+  const { pending, active, previous } = tokens;
+  const holders = { processes, activeId: active?.id ?? null };
   return (
     <Card title="Rotate, step by step">
       <ol class="steps">
@@ -78,11 +80,11 @@ export function Rotation({ tokens, entries, refresh }: RotationProps) {
         <ActivateStep tokens={tokens} take={take} busy={busy} fault={faultOf('activate')} />
         <Step
           title="Every process takes hold"
-          mark={active !== null && replicas.every(({ isActive }) => isActive) ? 'done' : 'now'}
+          mark={allHold(holders) ? 'done' : 'now'}
           number={4}
           fault={null}
         >
-          <Holders replicas={replicas} />
+          <Holders {...holders} />
         </Step>
         <Step title="Undo" mark="open" number={5} fault={faultOf('rollback')}>
           {previous === null || active === null ? (

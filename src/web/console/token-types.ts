@@ -17,15 +17,13 @@ export interface Holder {
   readonly pid: number;
   /** null: it has none, or does not tell. */
   readonly tokenId: string | null;
-  readonly since: string | null;
-  readonly isActive: boolean;
+  readonly tokenSince: string | null;
 }
 
 export interface Tokens {
   readonly active: Token | null;
   readonly pending: Token | null;
   readonly previous: Token | null;
-  readonly replicas: readonly Holder[];
 }
 
 export type Slot = 'active' | 'pending' | 'previous';
