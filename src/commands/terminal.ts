@@ -30,12 +30,8 @@ export function processTerminal(): Terminal {
     env: process.env,
     input: process.stdin,
     print(text) {
-      // Whoever reads may have enough of it, as `head` has: that is no fault.
-      process.stdout.once('error', (error: NodeJS.ErrnoException) => {
-        if (error.code === 'EPIPE') process.exit(0);
-        process.stderr.write(`standard output cannot be written (${error.code ?? error.message})\n`);
-        process.exit(EXIT.output);
-      });
+      // Once, however much is printed.
+      if (!process.stdout.listeners('error').includes(onLoss)) process.stdout.on('error', onLoss);
       process.stdout.write(text);
     },
     deliver: writeOut,
@@ -45,6 +41,13 @@ export function processTerminal(): Terminal {
     nowMs: () => Date.now(),
     colours: process.stdout.isTTY === true && !process.env.NO_COLOR,
   };
+}
+
+/** Whoever reads may have enough of it, as `head` has: that is no fault. */
+function onLoss(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(0);
+  process.stderr.write(`standard output cannot be written (${error.code ?? error.message})\n`);
+  process.exit(EXIT.output);
 }
 
 function writeOut(text: string): Promise<void> {

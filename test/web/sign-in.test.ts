@@ -1,10 +1,14 @@
 /** The first thing a person sees of either page. */
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { LOOKS, visit } from '../support/browser.js';
-import { startGateway } from '../support/processes.js';
+import { type Gateway, startGateway } from '../support/processes.js';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({ PLATFORM_BASE_URL: 'http://127.0.0.1:9' });
+});
 
 it.each(LOOKS)('asks for the secret, and nothing is wrong with the form: $name', async (look) => {
-  const gateway = await startGateway({ PLATFORM_BASE_URL: 'http://127.0.0.1:9' });
   const pages = [
     { url: `${gateway.admin}/`, label: 'Admin token', name: 'console-sign-in' },
     { url: `${gateway.data}/explorer`, label: 'Team key', name: 'explorer-sign-in' },
