@@ -218,6 +218,13 @@ export const CATALOGUE = {
     meaning: 'This idempotency key was used before with another request.',
     remedy: 'Use a new `idempotency-key` for a new request.',
   },
+  write_guard_refused: {
+    status: 422,
+    title: 'Write refused by its guard',
+    meaning: "The team's write guard does not let this request pass; nothing was sent to the platform.",
+    remedy:
+      'Read `errors`, which names each rule with the value and the limit, and change the request, or ask your operator to change the guard.',
+  },
   rate_limited: {
     status: 429,
     title: 'Rate limited',
@@ -297,6 +304,19 @@ export const CATALOGUE = {
     title: 'Not ready',
     meaning: 'The gateway is starting or stopping, or its store has been away for too long.',
     remedy: 'Try again in a few seconds.',
+  },
+  writes_stopped: {
+    status: 503,
+    title: 'Writes are stopped',
+    meaning: 'An operator stopped writes, of this team or of all; nothing was sent to the platform.',
+    remedy: 'Ask your operator why writes are stopped, and repeat when they are resumed.',
+  },
+  write_guard_unavailable: {
+    status: 503,
+    title: 'Write guard unavailable',
+    meaning:
+      'What the write guard has to know cannot be read or written down now; nothing was sent to the platform.',
+    remedy: 'Repeat in a few seconds, and tell your operator if it stays so.',
   },
   upstream_timeout: {
     status: 504,

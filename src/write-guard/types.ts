@@ -1,0 +1,56 @@
+/**
+ * What the write guard's parts are to each other: the checks ask `Reservations` for what a rule allows a day, and `Brake`
+ * whether anything may be written at all.
+ */
+import { GatewayError } from '../errors.js';
+
+/** Amounts are whole numbers of millionths of a rule's currency. */
+export const MILLIONTHS = 1_000_000;
+
+export interface ReserveAsk {
+  readonly team: string;
+  /** E.g. `POST /api/v1/campaign/create`. */
+  readonly route: string;
+  /** Millionths of the rule's currency, a safe integer. */
+  readonly amount: number;
+  /** The same unit: what the rule allows a day. */
+  readonly max: number;
+}
+
+export interface Reservation {
+  readonly id: string;
+  readonly team: string;
+  readonly route: string;
+  /** The day it is taken from, e.g. `2026-11-23`, by `platform.timezone`. */
+  readonly day: string;
+  readonly amount: number;
+  readonly atMs: number;
+}
+
+/** `left` is what the day still allows afterwards, in the unit of the ask. */
+export type Reserved =
+  | { readonly kind: 'reserved'; readonly reservation: Reservation; readonly left: number }
+  | { readonly kind: 'over'; readonly day: string; readonly left: number };
+
+export interface Reservations {
+  /** Atomically and durably, before anything is sent. @throws GatewayError `write_guard_unavailable` */
+  reserve(ask: ReserveAsk): Promise<Reserved>;
+  /** The platform certainly did not act: back to the day it was taken from. */
+  giveBack(reservation: Reservation): Promise<void>;
+  /** The platform answered that it acted. */
+  keep(reservation: Reservation): Promise<void>;
+  /** Unknown what became of it: stays charged, is listed until settled. */
+  keepUnknown(reservation: Reservation, why: string): Promise<void>;
+  /** @throws GatewayError `write_guard_unavailable` */
+  left(team: string, route: string, max: number): Promise<{ readonly day: string; readonly left: number }>;
+}
+
+export interface Brake {
+  /** @throws GatewayError `writes_stopped` when stopped for all or this team, `write_guard_unavailable` when its state is older than 2 s */
+  check(team: string): void;
+}
+
+/** @param detail what cannot be known, for the caller */
+export function guardUnavailable(detail: string, cause?: unknown): GatewayError {
+  return new GatewayError('write_guard_unavailable', { detail, retryAfterS: 5, cause });
+}
