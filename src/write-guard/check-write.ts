@@ -65,7 +65,7 @@ export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: 
   };
 }
 
-export function check(rule: string, passed: boolean, value: string, limit: string): Check {
+function check(rule: string, passed: boolean, value: string, limit: string): Check {
   return { rule, passed, value: clip(value), limit };
 }
 
