@@ -16,9 +16,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
-import { loadConfig } from '../dist/config/load.js';
-import { run } from '../dist/serve/run.js';
-import { startSimulator } from '../dist/simulator/simulator.js';
+import { loadConfig } from '../dist/modules/config/load.js';
+import { run } from '../dist/modules/serve/run.js';
+import { startSimulator } from '../dist/modules/simulator/simulator.js';
 import {
   canonicalAgeAware,
   exactAgeAware,

@@ -14,9 +14,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
-import { loadConfig } from '../dist/config/load.js';
-import { run } from '../dist/serve/run.js';
-import { startSimulator } from '../dist/simulator/simulator.js';
+import { loadConfig } from '../dist/modules/config/load.js';
+import { run } from '../dist/modules/serve/run.js';
+import { startSimulator } from '../dist/modules/simulator/simulator.js';
 
 const { values } = parseArgs({
   options: {

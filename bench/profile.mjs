@@ -78,7 +78,7 @@ function writeProfile() {
   const [found] = readdirSync(folder)
     .filter((name) => name.endsWith('.cpuprofile'))
     .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
-    .filter(({ text }) => text.includes('/dist/gateway.js'))
+    .filter(({ text }) => text.includes('/dist/cli.js'))
     .sort((a, b) => b.text.length - a.text.length);
   const root = readProfile(JSON.parse(found.text), beganUs);
   renameSync(join(folder, found.name), join(values.out, `${values.of}.cpuprofile`));

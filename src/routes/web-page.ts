@@ -4,9 +4,9 @@ import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { negotiateCoding } from '../http/negotiate.js';
+import { PACKAGE_ROOT } from '../package-root.js';
 
-/** The same place from `src/routes` and from `dist/routes`. */
-const BUILT = new URL('../../dist/web/', import.meta.url);
+const BUILT = new URL('dist/web/', PACKAGE_ROOT);
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

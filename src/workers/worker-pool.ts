@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { type EncodedEntry, encodeEntry, type RawWrite } from '../cache/entry.js';
+import { PACKAGE_ROOT } from '../package-root.js';
 import type { DigestInput, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/entry.js';
 import {
@@ -70,15 +71,15 @@ export interface WorkerPool {
   close(): Promise<void>;
 }
 
-/** Sources run as they are in tests; a thread needs the build, which the test command makes first. */
-const BUILT = import.meta.url.endsWith('.ts') ? '../../dist/workers/worker.js' : './worker.js';
+/** A thread needs the build, in tests too, where the sources run as they are. */
+const WORKER = fileURLToPath(new URL('dist/workers/worker.js', PACKAGE_ROOT));
 
 export function createWorkerPool(): WorkerPool {
   let threads: Piscina | null = null;
   /** Threads start with the first large answer: many gateways never see one. */
   const run = (task: Task): Promise<unknown> => {
     threads ??= new Piscina({
-      filename: fileURLToPath(new URL(BUILT, import.meta.url)),
+      filename: WORKER,
       minThreads: 0,
       // One core stays with the requests.
       maxThreads: Math.max(1, availableParallelism() - 1),

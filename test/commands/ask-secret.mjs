@@ -1,7 +1,7 @@
 /** Asks for a secret at this process's terminal, and writes what it got to the file that is named. */
 import { writeFileSync } from 'node:fs';
-import { readSecret } from '../../dist/commands/read-secret.js';
-import { processTerminal } from '../../dist/commands/terminal.js';
+import { readSecret } from '../../dist/modules/commands/read-secret.js';
+import { processTerminal } from '../../dist/modules/commands/terminal.js';
 
 try {
   writeFileSync(process.argv[2], await readSecret(processTerminal(), undefined, 'Platform token'));

@@ -1,6 +1,6 @@
 /** Waits for a line on its input, then makes or reads the secret in the folder it is given, and prints what came of it. */
 import { once } from 'node:events';
-import { localSecret } from '../../dist/credential/local-secret.js';
+import { localSecret } from '../../dist/modules/credential/local-secret.js';
 
 const [folder, mine] = process.argv.slice(2);
 process.stdout.write('ready\n');

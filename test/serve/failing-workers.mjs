@@ -1,6 +1,6 @@
 /** A supervisor whose workers end at their start without a word: says how that ends. */
 import cluster from 'node:cluster';
-import { superviseWorkers } from '../../dist/serve/supervise.js';
+import { superviseWorkers } from '../../dist/modules/serve/supervise.js';
 
 if (cluster.isPrimary) {
   const logger = { error() {} };

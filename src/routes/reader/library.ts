@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PACKAGE_ROOT } from '../../package-root.js';
 import { type Rendered, renderMarkdown } from './markdown.js';
 
-/** Beside `dist`, and beside `src`. */
-const FOLDER = fileURLToPath(new URL('../../../docs/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('docs/', PACKAGE_ROOT));
 const START = 'index.md';
 /** Has a page that is made from the catalogue, for either plane. */
 const MADE_ELSEWHERE: ReadonlySet<string> = new Set(['errors.md']);

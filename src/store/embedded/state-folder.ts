@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Type from 'typebox';
+import { PACKAGE_ROOT } from '../../package-root.js';
 import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
 import { DataFileDamaged } from './data-bytes.js';
@@ -19,9 +20,8 @@ const SCHEMA_VERSION = 1;
 const SCHEMA = Buffer.from('S');
 const Schema = Type.Object({ version: Type.Integer() });
 
-/** Sources run as they are in tests; a process of its own needs the build, which the test command makes first. */
-const BUILT = import.meta.url.endsWith('.ts') ? '../../../dist/store/embedded/' : './';
-const scriptOf = (name: string) => fileURLToPath(new URL(BUILT + name, import.meta.url));
+/** A process of its own needs the build, in tests too, where the sources run as they are. */
+const scriptOf = (name: string) => fileURLToPath(new URL(`dist/store/embedded/${name}`, PACKAGE_ROOT));
 
 export const stateFolder = (dataDir: string) => join(dataDir, 'state');
 

@@ -10,7 +10,7 @@ export const script = (name: string) => fileURLToPath(new URL(name, import.meta.
 
 /** Runs a script of this folder in a process of its own. It uses the built code, as real processes do. */
 export async function startScript(name: string, ...args: string[]): Promise<Child> {
-  await access(script('../../../dist/store/embedded/embedded-store.js')).catch(() => {
+  await access(script('../../../dist/modules/store/embedded/embedded-store.js')).catch(() => {
     throw new Error('dist/ is missing: run npm run build first (npm test does)');
   });
   return spawn(process.execPath, [script(name), ...args], { stdio: ['pipe', 'pipe', 'inherit'] });

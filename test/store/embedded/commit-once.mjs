@@ -1,6 +1,6 @@
 /** Makes one commit at a time, as often as it is told, and says so of each once it is acknowledged. */
-import { createClock } from '../../../dist/clock.js';
-import { createEmbeddedStore } from '../../../dist/store/embedded/embedded-store.js';
+import { createClock } from '../../../dist/modules/clock.js';
+import { createEmbeddedStore } from '../../../dist/modules/store/embedded/embedded-store.js';
 
 const [dataDir, times] = process.argv.slice(2);
 const logger = { info() {}, warn() {}, error() {} };

@@ -3,8 +3,8 @@
  * ends; then it closes it.
  */
 import { once } from 'node:events';
-import { createClock } from '../../../dist/clock.js';
-import { createEmbeddedStore } from '../../../dist/store/embedded/embedded-store.js';
+import { createClock } from '../../../dist/modules/clock.js';
+import { createEmbeddedStore } from '../../../dist/modules/store/embedded/embedded-store.js';
 
 const [dataDir] = process.argv.slice(2);
 const logger = { info() {}, warn() {}, error() {} };

@@ -2,8 +2,8 @@
  * Opens a store on the URL it is given, uses it, closes it, and prints how that went. It ends when nothing is left
  * that keeps a process alive.
  */
-import { createClock } from '../../../dist/clock.js';
-import { createRedisStore } from '../../../dist/store/redis/redis-store.js';
+import { createClock } from '../../../dist/modules/clock.js';
+import { createRedisStore } from '../../../dist/modules/store/redis/redis-store.js';
 
 const [url] = process.argv.slice(2);
 const logger = { info() {}, warn() {}, error() {} };
