@@ -5,7 +5,18 @@
 
 /** From the bottom to the top. `errors`, `clock` and the like are files in `src/`. */
 const LAYERS = [
-  ['errors', 'clock', 'cache-control', 'record', 'near-name', 'outcome', 'own-memory', 'package-root', 'repeat', 'version'],
+  [
+    'errors',
+    'clock',
+    'cache-control',
+    'record',
+    'near-name',
+    'outcome',
+    'own-memory',
+    'package-root',
+    'repeat',
+    'version',
+  ],
   ['report', 'config', 'store', 'simulator'],
   ['report-policy'],
   ['platform'],
@@ -260,7 +271,7 @@ export default {
     {
       name: 'production-only',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^src/', pathNot: '^src/vite\\.config\\.ts$' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
     {

@@ -7,9 +7,9 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Scripts stay off: the package's own `prepare` would build before the sources are there.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
 COPY src ./src
-RUN npm run build
+RUN npm run build:program && npm run build:web
 
 FROM ${NODE_IMAGE} AS modules
 WORKDIR /app

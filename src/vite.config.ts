@@ -12,7 +12,9 @@ const APART = [
   // Native code, threads, or files that are found by where the code lies.
   ...['lmdb', 'pino', 'piscina', 'ioredis', '@fastify/swagger', '@fastify/swagger-ui'],
   // Loaded where a collector is set, and nowhere else.
-  ...['api', 'core', 'exporter-trace-otlp-http', 'resources', 'sdk-trace'].map((name) => `@opentelemetry/${name}`),
+  ...['api', 'core', 'exporter-trace-otlp-http', 'resources', 'sdk-trace'].map(
+    (name) => `@opentelemetry/${name}`,
+  ),
 ];
 
 export default defineConfig({

@@ -60,11 +60,11 @@ describe('a secret of the data folder', () => {
 
   it('is one, when processes start at once on an empty folder', async () => {
     const script = fileURLToPath(new URL('make-secret.mjs', import.meta.url));
-    await access(fileURLToPath(new URL('../../dist/modules/credential/local-secret.js', import.meta.url))).catch(
-      () => {
-        throw new Error('dist/ is missing: run npm run build first (npm test does)');
-      },
-    );
+    await access(
+      fileURLToPath(new URL('../../dist/modules/credential/local-secret.js', import.meta.url)),
+    ).catch(() => {
+      throw new Error('dist/ is missing: run npm run build first (npm test does)');
+    });
     const folder = await newFolder();
     const children = Array.from({ length: 4 }, (_, index) => {
       const child = spawn(process.execPath, [script, folder, `of-process-${index}`], {
