@@ -1,4 +1,5 @@
 /** What both adapters refuse of a call, before anything is done. */
+import { type ChargeAsk, NOTE_MAX_BYTES } from './charges-port.js';
 import { type CounterAdd, type CounterRaise, DOCUMENT_MAX_BYTES } from './port.js';
 
 /**
@@ -28,4 +29,20 @@ export function checkDocument(text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > DOCUMENT_MAX_BYTES)
     throw new RangeError(`a document of ${bytes} bytes; ${DOCUMENT_MAX_BYTES} are allowed`);
+}
+
+/** @throws RangeError when a member is not as the port says */
+export function checkCharge({ purse, amount, max, note }: ChargeAsk): void {
+  if (purse.includes('\n')) throw new RangeError('the name of a purse has a line break');
+  for (const number of [amount, max]) {
+    checkInteger(number);
+    if (number < 0) throw new RangeError(`less than 0: ${number}`);
+  }
+  checkNote(note);
+}
+
+/** @throws RangeError when it is longer than a note may be */
+export function checkNote(note: string): void {
+  const bytes = Buffer.byteLength(note);
+  if (bytes > NOTE_MAX_BYTES) throw new RangeError(`a note of ${bytes} bytes; ${NOTE_MAX_BYTES} are allowed`);
 }

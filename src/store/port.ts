@@ -4,6 +4,7 @@
  *
  * The store sees strings and bytes, never queries, teams or tokens.
  */
+import type { Charges } from './charges-port.js';
 import type { HistoryStore } from './history-port.js';
 
 /** Where an entry is: texts the store does not look into. Entries of one series lie together, in groups of fields. */
@@ -336,6 +337,7 @@ export interface Store {
   readonly registryLeases: Leases;
   readonly registry: RegistryStore;
   readonly counters: Counters;
+  readonly charges: Charges;
   readonly documents: Documents;
   readonly quotas: Quotas;
   readonly presence: Presence;

@@ -126,13 +126,14 @@ function breakable(store: Store, outages: readonly Outage[], written: Map<string
         };
       },
     });
-  const { cache, leases, registry, counters, documents, quotas, presence, bus } = store;
+  const { cache, leases, registry, counters, charges, documents, quotas, presence, bus } = store;
   return {
     ...store,
     cache: through(cache),
     leases: through(leases),
     registry: through(registry),
     counters: through(counters),
+    charges: through(charges),
     documents: through(documents),
     quotas: through(quotas),
     presence: through(presence),

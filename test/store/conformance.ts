@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeAudit } from './conformance-audit.js';
 import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
+import { describeCharges } from './conformance-charges.js';
 import { describeCounters } from './conformance-counters.js';
 import { describeDocuments } from './conformance-documents.js';
 import { describeEntries } from './conformance-entries.js';
@@ -33,6 +34,7 @@ export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): vo
     describeAudit(open);
     describeRegistryModel(open);
     describeCounters(open);
+    describeCharges(open);
     describeDocuments(open);
     describeQuotas(open);
     describePresence(open);

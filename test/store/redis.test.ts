@@ -65,7 +65,7 @@ for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
   local left = redis.call('PTTL', key)
   if left > tonumber(ARGV[2]) then redis.call('PEXPIRE', key, left - ARGV[2])
   elseif left >= 0 then redis.call('DEL', key)
-  elseif string.find(key, '}:ends$') or string.find(key, '}:batches$') then
+  elseif string.find(key, '}:ends$') or string.find(key, '}:batches$') or string.find(key, '}:ended$') then
     for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
       redis.call('ZINCRBY', key, -ARGV[2], member)
     end

@@ -12,8 +12,9 @@ import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
 import { lockFolder, watchLock } from './folder-lock.js';
 import { openHistoryFolder } from './history-folder.js';
-import { createLapsingRecords, startSweep } from './lapsing.js';
+import { createLapsingRecords, type LapsingRecords, startSweep } from './lapsing.js';
 import { createLmdbLeases, createLmdbPresence, createLmdbQuotas } from './lmdb-brief.js';
+import { createLmdbCharges } from './lmdb-charges.js';
 import { createLmdbCounters } from './lmdb-counters.js';
 import { createLmdbDocuments } from './lmdb-documents.js';
 import { createLmdbHistory, HISTORY_TABLES, PIN_TABLES } from './lmdb-history.js';
@@ -94,9 +95,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     return {
       kind: 'embedded',
       cache: entries.cache,
-      registry: createLmdbRegistry(state, limitsOf(options)),
-      counters: createLmdbCounters(state, durable),
-      documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
+      ...stateParts(state, durable, folder, limitsOf(options)),
       history: createLmdbHistory(history, HISTORY_TABLES),
       pins: createLmdbHistory(history, PIN_TABLES),
       leases,
@@ -126,6 +125,15 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     await closeAll();
     throw error;
   }
+}
+
+function stateParts(state: Environment, durable: LapsingRecords, folder: string, limits: RegistryLimits) {
+  return {
+    registry: createLmdbRegistry(state, limits),
+    counters: createLmdbCounters(state, durable),
+    charges: createLmdbCharges(state, durable),
+    documents: createLmdbDocuments(durable, () => refuseLowDisk(folder)),
+  };
 }
 
 /** What the first process does before anybody opens anything. */

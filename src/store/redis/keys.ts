@@ -20,6 +20,8 @@ export interface Keys {
   readonly quotas: { readonly ends: string; bucket(key: string): string };
   /** All in one slot, so that one script may touch many. */
   readonly counters: { readonly ends: string; readonly batches: string; group(name: string): string };
+  /** All in one slot: the ends of purses, what is charged to each, charges that are open, and ids of those that have ended. */
+  readonly charges: readonly [ends: string, purses: string, open: string, ended: string];
   /** All in one slot, with the index of their ends, and how many bytes they have together. */
   readonly documents: { readonly ends: string; readonly bytes: string; document(key: string): string };
   /** All in one slot: the index of ends, and the set of ids; what is known of each is at its key, a colon and the id. */
@@ -63,6 +65,12 @@ export function createKeys(prefix: string): Keys {
       batches: `${base}:{tallies}:batches`,
       group: (name) => `${base}:{tallies}:book:${name}`,
     },
+    charges: [
+      `${base}:{charges}:ends`,
+      `${base}:{charges}:purses`,
+      `${base}:{charges}:open`,
+      `${base}:{charges}:ended`,
+    ],
     documents: {
       ends: `${base}:{notes}:ends`,
       bytes: `${base}:{notes}:bytes`,

@@ -3,15 +3,17 @@ import type { StoreLog } from '../log.js';
 import type { Store, StoreHealth, StoreMemory } from '../port.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { createTurns } from '../turns.js';
+import type { ReplicaWait } from './await-replicas.js';
 import { type CacheBound, createCacheBound } from './cache-bound.js';
 import { connectAll, disconnect, disconnectAll } from './connect.js';
 import { describeConnection, type RedisConnection } from './connection.js';
 import { unavailable } from './failure.js';
-import { createKeys } from './keys.js';
+import { createKeys, type Keys } from './keys.js';
 import { createWatchedLink, type MemoryWatch, type ServerMemory } from './memory-watch.js';
 import type { OnRedisCall } from './observed.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
+import { createRedisCharges } from './redis-charges.js';
 import { createRedisCounters } from './redis-counters.js';
 import { createRedisDocuments } from './redis-documents.js';
 import { createRedisHistory } from './redis-history.js';
@@ -22,7 +24,7 @@ import { createRedisRegistry } from './redis-registry.js';
 
 export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly connection: RedisConnection;
-  /** Where registry, counters and documents live, when not on the same Redis; needed where that one may evict any key. */
+  /** Where registry, counters, charges and documents live, when not on the same Redis; needed where that one may evict any key. */
   readonly registryConnection?: RedisConnection;
   /** First part of every key and channel. */
   readonly prefix?: string;
@@ -32,7 +34,7 @@ export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly documentsMaxBytes?: number;
   /** Longest time a call of cache, leases, quotas, presence or bus takes. */
   readonly timeoutMs?: number;
-  /** Longest time a call of registry, its leases, counters or documents takes: loads may be large. */
+  /** Longest time a call of registry, its leases, counters, charges or documents takes: loads may be large. */
   readonly registryTimeoutMs?: number;
   /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
   readonly connectTimeoutMs?: number;
@@ -83,7 +85,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const bus = createRedisBus({ link: data, subscriber: opened.subscriber, keys, logger });
 
   const { minReplicas = 0 } = options;
-  const durable = { link: registry, keys, replicaWaitMs, minReplicas, logger };
   const turns = createTurns();
   let closed = false;
   let { mayEvict } = opened;
@@ -109,12 +110,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     pins: createRedisHistory({ ...kept, keys: keys.pins }),
     leases: createRedisLeases(data, keys),
     registryLeases: createRedisLeases(registry, keys),
-    registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),
-    counters: createRedisCounters(durable),
-    documents: createRedisDocuments({
-      ...durable,
-      maxBytes: options.documentsMaxBytes ?? DOCUMENTS_MAX_BYTES,
-    }),
+    ...durableParts({ link: registry, keys, replicaWaitMs, minReplicas, logger }, options),
     quotas: createRedisQuotas(data, keys),
     presence: createRedisPresence(data, keys),
     bus,
@@ -143,6 +139,19 @@ async function openLinks(
   const [data, registry] = [open('data'), open('registry')];
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
   return { data, registry, subscriber: clients.subscriber, mayEvict };
+}
+
+/** What is kept until it is deleted, and confirmed by replicas. */
+function durableParts(durable: ReplicaWait & { readonly keys: Keys }, options: RedisStoreOptions) {
+  return {
+    registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),
+    counters: createRedisCounters(durable),
+    charges: createRedisCharges(durable),
+    documents: createRedisDocuments({
+      ...durable,
+      maxBytes: options.documentsMaxBytes ?? DOCUMENTS_MAX_BYTES,
+    }),
+  };
 }
 
 function memoryOf(data: MemoryWatch, registry: MemoryWatch, bound: CacheBound): StoreMemory {

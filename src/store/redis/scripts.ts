@@ -1,5 +1,6 @@
 import type { Result } from 'ioredis';
 import { ANOTHER_REGISTRY, ANOTHER_VERSION } from '../port.js';
+import { CHARGE_SCRIPTS } from './charge-scripts.js';
 import { DATA_SCRIPTS } from './data-scripts.js';
 import { DURABLE_SCRIPTS, type Replicas } from './durable-scripts.js';
 import { HISTORY_SCRIPTS } from './history-script.js';
@@ -161,6 +162,7 @@ return {'done', version, replicas()}`;
 export const SCRIPTS = {
   ...DATA_SCRIPTS,
   ...DURABLE_SCRIPTS,
+  ...CHARGE_SCRIPTS,
   ...HISTORY_SCRIPTS,
   dgwRenew: { lua: RENEW },
   dgwRelease: { lua: RELEASE },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OPEN_CHARGES_MAX } from '../../../src/store/charges-port.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
@@ -158,6 +159,49 @@ describe('documents and counters in Redis', () => {
     expect(await store.counters.read(['a'])).toEqual([new Map([['calls', 1]])]);
     expect(await store.documents.create('n', 'text', MINUTE)).toBeNull();
     expect(await store.documents.get('n')).toBe('text');
+  });
+});
+
+describe('charges in Redis', () => {
+  const charge = (id: string, purse = 'p') =>
+    store.charges.charge({ id, purse, amount: 1, max: 9, note: '', ttlMs: MINUTE });
+
+  it('do not expire by themselves, and are deleted by later ones once they have ended', async () => {
+    for (const id of ['a', 'b', 'open']) await charge(id, `purse of ${id}`);
+    for (const id of ['a', 'b']) await store.charges.end(id, 'kept');
+    await withControl(server.url, async (control) => {
+      const keys = await control.keys('*');
+      expect(keys).toHaveLength(4);
+      expect(await Promise.all(keys.map((key) => control.pttl(key)))).toEqual(keys.map(() => -1));
+    });
+    await endAll('dgw:1:{charges}:ends');
+    await endAll('dgw:1:{charges}:ended');
+    await charge('later');
+    await store.charges.end('later', 'back');
+    await withControl(server.url, async (control) => {
+      expect(await control.hgetall('dgw:1:{charges}:purses')).toEqual({ p: '0' });
+      expect(await control.zrange('dgw:1:{charges}:ends', '0', '-1')).toEqual(['p']);
+      expect(await control.zrange('dgw:1:{charges}:ended', '0', '-1')).toEqual(['later']);
+    });
+    expect((await store.charges.open()).map(({ id }) => id)).toEqual(['open']);
+  });
+
+  it('are refused when there is no memory left, and nothing is charged', async () => {
+    await charge('a');
+    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '1mb'));
+    await expect(charge('b')).rejects.toMatchObject({ name: 'StoreUnavailable', why: 'no-room' });
+    await withControl(server.url, (control) => control.config('SET', 'maxmemory', '0'));
+    expect(await store.charges.charged('p')).toBe(1);
+  });
+
+  it('are refused once too many are open', async () => {
+    await withControl(server.url, async (control) => {
+      const many = Array.from({ length: OPEN_CHARGES_MAX }, (_, at) => [`${at}`, '1\np\n']);
+      await control.hset('dgw:1:{charges}:open', Object.fromEntries(many));
+    });
+    await expect(charge('b')).rejects.toMatchObject({ name: 'StoreUnavailable', why: 'no-room' });
+    await store.charges.end('0', 'kept');
+    expect(await charge('b')).toEqual({ kind: 'made', charged: 1 });
   });
 });
 

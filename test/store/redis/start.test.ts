@@ -82,6 +82,8 @@ describe('the eviction policy at the start', () => {
     await store.presence.beat('me', '', 60_000);
     await store.documents.create('n', '', 60_000);
     await store.counters.add('batch', [{ group: 'b', field: 'f', by: 1 }], [], 60_000);
+    await store.charges.charge({ id: 'c', purse: 'p', amount: 1, max: 1, note: '', ttlMs: 60_000 });
+    await store.charges.end('c', 'kept');
     const keysOf = (url: string) => withControl(url, async (control) => (await control.keys('*')).sort());
     expect(await keysOf(cache.url)).toEqual([
       'dgw:1:present:{presence}:ends',
@@ -92,6 +94,9 @@ describe('the eviction policy at the start', () => {
       'dgw:4:cache:{k}:g',
     ]);
     expect(await keysOf(registry.url)).toEqual([
+      'dgw:1:{charges}:ended',
+      'dgw:1:{charges}:ends',
+      'dgw:1:{charges}:purses',
       'dgw:1:{notes}:bytes',
       'dgw:1:{notes}:ends',
       'dgw:1:{notes}:note:n',
