@@ -16,6 +16,7 @@ import { reportPolicy } from './report-policy.js';
 import type { Store } from './store/port.js';
 import type { Log } from './telemetry/logger.js';
 import type { Tracing } from './telemetry/tracing.js';
+import { createWriteGuard } from './write-guard/create-write-guard.js';
 
 export interface FoundationOptions {
   readonly config: Config;
@@ -67,10 +68,13 @@ export async function openFoundation(options: FoundationOptions) {
       return guessReports(seen, policy, clock.now());
     },
   });
+  const isGuarded = () => true;
+  const guard = createWriteGuard({ config, store, registry, clock, logger, isGuarded });
   return {
     ...{ config, policy, store, clock, log, tracing },
     ...opened,
     ...auth,
+    ...guard,
     ...{ sealer, agent, platformRules, credential },
   };
 }

@@ -20,8 +20,20 @@ export interface Services
 /** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
 export async function createServices(options: PartsOptions): Promise<Services> {
   const { agent, credential, ...parts } = await createParts(options);
-  const { registry, sealer, pipeline, idempotency, limits, usage, series, tail, lastUse, metrics, clock } =
-    parts;
+  const {
+    registry,
+    sealer,
+    pipeline,
+    idempotency,
+    reservations,
+    limits,
+    usage,
+    series,
+    tail,
+    lastUse,
+    metrics,
+    clock,
+  } = parts;
   const { logger } = parts.log;
   await recallShares(limits.shares, usage, logger);
   const upkeep = await credential.start();
@@ -43,6 +55,7 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     async settled() {
       await pipeline.settled();
       await idempotency.settled();
+      await reservations.settled();
     },
     async close() {
       const kept = upkeep.stop();

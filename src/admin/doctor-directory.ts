@@ -2,7 +2,7 @@
 import type { Directory } from '../auth/directory.js';
 import type { KeyRecord } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
-import type { Look } from '../telemetry/verdict.js';
+import type { Look } from '../telemetry/checks.js';
 
 const DAY_MS = 86_400_000;
 const SOON_MS = 14 * DAY_MS;

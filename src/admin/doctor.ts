@@ -6,8 +6,9 @@ import type { Clock } from '../clock.js';
 import type { Outlook } from '../credential/outlook.js';
 import type { TokenProof } from '../credential/verify-token.js';
 import { json, shownAs } from '../openapi/operation.js';
+import { Check, type Look, lookAtAll } from '../telemetry/checks.js';
 import type { Health } from '../telemetry/health.js';
-import { Check, type Level, type Look, lookAtAll, type Verdict } from '../telemetry/verdict.js';
+import type { Level, Verdict } from '../telemetry/verdict.js';
 import { VERSION } from '../version.js';
 import { directoryLooks } from './doctor-directory.js';
 

@@ -30,6 +30,8 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /admin/v1/tail': 'viewer',
   'GET /admin/v1/series/teams': 'viewer',
   'GET /admin/v1/audit': 'viewer',
+  'GET /admin/v1/writes': 'viewer',
+  'GET /admin/v1/writes/unknown': 'viewer',
 
   'POST /admin/v1/doctor': 'operator',
   'POST /admin/v1/teams': 'operator',
@@ -40,6 +42,9 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'DELETE /admin/v1/keys/:id': 'operator',
   'POST /admin/v1/keys/:id/roll': 'operator',
   'POST /admin/v1/cache/purge': 'operator',
+  'POST /admin/v1/writes/stop': 'operator',
+  'POST /admin/v1/writes/resume': 'operator',
+  'POST /admin/v1/writes/settle': 'operator',
   'PUT /admin/v1/clock': 'operator',
 
   'POST /admin/v1/history/erase': 'owner',

@@ -13,10 +13,18 @@ import type { LogHealth } from '../telemetry/log-sink.js';
 import type { Log } from '../telemetry/logger.js';
 import { Verdict, verdictOf } from '../telemetry/verdict.js';
 import { VERSION } from '../version.js';
+import type { BrakeLever } from '../write-guard/brake.js';
+import { Stops } from './writes.js';
 
 /** What there is to be said first, of what the gateway knows anyway. */
 export function currentVerdict(
-  { store, outlook, log, secretFaults }: Pick<StatusOptions, 'store' | 'outlook' | 'log' | 'secretFaults'>,
+  {
+    store,
+    outlook,
+    log,
+    secretFaults,
+    brake,
+  }: Pick<StatusOptions, 'store' | 'outlook' | 'log' | 'secretFaults' | 'brake'>,
   { ready, worst }: Readiness,
 ): Verdict {
   const { reason: storeReason } = store.health();
@@ -29,6 +37,7 @@ export function currentVerdict(
     token: outlook(),
     ...(ok ? {} : { logFailure }),
     secretFaults: secretFaults().map(({ name, message }) => `${name}: ${message}`),
+    writeStops: stopsOf(brake),
   });
 }
 
@@ -50,6 +59,7 @@ export interface StatusOptions {
   readonly log: Pick<Log, 'health'>;
   readonly secretFaults: () => readonly SecretFileFault[];
   readonly health: Health;
+  readonly brake: Pick<BrakeLever, 'stops'>;
 }
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -120,6 +130,7 @@ const Status = Type.Object(
     }),
     cache: Type.Object({ l1Bytes: count, l1Entries: count }),
     platform: PlatformStatus,
+    writes: Stops,
     processes: Type.Array(
       Type.Object(
         {
@@ -142,10 +153,11 @@ type Status = Frozen<Static<typeof Status>>;
 
 export function registerStatus(
   app: FastifyInstance,
-  { store, registry, outlook, limits, health, pause, pace, log, secretFaults }: StatusOptions,
+  options: StatusOptions,
   readiness: () => Readiness,
   verdict: () => Verdict,
 ): void {
+  const { store, registry, outlook, limits, health, log, secretFaults, brake } = options;
   const shown = shownAs('status', 'Health at a glance', { id: 'getStatus', answers: { 200: json(Status) } });
   app.get('/admin/v1/status', shown, async (): Promise<Status> => {
     const state = readiness();
@@ -175,16 +187,28 @@ export function registerStatus(
       secretFiles: secretFilesOf(secretFaults()),
       // Of all processes together; `processes` has them one by one.
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries },
-      platform: {
-        state: state.platform,
-        callsRunning: load.callsRunning,
-        callsQueued: load.callsQueued,
-        pauseSeconds: Math.ceil(pause.leftMs() / 1000),
-        pace: paceOf(pace.status()),
-      },
+      platform: { state: state.platform, ...platformOf(load, options) },
+      writes: brake.stops(),
       processes,
     };
   });
+}
+
+function platformOf(
+  { callsRunning, callsQueued }: ReturnType<typeof addLoads>,
+  { pause, pace }: Pick<StatusOptions, 'pause' | 'pace'>,
+): Omit<Status['platform'], 'state'> {
+  return {
+    callsRunning,
+    callsQueued,
+    pauseSeconds: Math.ceil(pause.leftMs() / 1000),
+    pace: paceOf(pace.status()),
+  };
+}
+
+function stopsOf(brake: Pick<BrakeLever, 'stops'>) {
+  const { all, teams } = brake.stops();
+  return [...(all === null ? [] : [{ team: null, ...all }]), ...teams];
 }
 
 /** Null while the platform shows no rate. */

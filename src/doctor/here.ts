@@ -8,7 +8,7 @@ import { readTeamsFile } from '../serve/teams-file.js';
 import { refuseForeign } from '../store/embedded/data-folder.js';
 import { refuseNetworkFolder } from '../store/embedded/file-system.js';
 import { refuseDamage, stateFolder } from '../store/embedded/state-folder.js';
-import { type Check, type Look, lookAtAll } from '../telemetry/verdict.js';
+import { type Check, type Look, lookAtAll } from '../telemetry/checks.js';
 import { redisLooks } from './redis.js';
 
 type Found = Omit<Check, 'name'>;

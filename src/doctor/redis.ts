@@ -2,7 +2,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { connect, disconnect } from '../store/redis/connect.js';
 import { describeConnection, type RedisClient, type RedisConnection } from '../store/redis/connection.js';
-import type { Check, Look } from '../telemetry/verdict.js';
+import type { Check, Look } from '../telemetry/checks.js';
 
 type Found = Omit<Check, 'name'>;
 

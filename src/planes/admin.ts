@@ -20,6 +20,7 @@ import { registerTail } from '../admin/tail.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
 import { registerUsage } from '../admin/usage.js';
+import { registerWrites } from '../admin/writes.js';
 import type { ErrorCode } from '../errors.js';
 import { slowRefusals } from '../http/slow-refusals.js';
 import type { Plane } from '../openapi/plane.js';
@@ -68,6 +69,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerRegistry(scope, services);
     registerCache(scope, services);
     registerHistory(scope, services);
+    registerWrites(scope, services);
     registerAdvertisers(scope, services);
     registerLearned(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
@@ -94,6 +96,7 @@ const PLANE: Plane = {
     registry: 'Backup and restore.',
     cache: 'Purge and explain.',
     history: 'Erase.',
+    writes: 'Stop and resume them, and settle those of unknown outcome.',
     advertisers: 'Which there are, by the answers of the platform.',
     learned: 'What was learned of reports.',
     usage: 'What teams asked for.',

@@ -12,7 +12,7 @@ export type Level = (typeof LEVELS)[number];
 const Finding = Type.Object(
   {
     level: Type.Enum(['warning', 'not well']),
-    part: Type.Enum(['store', 'credential', 'platform', 'log', 'secrets', 'gateway']),
+    part: Type.Enum(['store', 'credential', 'platform', 'log', 'secrets', 'writes', 'gateway']),
     says: Type.String({ description: 'What is wrong, and what it means.' }),
     do: Type.String({ description: 'What to do about it.' }),
   },
@@ -47,6 +47,17 @@ export interface VerdictFacts {
   readonly logFailure?: string;
   /** A line for each file of a secret whose present content is not in use. */
   readonly secretFaults: readonly string[];
+  /** Writes that operators have stopped. */
+  readonly writeStops: readonly WriteStop[];
+}
+
+interface WriteStop {
+  /** Null: of all teams. */
+  readonly team: string | null;
+  readonly by: string;
+  /** ISO */
+  readonly at: string;
+  readonly reason: string;
 }
 
 export function verdictOf(facts: VerdictFacts): Verdict {
@@ -54,6 +65,7 @@ export function verdictOf(facts: VerdictFacts): Verdict {
     ...credentialFindings(facts),
     ...storeFindings(facts),
     ...platformFindings(facts.conditions.platform),
+    ...facts.writeStops.map(stopFinding),
     ...facts.secretFaults.map(secretFinding),
     ...(facts.logFailure === undefined ? [] : [logFinding(facts.logFailure)]),
   ];
@@ -186,6 +198,13 @@ function unknownFinding(part: HealthPart, text: string): Finding {
   return { level: 'not well', part, says, do: 'look at its log; it may be of another release' };
 }
 
+const stopFinding = ({ team, by, at, reason }: WriteStop): Finding => ({
+  level: 'warning',
+  part: 'writes',
+  says: `writes of ${team === null ? 'all teams' : `the team ${team}`} are stopped${since(at)} by ${by}: ${reason}`,
+  do: `when it is settled: dsp-gateway writes resume${team === null ? '' : ` --team ${team}`} --reason <why>`,
+});
+
 const secretFinding = (message: string): Finding => ({
   level: 'warning',
   part: 'secrets',
@@ -206,40 +225,6 @@ const NOT_READY: Finding = {
   says: 'the gateway is not ready: it is starting or stopping, or has no worker',
   do: 'wait a moment; else look at its log',
 };
-
-/** One thing that was looked at, for people: well as well as ill. */
-export const Check = Type.Object(
-  {
-    name: Type.String(),
-    level: Type.Enum([...LEVELS, 'skipped'], {
-      description: 'skipped: it could not be looked at; `says` tells why.',
-    }),
-    says: Type.String(),
-    do: Type.Union([Type.String({ description: 'What to do.' }), Type.Null()]),
-  },
-  { title: 'Check' },
-);
-export type Check = Frozen<Static<typeof Check>>;
-
-/** What a look finds: a clause when all is well, or what is not. */
-export type Look = () => Promise<string | Omit<Check, 'name'>>;
-
-/** Looks at everything, one after the other: a look that fails is a check that failed, and the next one goes on. */
-export async function lookAtAll(looks: Readonly<Record<string, Look>>): Promise<readonly Check[]> {
-  const checks: Check[] = [];
-  for (const [name, look] of Object.entries(looks)) {
-    try {
-      const found = await look();
-      checks.push(
-        typeof found === 'string' ? { name, level: 'well', says: found, do: null } : { name, ...found },
-      );
-    } catch (error) {
-      const says = (error instanceof Error ? error.message : String(error)).replaceAll('\n', '; ');
-      checks.push({ name, level: 'not well', says, do: 'mend what it names, and look again' });
-    }
-  }
-  return checks;
-}
 
 /** ` since 14:02 UTC`, with the day, for it may have been another one. */
 function since(isoTime: string | null): string {

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import { type RegistryCommit, type Store, StoreUnavailable } from '../../src/store/port.js';
 import type { AuditRecord } from '../../src/telemetry/audit.js';
+import { MILLIONTHS } from '../../src/write-guard/types.js';
 import {
   ADMIN_TOKEN,
   type GatewayOptions,
@@ -20,7 +21,8 @@ const PASTED = 'pasted-platform-token';
 /** A call that proves a token. */
 const PROBE = `${REPORT}?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-01`;
 
-/** A change by one route, in a gateway with a team `a`, a key of it, a pending token and a previous one. */
+/** A change by one route, in a gateway with a team `a`, whose writes are stopped, a key of it, a pending token and
+ * a previous one, and a write of unknown outcome. */
 interface Change {
   readonly json?: object;
   /** Made of the present state. */
@@ -38,6 +40,8 @@ interface World {
   readonly gateway: SimulatedGateway;
   readonly keyId: string;
   readonly key: string;
+  /** Of a write of unknown outcome. */
+  readonly writeId: string;
 }
 
 const aTeam = () => 'a';
@@ -144,6 +148,24 @@ const CHANGES: Readonly<Record<string, Change>> = {
     subject: () => 'advertiser 1',
     after: { advertiserId: '1' },
   },
+  'POST /admin/v1/writes/stop': {
+    json: { reason: 'budgets look wrong' },
+    actions: ['writes.stop'],
+    subject: () => 'all teams',
+    after: { reason: 'budgets look wrong' },
+  },
+  'POST /admin/v1/writes/resume': {
+    json: { team: 'a', reason: 'fixed' },
+    actions: ['writes.resume'],
+    subject: () => 'the team a',
+    after: { teamId: 'a', reason: 'fixed' },
+  },
+  'POST /admin/v1/writes/settle': {
+    jsonOf: async ({ writeId }) => ({ id: writeId, outcome: 'not' }),
+    actions: ['writes.settle'],
+    subject: ({ writeId }) => writeId,
+    after: { teamId: 'a', amount: 1, outcome: 'not' },
+  },
   'PUT /admin/v1/clock': {
     json: { offsetMs: 5 },
     actions: ['clock.move'],
@@ -180,7 +202,13 @@ async function open(options: GatewayOptions = {}): Promise<World> {
   const token = gateway.simulator.issueToken();
   await gateway.manage('POST', '/token/rotate', { token, force: true });
   await gateway.manage('POST', '/token/stage', { token: gateway.simulator.issueToken() });
-  return { gateway, keyId: String(id), key: String(key) };
+  await gateway.manage('POST', '/writes/stop', { team: 'a', reason: 'at first' });
+  const { reservations } = gateway.services;
+  const asked = { team: 'a', route: 'POST /api/v1/campaign/create', amount: MILLIONTHS, max: MILLIONTHS };
+  const reserved = await reservations.reserve(asked);
+  if (reserved.kind === 'over') throw new Error('there was room');
+  await reservations.keepUnknown(reserved.reservation, 'nobody knows');
+  return { gateway, keyId: String(id), key: String(key), writeId: reserved.reservation.id };
 }
 
 /** Makes the call of a route. */
@@ -205,7 +233,8 @@ async function stateOf({ gateway }: World): Promise<unknown> {
     await gateway.manage('GET', '/teams/a/keys'),
     await gateway.manage('GET', '/token'),
   ];
-  return { teams, keys, token, offsetMs: gateway.clock.offsetMs };
+  const writes = [await gateway.manage('GET', '/writes'), await gateway.manage('GET', '/writes/unknown')];
+  return { teams, keys, token, writes, offsetMs: gateway.clock.offsetMs };
 }
 
 /** A POST, for it asks the platform; nothing is changed by it. */

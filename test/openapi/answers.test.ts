@@ -239,6 +239,20 @@ describe('the admin plane', () => {
     await change('POST', '/admin/v1/cache/purge', { all: true, dryRun: true });
     await change('POST', '/admin/v1/cache/purge', { advertiserId: 1 });
     await change('POST', '/admin/v1/history/erase', { advertiserId: 1 });
+    for (const team of [{}, { team: 'a' }]) {
+      const order = { ...team, reason: 'budgets look wrong' };
+      await change('POST', '/admin/v1/writes/stop', order);
+      expect((await read(admin, '/admin/v1/writes')).status).toBe(200);
+      await change('POST', '/admin/v1/writes/resume', order);
+    }
+    const { reservations } = gateway.services;
+    const asked = { team: 'a', route: 'POST /api/v1/campaign/create', amount: 1, max: 1 };
+    const reserved = await reservations.reserve(asked);
+    if (reserved.kind === 'over') throw new Error('there was room');
+    await reservations.keepUnknown(reserved.reservation, 'nobody knows');
+    expect((await read(admin, '/admin/v1/writes/unknown')).json()).toHaveProperty('writes.0.day');
+    const settled = { id: reserved.reservation.id, outcome: 'happened' };
+    expect((await change('POST', '/admin/v1/writes/settle', settled)).status).toBe(200);
     await change('PUT', '/admin/v1/clock', { offsetMs: 5 });
     expect((await change('DELETE', '/admin/v1/teams/a')).status).toBe(204);
     const { entries } = (await read(admin, '/admin/v1/audit')).json<{ entries: object[] }>();

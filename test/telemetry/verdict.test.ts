@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lookAtAll, type VerdictFacts, verdictOf } from '../../src/telemetry/verdict.js';
+import { lookAtAll } from '../../src/telemetry/checks.js';
+import { type VerdictFacts, verdictOf } from '../../src/telemetry/verdict.js';
 
 const WELL: VerdictFacts = {
   ready: true,
@@ -7,6 +8,7 @@ const WELL: VerdictFacts = {
   storeKind: 'redis',
   token: { expiresAt: '2027-11-01T00:00:00.000Z', refusedAt: null, expiryKnown: true, renewsAt: null },
   secretFaults: [],
+  writeStops: [],
 };
 const when = (conditions: Partial<VerdictFacts['conditions']>, changes: Partial<VerdictFacts> = {}) =>
   verdictOf({ ...WELL, ...changes, conditions: { ...WELL.conditions, ...conditions } });
@@ -22,6 +24,28 @@ describe('the verdict', () => {
     expect(level).toBe('not well');
     expect(findings[0]?.says).toContain('the platform refuses the token since 2026-11-21 14:02 UTC');
     expect(findings[0]?.do).toContain('dsp-gateway token rotate');
+  });
+
+  it('warns while writes are stopped, and says whose, since when, by whom and why', () => {
+    const stop = { by: 'ada', at: '2026-11-21T14:02:33.000Z', reason: 'budgets look wrong' };
+    const { level, findings } = when(
+      {},
+      {
+        writeStops: [
+          { team: null, ...stop },
+          { team: 'growth', ...stop },
+        ],
+      },
+    );
+    expect(level).toBe('warning');
+    expect(findings).toMatchObject([
+      {
+        part: 'writes',
+        says: 'writes of all teams are stopped since 2026-11-21 14:02 UTC by ada: budgets look wrong',
+        do: 'when it is settled: dsp-gateway writes resume --reason <why>',
+      },
+      { says: expect.stringContaining('the team growth'), do: expect.stringContaining('--team growth') },
+    ]);
   });
 
   it.each([

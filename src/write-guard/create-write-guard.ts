@@ -1,0 +1,31 @@
+/** What of the write guard all replicas share: reservations and the brake. */
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import type { Config } from '../config/load.js';
+import type { Registry } from '../registry/replica.js';
+import type { Store } from '../store/port.js';
+import { type BrakeLever, type BrakeOptions, createBrake } from './brake.js';
+import { createReservations, type ReservationBook } from './reservations.js';
+
+export interface WriteGuardOptions extends BrakeOptions {
+  readonly config: Config;
+  readonly store: Pick<Store, 'charges' | 'registryLeases'>;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface SharedWriteGuard {
+  readonly reservations: ReservationBook;
+  readonly brake: BrakeLever;
+}
+
+export function createWriteGuard(options: WriteGuardOptions): SharedWriteGuard {
+  const { store, clock, logger } = options;
+  const { timezone, timeoutMs: callMs } = options.config.platform;
+  const shared = { charges: store.charges, leases: store.registryLeases };
+  return {
+    reservations: createReservations({ ...shared, now: clock.now, timezone, callMs, logger }),
+    brake: createBrake(options),
+  };
+}
