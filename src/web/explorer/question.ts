@@ -24,8 +24,10 @@ export interface ViewState {
   readonly filter: string;
   /** Empty: nothing; `previous`, `year`, or `2026-10-01,2026-10-07`. */
   readonly against: string;
-  /** What is open below the report: `explain`, `code`, `diff`. */
+  /** What is open above the rows: `explain`, `code`, `diff`. */
   readonly panel: string;
+  /** Between which moments a diff looks: `first,latest`, or an instant by UTC in the place of either. */
+  readonly between: string;
 }
 
 export const PERIODS = [
@@ -78,6 +80,7 @@ export function readView(query: URLSearchParams): ViewState {
     filter: of('filter'),
     against: of('against'),
     panel: of('panel'),
+    between: of('between'),
   };
 }
 
@@ -112,14 +115,34 @@ function parametersOf(question: Question): [name: string, value: string][] {
 }
 
 /** @param field of a date-time field, by UTC */
-const instantOf = (field: string): string =>
+export const instantOf = (field: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(field) ? `${field}:00Z` : field;
 
 /** @param more of the gateway's own parameters, `{"_totals":"1"}` */
 export function pathOf(question: Question, more: Readonly<Record<string, string>> = {}): string {
-  const query = new URLSearchParams([...parametersOf(question), ...Object.entries(more)]);
-  const path = question.endpoint.split('/').map(encodeURIComponent).join('/');
-  return `/api/v1/report/${path}?${query}`;
+  return `${placeOf(question)}?${queryOf(question, more)}`;
+}
+
+/** What this page asks for beside the rows: their true totals. */
+export const BESIDE = { _totals: '1' };
+
+/** Without the query. */
+export function placeOf({ endpoint }: Question): string {
+  return `/api/v1/report/${endpoint.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+export function queryOf(question: Question, more: Readonly<Record<string, string>> = {}): URLSearchParams {
+  return new URLSearchParams([...parametersOf(question), ...Object.entries(more)]);
+}
+
+/** @param call about a report, `explain`. @param more of that call's own parameters */
+export function aboutPath(
+  call: 'explain' | 'diff',
+  question: Question,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const query = queryOf(question, call === 'explain' ? BESIDE : {}).toString();
+  return `/gateway/v1/${call}?${new URLSearchParams({ endpoint: question.endpoint, query, ...more })}`;
 }
 
 /** @returns what hinders asking, in words; null: nothing */

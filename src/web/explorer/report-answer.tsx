@@ -4,7 +4,11 @@ import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import { columnsOf, type ReportColumn } from './columns.js';
+import { CodePanel } from './panel-code.js';
+import { DiffPanel } from './panel-diff.js';
+import { ExplainPanel } from './panel-explain.js';
 import type { Meta } from './parse.js';
+import { PinButton } from './pin-button.js';
 import { pathOf, type Question, type ViewState } from './question.js';
 import type { SetView } from './report.js';
 import { ReportChart } from './report-chart.js';
@@ -33,7 +37,8 @@ export function ReportAnswer({ question, view, setView }: AnswerProps) {
       {error === null ? null : <Trouble error={error} again={reload} />}
       {report === null ? null : (
         <>
-          <AnswerHead question={question} report={report} />
+          <AnswerHead question={question} report={report} view={view} setView={setView} />
+          <Panel question={question} view={view} setView={setView} />
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this: no delivery in the period, as far as it says.</Empty>
           ) : (
@@ -65,12 +70,30 @@ function ChartAndRows({ report, columns, view, setView }: RowsProps) {
   );
 }
 
-interface HeadProps {
-  readonly question: Question;
+/** Of those that are named by the address, the one that is open. */
+function Panel({ question, view, setView }: AnswerProps) {
+  switch (view.panel) {
+    case 'explain':
+      return <ExplainPanel question={question} />;
+    case 'code':
+      return <CodePanel question={question} />;
+    case 'diff':
+      return <DiffPanel question={question} view={view} setView={setView} />;
+    default:
+      return null;
+  }
+}
+
+interface HeadProps extends AnswerProps {
   readonly report: Shown;
 }
 
-function AnswerHead({ question, report: { meta, answered } }: HeadProps) {
+function AnswerHead({ question, report: { meta, answered }, view, setView }: HeadProps) {
+  const opens = (panel: string) => ({
+    type: 'button' as const,
+    'aria-expanded': view.panel === panel,
+    onClick: () => setView({ panel: view.panel === panel ? '' : panel }, true),
+  });
   const { from, to } = meta.period ?? { from: null, to: null };
   return (
     <Card>
@@ -85,7 +108,12 @@ function AnswerHead({ question, report: { meta, answered } }: HeadProps) {
           </p>
         </div>
         <div class="tools">
-          <span class={`tag ${answered.tone}`}>{answered.words}</span>
+          <button {...opens('explain')} class={`badge ${answered.tone}`} title="Where it comes from">
+            {answered.words}
+          </button>
+          <button {...opens('diff')}>Changes</button>
+          <button {...opens('code')}>Code</button>
+          <PinButton question={question} revision={meta.revision ?? null} />
           <a href={pathOf(question, { _format: 'csv', _bom: '1' })} download>
             CSV
           </a>

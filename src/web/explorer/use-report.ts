@@ -2,7 +2,7 @@
 import { type Loaded, useLoad } from '../ui/load.js';
 import { type Answered, answeredBy } from './answered.js';
 import { breathe, parseReport, type Report } from './parse.js';
-import { pathOf, type Question } from './question.js';
+import { BESIDE, pathOf, type Question } from './question.js';
 import { useTeam } from './team.js';
 
 export interface Shown extends Report {
@@ -12,7 +12,7 @@ export interface Shown extends Report {
 /** @param question null asks nothing */
 export function useReport(question: Question | null): Loaded<Shown> {
   const { api } = useTeam();
-  const path = question === null ? null : pathOf(question, { _format: 'json', _totals: '1' });
+  const path = question === null ? null : pathOf(question, { _format: 'json', ...BESIDE });
   return useLoad(path, async (signal) => {
     const { headers, text } = await api.raw(path ?? '', signal);
     return { ...(await parseReport(text, breathe)), answered: answeredBy(headers) };

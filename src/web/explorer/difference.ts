@@ -1,0 +1,67 @@
+/** What differs of a report between two moments, a line for each number that is another. Pure. */
+
+import type { Cell } from './parse.js';
+import { instantOf } from './question.js';
+
+interface ChangedCell {
+  readonly old: Cell;
+  readonly new: Cell;
+  /** Of numbers; as text where a number would not hold it exactly. */
+  readonly diff?: number | string;
+  readonly percent?: number | string | null;
+}
+
+/** A row as `GET /gateway/v1/diff` has it: what it is about, and what is another. */
+export interface DiffRow {
+  readonly date: string;
+  readonly kind: 'changed' | 'added' | 'removed' | 'method';
+  readonly changed: Readonly<Record<string, ChangedCell>>;
+  readonly [dimension: string]: unknown;
+}
+
+export interface DiffLine extends ChangedCell {
+  readonly key: string;
+  readonly date: string;
+  /** Names of what the row is about. */
+  readonly subject: string;
+  readonly kind: DiffRow['kind'];
+  readonly column: string;
+}
+
+const NO_SUBJECT = new Set(['date', 'kind', 'changed']);
+
+export function linesOf(rows: readonly DiffRow[]): DiffLine[] {
+  return rows.flatMap((row, index) =>
+    Object.entries(row.changed).map(([column, cell]) => ({
+      ...cell,
+      key: `${index} ${column}`,
+      date: row.date,
+      subject: subjectOf(row),
+      kind: row.kind,
+      column,
+    })),
+  );
+}
+
+function subjectOf(row: DiffRow): string {
+  return Object.entries(row)
+    .filter(([name, value]) => !NO_SUBJECT.has(name) && value !== null && value !== '')
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(', ');
+}
+
+export interface Moments {
+  /** As a field has it, by UTC; `first`. */
+  readonly from: string;
+  /** As a field has it, by UTC; `latest`. */
+  readonly to: string;
+}
+
+/** @param between as the address has it. What is left out is the beginning, and the end, of what is known */
+export function momentsOf(between: string): Moments {
+  const [from = '', to = ''] = between.split(',');
+  return { from: from || 'first', to: to || 'latest' };
+}
+
+/** As the gateway is asked. */
+export const askedMoments = ({ from, to }: Moments) => ({ from: instantOf(from), to: instantOf(to) });
