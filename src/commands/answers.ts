@@ -109,6 +109,17 @@ const status = Type.Object({
   platform: Type.Object({ callsRunning: Type.Number(), callsQueued: Type.Number() }),
 });
 
+const writeStop = Type.Object({ by: Type.String(), at: Type.String(), reason: Type.String() });
+const unknownWrite = Type.Object({
+  id: Type.String(),
+  team: Type.String(),
+  route: Type.String(),
+  day: Type.String(),
+  amount: Type.Number(),
+  at: Type.String(),
+  why: Type.String(),
+});
+
 const check = Type.Object({ name: Type.String(), level: Type.String(), says: Type.String(), do: textOrNull });
 
 const forms = {
@@ -126,6 +137,14 @@ const forms = {
   explanation: recordForm(explanation),
   purged: recordForm(Type.Object({ purged: Type.String() })),
   erased: recordForm(Type.Object({ erased: Type.String(), days: Type.Number(), complete: Type.Boolean() })),
+  writeStops: recordForm(
+    Type.Object({
+      all: Type.Union([writeStop, Type.Null()]),
+      teams: Type.Array(Type.Intersect([Type.Object({ team: Type.String() }), writeStop])),
+    }),
+  ),
+  unknownWrites: recordForm(Type.Object({ writes: Type.Array(unknownWrite) })),
+  settledWrite: recordForm(Type.Object({ settled: unknownWrite, outcome: Type.String() })),
   usage: recordForm(Type.Object({ from: Type.String(), to: Type.String(), usage: Type.Array(usageDay) })),
   audit: recordForm(
     Type.Object({

@@ -17,7 +17,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [0, 'done'],
   [EXIT.warning, 'something failed that has no code of its own; of status and doctor: there is a warning'],
   [EXIT.notWell, 'of status and doctor: the gateway is not well, or cannot be reached'],
-  [EXIT.notFound, 'there is no such team, key, pin or route, or nothing was known then'],
+  [EXIT.notFound, 'there is no such team, key, pin, write or route, or nothing was known then'],
   [EXIT.conflict, 'the present state does not allow it: a conflict, or a token that could not be verified'],
   [
     EXIT.usage,

@@ -22,6 +22,7 @@ import { addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './token.js';
 import { addUsageCommand } from './usage.js';
+import { addWritesCommands } from './writes.js';
 
 export function createProgram(terminal: Terminal): Command {
   const program = new Command('dsp-gateway')
@@ -44,6 +45,7 @@ export function createProgram(terminal: Terminal): Command {
   addTokenCommands(program, terminal);
   addCacheCommands(program, terminal);
   addHistoryCommands(program, terminal);
+  addWritesCommands(program, terminal);
   addReportCommands(program, terminal);
   addUsageCommand(program, terminal);
   addTailCommand(program, terminal);

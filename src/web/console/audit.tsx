@@ -20,6 +20,7 @@ const KINDS = [
   { value: 'token', title: 'the token' },
   { value: 'cache', title: 'the cache' },
   { value: 'history', title: 'the history' },
+  { value: 'writes', title: 'writes' },
   { value: 'registry', title: 'backups' },
   { value: 'session', title: 'sign-ins' },
 ];

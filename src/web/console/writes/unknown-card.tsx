@@ -1,0 +1,99 @@
+/** Guarded writes of which nobody knows whether they happened, and what became of each. */
+
+import { type Column, DataTable } from '../../ui/data-table.js';
+import { ConfirmButton } from '../../ui/dialog.js';
+import { moment } from '../../ui/format.js';
+import { useNotices } from '../../ui/notices.js';
+import { Card, Empty, Name } from '../../ui/parts.js';
+import { useAdmin } from '../admin.js';
+
+interface UnknownWrite {
+  readonly id: string;
+  readonly team: string;
+  readonly route: string;
+  readonly day: string;
+  readonly amount: number;
+  readonly at: string;
+  readonly why: string;
+}
+
+export interface UnknownAnswer {
+  readonly writes: readonly UnknownWrite[];
+}
+
+const COLUMNS: readonly Column<UnknownWrite>[] = [
+  { title: 'Sent', cell: ({ at }) => moment(at), by: ({ at }) => at },
+  { title: 'Team', cell: ({ team }) => <Name>{team}</Name>, by: ({ team }) => team },
+  { title: 'Call', cell: ({ route }) => <code>{route}</code>, by: ({ route }) => route },
+  { title: 'Charged to', cell: ({ day }) => day, by: ({ day }) => day },
+  { title: 'Amount', cell: ({ amount }) => String(amount), by: ({ amount }) => amount, numeric: true },
+  { title: 'Why', cell: ({ why }) => <bdi>{why}</bdi> },
+];
+
+interface UnknownCardProps {
+  readonly writes: readonly UnknownWrite[];
+  readonly settled: () => void;
+}
+
+export function UnknownCard({ writes, settled }: UnknownCardProps) {
+  const { may } = useAdmin();
+  const settle: Column<UnknownWrite> = {
+    title: 'What became of it',
+    cell: (write) => <SettleButtons write={write} settled={settled} />,
+  };
+  const columns = may('POST /admin/v1/writes/settle') ? [...COLUMNS, settle] : COLUMNS;
+  return (
+    <Card title="Of unknown outcome">
+      <p class="quiet">
+        The platform may have done these: each stays charged to its day. Look there, then say what became of
+        it.
+      </p>
+      {writes.length === 0 ? (
+        <Empty>There is none: of every guarded write it is known whether it happened.</Empty>
+      ) : (
+        <DataTable
+          caption="Writes of unknown outcome"
+          columns={columns}
+          rows={writes}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </Card>
+  );
+}
+
+interface SettleButtonsProps {
+  readonly write: UnknownWrite;
+  readonly settled: () => void;
+}
+
+function SettleButtons({ write: { id, team, day, amount }, settled }: SettleButtonsProps) {
+  const { api } = useAdmin();
+  const { act } = useNotices();
+  const settle = async (outcome: 'happened' | 'not', words: string) => {
+    if (await act(() => api.send('POST', '/admin/v1/writes/settle', { id, outcome }), words)) settled();
+  };
+  return (
+    <div class="row">
+      <ConfirmButton
+        label="It happened"
+        question={
+          <p>
+            {amount} stays charged to <Name>{team}</Name> on {day}.
+          </p>
+        }
+        act={() => settle('happened', 'Noted: it happened, and stays charged.')}
+      />
+      <ConfirmButton
+        label="It did not"
+        question={
+          <p>
+            {amount} goes back to what <Name>{team}</Name> may still spend on {day}. Be sure that the platform
+            has not done it.
+          </p>
+        }
+        act={() => settle('not', 'Noted: it did not happen, and is given back.')}
+      />
+    </div>
+  );
+}
