@@ -122,6 +122,13 @@ export const CATALOGUE = {
     meaning: 'The request names an advertiser this team may not see.',
     remedy: 'Use an advertiser of your team (GET /gateway/v1/me lists them).',
   },
+  origin_forbidden: {
+    status: 403,
+    title: 'Origin forbidden',
+    meaning: 'The request was made by a page of another origin, and that origin is not allowed here.',
+    remedy:
+      'Connect with a client that is no web page, or ask your operator to list the origin (`server.corsOrigins`).',
+  },
   advertiser_required: {
     status: 403,
     title: 'Advertiser required',
@@ -186,6 +193,13 @@ export const CATALOGUE = {
     title: 'Not known then',
     meaning: 'Of some of the days nothing was known at that moment, or history is not kept.',
     remedy: 'Read `detail`, which names the days, and from when on all of them are known.',
+  },
+  cursor_expired: {
+    status: 410,
+    title: 'Cursor expired',
+    meaning:
+      'The cursor names no rows that are still kept: 15 minutes are over, newer results took their room, the access of the team was changed, or the cursor is of another team or tool.',
+    remedy: 'Ask again without a cursor, and go on from the first rows of that result.',
   },
   not_final: {
     status: 409,

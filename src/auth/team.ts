@@ -8,6 +8,7 @@ export const SCOPES = [
   'platform:read',
   'platform:write',
   'cache:refresh',
+  'mcp',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 

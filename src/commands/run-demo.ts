@@ -67,6 +67,9 @@ Try, in another terminal:
   # what the team may do
   curl -s -H 'x-api-key: ${key}' ${gatewayUrl}/gateway/v1/me
 
+  # an assistant that speaks MCP asks by the same key; as Claude Code connects it:
+  claude mcp add --transport http dsp-gateway ${gatewayUrl}/mcp --header 'authorization: Bearer ${key}'
+
   # the operator's side: teams, the platform token (without its text), metrics
   curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/teams
   curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/token

@@ -601,6 +601,24 @@ const finality = group(
   'When the numbers of a day change no more.',
 );
 
+const mcp = group(
+  {
+    maxRows: Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      default: 100,
+      description: 'Most rows of one result of a tool; the rest by cursor.',
+    }),
+    maxBytes: Type.Integer({
+      minimum: 8192,
+      maximum: 1_048_576,
+      default: 40_000,
+      description: 'Most bytes of one result of a tool, for each of its two copies: structured, and as text.',
+    }),
+  },
+  'Tools for assistants (MCP), for teams with the scope mcp.',
+);
+
 const tracing = group(
   {
     endpoint: Type.Optional(
@@ -717,6 +735,7 @@ export const ConfigSchema = Type.Object(
     store,
     history,
     finality,
+    mcp,
     tracing,
     auth,
     teamsFile: Type.Optional(

@@ -24,7 +24,7 @@ export const TEAM = {
   id: 'growth',
   name: 'Growth analytics',
   advertisers: [1, 2, 3],
-  scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin'],
+  scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'mcp'],
 };
 
 /** @param env PORT, ADMIN_PORT, LOG_LEVEL and GATEWAY_TEST_CLOCK are taken from it; ports that are taken are replaced by free ones */

@@ -7,7 +7,7 @@ import { readKeyHeaders } from './request-keys.js';
 export interface AskCall
   extends Pick<
     ReportCall,
-    'id' | 'keys' | 'address' | 'accept' | 'ifNoneMatch' | 'trace' | 'onResponseClosed'
+    'id' | 'keys' | 'address' | 'accept' | 'ifNoneMatch' | 'trace' | 'onResponseClosed' | 'isCharged'
   > {
   /** As received, without `?`: not a byte of it is read before it is known who asks. */
   readonly query: string;

@@ -28,6 +28,8 @@ export interface ReportCall {
   readonly trace: Trace;
   /** Told what to call when the answer is through, or the caller gone; perhaps more than once. */
   readonly onResponseClosed: (leave: () => void) => void;
+  /** Its request was charged to the team before: a tool of an agent is one request, whatever it asks for. */
+  readonly isCharged?: boolean;
 }
 
 export interface ReportReply {

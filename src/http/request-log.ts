@@ -32,6 +32,7 @@ export function logRequest(
     team: trace.team,
     key: trace.key,
     outcome: trace.outcome,
+    ...(trace.via === null ? {} : { via: trace.via }),
     platformCalls: trace.platformCalls,
     platformMs: Math.round(trace.platformMs),
     rows: trace.rows,

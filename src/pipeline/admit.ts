@@ -12,16 +12,16 @@ export interface AdmitOptions {
 }
 
 /** What of a call tells who makes it. */
-export type Arrival = Pick<ReportCall, 'keys' | 'trace' | 'address' | 'onResponseClosed'>;
+export type Arrival = Pick<ReportCall, 'keys' | 'trace' | 'address' | 'onResponseClosed' | 'isCharged'>;
 
 /** @throws GatewayError 401 `invalid_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429 */
 export type Admit = (arrival: Arrival, scope?: Scope) => Promise<Caller>;
 
 export function createAdmit({ identify, limits }: AdmitOptions): Admit {
-  return async ({ keys, trace, address, onResponseClosed }, scope = 'report:read') => {
+  return async ({ keys, trace, address, onResponseClosed, isCharged }, scope = 'report:read') => {
     const caller = identify(keys, trace);
     admit({ caller, address, scope });
-    await limits.enter(caller.team, onResponseClosed);
+    if (isCharged !== true) await limits.enter(caller.team, onResponseClosed);
     trace.mark('admit');
     return caller;
   };

@@ -8,6 +8,7 @@ import { corsWithoutOrigin, registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
 import { registerServerTiming } from '../http/server-timing.js';
 import { slowRefusals } from '../http/slow-refusals.js';
+import { MCP_PATH } from '../mcp/route.js';
 import type { Plane } from '../openapi/plane.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
 import { describeDeclared, PASSED_TAG } from '../pass-through/describe.js';
@@ -39,6 +40,7 @@ import type { Services } from '../services.js';
 import { createSessions } from '../sessions/sessions.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
+import { registerAgents } from './agents.js';
 import { type AtOnce, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 import { tailLineOfHit } from './tail-line.js';
 
@@ -82,6 +84,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerAskRoutes(app, services);
+  registerAgents(app, services);
   registerPassThroughRoutes(app, services);
   for (const url of [
     '/',
@@ -94,6 +97,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   ])
     refuseOtherMethods(app, url, ['GET', 'HEAD']);
   refuseOtherMethods(app, EXPLORER_SESSION_PATH, ['GET', 'HEAD', 'POST', 'DELETE']);
+  refuseOtherMethods(app, MCP_PATH, ['POST']);
   refuseOtherMethods(app, PINS_PATH, ['GET', 'HEAD', 'POST']);
   refuseOtherMethods(app, `${PINS_PATH}/:id`, ['GET', 'HEAD', 'DELETE']);
   refuseOtherMethods(app, '/api/v1/*', METHODS);

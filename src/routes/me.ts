@@ -22,15 +22,26 @@ export interface MeOptions {
   readonly credential: () => Me['credential'];
 }
 
-export function registerMe(app: FastifyInstance, { identify, limits, usage, credential }: MeOptions): void {
-  app.get('/gateway/v1/me', { schema: SCHEMA, config: { operation: OPERATION } }, async (request, reply) => {
-    const caller = identify(readKeyHeaders(request.raw), request.trace);
-    checkTeam({ caller });
-    checkAddress({ caller, address: request.ip });
+/** What a caller may know of itself. */
+export function createShowMe({
+  limits,
+  usage,
+  credential,
+}: Omit<MeOptions, 'identify'>): (caller: Caller) => Promise<Me> {
+  return async (caller) => {
     const left = await leftOf(caller, limits);
     const days = await usage(caller.team.id);
-    const me: Me = { ...describe(caller, left, credential()), usage: days };
-    return reply.header('cache-control', 'private, no-store').send(me);
+    return { ...describe(caller, left, credential()), usage: days };
+  };
+}
+
+export function registerMe(app: FastifyInstance, options: MeOptions): void {
+  const showMe = createShowMe(options);
+  app.get('/gateway/v1/me', { schema: SCHEMA, config: { operation: OPERATION } }, async (request, reply) => {
+    const caller = options.identify(readKeyHeaders(request.raw), request.trace);
+    checkTeam({ caller });
+    checkAddress({ caller, address: request.ip });
+    return reply.header('cache-control', 'private, no-store').send(await showMe(caller));
   });
 }
 
@@ -90,7 +101,7 @@ const ME = Type.Object(
   },
   { title: 'Me' },
 );
-type Me = Frozen<Static<typeof ME>>;
+export type Me = Frozen<Static<typeof ME>>;
 
 const SCHEMA = {
   summary: 'Your team, its scopes, advertisers and limits',

@@ -7,6 +7,8 @@ export interface Trace {
   key: string | null;
   /** Endpoint of a report, or the route of anything else; never a query. */
   subject: string | null;
+  /** By which way it came, where that is not plain HTTP. */
+  via: 'mcp' | null;
   outcome: Outcome | null;
   /** Where a hit was found. */
   tier: CacheStatus['tier'];
@@ -72,6 +74,7 @@ export function createTrace(monotonicMs: () => number = () => performance.now())
     team: null,
     key: null,
     subject: null,
+    via: null,
     outcome: null,
     tier: null,
     code: null,

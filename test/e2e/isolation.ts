@@ -8,6 +8,7 @@ import { readInput } from '../../src/simulator/php-input.js';
 import { ask, daysBefore, newTeam, type PlatformCall, REPORT, simulatorOf } from '../support/ask.js';
 import { type Env, type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
 import { exchange, head } from '../support/raw-socket.js';
+import { messagesOfTools, type ToolMessage } from './isolation-by-tools.js';
 
 const OWN = '1';
 const FOREIGN = '2';
@@ -159,7 +160,8 @@ async function prepare(env: Env): Promise<void> {
   sim = simulatorOf(platform.url);
   await sim.set({ accountNames: 'plain' });
   const all = (await newTeam(gateway, { id: 'all', limits: FREE })).key;
-  limited = (await newTeam(gateway, { id: 'limited', advertisers: [Number(OWN)], limits: FREE })).key;
+  const scopes = ['report:read', 'platform:read', 'platform:write', 'cache:refresh', 'mcp'];
+  limited = (await newTeam(gateway, { id: 'limited', scopes, advertisers: [Number(OWN)], limits: FREE })).key;
   const today = await sim.today();
   const [from, to, older] = [daysBefore(today, 20), daysBefore(today, 14), daysBefore(today, 30)];
   periods = [`dateFrom=${from}&dateTo=${to}`, `dateFrom=${older}&dateTo=${older}`];
@@ -238,6 +240,16 @@ const post = (path: string, query: string, body: string, headers = JSON_TYPE): A
   headers,
   body,
 });
+
+/** A call of a tool, by the revision that needs no handshake before it. */
+function byTool({ tool, args }: ToolMessage): Attempt {
+  const params = { name: tool, arguments: args };
+  return post('/mcp', '', JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }), [
+    ...JSON_TYPE,
+    'accept: application/json, text/event-stream',
+    'mcp-protocol-version: 2025-11-25',
+  ]);
+}
 
 /** What an attempt leaves to be worried about: foreign data, a tag that confirms it, or a call that reached for it. */
 async function leaksOf(attempts: readonly Attempt[]): Promise<{ leaks: string[]; allowed: number }> {
@@ -466,6 +478,19 @@ export function isolationSuite(env: Env): void {
       const own = await attempt(get('/gateway/v1/advertisers', ''));
       expect(own).toContain(advertiserName(Number(OWN), 'plain'));
       expect(own).not.toMatch(/"id":2\b/);
+    });
+
+    it('gets nothing else by the tools of an assistant, by whatever argument', async () => {
+      const names = [...new Set(NAMES.map((name) => decodeName(name)))];
+      const attempts = periods.flatMap((text) => {
+        const period = { from: text.slice(9, 19), to: text.slice(-10) };
+        return messagesOfTools(names, VALUES, BODY_VALUES, period).map(byTool);
+      });
+      const { leaks } = await leaksOf(attempts);
+      expect(leaks).toEqual([]);
+      const [from, to] = [periods[0]?.slice(9, 19), periods[0]?.slice(-10)];
+      const args = { advertiserId: Number(OWN), period: { from, to }, split: ['date', 'campaign'] };
+      expect(await attempt(byTool({ tool: 'query_report', args }))).toContain('"truncated":');
     });
 
     it('has created nothing for anybody else', async () => {

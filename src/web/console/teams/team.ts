@@ -39,6 +39,7 @@ export const SCOPES: readonly { readonly value: string; readonly says: string }[
   { value: 'platform:read', says: 'Reads whatever else the platform has, passed through uncached.' },
   { value: 'platform:write', says: 'Changes things at the platform: campaigns, budgets, bids.' },
   { value: 'cache:refresh', says: 'Asks past the cache; each such request costs platform calls.' },
+  { value: 'mcp', says: 'Lets an assistant ask for reports over MCP, with a key of the team.' },
 ];
 
 export const LIMITS: readonly {

@@ -1,0 +1,70 @@
+/** Tools about the team itself, and about what there is. */
+import { GatewayError } from '../errors.js';
+import { holdsText, isAdditive } from '../report/row-names.js';
+import type { Table } from './fit.js';
+import { columnsOf, DOES_NOT_ADD_UP, listsOf } from './rows.js';
+import type { ToolCall, ToolParts } from './tool-call.js';
+import type { DescribeArguments } from './tools.js';
+
+export async function whoami({ showMe, showAdvertisers }: ToolParts, call: ToolCall): Promise<Table> {
+  const { usage: _, key, advertisers, defaultFormat: _format, ...me } = await showMe(call.caller);
+  const mayRead = call.caller.team.scopes.includes('report:read');
+  const known = mayRead ? (await showAdvertisers.ofTeam({ ...call.ask, query: '' })).advertisers : [];
+  return {
+    about: {
+      ...me,
+      keyExpiresAt: key.expiresAt,
+      advertisers: advertisers === '*' ? 'all; listed are those that answers have told of' : 'those listed',
+    },
+    columns: ['advertiserId', 'name', 'lastSeenAt'],
+    rows: known.map(({ id, name, lastSeenAt }) => [id, name, lastSeenAt]),
+  };
+}
+
+/** @throws GatewayError `not_ready` while it cannot be read */
+export async function getUsage({ showMe }: ToolParts, call: ToolCall): Promise<Table> {
+  const { usage } = await showMe(call.caller);
+  if (usage === null)
+    throw new GatewayError('not_ready', {
+      detail: 'The store of the usage does not answer.',
+      retryAfterS: 5,
+    });
+  const columns = columnsOf(usage);
+  return { about: { days: 'by UTC, oldest first' }, columns, rows: listsOf(usage, columns) };
+}
+
+/** Columns of reports whose kind is known by name: shown until the team has seen some itself. */
+const USUAL_COLUMNS = ['date', 'campaignId', 'campaignName', 'impressions', 'clicks', 'spent', 'reach'];
+const isDimension = (name: string) => /^(?:date|day)$/.test(name) || holdsText(name, name);
+
+export async function describeReports(
+  { described, seenColumns, rules }: ToolParts,
+  { caller }: ToolCall,
+  { endpoint }: DescribeArguments,
+): Promise<Table> {
+  const named = endpoint === undefined ? described.endpoints : [endpoint];
+  const rows = named.flatMap((one) => {
+    const seen = seenColumns.of(caller.team.id, one);
+    const columns = seen.length > 0 ? seen : USUAL_COLUMNS;
+    return [
+      [one, 'report', '', one === rules.defaultEndpoint ? 'the default' : ''],
+      ...described.parameters.map((name) => [one, 'parameter', name, '']),
+      ...columns.map((name) => [
+        one,
+        seen.length > 0 ? 'column' : 'usual column',
+        name,
+        isDimension(name) ? 'says which row it is' : isAdditive(name) ? 'adds up' : DOES_NOT_ADD_UP,
+      ]),
+    ];
+  });
+  return {
+    about: {
+      freshness: described.freshness,
+      splits: 'date, campaign: rows per day, per campaign, or both; none: one row',
+      further:
+        'Other reports of the platform can be asked for by their path, and take its parameters as filters.',
+    },
+    columns: ['endpoint', 'kind', 'name', 'about'],
+    rows,
+  };
+}

@@ -1,0 +1,59 @@
+/**
+ * The protocol, by its own library: loaded when a team first asks, for it takes time and memory that a start has better
+ * use for. Stateless: each message has a server of its own.
+ */
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { VERSION } from '../version.js';
+import type { ToolResult } from './call-tool.js';
+import { INSTRUCTIONS, isToolName, TOOLS, type ToolName } from './tools.js';
+
+/** Revisions that are spoken; the first is that of the handshake by `initialize`. */
+const WITH_HANDSHAKE = ['2025-11-25'];
+
+/** Runs one tool. Never rejects. */
+export type RunTool = (name: ToolName, given: unknown) => Promise<ToolResult>;
+
+/** @param message the parsed body of the request */
+export async function answerMessage(request: Request, message: unknown, run: RunTool): Promise<Response> {
+  if (await isLegacyRequest(request, message)) return answerWithHandshake(request, message, run);
+  const handler = createMcpHandler(() => serverOf(run), { legacy: 'reject', keepAliveMs: 0 });
+  return handler.fetch(request, { parsedBody: message });
+}
+
+async function answerWithHandshake(request: Request, message: unknown, run: RunTool): Promise<Response> {
+  const server = serverOf(run, WITH_HANDSHAKE);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  try {
+    return await transport.handleRequest(request, { parsedBody: message });
+  } finally {
+    await server.close();
+  }
+}
+
+function serverOf(run: RunTool, supportedProtocolVersions?: string[]): Server {
+  const server = new Server(
+    { name: 'dsp-gateway', version: VERSION },
+    {
+      capabilities: { tools: {} },
+      instructions: INSTRUCTIONS,
+      ...(supportedProtocolVersions === undefined ? {} : { supportedProtocolVersions }),
+    },
+  );
+  server.setRequestHandler('tools/list', () => ({ tools: [...TOOLS] }));
+  server.setRequestHandler('tools/call', ({ params }) => {
+    if (isToolName(params.name)) return run(params.name, params.arguments);
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `Unknown tool; there are ${TOOLS.map(({ name }) => name).join(', ')}`,
+    );
+  });
+  return server;
+}

@@ -1,0 +1,37 @@
+/** What a tool is given, and what it needs of the rooms below. */
+import type { Caller } from '../auth/authenticate.js';
+import type { AskCall } from '../http/ask-call.js';
+import type { ReportCall, ReportReply } from '../http/report-call.js';
+import type { ShownAdvertisers } from '../pipeline/show-advertisers.js';
+import type { Me } from '../routes/me.js';
+import type { ReportRules } from './report-of.js';
+import type { SeenColumns } from './seen-columns.js';
+
+/** One call of a tool, by somebody who may: charged to its team before, and told of in its trace. */
+export interface ToolCall {
+  readonly caller: Caller;
+  readonly ask: Omit<AskCall, 'query'>;
+}
+
+/** The same calls that HTTP takes: each checks again who asks, and whether it may. */
+export interface ToolParts {
+  readonly report: (call: ReportCall) => Promise<ReportReply>;
+  readonly showExplanation: (call: AskCall) => Promise<object>;
+  readonly showDiff: (call: AskCall) => Promise<ReportReply>;
+  readonly showFinality: (call: AskCall) => Promise<object>;
+  readonly showAdvertisers: { readonly ofTeam: (call: AskCall) => Promise<ShownAdvertisers> };
+  readonly showMe: (caller: Caller) => Promise<Me>;
+  readonly rules: ReportRules;
+  readonly described: DescribedReports;
+  readonly seenColumns: SeenColumns;
+}
+
+/** What is configured of reports, as an agent is told of it. */
+export interface DescribedReports {
+  /** Declared endpoints. */
+  readonly endpoints: readonly string[];
+  /** Names of parameters that the platform is known to take. */
+  readonly parameters: readonly string[];
+  /** How long answers are fresh, in words. */
+  readonly freshness: string;
+}

@@ -1,0 +1,31 @@
+/** What an assistant pays for knowing the tools, and that nobody changes it unawares. */
+import { describe, expect, it } from 'vitest';
+import { INSTRUCTIONS, TOOLS } from '../../src/mcp/tools.js';
+
+/** Tokenizers of models take three to four bytes of English and JSON for a token: three is on the safe side. */
+const BYTES_OF_A_TOKEN = 3;
+
+describe('the list of tools', () => {
+  it('costs less than 2,500 tokens', () => {
+    const tokens = Buffer.byteLength(JSON.stringify({ tools: TOOLS })) / BYTES_OF_A_TOKEN;
+    expect(tokens).toBeLessThan(2500);
+    expect(Buffer.byteLength(INSTRUCTIONS) / BYTES_OF_A_TOKEN).toBeLessThan(250);
+  });
+
+  it('is the one that was agreed upon', async () => {
+    await expect(`${JSON.stringify({ tools: TOOLS }, null, 2)}\n`).toMatchFileSnapshot('tools-list.golden');
+  });
+
+  it('takes no argument that it does not name, at any depth', () => {
+    const open: string[] = [];
+    const look = (schema: unknown, place: string): void => {
+      if (typeof schema !== 'object' || schema === null) return;
+      const { type, additionalProperties } = schema as Record<string, unknown>;
+      if (type === 'object' && additionalProperties !== false) open.push(place);
+      for (const [name, value] of Object.entries(schema)) look(value, `${place}.${name}`);
+    };
+    for (const { name, inputSchema } of TOOLS) look(inputSchema, name);
+    expect(open).toEqual([]);
+    expect(TOOLS.every(({ annotations }) => annotations.readOnlyHint)).toBe(true);
+  });
+});
