@@ -50,7 +50,8 @@ export function messagesOfTools(
     names.slice(0, 5).map((name) => ({ tool, args: { [name]: FOREIGN } })),
   );
   return [
-    ...ABOUT_A_REPORT.flatMap((tool) => foreign.map((args) => ({ tool, args }))),
+    ...foreign.map((args, at) => ({ tool: ABOUT_A_REPORT[at % ABOUT_A_REPORT.length] as string, args })),
+    ...foreign.map((args) => ({ tool: 'query_report', args })),
     { tool: 'get_finality', args: { advertiserId: FOREIGN } },
     { tool: 'whoami', args: {} },
     ...others,
