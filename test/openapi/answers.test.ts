@@ -24,7 +24,7 @@ const CAMPAIGN = {
 const TEAM = {
   id: 'a',
   name: 'A',
-  scopes: ['report:read', 'report:pin', 'platform:read', 'platform:write', 'cache:refresh'],
+  scopes: ['report:read', 'report:pin', 'platform:read', 'platform:write', 'cache:refresh', 'mcp'],
   advertisers: '*',
 };
 
@@ -54,6 +54,22 @@ async function withTeam(options?: Parameters<typeof describedGateway>[0]) {
   const issued = await world.admin.call('POST', '/admin/v1/teams/a/keys', { json: { label: 'dashboards' } });
   const { id, key } = issued.json<{ id: string; key: string }>();
   return { ...world, keyId: id, key };
+}
+
+/** A request, a notification, and a request that the protocol refuses. */
+async function speakMcp({ call }: DescribedGateway['data'], key: string) {
+  const headers = { ...JSON_TYPE, accept: 'application/json, text/event-stream' };
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const statuses = [];
+  for (const [json, revision] of [
+    [ping, '2025-11-25'],
+    [{ jsonrpc: '2.0', method: 'notifications/initialized' }, '2025-11-25'],
+    [ping, '2024-10-07'],
+  ] as const) {
+    const versioned = { ...headers, 'mcp-protocol-version': revision };
+    statuses.push((await call('POST', '/mcp', { key, json, headers: versioned })).status);
+  }
+  expect(statuses).toEqual([200, 202, 400]);
 }
 
 /** As a browser does it, without a key or token in a header. */
@@ -118,6 +134,7 @@ describe('the data plane', () => {
     await gateway.services.usage.flush();
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
     await signInAndOut(data, '/gateway/v1/session', { key });
+    await speakMcp(data, key);
     expect((await read(data, '/gateway/v1/series?range=30d', { key })).json()).toHaveProperty('points', 720);
     expect(unseen(data)).toEqual(['getCampaignSegment', 'getCampaignSegmentHead']);
     expect((await read(data, '/api/v1/campaign/nothing', { key })).status).toBe(404);
