@@ -68,7 +68,7 @@ export async function openFoundation(options: FoundationOptions) {
       return guessReports(seen, policy, clock.now());
     },
   });
-  const isGuarded = () => true;
+  const isGuarded = (team: string) => auth.directory.team(team)?.writeGuard !== undefined;
   const guard = createWriteGuard({ config, store, registry, clock, logger, isGuarded });
   return {
     ...{ config, policy, store, clock, log, tracing },

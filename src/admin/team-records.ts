@@ -8,6 +8,7 @@ import { type FieldFault, GatewayError } from '../errors.js';
 import type { Registry } from '../registry/replica.js';
 import { RegistryConflict } from '../store/port.js';
 import { type Actor, type AuditEvent, auditLine } from '../telemetry/audit.js';
+import { guardFaults } from '../write-guard/guard-faults.js';
 
 export interface TeamRecordsOptions {
   readonly registry: Registry;
@@ -33,7 +34,7 @@ export function createTeamRecords(options: TeamRecordsOptions): TeamRecords {
     read: (id) => existing(id, options).team,
     async create(given, actor) {
       const team = completeTeam(given);
-      refuseFaults(addressFaults(team.ipAllow));
+      refuseFaults([...addressFaults(team.ipAllow), ...guardFaults(given.writeGuard)]);
       if (directory.team(team.id) !== undefined)
         throw new GatewayError('conflict', {
           detail: `The team ${team.id} exists already.`,
@@ -46,7 +47,7 @@ export function createTeamRecords(options: TeamRecordsOptions): TeamRecords {
     async change(id, patch, actor) {
       const { team: before, revision } = managedByHand(id, options);
       const team = patchTeam(before, patch);
-      refuseFaults(addressFaults(team.ipAllow));
+      refuseFaults([...addressFaults(team.ipAllow), ...guardFaults(patch.writeGuard)]);
       const event = { action: 'team.update', subject: team.id, before, after: team };
       await save({ team, revision }, event, actor, options);
       return team;

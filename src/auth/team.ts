@@ -1,6 +1,7 @@
 /** A team: who may call, for which advertisers, how much. One schema validates, types and documents it. */
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../record.js';
+import { WriteGuard } from '../write-guard/rule.js';
 
 export const SCOPES = [
   'report:read',
@@ -70,6 +71,7 @@ export const Team = Type.Object(
     }),
     defaultFormat: Type.Enum([...FORMATS], { description: 'Format when a request asks for none.' }),
     disabled: Type.Boolean({ description: 'A disabled team is refused everything.' }),
+    writeGuard: Type.Optional(WriteGuard),
     managedBy: Type.Optional(
       Type.Literal('file', {
         description: 'Declared in a file, and refuses edits elsewhere; absent: by hand.',
@@ -105,6 +107,8 @@ export const StoredTeam = recordForm(
     ipAllow: Type.Array(Type.String()),
     defaultFormat: Type.Unsafe<(typeof FORMATS)[number]>(Type.String()),
     disabled: Type.Boolean(),
+    /** As another release may have written it: whoever enforces it has to know all of it. */
+    writeGuard: Type.Optional(Type.Unsafe<WriteGuard>(Type.Unknown())),
     managedBy: Type.Optional(Type.Unsafe<'file'>(Type.String())),
   }),
 );
@@ -123,8 +127,11 @@ export type NewTeam = Frozen<Static<typeof NewTeam>>;
 /** The body of a change: any members but `id`. */
 export const TeamPatch = Type.Object(
   {
-    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy'])).properties,
+    ...Type.Partial(Type.Omit(Team, ['id', 'limits', 'managedBy', 'writeGuard'])).properties,
     limits: Type.Optional(SomeLimits),
+    writeGuard: Type.Optional(
+      Type.Union([WriteGuard, Type.Null()], { description: 'In the place of the whole guard; null: none.' }),
+    ),
   },
   { additionalProperties: false, title: 'TeamPatch' },
 );
@@ -148,8 +155,15 @@ export function completeTeam(body: NewTeam): Team {
 }
 
 /** A team with some members replaced; limits are merged one by one. */
-export function patchTeam(team: Team, patch: TeamPatch): Team {
-  return { ...team, ...patch, limits: { ...team.limits, ...patch.limits } };
+export function patchTeam(team: Team, { writeGuard, ...patch }: TeamPatch): Team {
+  const { writeGuard: before, ...others } = team;
+  const guard = writeGuard === undefined ? before : writeGuard;
+  return {
+    ...others,
+    ...patch,
+    limits: { ...team.limits, ...patch.limits },
+    ...(guard === undefined || guard === null ? {} : { writeGuard: guard }),
+  };
 }
 
 /** A team in the place of one that is there: what this release does not know of that one is another's, and stays. */

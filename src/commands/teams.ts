@@ -1,11 +1,13 @@
 /** `dsp-gateway teams`: who may call. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Team } from '../auth/team.js';
+import { parseJson } from '../report/json.js';
+import { JsonError } from '../report/json-error.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, refuseSecret, show } from './define.js';
 import { EXIT } from './exit-codes.js';
-import { confirm } from './read-secret.js';
+import { confirm, readText } from './read-secret.js';
 import { renderFields, renderTable } from './table.js';
 import type { Terminal } from './terminal.js';
 
@@ -21,6 +23,7 @@ interface TeamOptions extends AdminOptions {
   readonly maxConcurrent?: number;
   readonly enabled?: boolean;
   readonly disabled?: boolean;
+  readonly writeGuard?: string;
 }
 
 export function addTeamsCommands(program: Command, terminal: Terminal): void {
@@ -65,7 +68,7 @@ function addTeamChanges(teams: Command, terminal: Terminal): void {
       show(
         terminal,
         options,
-        await admin.ask('team', 'POST', 'teams', { id, ...teamBody(options) }),
+        await admin.ask('team', 'POST', 'teams', newTeam(id, await teamBody(terminal, options))),
         describeTeam,
       ),
     ),
@@ -74,11 +77,15 @@ function addTeamChanges(teams: Command, terminal: Terminal): void {
     adminCommand(teams, {
       name: 'update',
       description: 'Change what is named of a team; a list replaces the whole list.',
-      examples: ['teams update growth --advertisers 1,2,7', 'teams update growth --disabled'],
+      examples: [
+        'teams update growth --advertisers 1,2,7',
+        'teams update growth --disabled',
+        'teams update growth --write-guard guard.json',
+      ],
     }).argument('<team>', 'its id', readId),
   ).action(
     act<TeamOptions>(terminal, async (admin, options, id) =>
-      show(terminal, options, await update(admin, options, id), describeTeam),
+      show(terminal, options, await update(admin, terminal, options, id), describeTeam),
     ),
   );
 }
@@ -100,8 +107,13 @@ function addTeamDelete(teams: Command, terminal: Terminal): void {
     );
 }
 
-async function update(admin: Admin, options: TeamOptions, id: string | undefined): Promise<Team> {
-  const body = teamBody(options);
+async function update(
+  admin: Admin,
+  terminal: Terminal,
+  options: TeamOptions,
+  id: string | undefined,
+): Promise<Team> {
+  const body = await teamBody(terminal, options);
   if (Object.keys(body).length === 0)
     throw new CommandError('nothing to change was named; see --help', EXIT.usage);
   return admin.ask('team', 'PATCH', `teams/${id}`, body);
@@ -127,6 +139,7 @@ function withTeamOptions(command: Command): Command {
     .option('--upstream-calls-per-day <number>', 'share of platform calls a day', readNumber)
     .option('--max-range-days <number>', 'longest range of one report', readNumber)
     .option('--max-concurrent <number>', 'requests at once', readNumber)
+    .option('--write-guard <path>', 'JSON file of the write guard; - is standard input; none: without one')
     .option('--disabled', 'refuse everything')
     .option('--enabled', 'allow it again');
 }
@@ -144,9 +157,14 @@ function readAdvertisers(text: string): number[] | '*' {
   return text === 'all' || text === '*' ? '*' : readList(text).map(readNumber);
 }
 
+/** There is no guard yet that could be taken away. */
+function newTeam(id: string | undefined, { writeGuard, ...body }: Record<string, unknown>): object {
+  return { id, ...body, ...(writeGuard === null ? {} : defined({ writeGuard })) };
+}
+
 /** What was named, as the admin API takes it. @throws CommandError */
-function teamBody(options: TeamOptions): object {
-  const { name, advertisers, scopes, ipAllow, defaultFormat, enabled, disabled } = options;
+async function teamBody(terminal: Terminal, options: TeamOptions): Promise<Record<string, unknown>> {
+  const { name, advertisers, scopes, ipAllow, defaultFormat, enabled, disabled, writeGuard } = options;
   if (enabled && disabled) throw new CommandError('--enabled and --disabled exclude each other', EXIT.usage);
   const { requestsPerMinute, upstreamCallsPerDay, maxRangeDays, maxConcurrent } = options;
   const limits = defined({ requestsPerMinute, upstreamCallsPerDay, maxRangeDays, maxConcurrent });
@@ -158,7 +176,23 @@ function teamBody(options: TeamOptions): object {
     defaultFormat,
     disabled: disabled ? true : enabled ? false : undefined,
     limits: Object.keys(limits).length === 0 ? undefined : limits,
+    writeGuard: writeGuard === undefined ? undefined : await readGuard(terminal, writeGuard),
   });
+}
+
+/** @returns null for none; what is in it the gateway judges. @throws CommandError for what is no JSON */
+async function readGuard(terminal: Terminal, file: string): Promise<unknown> {
+  if (file === 'none') return null;
+  const text = await readText(terminal, file);
+  try {
+    // A limit that is there twice would be the last one only.
+    parseJson(text);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    const source = file === '-' ? 'standard input' : file;
+    throw new CommandError(`${source} is not JSON as taken here: ${error.message}`, EXIT.data);
+  }
+  return JSON.parse(text);
 }
 
 function defined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -189,6 +223,12 @@ function shortened(advertisers: Team['advertisers']): string {
   return advertisers.length <= 4 ? advertisers.join(',') : `${first} and ${rest.length} more`;
 }
 
+/** By its routes; --json shows the rules. */
+function describeGuard({ writeGuard }: Team): string {
+  if (writeGuard === undefined) return 'none';
+  return Object.keys(writeGuard).join(', ') || 'refuses every write';
+}
+
 function describeTeam(team: Team): string {
   const { limits } = team;
   return renderFields([
@@ -204,5 +244,6 @@ function describeTeam(team: Team): string {
     ['platform calls a day', limits.upstreamCallsPerDay],
     ['longest range', `${limits.maxRangeDays} d`],
     ['requests at once', limits.maxConcurrent],
+    ['write guard', describeGuard(team)],
   ]);
 }

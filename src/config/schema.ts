@@ -683,6 +683,16 @@ const tracing = group(
   'Spans for OpenTelemetry.',
 );
 
+const writeGuard = group(
+  {
+    default: Type.Enum(['allow', 'refuse'], {
+      default: 'allow',
+      description: 'Whether teams without a write guard of their own may write at all.',
+    }),
+  },
+  'What writes are held to, beside what teams have of their own.',
+);
+
 const adminToken = Type.Object(
   {
     name: Type.String({
@@ -731,6 +741,7 @@ export const ConfigSchema = Type.Object(
     report,
     cache,
     routes,
+    writeGuard,
     redis,
     store,
     history,

@@ -1,6 +1,7 @@
 /** What a place in a file of teams may hold, in words. */
 import type { TSchema } from 'typebox';
 import { FORMATS, NewTeam, SCOPES, TeamLimits } from '../auth/team.js';
+import { allowedInGuard } from './allowed-in-guard.js';
 
 const MEMBERS: Readonly<Record<string, string>> = {
   id: 'lower-case letters, digits and hyphens, at most 40',
@@ -11,6 +12,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   ipAllow: 'a list of IPv4 or IPv6 addresses, or ranges such as 10.0.0.0/8',
   defaultFormat: `one of ${FORMATS.join(', ')}`,
   disabled: 'true or false',
+  writeGuard: 'a mapping of at most 100 routes (POST /api/v1/campaign/create) to their rules',
 };
 
 const SCOPE = `one of ${SCOPES.join(', ')}`;
@@ -18,7 +20,7 @@ const ADVERTISER = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 
 /** @param path e.g. `['teams', '0', 'limits', 'maxRangeDays']` */
 export function allowedAt(path: readonly string[]): string {
-  const [list, index, member, part] = path;
+  const [list, index, member, part, ...inner] = path;
   if (list === undefined) return 'a mapping with the member teams';
   if (list !== 'teams') return 'no member of this name; there is teams alone';
   if (index === undefined) return 'a list of teams';
@@ -33,6 +35,7 @@ export function allowedAt(path: readonly string[]): string {
   if (member === 'scopes') return SCOPE;
   if (member === 'advertisers') return ADVERTISER;
   if (member === 'limits') return allowedLimit(part);
+  if (member === 'writeGuard') return allowedInGuard(inner);
   return words;
 }
 

@@ -55,10 +55,15 @@ function memberLines(before: Team | null, after: Team): string[] {
   return changed.map(([name, change]) => `    ${name.padEnd(width)}  ${change}`);
 }
 
-/** Limits by their own names; the id is said above. */
-function flatten({ id: _, limits, ...rest }: Team): Map<string, unknown> {
+/** Limits and guarded routes by their own names; the id is said above. */
+function flatten({ id: _, limits, writeGuard, ...rest }: Team): Map<string, unknown> {
   const inner = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value] as const);
-  return new Map<string, unknown>([...Object.entries(rest), ...inner]);
+  const rules = Object.entries(writeGuard ?? {}).map(
+    ([route, rule]) => [`writeGuard.${route}`, JSON.stringify(rule)] as const,
+  );
+  // One that lists no route is there all the same: it refuses every write.
+  const empty = writeGuard !== undefined && rules.length === 0 ? [['writeGuard', 'no route'] as const] : [];
+  return new Map<string, unknown>([...Object.entries(rest), ...inner, ...empty, ...rules]);
 }
 
 /** Of two lists only what came and went. */

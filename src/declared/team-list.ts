@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { NewTeam } from '../auth/team.js';
 import type { FieldFault } from '../errors.js';
+import { guardFaults } from '../write-guard/guard-faults.js';
 import { addressFaults } from './address-faults.js';
 
 export const MAX_TEAMS = 10_000;
@@ -13,7 +14,7 @@ export const TeamList = Type.Array(NewTeam, {
 /** What the schema cannot say. `param` is a path such as `teams.1.id`. */
 export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
   const firstAt = new Map<string, number>();
-  return teams.flatMap(({ id, ipAllow }, index) => {
+  return teams.flatMap(({ id, ipAllow, writeGuard }, index) => {
     const first = firstAt.get(id);
     if (first === undefined) firstAt.set(id, index);
     return [
@@ -21,6 +22,7 @@ export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
         ? []
         : [{ param: `teams.${index}.id`, message: `must be there once; teams.${first} is ${id}, too` }]),
       ...addressFaults(ipAllow, `teams.${index}.`),
+      ...guardFaults(writeGuard, `teams.${index}.`),
     ];
   });
 }

@@ -104,7 +104,7 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
       errors: error.validation.map((fault): FieldFault => {
         const params = fault.params as Record<string, unknown>;
         const name = params.missingProperty ?? params.additionalProperty;
-        const path = fault.instancePath.slice(1).replaceAll('/', '.');
+        const path = fault.instancePath.split('/').slice(1).map(unescaped).join('.');
         const param = [path, name].filter((part) => part !== undefined && part !== '').join('.');
         return { param, message: inPlainWords(fault.message ?? 'is not valid', params) };
       }),
@@ -119,9 +119,17 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
     : asGatewayError(error);
 }
 
+/** Of a JSON Pointer, RFC 6901: a route in a write guard has slashes of its own. */
+function unescaped(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
 /** What a value that does not match the pattern of a schema must be. */
 const PATTERNS: Readonly<Record<string, string>> = {
   '^(?!gateway$)[a-z0-9-]{1,40}$': 'lower-case letters, digits and hyphens, at most 40, and not gateway',
+  '^body(\\.[A-Za-z][A-Za-z0-9_-]{0,63}){1,8}$': 'a place in the body, e.g. body.budget.total',
+  '^[A-Za-z][A-Za-z0-9_-]{0,63}$': 'the name of a member: a letter, then letters, digits, _ or -',
+  '^[A-Za-z]{3,8}$': 'the code of a currency, e.g. EUR',
   '^[\\x21-\\x7e]{1,16384}$': 'printable ASCII characters without spaces, at most 16384',
 };
 

@@ -9,18 +9,18 @@ export async function readRequestBody(
   headers: IncomingHttpHeaders,
   maxBytes: number,
 ): Promise<Buffer> {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw tooLarge(maxBytes);
+    if (size > maxBytes) throw bodyTooLarge(maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-function tooLarge(maxBytes: number): GatewayError {
+export function bodyTooLarge(maxBytes: number): GatewayError {
   return new GatewayError('body_too_large', {
     detail: `The body must be at most ${maxBytes} bytes.`,
     headers: { connection: 'close' },

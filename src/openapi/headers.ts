@@ -12,6 +12,9 @@ export const REQUEST_HEADERS = {
     pattern: '^[\\x20-\\x7e]{1,255}$',
     description: 'The call reaches the platform once; a repeat with the same key gets the first answer.',
   }),
+  'x-write-checksum': text(
+    'The checksum of a dry run (_dryRun=1): another method, path, query or body is refused (422).',
+  ),
   'x-csrf-token': text('The csrf of the session, where the call is made by cookie.'),
   'if-match': text("The platform's own; passed on."),
   'if-modified-since': text("The platform's own; passed on."),

@@ -2,11 +2,13 @@
 import type { Caller } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
 import type { RouteRule } from '../config/schema.js';
-import { type FieldFault, GatewayError } from '../errors.js';
+import { type FieldFault, GatewayError, invalidQuery } from '../errors.js';
 import { isJsonArray, type Json, JsonObject } from '../report/json.js';
 import { parseQueryText, type QueryPair, writeQueryText } from '../report/query-text.js';
 import { overrideRefused } from './method-override.js';
 
+/** The one parameter of the gateway's own. */
+const DRY_RUN = '_dryRun';
 /** `name`, `name[]`, `name[key]`: what the platform's framework reads as nothing else. */
 const QUERY_NAME = /^[A-Za-z][A-Za-z0-9_]*(\[[A-Za-z0-9_]*\])*$/;
 
@@ -32,9 +34,14 @@ function matches(pattern: string, path: string): boolean {
   );
 }
 
-/** GET, HEAD and declared reads need `platform:read`, everything else `platform:write`. */
+/** Everything but GET, HEAD and declared reads. */
+export function isWrite(method: string, rule: RouteRule | undefined): boolean {
+  return method !== 'GET' && method !== 'HEAD' && rule?.read !== true;
+}
+
+/** Reads need `platform:read`, writes `platform:write`. */
 export function scopeOf(method: string, rule: RouteRule | undefined): Scope {
-  return method === 'GET' || method === 'HEAD' || rule?.read ? 'platform:read' : 'platform:write';
+  return isWrite(method, rule) ? 'platform:write' : 'platform:read';
 }
 
 /** Whether the body has to be read, and not only streamed, before the call may go. */
@@ -42,20 +49,33 @@ export function mustReadBody(caller: Caller, rule: RouteRule | undefined): boole
   return caller.team.advertisers !== '*' || rule?.read === true;
 }
 
+export interface CheckedQuery {
+  readonly pairs: readonly QueryPair[];
+  readonly text: string;
+  /** Whether a write is to be looked at only. */
+  readonly dryRun: boolean;
+}
+
 /**
- * The query in the spelling in which it was checked.
+ * The query in the spelling in which it was checked, without what is the gateway's own.
+ * @param takesDryRun whether `_dryRun` means anything
  * @throws GatewayError `invalid_query` for names that the platform might read as others
  */
-export function checkQuery(text: string): { readonly pairs: readonly QueryPair[]; readonly text: string } {
-  const pairs = parseQueryText(text);
+export function checkQuery(text: string, takesDryRun = false): CheckedQuery {
+  const given = parseQueryText(text);
+  const own = given.filter(({ name }) => takesDryRun && name === DRY_RUN);
+  if (own.length > 1 || own.some(({ value }) => value !== '1'))
+    throw invalidQuery({ param: DRY_RUN, message: 'allowed is 1, once' });
+  const pairs = given.filter((pair) => !own.includes(pair));
   const faults = pairs
     .filter(({ name }) => !QUERY_NAME.test(name))
     .map(({ name }): FieldFault => ({ param: name, message: nameFault(name) }));
   if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
-  return { pairs, text: writeQueryText(pairs) };
+  return { pairs, text: writeQueryText(pairs), dryRun: own.length === 1 };
 }
 
 function nameFault(name: string): string {
+  if (name === DRY_RUN) return 'is for writes alone';
   return name.startsWith('_')
     ? 'is not passed through: names that start with _ belong to the gateway'
     : 'is not a parameter name: a letter, then letters, digits or _, and [..] at the end';

@@ -4,17 +4,21 @@ import type { RouteRule } from '../config/schema.js';
 import type { RequestHeader, ResponseHeader } from '../openapi/headers.js';
 import { type Answer, idOf, type Operation, type ProblemCode } from '../openapi/operation.js';
 import type { FurtherCall } from '../openapi/plane.js';
+import { isWrite } from './checks.js';
+import { DRY_RUN_ANSWER } from './dry-run.js';
 
 export const PASSED_TAG = 'passed through';
 
-export function describeDeclared({ method, path, read, account }: RouteRule): FurtherCall {
+export function describeDeclared(rule: RouteRule): FurtherCall {
+  const { method, path, read, account } = rule;
   const shown = path.replace(/\*$/, '{segment}');
+  const operation = describeOperation(method, shown, account);
   return {
     method,
     path: shown,
     tag: PASSED_TAG,
     summary: read ? 'Passed through to the platform; only reads' : 'Passed through to the platform',
-    operation: describeOperation(method, shown, account),
+    operation: isWrite(method, rule) ? asWrite(operation) : operation,
   };
 }
 
@@ -37,6 +41,23 @@ function describeOperation(method: string, path: string, account: readonly strin
     problems: [...PROBLEMS, ...(isGet ? [] : BODY), ...(method === 'POST' ? IDEMPOTENCY : [])],
   };
 }
+
+/** A write can be looked at only, and is held to the team's write guard. */
+function asWrite(operation: Operation): Operation {
+  return {
+    ...operation,
+    query: DRY_RUN_QUERY,
+    headers: [...(operation.headers ?? []), 'x-write-checksum'],
+    answers: { ...operation.answers, 200: LOOKED_AT },
+    problems: [...(operation.problems ?? []), ...GUARD],
+  };
+}
+
+const DRY_RUN_QUERY = Type.Object({
+  _dryRun: Type.Optional(
+    Type.Literal('1', { description: 'Only say what the write guard makes of it; nothing is sent.' }),
+  ),
+});
 
 /** JSON, of which the gateway knows where the account stands; other bodies are streamed. */
 function bodyOf(account: readonly string[]) {
@@ -64,6 +85,13 @@ const PLATFORMS: Answer = {
   content: { '*/*': Type.Unknown() },
 };
 
+/** The platform's own 200, or what a dry run says. */
+const LOOKED_AT: Answer = {
+  description: `With _dryRun=1 what the write guard makes of it. Without: ${PLATFORMS.description}`,
+  content: { 'application/json': Type.Union([DRY_RUN_ANSWER, Type.Unknown()]), ...PLATFORMS.content },
+  headers: [...PLATFORMS_HEADERS, ...REPLAYED],
+};
+
 const PROBLEMS: readonly ProblemCode[] = [
   'invalid_query',
   'scope_missing',
@@ -82,4 +110,5 @@ const PROBLEMS: readonly ProblemCode[] = [
   'upstream_timeout',
 ];
 const BODY: readonly ProblemCode[] = ['invalid_body', 'body_too_large', 'unsupported_media_type'];
+const GUARD: readonly ProblemCode[] = ['write_guard_refused', 'write_guard_unavailable', 'writes_stopped'];
 const IDEMPOTENCY: readonly ProblemCode[] = ['idempotency_in_flight', 'idempotency_mismatch', 'not_ready'];

@@ -1,4 +1,5 @@
 /** What is known of a pass-through request, step by step: who asks, and what they ask the platform for. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/authenticate.js';
@@ -12,11 +13,14 @@ import { admit } from '../policy/authorize.js';
 import type { JsonObject } from '../report/json.js';
 import type { QueryPair } from '../report/query-text.js';
 import type { Trace } from '../telemetry/trace.js';
-import { checkBody, checkQuery, findRule, mustReadBody, type PassRules, scopeOf } from './checks.js';
+import { checkBody, checkQuery, findRule, isWrite, mustReadBody, type PassRules, scopeOf } from './checks.js';
+import type { Charge, Guarding } from './guarding.js';
 import type { KeyedRequest } from './idempotency.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { canonicalFingerprint, fingerprint } from './idempotency-record.js';
-import { takeBody } from './take-body.js';
+import { type BodyNeed, takeBody } from './take-body.js';
+
+const CHECKSUM = 'x-write-checksum';
 
 /** Who asks which route. */
 export interface PassContext {
@@ -40,12 +44,18 @@ export interface Question {
   readonly stream: Readable | null;
   /** The object in `body`, when it is JSON. */
   readonly parsed: JsonObject | null;
+  /** Of a guarded write: why there is no object in its body; null where there is one, or it is none of a guard's. */
+  readonly fault: string | null;
   /** Set for a POST that carries an idempotency key. */
   readonly keyed: KeyedRequest | null;
+  /** Whether nothing is to be sent. */
+  readonly dryRun: boolean;
+  /** `x-write-checksum`: of what its caller has looked at. */
+  readonly givenChecksum: string | null;
 }
 
 /** A request that passed every check. Nothing else is sent to the platform. */
-export type Passage = PassContext & Question;
+export type Passage = PassContext & Question & { readonly charge: Charge | null };
 
 export interface AdmitOptions {
   readonly identify: Identify;
@@ -80,16 +90,21 @@ export async function admitCaller(
 export async function readQuestion(
   request: FastifyRequest,
   { caller, method, path, rule }: PassContext,
+  guarding: Guarding,
   maxBodyBytes: number,
 ): Promise<Question> {
   const key = method === 'POST' ? readIdempotencyKey(request.raw) : null;
-  const { pairs, text: query } = checkQuery(splitTarget(request)[1]);
+  const { pairs, text: query, dryRun } = checkQuery(splitTarget(request)[1], isWrite(method, rule));
   const { headers } = request;
-  const { body, stream, parsed } = await takeBody(
-    { stream: request.body as Readable | null | undefined, headers },
-    mustReadBody(caller, rule) || key !== null,
-    maxBodyBytes,
-  );
+  const givenChecksum = readChecksum(headers, isWrite(method, rule));
+  const reads = mustReadBody(caller, rule) || key !== null;
+  const need = needOf(guarding, reads, dryRun || givenChecksum !== null);
+  const {
+    body,
+    stream,
+    parsed,
+    fault = null,
+  } = await takeBody({ stream: request.body as Readable | null | undefined, headers }, need, maxBodyBytes);
   if (parsed !== null) checkBody(parsed);
   const asked = { method, path, query };
   const { 'content-type': contentType, 'if-match': ifMatch } = headers;
@@ -99,7 +114,19 @@ export async function readQuestion(
     request: fingerprint({ ...asked, body }),
     canonical: canonicalFingerprint({ ...asked, body: parsed, contentType, ifMatch }),
   };
-  return { pairs, query, body, stream, parsed, keyed: keyed || null };
+  return { pairs, query, body, stream, parsed, fault, keyed: keyed || null, dryRun, givenChecksum };
+}
+
+function needOf({ kind }: Guarding, reads: boolean, compares: boolean): BodyNeed {
+  if (kind === 'ruled') return 'guarded';
+  if (reads) return 'json';
+  return compares ? 'whole' : 'none';
+}
+
+function readChecksum({ [CHECKSUM]: given }: IncomingHttpHeaders, takesOne: boolean): string | null {
+  if (given === undefined) return null;
+  if (takesOne) return String(given);
+  throw new GatewayError('invalid_request', { detail: `${CHECKSUM} is for writes alone.` });
 }
 
 /** @returns path and query as received; the router's own have been decoded */

@@ -7,12 +7,19 @@ import httpProxy, { type FastifyHttpProxyOptions } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
+import { type ChargingOptions, createCharging } from './charge-write.js';
 import { checkAccount } from './check-account.js';
 import { returnedHeaders } from './clean-answer.js';
 import { createDispatcher, type DispatcherOptions } from './dispatcher.js';
+import { answerDryRun, DRY_RUN_HEADERS } from './dry-run.js';
+import { type DefaultGuard, guardingOf, judgeWrite, refuse } from './guard-write.js';
 import { type AdmitOptions, admitCaller, type Passage, readQuestion } from './passage.js';
 
-export interface PassThroughOptions extends AdmitOptions, DispatcherOptions {
+export interface PassThroughOptions
+  extends AdmitOptions,
+    Omit<DispatcherOptions, 'charging'>,
+    ChargingOptions {
+  readonly defaultGuard: DefaultGuard;
   /** Where the platform is; below which path is the client's to know. */
   readonly platformOrigin: string;
   readonly maxBodyBytes: number;
@@ -44,8 +51,8 @@ const REQUEST_HEADERS = new Set([
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 export function registerPassThrough(app: FastifyInstance, options: PassThroughOptions): void {
-  const { rules, maxBodyBytes, platformOrigin } = options;
-  const dispatcher = createDispatcher(options);
+  const { rules, maxBodyBytes, platformOrigin, defaultGuard, brake } = options;
+  const dispatcher = createDispatcher({ ...options, charging: createCharging(options) });
   app.decorateRequest('passage', null);
   const proxy: FastifyHttpProxyOptions & { websocket: false } = {
     upstream: platformOrigin,
@@ -61,10 +68,20 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
     preHandler: async (request, reply) => {
       const context = await admitCaller(request, reply, options);
       request.trace.mark('admit');
-      const question = await readQuestion(request, context, maxBodyBytes);
-      checkAccount(context, question, rules);
+      const guarding = guardingOf(context, defaultGuard);
+      const question = await readQuestion(request, context, guarding, maxBodyBytes);
+      const verdict = judgeWrite(guarding, context, question);
+      if (guarding.kind !== 'read' && !question.dryRun) {
+        brake.check(context.caller.team.id);
+        refuse(verdict.checks);
+      }
+      if (question.fault === null) checkAccount(context, question, rules);
       request.trace.mark('check');
-      request.passage = { ...context, ...question };
+      if (question.dryRun) {
+        const answer = await answerDryRun(context, question, verdict, options);
+        return reply.headers(DRY_RUN_HEADERS).send(answer);
+      }
+      request.passage = { ...context, ...question, charge: verdict.charge };
       if (question.stream !== null) request.body = question.stream;
     },
     handler: (request, reply, destination, replyOptions) =>

@@ -1,8 +1,9 @@
 /** Reads the body of a pass-through request where it has to be checked, and looks through it elsewhere. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
+import { GatewayError } from '../errors.js';
 import { parseJsonBody, requireJson } from '../http/json-body.js';
-import { readRequestBody } from '../http/request-body.js';
+import { bodyTooLarge, readRequestBody } from '../http/request-body.js';
 import type { JsonObject } from '../report/json.js';
 import {
   type BodyKind,
@@ -25,7 +26,15 @@ export interface Taken {
   readonly stream: Readable | null;
   /** Its object, when it was read and is JSON. */
   readonly parsed: JsonObject | null;
+  /** Of a guarded write: why there is no object in it. */
+  readonly fault?: string;
 }
+
+/**
+ * Why a body is read: json: a rule looks into it, so it is JSON or refused · guarded: the same, where it is the guard
+ * that refuses · whole: its bytes are compared · none: it is streamed
+ */
+export type BodyNeed = 'json' | 'guarded' | 'whole' | 'none';
 
 const PLAIN_JSON = /^\s*application\/json\s*(?:;|$)/i;
 /** Of an upload so much is looked through before the platform is asked. */
@@ -34,26 +43,51 @@ const UPLOAD_BYTES = 65_536;
 /**
  * What a framework would look for `_method` in is read whole when it is small, and looked through otherwise.
  *
- * @param required whether a rule has to read the body; then it is JSON or refused
  * @throws GatewayError `unsupported_media_type`, `invalid_body`, `body_too_large`
  */
-export async function takeBody(
-  { stream, headers }: Sent,
-  required: boolean,
-  maxBytes: number,
-): Promise<Taken> {
-  if (stream === undefined || stream === null) return { body: null, stream: null, parsed: null };
+export async function takeBody({ stream, headers }: Sent, need: BodyNeed, maxBytes: number): Promise<Taken> {
   const contentType = headers['content-type'];
-  if (required) {
+  if (need === 'guarded') return await takeGuarded({ stream, headers }, maxBytes);
+  if (stream === undefined || stream === null) return { body: null, stream: null, parsed: null };
+  if (need === 'json') {
     requireJson(contentType, headers['content-encoding']);
     const body = await readRequestBody(stream, headers, maxBytes);
     return { body, stream: null, parsed: parseJsonBody(body) };
   }
   const kind = bodyKindOf(contentType);
-  if (kind === null || headers['content-encoding'] !== undefined) return { body: null, stream, parsed: null };
-  const { body, rest } = await lookThrough(stream, kind, kind === 'multipart' ? UPLOAD_BYTES : maxBytes);
+  const isWhole = need === 'whole';
+  if (kind === null || headers['content-encoding'] !== undefined) {
+    return isWhole
+      ? { body: await readRequestBody(stream, headers, maxBytes), stream: null, parsed: null }
+      : { body: null, stream, parsed: null };
+  }
+  const most = kind === 'multipart' && !isWhole ? UPLOAD_BYTES : maxBytes;
+  const { body, rest } = await lookThrough(stream, kind, most);
+  if (body === null && isWhole) throw bodyTooLarge(maxBytes);
   if (body === null) return { body, stream: rest, parsed: null };
   return { body, stream: null, parsed: PLAIN_JSON.test(contentType ?? '') ? parseJsonBody(body) : null };
+}
+
+/** In one coding, and no other charset than JSON has. */
+const GUARDED_TYPE = /^\s*application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+
+/** @throws GatewayError `unsupported_media_type`, `body_too_large` */
+async function takeGuarded({ stream, headers }: Sent, maxBytes: number): Promise<Taken> {
+  if (stream === undefined || stream === null)
+    return { body: null, stream: null, parsed: null, fault: 'there is none' };
+  const contentType = headers['content-type'];
+  requireJson(contentType, headers['content-encoding']);
+  if (!GUARDED_TYPE.test(contentType ?? ''))
+    throw new GatewayError('unsupported_media_type', {
+      detail: 'The content-type of a guarded write must be application/json, in UTF-8.',
+    });
+  const body = await readRequestBody(stream, headers, maxBytes);
+  try {
+    return { body, stream: null, parsed: parseJsonBody(body) };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { body, stream: null, parsed: null, fault: error.options.detail ?? error.message };
+  }
 }
 
 /** @returns the whole when it is no longer than `maxBytes`, else what streams it, beginning included */

@@ -193,13 +193,17 @@ function patienceOf({ platform, server }: Config): PatienceRules {
 }
 
 function registerPassThroughRoutes(app: FastifyInstance, services: Services): void {
-  const { config, identify, platform, idempotency } = services;
+  const { config, identify, platform, idempotency, reservations, brake, log } = services;
   registerPassThrough(app, {
     identify,
     limits: services.limits.teams,
     platform,
     platformOrigin: new URL(config.platform.baseUrl).origin,
     idempotency,
+    reservations,
+    brake,
+    logger: log.logger,
+    defaultGuard: config.writeGuard.default,
     rules: {
       routes: config.routes,
       accountPattern: services.policy.accountPattern,

@@ -65,7 +65,7 @@ export function checkWrite(rule: GuardRule, { query, body, hasIdempotencyKey }: 
   };
 }
 
-function check(rule: string, passed: boolean, value: string, limit: string): Check {
+export function check(rule: string, passed: boolean, value: string, limit: string): Check {
   return { rule, passed, value: clip(value), limit };
 }
 

@@ -86,6 +86,34 @@ describe('teams', () => {
     );
   });
 
+  it('have a write guard by a file of JSON, which is shown by its routes', async () => {
+    const guard = { 'POST /api/v1/x': { amounts: [{ field: 'body.bid', max: 5 }] } };
+    const file = await inFile('guard.json', JSON.stringify(guard));
+    expect((await done(`teams create spender --write-guard ${file}`)).stdout).toMatch(
+      /^write guard +POST \/api\/v1\/x$/m,
+    );
+    expect((await done('teams show spender --json')).json()).toMatchObject({ writeGuard: guard });
+    expect((await done('teams update spender --write-guard -', '{}')).stdout).toMatch(
+      /^write guard +refuses every write$/m,
+    );
+    expect((await done('teams update spender --write-guard none')).stdout).toMatch(/^write guard +none$/m);
+    expect((await done('teams create saver --write-guard none')).stdout).toMatch(/^write guard +none$/m);
+    const twice = await cli(
+      'teams update spender --write-guard -',
+      '{"POST /api/v1/x":{},"POST /api/v1/x":{}}',
+    );
+    expect([twice.code, twice.stderr]).toEqual([
+      65,
+      expect.stringContaining('standard input is not JSON as taken here'),
+    ]);
+    const wrong = await cli(
+      'teams update spender --write-guard -',
+      '{"GET /api/v1/x":{"amounts":[{"field":"body.bid","max":5}]}}',
+    );
+    expect(wrong.stderr).toContain('writeGuard.GET /api/v1/x');
+    for (const id of ['spender', 'saver']) await done(`teams delete ${id} --yes`);
+  });
+
   it('are deleted only by those who mean it', async () => {
     await done('teams create kept');
     const ran = await cli('teams delete kept');

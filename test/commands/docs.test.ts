@@ -97,7 +97,7 @@ it('the examples of commands against the admin API are taken: they get as far as
       const [line = ''] = example
         .slice(example.indexOf('dsp-gateway ') + 'dsp-gateway '.length)
         .split(/ [|>] /);
-      const reads = /--from-file|import|apply/.test(line);
+      const reads = /--from-file|--write-guard|import|apply/.test(line);
       // That nobody answers is what these two have to say.
       const says = /^(status|doctor)\b/.test(line);
       const ran = await runCli(

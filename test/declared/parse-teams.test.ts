@@ -85,12 +85,24 @@ describe('faults', () => {
     ],
     [
       'teams:\n  - id: a\n    managedBy: file',
-      'teams.yaml:3: teams.0.managedBy: was set; allowed is no member of this name; there are id, name, scopes, advertisers, ipAllow, defaultFormat, disabled, limits',
+      'teams.yaml:3: teams.0.managedBy: was set; allowed is no member of this name; there are id, name, scopes, advertisers, ipAllow, defaultFormat, disabled, writeGuard, limits',
     ],
     ['teams: [{id: a}', 'teams.yaml:1: is no YAML: bad indent'],
     ['teams:\n  - id: a\n    id: b', 'teams.yaml:3: is no YAML: duplicate key'],
     ['teams:\n  - id: a\n    advertisers: *', /^teams\.yaml:3: an alias \(\*\).* needs quotes: "\*"$/],
     ['teams:\n  - id: a\n    advertisers: *all', /^teams\.yaml: an alias \(\*\).* needs quotes: "\*"$/],
+    [
+      'teams:\n  - id: a\n    writeGuard:\n      POST /api/v1/x:\n        budget: {field: body.x, perCall: 1}',
+      'teams.yaml:5: teams.0.writeGuard.POST /api/v1/x.budget.perCall: was set; allowed is no member of this name; there is a mapping of field, currencyField, currency, maxPerCall, maxPerDay',
+    ],
+    [
+      'teams:\n  - id: a\n    writeGuard:\n      POST /api/v1/x:\n        amounts:\n          - {field: bid, max: 1}',
+      'teams.yaml:6: teams.0.writeGuard.POST /api/v1/x.amounts.0.field: was "bid"; allowed is a place in the body, e.g. body.budget.total',
+    ],
+    [
+      'teams:\n  - id: a\n    writeGuard:\n      POST /api/v1/x:\n        budget: {field: body.x}',
+      'teams.yaml:5: teams.0.writeGuard.POST /api/v1/x.budget: must have maxPerCall or maxPerDay',
+    ],
     ['teams:\n  - id: a\n    __proto__: {disabled: true}', /^teams\.yaml:3: teams\.0\.__proto__: was set;/],
   ])('in %j', (text, fault) => {
     expect(faultsOf(text)).toEqual([typeof fault === 'string' ? fault : expect.stringMatching(fault)]);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayError } from '../../src/errors.js';
 import { createAnswerBuffers } from '../../src/pass-through/answer-buffers.js';
-import { createDispatcher, type ProxiedCall } from '../../src/pass-through/dispatcher.js';
+import { createDispatcher } from '../../src/pass-through/dispatcher.js';
 import type { Passage } from '../../src/pass-through/passage.js';
+import type { ProxiedCall } from '../../src/pass-through/send-passage.js';
 import { createTrace } from '../../src/telemetry/trace.js';
 import { callerOf } from '../support/callers.js';
 
@@ -20,7 +21,11 @@ const PASSAGE: Passage = {
   body: null,
   stream: null,
   parsed: null,
+  fault: null,
   keyed: null,
+  dryRun: false,
+  givenChecksum: null,
+  charge: null,
 };
 
 /** A dispatcher whose every step towards the platform is noted, and ends there. */
@@ -34,6 +39,7 @@ function noting() {
     platform: { send: step('platform') },
     idempotency: { once: step('idempotency'), settled: async () => {} },
     places: { enter: step('place'), running: 0 },
+    charging: { begin: step('charge'), end: async () => {} },
     timeoutMs: 1000,
     answers: { silenceMs: 1000, minBytesPerSecond: 0, overMs: 1000, buffers: createAnswerBuffers(0) },
   });
