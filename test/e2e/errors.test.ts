@@ -204,6 +204,9 @@ describe('403', () => {
     const foreign = await report('advertiserId=3', { key: limited.key });
     await expectProblem(foreign, 403, 'advertiser_forbidden');
     await expectProblem(await report('byDate=1', { key: limited.key }), 403, 'advertiser_required');
+    const headers = { origin: 'https://elsewhere.example' };
+    const page = await ask(`${gateway.data}/mcp`, { method: 'POST', headers, json: {} });
+    await expectProblem(page, 403, 'origin_forbidden');
     const elsewhere = await newTeam(gateway, { id: 'elsewhere', ipAllow: ['10.0.0.0/8'] });
     await expectProblem(await report('advertiserId=1', { key: elsewhere.key }), 403, 'ip_forbidden');
     const off = await newTeam(gateway, { id: 'off', disabled: true });
@@ -557,9 +560,9 @@ describe('the page of a problem', () => {
   });
 
   it('was produced above for every code that this version can produce', () => {
-    // Elsewhere: credential_unavailable (credential), not_ready (redis), those of writes (write-guard). Without a defect there is no internal_error.
+    // Elsewhere: credential_unavailable (credential), not_ready (redis), those of writes (write-guard), cursor_expired (mcp). Without a defect there is no internal_error.
     const guarded = ['write_guard_refused', 'write_guard_unavailable', 'writes_stopped'];
-    const elsewhere = ['credential_unavailable', 'not_ready', 'internal_error', ...guarded];
+    const elsewhere = ['credential_unavailable', 'not_ready', 'internal_error', 'cursor_expired', ...guarded];
     expect([...seen].sort()).toEqual(
       Object.keys(CATALOGUE)
         .filter((code) => !elsewhere.includes(code))
