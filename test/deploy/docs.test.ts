@@ -69,7 +69,7 @@ describe('names', () => {
       'GATEWAY_CONFIG',
       'GATEWAY_ADMIN_URL',
       'DSP_GATEWAY_KEY',
-      // Of the recipes, and of DuckDB in one of them.
+      // Of the clients, and of DuckDB in one of them.
       'DSP_GATEWAY_URL',
       'EXTRA_HTTP_HEADERS',
       'HTTP_PROXY',

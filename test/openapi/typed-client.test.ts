@@ -10,9 +10,9 @@ import { compile, generateTypes, neverIn, newApp } from './generated-types.js';
 
 const run = promisify(execFile);
 
-/** The TypeScript of docs/first-steps.md. */
+/** The TypeScript of docs/clients.md. */
 async function example(): Promise<string> {
-  const page = await readFile(join(ROOT, 'docs/first-steps.md'), 'utf8');
+  const page = await readFile(join(ROOT, 'docs/clients.md'), 'utf8');
   return /```ts\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
 }
 
@@ -67,10 +67,13 @@ it('the example of the docs compiles strictly against what it is generated from,
   });
   expect([...neverIn(compiled, 'gateway.d.ts'), ...neverIn(compiled, 'admin.d.ts')]).toEqual([]);
 
-  const env = { PATH: process.env.PATH, GATEWAY: data.url, KEY: await gateway.addTeam() };
+  const env = { PATH: process.env.PATH, DSP_GATEWAY_URL: data.url, DSP_GATEWAY_KEY: await gateway.addTeam() };
   const { stdout } = await run(process.execPath, ['client.js'], { cwd: folder, env });
   expect(stdout).toMatch(/^7 rows, as of 2026-11-21T12:00:\d\d\.\d{3}Z \{/);
-  const refused = run(process.execPath, ['client.js'], { cwd: folder, env: { ...env, KEY: 'nonsense' } });
+  const refused = run(process.execPath, ['client.js'], {
+    cwd: folder,
+    env: { ...env, DSP_GATEWAY_KEY: 'nonsense' },
+  });
   await expect(refused).rejects.toThrow('invalid_api_key: ');
 });
 

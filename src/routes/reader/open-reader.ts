@@ -14,7 +14,7 @@ export interface Reader {
 const SHELVES: readonly (readonly [title: string, names: readonly string[]])[] = [
   [
     'Use it',
-    ['index', 'first-steps', 'recipes', 'contract', 'caching', 'history', 'finality', 'truth', 'limits'],
+    ['index', 'first-steps', 'clients', 'contract', 'caching', 'history', 'finality', 'truth', 'limits'],
   ],
   [
     'Run it',

@@ -1,4 +1,4 @@
-/** docs/recipes.md: recipes are taken from the page and run against a gateway with a simulated platform. */
+/** docs/clients.md: examples are taken from the page and run against a gateway with a simulated platform. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ let page: string;
 beforeAll(async () => {
   gateway = await startGateway((await startPlatform()).env);
   ({ key } = await newTeam(gateway, { id: 'growth', advertisers: [1] }));
-  page = await readFile(join(ROOT, 'docs/recipes.md'), 'utf8');
+  page = await readFile(join(ROOT, 'docs/clients.md'), 'utf8');
 });
 
 /** The one recipe in a language. */
@@ -42,7 +42,7 @@ async function run(program: string, file: string, text: string, advertiser: stri
   return { lines: stdout.trim().split(/\r?\n/), stderr, code };
 }
 
-describe('the recipe for Node', () => {
+describe('the example for Node', () => {
   it('writes the days of a report, and which may still change', async () => {
     const { lines, stderr, code } = await run('node', 'report.mjs', recipe('js'), '1');
     expect(lines.map((line) => line.split(',')[0])).toEqual(['2026-10-01', '2026-10-02', '2026-10-03']);
@@ -57,7 +57,7 @@ describe('the recipe for Node', () => {
   });
 });
 
-describe('the recipe for Python', () => {
+describe('the example for Python', () => {
   it('writes the days of a report as CSV', async () => {
     const { lines, stderr, code } = await run('python3', 'report.py', recipe('python'), '1');
     expect([stderr, code]).toEqual(['', 0]);
@@ -78,7 +78,45 @@ describe('the recipe for Python', () => {
   });
 });
 
-describe('recipes that are not run here, for their programs are not', () => {
+describe('the example for Sheets', () => {
+  /** Google's four services, of which only the address is asked, by a program of its own: theirs waits for an answer. */
+  const PLAYED = `
+    const { execFileSync } = require('node:child_process');
+    const asking = \`const [url, headers] = process.argv.slice(1);
+      fetch(url, { headers: JSON.parse(headers) }).then(async (answer) =>
+        process.stdout.write(JSON.stringify([answer.status, Object.fromEntries(answer.headers), await answer.text()])));\`;
+    const cells = [];
+    const sheet = {
+      clearContents: () => cells.splice(0),
+      getRange: (...at) => ({ setValues: (rows) => cells.push({ at, rows }) }),
+    };
+    const UrlFetchApp = {
+      fetch(url, { headers }) {
+        const [status, heads, text] = JSON.parse(
+          execFileSync(process.execPath, ['-e', asking, url, JSON.stringify(headers)], { encoding: 'utf8' }),
+        );
+        return { getResponseCode: () => status, getHeaders: () => heads, getContentText: () => text };
+      },
+    };
+    const PropertiesService = { getScriptProperties: () => ({ getProperty: (name) => process.env[name] }) };
+    const SpreadsheetApp = { getActive: () => ({ getSheetByName: () => null, insertSheet: () => sheet }) };
+    const Utilities = {
+      sleep() {},
+      parseCsv: (text) => text.trim().split('\\r\\n').map((line) => line.split(',')),
+    };`;
+
+  it('fills the sheet with the rows of a report', async () => {
+    const program = `${PLAYED}\n${recipe('gs')}\nrefresh();\nconsole.log(JSON.stringify(cells));`;
+    const { lines, stderr, code } = await run('node', 'report.cjs', program, '1');
+    expect([stderr, code]).toEqual(['', 0]);
+    const [{ at, rows }] = JSON.parse(lines[0] ?? '') as [{ at: number[]; rows: string[][] }];
+    expect(rows[0]?.slice(0, 2)).toEqual(['date', 'advertiserId']);
+    expect(rows.length).toBeGreaterThan(7);
+    expect(at).toEqual([1, 1, rows.length, rows[0]?.length]);
+  });
+});
+
+describe('examples whose programs may not be here', () => {
   it.each(['r', 'sql', 'gs', 'powerquery'])(
     'in %s: hold no key, and ask for what there is',
     async (language) => {
@@ -90,7 +128,14 @@ describe('recipes that are not run here, for their programs are not', () => {
     },
   );
 
-  it('for Sheets: is JavaScript', () => {
-    expect(() => new Function(recipe('gs'))).not.toThrow();
+  it('in R: reads a report where there is R with httr2, and stands as it did elsewhere', async () => {
+    const program = `${recipe('r')}\ncat(nrow(report), class(report$date), names(report)[1:3])`;
+    const hasR = await promisify(execFile)('Rscript', ['-e', 'library(httr2)']).then(
+      () => true,
+      () => false,
+    );
+    if (!hasR) return expect(program).toContain('req_perform');
+    const { lines, code } = await run('Rscript', 'report.R', program, '1');
+    expect([lines.at(-1), code]).toEqual(['7 Date date advertiserId currency', 0]);
   });
 });
