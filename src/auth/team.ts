@@ -19,6 +19,7 @@ const TeamId = Type.String({
   pattern: '^(?!gateway$)[a-z0-9-]{1,40}$',
   description:
     'Lower-case letters, digits and hyphens, at most 40; not gateway, which stands for the gateway itself.',
+  examples: ['growth'],
 });
 
 const DEFAULT_LIMITS = {

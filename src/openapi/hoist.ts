@@ -28,13 +28,19 @@ function hoist(value: Json, named: Named): Json {
   if (Array.isArray(value)) return value.map((item) => hoist(item, named));
   if (typeof value !== 'object' || value === null) return value;
   const { [NAME]: answer, ...members } = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, hoist(member, named)]),
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isData(name, member) ? member : hoist(member, named),
+    ]),
   );
   // A property of this name is an object; the name of a schema is a text.
   const { title } = members;
   if (typeof answer === 'string') return refer('responses', answer, members, named);
   return typeof title === 'string' ? refer('schemas', title, members, named) : members;
 }
+
+/** Examples are no schemas, though a member of theirs may be called `title`. */
+const isData = (name: string, member: Json) => name === 'examples' && Array.isArray(member);
 
 function refer(kind: Kind, name: string, value: Json, named: Named): Json {
   const known = named[kind].get(name);

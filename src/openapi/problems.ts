@@ -28,7 +28,19 @@ const PROBLEM = Type.Object(
       Type.Unknown({ description: "With upstream_rejected: the platform's own words, at most 1 KiB." }),
     ),
   },
-  { title: 'Problem', description: 'RFC 9457.' },
+  {
+    title: 'Problem',
+    description: 'RFC 9457.',
+    examples: [
+      {
+        ...{ type: '/docs/errors/invalid_query', title: 'Invalid query', status: 400, code: 'invalid_query' },
+        detail: 'dateFrom: must be a date as YYYY-MM-DD.',
+        help: 'Correct the parameters that errors names.',
+        requestId: '01K9Z0V7Q4M2',
+        errors: [{ param: 'dateFrom', message: 'must be a date as YYYY-MM-DD' }],
+      },
+    ],
+  },
 );
 
 /** What any request may be answered with that is not what it asks for. */

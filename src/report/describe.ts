@@ -7,7 +7,7 @@ import { PERIOD_WORDS } from './period.js';
 const KINDS: Readonly<Record<Kind, TSchema>> = {
   int: Type.Integer({ minimum: 1, description: 'At most 16 digits.' }),
   flag: words(['1', 'true', '0', 'false'], '1 or true: on. Off equals absent.'),
-  date: Type.String({ format: 'date', description: 'YYYY-MM-DD' }),
+  date: Type.String({ format: 'date', description: 'YYYY-MM-DD', examples: ['2026-11-01'] }),
   set: Type.Array(Type.Integer({ minimum: 1 }), { description: 'Order and repetition mean nothing.' }),
   text: Type.String(),
 };
@@ -18,11 +18,17 @@ const OWN = {
   _format: Type.Optional(words(FORMATS, 'Like the accept header, and stronger.')),
   _totals: flag('1: adds meta.totals, the unsplit report of the same period.'),
   _days: flag('1: adds meta.days, the age of every day.'),
-  _period: Type.Optional(Type.String({ description: `Instead of dateFrom and dateTo: ${PERIOD_WORDS}.` })),
+  _period: Type.Optional(
+    Type.String({
+      description: `Instead of dateFrom and dateTo: ${PERIOD_WORDS}.`,
+      examples: ['last_7_days'],
+    }),
+  ),
   _asOf: Type.Optional(
     Type.String({
       description:
         'An instant with its offset, or a day that is over (its end): the report as it was known then, from history alone.',
+      examples: ['2026-11-03T08:00:00Z', '2026-11-03'],
     }),
   ),
   _vintage: Type.Optional(
@@ -190,8 +196,23 @@ const Meta = Type.Object(
   { title: 'ReportMeta' },
 );
 
+const EXAMPLE = {
+  data: [
+    ...[{ date: '2026-11-01', advertiserId: 1, currency: 'USD', impressions: 1204, clicks: 17, spent: 3.42 }],
+    ...[{ date: '2026-11-02', advertiserId: 1, currency: 'USD', impressions: 980, clicks: 11, spent: 2.6 }],
+  ],
+  meta: {
+    ...{ endpoint: 'campaigns/get', advertiserId: 1, period: { from: '2026-11-01', to: '2026-11-02' } },
+    ...{ split: ['date'], spentBased: null, rowCount: 2, asOf: '2026-11-21T01:02:03.000Z' },
+    ...{ final: false, firstProvisionalDate: '2026-11-02', stale: false, reach: { summable: false } },
+  },
+};
+
 /** The JSON answer. */
-export const ANSWER = Type.Object({ data: Type.Array(Row), meta: Meta }, { title: 'Report' });
+export const ANSWER = Type.Object(
+  { data: Type.Array(Row), meta: Meta },
+  { title: 'Report', examples: [EXAMPLE] },
+);
 
 /** A text that is one of these. */
 function words(allowed: readonly string[], description: string) {

@@ -124,7 +124,7 @@ describe('examples whose programs may not be here', () => {
       expect(text).not.toMatch(/dgw_\w/);
       expect(text).toContain('report/campaigns/get');
       expect(text).toMatch(/_format`?\s*=\s*"?csv/);
-      expect(text).toContain('x-api-key');
+      expect(text).toMatch(/x-api-key|req_auth_bearer_token/);
     },
   );
 

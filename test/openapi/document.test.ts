@@ -1,4 +1,5 @@
 /** The documents themselves: that ids are their own, that what all operations share is there, and that the check of answers can fail. */
+import Schema from 'typebox/schema';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { REPORT, startGateway, withGateway } from '../support/start-gateway.js';
 import { Description, type Document, type Exchange } from './document.js';
@@ -35,6 +36,25 @@ describe.each(['data', 'admin'] as const)('the document of the %s plane', (plane
       expect([call, statuses.some((status) => /^2/.test(status))]).toEqual([call, true]);
     }
     expect(servers).toEqual([{ url: '/', description: 'This gateway.' }]);
+  });
+
+  it('has examples that its own schemas accept, of problems and of what callers send and get', async () => {
+    const { document } = await describedPlane(plane);
+    const found: string[] = [];
+    const look = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { examples } = value as { examples?: unknown };
+      if (Array.isArray(examples)) {
+        const schema = Schema.Compile({ ...value, components: document.components } as object);
+        for (const example of examples) expect([path, schema.Check(example)]).toEqual([path, true]);
+        found.push(path.replace('/components/schemas', ''));
+      }
+      for (const [name, member] of Object.entries(value))
+        if (name !== 'examples') look(member, `${path}/${name}`);
+    };
+    look(document, '');
+    const wanted = { data: ['/Problem', '/Report'], admin: ['/Problem', '/NewTeam/properties/id'] };
+    expect(found).toEqual(expect.arrayContaining(wanted[plane]));
   });
 
   it('has a HEAD for each GET, without bodies', async () => {
