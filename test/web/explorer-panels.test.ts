@@ -139,3 +139,58 @@ describe('a pin', () => {
     expect(await page.getByRole('button', { name: 'Pin it' }).count()).toBe(0);
   });
 });
+
+describe('a comparison', () => {
+  it('with the days before has each change, and both periods in one chart', async () => {
+    const seen = await signedIn(explorer(), 'Team key', key);
+    const { page, faults } = seen;
+    await page.getByLabel('Compare with').selectOption('previous');
+    await page.waitForURL(/against=previous/);
+    const card = page.getByRole('region', { name: /^Compared with \d{4}-\d\d-\d\d to/ });
+    await card.getByRole('img', { name: /by day in both periods/ }).waitFor();
+    await card
+      .getByText(/^[+-][\d,]+ \([+-][\d.,]+ %\)$/)
+      .first()
+      .waitFor();
+    expect(await seen.axe()).toEqual([]);
+    await seen.shots('explorer-compare');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('a report that does not come', () => {
+  it.each([403, 429, 504])('because of %i is told with what to do', async (status) => {
+    const seen = await signedIn(explorer(), 'Team key', key);
+    const { page } = seen;
+    const problem = {
+      title: `Title ${status}`,
+      detail: 'It did not come.',
+      help: 'Do this.',
+      status,
+      code: 'x',
+    };
+    const headers = status === 429 ? { 'retry-after': '7' } : {};
+    await page.route(/api.v1.report/, (route) => route.fulfill({ status, headers, json: problem }));
+    await page.getByLabel('Period').selectOption('yesterday');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: `Title ${status}` });
+    await alert.getByText('It did not come. Do this.').waitFor();
+    expect(await alert.getByRole('button').isDisabled()).toBe(status === 429);
+    expect(await seen.axe()).toEqual([]);
+    await seen.shot(`explorer-${status}`);
+  });
+
+  it('because nobody answers is asked for again when the connection is back', async () => {
+    const { page, context } = await signedIn(explorer(), 'Team key', key);
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+    await context.setOffline(true);
+    await page.getByLabel('Period').selectOption('yesterday');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).first();
+    await alert.waitFor();
+    await context.setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+    expect(await alert.count()).toBe(0);
+  });
+});

@@ -13,7 +13,7 @@ const MOST_LINES = 9;
 const MOST_TITLE = 48;
 
 /** What a row is about beside its day: its id, with its name where it has one. */
-function subjectOf(row: Row, split: readonly string[]): { key: string; title: string } {
+export function subjectOf(row: Row, split: readonly string[]): { key: string; title: string } {
   const parts = split
     .filter((one) => one !== 'date')
     .map((one) => {

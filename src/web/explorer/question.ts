@@ -40,7 +40,7 @@ export const PERIODS = [
   { value: 'last_month', title: 'Last month' },
 ] as const;
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
+export const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SPLIT = /^by[A-Z]\w*$/;
 
 export const FIRST_QUESTION: Question = {
@@ -156,10 +156,10 @@ export function faultOf({ advertiserId, period, dateFrom, dateTo, asOf, splits }
 }
 
 const DAY_MS = 86_400_000;
-const dayAfter = (day: string, days: number): string =>
+export const dayAfter = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
 
-interface Period {
+export interface Period {
   readonly from: string;
   readonly to: string;
 }

@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import { columnsOf, type ReportColumn } from './columns.js';
+import { CompareReport, CompareWith } from './compare-report.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { ExplainPanel } from './panel-explain.js';
@@ -39,6 +40,7 @@ export function ReportAnswer({ question, view, setView }: AnswerProps) {
         <>
           <AnswerHead question={question} report={report} view={view} setView={setView} />
           <Panel question={question} view={view} setView={setView} />
+          <CompareReport question={question} report={report} view={view} setView={setView} />
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this: no delivery in the period, as far as it says.</Empty>
           ) : (
@@ -88,7 +90,8 @@ interface HeadProps extends AnswerProps {
   readonly report: Shown;
 }
 
-function AnswerHead({ question, report: { meta, answered }, view, setView }: HeadProps) {
+function AnswerHead({ question, report, view, setView }: HeadProps) {
+  const { meta, answered } = report;
   const opens = (panel: string) => ({
     type: 'button' as const,
     'aria-expanded': view.panel === panel,
@@ -119,6 +122,7 @@ function AnswerHead({ question, report: { meta, answered }, view, setView }: Hea
           </a>
         </div>
       </div>
+      <CompareWith report={report} view={view} setView={setView} />
       <Known meta={meta} />
     </Card>
   );

@@ -1,0 +1,118 @@
+/** Two periods of a report beside each other: nothing is added that does not add up. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { columnsOf } from '../../src/web/explorer/columns.js';
+import { changeOf, compareGroups, dayValues, periodAgainst } from '../../src/web/explorer/compare.js';
+import type { Row } from '../../src/web/explorer/parse.js';
+import { daysOf } from '../../src/web/explorer/question.js';
+
+const FIRST = Date.parse('2020-01-01');
+const dayAt = (index: number) => new Date(FIRST + index * 86_400_000).toISOString().slice(0, 10);
+const periods = fc
+  .tuple(fc.nat(3000), fc.nat(400))
+  .map(([from, length]) => ({ from: dayAt(from), to: dayAt(from + length) }));
+
+describe('the other period', () => {
+  it('that is before has as many days, and ends where this one begins', () => {
+    fc.assert(
+      fc.property(periods, (now) => {
+        const before = periodAgainst('previous', now) ?? now;
+        expect(daysOf(before)).toHaveLength(daysOf(now).length);
+        expect(daysOf({ from: before.to, to: now.from })).toHaveLength(2);
+      }),
+    );
+  });
+
+  it('a year before has the same days of the month; of the 29th of February it is the 28th', () => {
+    fc.assert(
+      fc.property(periods, (now) => {
+        const { from, to } = periodAgainst('year', now) ?? now;
+        expect(from <= to).toBe(true);
+        expect(from.slice(5)).toBe(now.from.endsWith('02-29') ? '02-28' : now.from.slice(5));
+        expect(Number(from.slice(0, 4))).toBe(Number(now.from.slice(0, 4)) - 1);
+      }),
+    );
+    expect(periodAgainst('year', { from: '2024-02-29', to: '2024-02-29' })?.from).toBe('2023-02-28');
+  });
+
+  it('of own days is taken as it is, and what is none is no period', () => {
+    const now = { from: '2026-11-01', to: '2026-11-07' };
+    expect(periodAgainst('2026-10-01,2026-10-09', now)).toEqual({ from: '2026-10-01', to: '2026-10-09' });
+    for (const wrong of ['x', '', ',', '2026-10-09,2026-10-01', '2026-13-01,2026-13-02', '2026-10-01'])
+      expect(periodAgainst(wrong, now)).toBeNull();
+  });
+});
+
+const rowsOf = (first: number): fc.Arbitrary<Row[]> =>
+  fc.array(
+    fc.record({
+      date: fc.nat(6).map((index) => dayAt(first + index)),
+      campaignId: fc.integer({ min: 1, max: 4 }),
+      currency: fc.constantFrom('USD', 'EUR'),
+      clicks: fc.nat(1000),
+      spent: fc.nat(1000),
+      reach: fc.nat(1000),
+    }),
+  );
+const MEASURES = ['clicks', 'spent', 'reach'];
+const SPLIT = ['date', 'campaign'];
+const sum = (rows: readonly Row[], name: string) => rows.reduce((all, row) => all + Number(row[name]), 0);
+
+describe('groups', () => {
+  it('are sums of their own rows of one currency; people are never summed', () => {
+    fc.assert(
+      fc.property(rowsOf(10), rowsOf(0), (now, before) => {
+        const groups = compareGroups(now, before, SPLIT, MEASURES);
+        const kinds = [...now, ...before].map((row) => `${row.campaignId}\u0000${row.currency}`);
+        expect(new Set(groups.map(({ key }) => key))).toEqual(new Set(kinds));
+        for (const { key, in: where, changes } of groups) {
+          const of = (rows: readonly Row[]) =>
+            rows.filter((row) => `${row.campaignId}\u0000${row.currency}` === key);
+          const [here, there] = [of(now), of(before)];
+          expect(where).toBe(there.length === 0 ? 'now' : here.length === 0 ? 'before' : 'both');
+          for (const name of ['clicks', 'spent'])
+            expect(changes[name]).toMatchObject({
+              now: here.length === 0 ? null : sum(here, name),
+              before: there.length === 0 ? null : sum(there, name),
+            });
+          expect(changes.reach?.now).toBe(here.length === 1 ? here[0]?.reach : null);
+          if (where !== 'both') expect(changes.clicks).toMatchObject({ diff: null, percent: null });
+        }
+      }),
+    );
+  });
+});
+
+describe('a change', () => {
+  it('from nothing has no percent, and leads back to what was before', () => {
+    expect(changeOf(5, 0)).toEqual({ now: 5, before: 0, diff: 5, percent: null });
+    expect(changeOf(5, null)).toEqual({ now: 5, before: null, diff: null, percent: null });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10 ** 6 }), fc.nat(10 ** 6), (before, now) => {
+        const { diff, percent } = changeOf(now, before);
+        expect(before + (diff ?? 0)).toBe(now);
+        expect(before * (1 + (percent ?? 0) / 100)).toBeCloseTo(now, 4);
+      }),
+    );
+  });
+});
+
+describe('a line by day', () => {
+  it('has no value where rows of a day do not add up: people, and money of two currencies', () => {
+    fc.assert(
+      fc.property(rowsOf(0), (rows) => {
+        const days = daysOf({ from: dayAt(0), to: dayAt(6) });
+        const isMixed = new Set(rows.map(({ currency }) => currency)).size > 1;
+        for (const column of columnsOf(rows).filter(({ measure }) => measure)) {
+          const values = dayValues(rows, days, column);
+          for (const [index, day] of days.entries()) {
+            const here = rows.filter(({ date }) => date === day);
+            const adds = column.name === 'clicks' || (column.name === 'spent' && !isMixed);
+            const expected = here.length === 0 || (here.length > 1 && !adds) ? null : sum(here, column.name);
+            expect(values[index]).toBe(expected);
+          }
+        }
+      }),
+    );
+  });
+});
