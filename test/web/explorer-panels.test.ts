@@ -169,7 +169,7 @@ describe('a report that does not come', () => {
       status,
       code: 'x',
     };
-    const headers = status === 429 ? { 'retry-after': '7' } : {};
+    const headers = status === 429 ? { 'retry-after': '600' } : {};
     await page.route(/api.v1.report/, (route) => route.fulfill({ status, headers, json: problem }));
     await page.getByLabel('Period').selectOption('yesterday');
     await page.getByRole('button', { name: 'Show the report' }).click();
@@ -192,5 +192,28 @@ describe('a report that does not come', () => {
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     expect(await alert.count()).toBe(0);
+  });
+});
+
+describe('money of two currencies', () => {
+  it('is in groups of its own, and is summed neither by day nor for all rows', async () => {
+    const row = (date: string, currency: string, spent: number) => ({ date, campaignId: 1, currency, spent });
+    const data = ['2026-11-01', '2026-11-02'].flatMap((day) => [row(day, 'USD', 10), row(day, 'EUR', 20)]);
+    const meta = {
+      ...{ endpoint: 'campaigns/get', advertiserId: 1, split: ['date', 'campaign'], rowCount: 4 },
+      period: { from: '2026-11-01', to: '2026-11-02' },
+    };
+    const seen = await signedIn(`${gateway.data}/explorer#/access`, 'Team key', key);
+    const { page, faults } = seen;
+    await page.route(/api.v1.report/, (route) => route.fulfill({ json: { data, meta } }));
+    await page.evaluate(`location.hash = ${JSON.stringify(`${WEEK}&against=previous`)}`);
+    const card = page.getByRole('region', { name: /^Compared with \d{4}-\d\d-\d\d to/ });
+    await card.getByText('Spent has no line for all rows.').waitFor();
+    await card.getByText('1 · USD', { exact: true }).waitFor();
+    await card.getByText('1 · EUR', { exact: true }).waitFor();
+    await page.getByText('no sum', { exact: true }).waitFor();
+    expect(await seen.axe()).toEqual([]);
+    await seen.shots('explorer-currencies');
+    expect(faults).toEqual([]);
   });
 });

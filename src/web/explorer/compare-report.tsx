@@ -235,6 +235,7 @@ const share = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1, signDis
 function ChangeCell({ change: known }: { readonly change: Change | undefined }) {
   if (known === undefined) return <>–</>;
   const { now, before, diff, percent } = known;
+  if (now === null && before === null) return <>–</>;
   return (
     <span title={`before: ${shown(before, true) || '–'}`}>
       {shown(now, true) || '–'}
