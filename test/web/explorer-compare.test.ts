@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnsOf } from '../../src/web/explorer/columns.js';
 import { changeOf, compareGroups, dayValues, periodAgainst } from '../../src/web/explorer/compare.js';
+import { groupRows } from '../../src/web/explorer/group.js';
 import type { Row } from '../../src/web/explorer/parse.js';
 import { daysOf } from '../../src/web/explorer/question.js';
 
@@ -94,6 +95,31 @@ describe('a change', () => {
         expect(before * (1 + (percent ?? 0) / 100)).toBeCloseTo(now, 4);
       }),
     );
+  });
+});
+
+describe('the lines of a chart', () => {
+  it('hold money of two currencies apart, and have no line for the rest of it', () => {
+    const day = dayAt(0);
+    const row = (campaignId: number, currency: string, spent: number): Row => ({
+      ...{ date: day, campaignId, currency, spent, clicks: 1 },
+    });
+    const rows = [
+      row(1, 'USD', 10),
+      row(1, 'EUR', 20),
+      ...Array.from({ length: 12 }, (_, id) => row(id + 2, 'USD', 1)),
+    ];
+    const money = groupRows(rows, [day], ['date', 'campaign'], 'spent');
+    expect(money.lines.slice(0, 2)).toEqual([
+      { title: '1 · EUR', values: [20] },
+      { title: '1 · USD', values: [10] },
+    ]);
+    expect([money.stacked, money.lines.length, money.left]).toEqual([false, 9, 5]);
+    const clicks = groupRows(rows, [day], ['date', 'campaign'], 'clicks');
+    expect([clicks.lines[0], clicks.lines.at(-1)]).toEqual([
+      { title: '1', values: [2] },
+      { title: '4 others', values: [4] },
+    ]);
   });
 });
 

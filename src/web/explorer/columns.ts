@@ -52,7 +52,7 @@ export function isConstant({ name, measure }: ReportColumn, rows: readonly Row[]
 const MONEY = /^(spent|spend|costs?|revenue|budget|profit|sales)$/i;
 
 /** Dollars and euros do not add up. */
-function mixesMoney(name: string, rows: readonly Row[]): boolean {
+export function mixesMoney(name: string, rows: readonly Row[]): boolean {
   return MONEY.test(name) && new Set(rows.map(({ currency }) => currency)).size > 1;
 }
 

@@ -1,6 +1,6 @@
 /** Two periods of one report beside each other, group by group. What does not add up is not added. Pure. */
 import { type ReportColumn, tidy, whyNoSum } from './columns.js';
-import { subjectOf } from './group.js';
+import { ofItsCurrency } from './group.js';
 import type { Row } from './parse.js';
 import { DATE, dayAfter, daysOf, type Period } from './question.js';
 
@@ -79,10 +79,7 @@ export function compareGroups(
 function groupsOf(rows: readonly Row[], split: readonly string[]) {
   const groups = new Map<string, { readonly title: string; readonly rows: Row[] }>();
   for (const row of rows) {
-    const { key: subject, title: named } = subjectOf(row, split);
-    const currency = typeof row.currency === 'string' ? row.currency : '';
-    const key = `${subject}\u0000${currency}`;
-    const title = [named, currency].filter((part) => part !== '').join(' · ');
+    const { key, title } = ofItsCurrency(row, split);
     const group = groups.get(key) ?? { title, rows: [] };
     groups.set(key, group);
     group.rows.push(row);

@@ -1,6 +1,6 @@
 /** Rows as a chart shows them: a line for each of the largest, and one for all others together. Pure. */
 
-import { tidy, whyNoSum } from './columns.js';
+import { mixesMoney, tidy, whyNoSum } from './columns.js';
 import type { Row } from './parse.js';
 
 export interface GroupedLine {
@@ -13,7 +13,7 @@ const MOST_LINES = 9;
 const MOST_TITLE = 48;
 
 /** What a row is about beside its day: its id, with its name where it has one. */
-export function subjectOf(row: Row, split: readonly string[]): { key: string; title: string } {
+function subjectOf(row: Row, split: readonly string[]): { key: string; title: string } {
   const parts = split
     .filter((one) => one !== 'date')
     .map((one) => {
@@ -24,12 +24,22 @@ export function subjectOf(row: Row, split: readonly string[]): { key: string; ti
   return { key: parts.map(({ id }) => id).join('\u0000'), title: parts.map(({ name }) => name).join(' · ') };
 }
 
+/** The same, told apart by currency. */
+export function ofItsCurrency(row: Row, split: readonly string[]): { key: string; title: string } {
+  const { key, title } = subjectOf(row, split);
+  const currency = typeof row.currency === 'string' ? row.currency : '';
+  return {
+    key: `${key}\u0000${currency}`,
+    title: [title, currency].filter((part) => part !== '').join(' · '),
+  };
+}
+
 const clipped = (title: string): string =>
   title.length > MOST_TITLE ? `${[...title].slice(0, MOST_TITLE - 1).join('')}…` : title;
 
 /**
  * @param days of the period; a day without a row of a subject is null
- * @returns the largest first. What may not be added up has no line for the rest
+ * @returns the largest first; money of two currencies has a line for each. What may not be added up has no line for the rest
  */
 export function groupRows(
   rows: readonly Row[],
@@ -37,19 +47,20 @@ export function groupRows(
   split: readonly string[],
   metric: string,
 ): { lines: GroupedLine[]; stacked: boolean; left: number } {
+  const mixed = mixesMoney(metric, rows);
   const places = new Map(days.map((day, index) => [day, index]));
   const groups = new Map<string, { title: string; size: number; values: (number | null)[] }>();
   for (const row of rows) {
     const place = places.get(String(row.date));
     const value = row[metric];
     if (place === undefined || typeof value !== 'number') continue;
-    const { key, title } = subjectOf(row, split);
+    const { key, title } = mixed ? ofItsCurrency(row, split) : subjectOf(row, split);
     const group = groups.get(key) ?? { title, size: 0, values: days.map(() => null) };
     groups.set(key, group);
     group.values[place] = (group.values[place] ?? 0) + value;
     group.size += value;
   }
-  const stacked = whyNoSum(metric) === null;
+  const stacked = !mixed && whyNoSum(metric) === null;
   const sorted = [...groups].sort(([, a], [, b]) => b.size - a.size);
   const largest = sorted.slice(0, MOST_LINES);
   const others = sorted.slice(MOST_LINES).map(([, group]) => group.values);
