@@ -49,6 +49,7 @@ const usageDay = Type.Object({
   bytesOut: Type.Number(),
   errors: Type.Number(),
   rateLimited: Type.Number(),
+  viaMcp: Type.Optional(Type.Number()),
 });
 
 const explainedPiece = {

@@ -18,16 +18,17 @@ const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_ex
 
 export type Answered = Pick<
   Trace,
-  'outcome' | 'code' | 'rows' | 'platformCalls' | 'plainCalls' | 'bytesOut'
+  'outcome' | 'code' | 'rows' | 'platformCalls' | 'plainCalls' | 'bytesOut' | 'via'
 > & { readonly status: number };
 
 /** @returns fields that grow, with how much; the tries of platform calls are counted where they are made */
 export function countRequest(answered: Answered): ReadonlyMap<UsageField, number> {
-  const { outcome, code, status, rows, plainCalls, platformCalls, bytesOut } = answered;
+  const { outcome, code, status, rows, plainCalls, platformCalls, bytesOut, via } = answered;
   const counts = new Map<UsageField, number>([['requests', 1]]);
   const add = (field: UsageField, by: number) => {
     if (by > 0) counts.set(field, by);
   };
+  if (via === 'mcp') add('viaMcp', 1);
   const limited = LIMITED.includes(code);
   if (limited) add('rateLimited', 1);
   // A tool's error is told to an agent with 200.

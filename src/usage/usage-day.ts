@@ -16,18 +16,32 @@ export const USAGE_FIELDS = [
   'rateLimited',
 ] as const;
 
-export type UsageField = (typeof USAGE_FIELDS)[number];
-export type UsageCounts = Readonly<Record<UsageField, number>>;
+/** Of the requests, those that came by MCP. Shown on days that have any: callers of old know the fields above. */
+const BY_MCP = 'viaMcp';
+
+type ShownField = (typeof USAGE_FIELDS)[number];
+export type UsageField = ShownField | typeof BY_MCP;
+type UsageCounts = Readonly<Record<ShownField, number>>;
 
 export interface UsageDay extends UsageCounts {
+  readonly [BY_MCP]?: number;
   /** By UTC, `YYYY-MM-DD`. */
   readonly day: string;
   readonly team: string;
 }
 
-const COUNTS = Object.fromEntries(
-  USAGE_FIELDS.map((field) => [field, Type.Integer({ minimum: 0 })]),
-) as Record<UsageField, TInteger>;
+const COUNTS = {
+  ...(Object.fromEntries(USAGE_FIELDS.map((field) => [field, Type.Integer({ minimum: 0 })])) as Record<
+    ShownField,
+    TInteger
+  >),
+  [BY_MCP]: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Of the requests, those by POST /mcp; absent where there is none.',
+    }),
+  ),
+};
 
 /** A team's day as it is shown to the team itself, by UTC. */
 export const OwnUsageDay = Type.Object(
@@ -54,8 +68,13 @@ export function dayGroup(day: string): string {
 /** @returns null when nothing was counted; fields of other releases are left out */
 export function readDay(day: string, team: string, group: ReadonlyMap<string, number>): UsageDay | null {
   if (group.size === 0) return null;
-  const counts = USAGE_FIELDS.map((field): [UsageField, number] => [field, group.get(field) ?? 0]);
-  return { day, team, ...(Object.fromEntries(counts) as Record<UsageField, number>) };
+  const counts = USAGE_FIELDS.map((field) => [field, group.get(field) ?? 0]);
+  const byMcp = group.get(BY_MCP);
+  return {
+    ...{ day, team },
+    ...(Object.fromEntries(counts) as UsageCounts),
+    ...(byMcp === undefined ? {} : { [BY_MCP]: byMcp }),
+  };
 }
 
 /** Counts that are not yet in the store: day to team to field. */

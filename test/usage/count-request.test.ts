@@ -11,6 +11,7 @@ const answered = (changes: Partial<Answered>): Answered => ({
   plainCalls: 1,
   platformCalls: 0,
   bytesOut: 0,
+  via: null,
   ...changes,
 });
 const counted = (changes: Partial<Answered>) => Object.fromEntries(countRequest(answered(changes)));
@@ -29,6 +30,11 @@ describe('a request counts as', () => {
   ])('%s: %s', (outcome, field) => {
     const found = counted({ outcome, platformCalls: 1 });
     expect(found).toEqual({ requests: 1, ...(field === null ? {} : { [field]: 1 }) });
+  });
+
+  it('one of those by MCP, beside whatever else it is', () => {
+    expect(counted({ outcome: 'hit', via: 'mcp' })).toMatchObject({ requests: 1, viaMcp: 1, hits: 1 });
+    expect(counted({ outcome: 'hit' })).not.toHaveProperty('viaMcp');
   });
 
   it('the platform calls it saved: what the answer is worth, less what it cost, never less than none', () => {
@@ -70,6 +76,7 @@ describe('a request counts as', () => {
       plainCalls: fc.nat({ max: 2 }),
       platformCalls: fc.nat({ max: 5 }),
       bytesOut: fc.nat(),
+      via: fc.constantFrom<'mcp' | null>(null, 'mcp'),
     });
     fc.assert(
       fc.property(any, (one) => {

@@ -50,6 +50,10 @@ describe('a batch', () => {
 });
 
 describe('a day', () => {
+  it('shows requests by MCP where there were any', () => {
+    expect(readDay('2026-11-21', 'a', new Map([['viaMcp', 2]]))).toMatchObject({ requests: 0, viaMcp: 2 });
+  });
+
   it('shows every field, those nobody counted as 0, and no others', () => {
     const group = new Map([
       ['requests', 3],
