@@ -32,7 +32,7 @@ export function countRequest(answered: Answered): ReadonlyMap<UsageField, number
   const limited = LIMITED.includes(code);
   if (limited) add('rateLimited', 1);
   // A tool's error is told to an agent with 200.
-  else if (status >= 400 || outcome === 'error') add('errors', 1);
+  else if (status >= 400 || (via === 'mcp' && outcome === 'error')) add('errors', 1);
   const kind = outcome === null ? undefined : FIELD_OF[outcome];
   if (kind !== undefined) {
     add(kind, 1);

@@ -150,7 +150,11 @@ describe('a signed-in browser', () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const)
       expect(await write(method, '/api/v1/campaign/create')).toBe('403 session_forbidden');
     expect(await write('POST', REPORT)).toBe('403 session_forbidden');
-    expect(await write('POST', '/mcp')).toBe('404 not_found');
+    // Assistants show keys alone: no page's origin is let in, and a cookie stands for nobody.
+    expect(await write('POST', '/mcp')).toBe('403 origin_forbidden');
+    const { origin: _, ...hidden } = browser.changes as Record<string, string>;
+    const mcp = await ask(gateway.data, '/mcp', { method: 'POST', headers: hidden, json: {} });
+    expect(outcomeOf(mcp)).toBe('401 missing_api_key');
     expect(gateway.simulator.callCount).toBe(0);
     for (const cookie of [browser.cookie, browser.cookie.replace('explorer', 'console')])
       expect((await ask(gateway.admin, '/admin/v1/status', { headers: { cookie } })).status).toBe(401);

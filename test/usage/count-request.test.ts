@@ -35,6 +35,7 @@ describe('a request counts as', () => {
   it('one of those by MCP, beside whatever else it is', () => {
     expect(counted({ outcome: 'hit', via: 'mcp' })).toMatchObject({ requests: 1, viaMcp: 1, hits: 1 });
     expect(counted({ outcome: 'hit' })).not.toHaveProperty('viaMcp');
+    expect(counted({ outcome: 'error', via: 'mcp' })).toEqual({ requests: 1, viaMcp: 1, errors: 1 });
   });
 
   it('the platform calls it saved: what the answer is worth, less what it cost, never less than none', () => {
