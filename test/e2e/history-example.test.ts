@@ -34,7 +34,7 @@ async function openDemo(): Promise<Record<string, string>> {
     GATEWAY: found(/^ {2}gateway +(\S+)$/m),
     ADMIN: `${found(/^ {2}admin +(\S+)$/m)}/admin/v1`,
     KEY: found(/x-api-key: (\w+)/),
-    ADMIN_TOKEN: found(/Bearer ([^']+)'/),
+    ADMIN_TOKEN: found(/Bearer (dga_[^']+)'/),
   };
 }
 
