@@ -481,9 +481,9 @@ export function isolationSuite(env: Env): void {
     });
 
     // They come by the router, whatever is answered before it.
-    it.runIf(Object.keys(env).length === 0)(
-      'gets nothing else by the tools of an assistant, by whatever argument',
-      async () => {
+    // Tools are reached by the router alone, however hits are answered: once is enough.
+    if (Object.keys(env).length === 0)
+      it('gets nothing else by the tools of an assistant, by whatever argument', async () => {
         const names = [...new Set(NAMES.map((name) => decodeName(name)))];
         const attempts = periods.flatMap((text) => {
           const period = { from: text.slice(9, 19), to: text.slice(-10) };
@@ -494,8 +494,7 @@ export function isolationSuite(env: Env): void {
         const [from, to] = [periods[0]?.slice(9, 19), periods[0]?.slice(-10)];
         const args = { advertiserId: Number(OWN), period: { from, to }, split: ['date', 'campaign'] };
         expect(await attempt(byTool({ tool: 'query_report', args }))).toContain('"truncated":');
-      },
-    );
+      });
 
     it('has created nothing for anybody else', async () => {
       const { id, campaigns } = await foreignCampaign();
