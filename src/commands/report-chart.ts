@@ -75,11 +75,8 @@ const tidy = (sum: number): number => Number(sum.toPrecision(12));
 export function sparkline(numbers: Numbers): string {
   const known = numbers.filter((one) => one !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const step = (high - low) / (BLOCKS.length - 1);
-  return numbers
-    .map((one) => {
-      if (one === null) return NOTHING;
-      return BLOCKS[step === 0 ? 0 : Math.round((one - low) / step)] ?? NOTHING;
-    })
-    .join('');
+  // Divided first: between numbers next to each other a step of their distance may be 0.
+  const placeOf = (one: number) =>
+    high === low ? 0 : Math.round(((one - low) / (high - low)) * (BLOCKS.length - 1));
+  return numbers.map((one) => (one === null ? NOTHING : (BLOCKS[placeOf(one)] ?? NOTHING))).join('');
 }

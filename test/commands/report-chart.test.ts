@@ -10,6 +10,7 @@ describe('a sparkline', () => {
     expect(sparkline([0, 1, 2, 3, 4, 5, 6, 7])).toBe('▁▂▃▄▅▆▇█');
     expect(sparkline([3, null, -4])).toBe('█ ▁');
     expect(sparkline([5, 5])).toBe('▁▁');
+    expect(sparkline([0, Number.MIN_VALUE])).toBe('▁█');
     expect(sparkline([null])).toBe(' ');
   });
 
