@@ -19,6 +19,8 @@ export interface ChargingOptions {
 export type Became = { readonly acted: boolean } | { readonly unknown: string };
 
 export interface Charging {
+  /** Looked at again when a write's turn has come: it may have waited long. @throws GatewayError as `begin` */
+  checkBrake(team: string): void;
   /**
    * The last step before a write is sent.
    * @returns null where the day has no limit
@@ -31,6 +33,7 @@ export interface Charging {
 
 export function createCharging({ reservations, brake, logger }: ChargingOptions): Charging {
   return {
+    checkBrake: (team) => brake.check(team),
     async begin(team, charge) {
       brake.check(team);
       if (charge === null) return null;

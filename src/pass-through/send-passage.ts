@@ -52,7 +52,10 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
         tries.push(made);
         onCall(made);
       },
-      onSlot: () => trace.mark('acquire'),
+      onSlot() {
+        trace.mark('acquire');
+        if (kind === 'write') charging.checkBrake(caller.team.id);
+      },
     };
     try {
       if (kind === 'write') reservation = await charging.begin(caller.team.id, charge);

@@ -16,7 +16,7 @@ export interface Call extends PlatformRequest {
   /** Whole time for it, milliseconds; tries and waiting included. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Told when a slot was acquired, before each try. */
+  /** Told when a slot was acquired, before each try; throws, and nothing is sent. */
   readonly onSlot?: () => void;
 }
 
@@ -44,7 +44,12 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     async send(call, consume) {
       const attempt = async (deadline: CallDeadline) => {
         const slot = await acquire(call.team, deadline);
-        call.onSlot?.();
+        try {
+          call.onSlot?.();
+        } catch (error) {
+          slot.release();
+          throw error;
+        }
         return await slot.send(call, consume);
       };
       return await retrying(

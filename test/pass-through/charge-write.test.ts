@@ -32,6 +32,8 @@ interface End {
   /** Of the one try, when there was one. */
   readonly outcome?: CallReport['outcome'];
   readonly error?: Error;
+  /** What happens while it waits for a slot of the platform. */
+  readonly waiting?: (brake: ReturnType<typeof brakeByHand>) => void;
 }
 
 function world(ends: End = { status: 201 }) {
@@ -43,6 +45,8 @@ function world(ends: End = { status: 201 }) {
   const send = createSending({
     platform: {
       async send(call, consume) {
+        ends.waiting?.(brake);
+        call.onSlot?.();
         steps.push(`send with ${reservations.charged(TEAM, ROUTE)} charged`);
         const { status, outcome, error } = ends;
         const made = {
@@ -109,11 +113,23 @@ describe('a write', () => {
     expect(steps).toEqual(['place', 'leave', 'place', 'leave']);
   });
 
+  it('that waits for its turn when writes are stopped is not sent, and what was reserved comes back', async () => {
+    const { steps, reservations, write } = world({
+      status: 201,
+      waiting: (brake) => {
+        brake.stopped = true;
+      },
+    });
+    expect(await write()).toMatchObject({ code: 'writes_stopped' });
+    expect(steps).toEqual(['place', 'leave']);
+    expect(reservations.charged(TEAM, ROUTE)).toBe(0);
+  });
+
   it('without a limit for the day reserves nothing, and asks the brake all the same', async () => {
     const { steps, brake, write } = world();
     await write({ charge: null });
     expect(steps).toEqual(['place', 'send with 0 charged']);
-    expect(brake.asked).toEqual([TEAM]);
+    expect(brake.asked).toEqual([TEAM, TEAM]);
   });
 });
 

@@ -39,7 +39,7 @@ function noting() {
     platform: { send: step('platform') },
     idempotency: { once: step('idempotency'), settled: async () => {} },
     places: { enter: step('place'), running: 0 },
-    charging: { begin: step('charge'), end: async () => {} },
+    charging: { checkBrake: () => {}, begin: step('charge'), end: async () => {} },
     timeoutMs: 1000,
     answers: { silenceMs: 1000, minBytesPerSecond: 0, overMs: 1000, buffers: createAnswerBuffers(0) },
   });

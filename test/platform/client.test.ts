@@ -32,6 +32,17 @@ async function settled(budget: { readonly running: number }): Promise<void> {
 }
 
 describe('a call', () => {
+  it('that its caller takes back when its turn has come is not sent, and its slot is free again', async () => {
+    const { url, seen } = await startHttpPlatform(script(OK));
+    const { ask, budget } = createHarness(url);
+    const stopped = new GatewayError('writes_stopped');
+    const onSlot = () => {
+      throw stopped;
+    };
+    await expect(ask({ onSlot })).rejects.toBe(stopped);
+    expect([seen.length, budget.running]).toEqual([0, 0]);
+  });
+
   it('carries the token, a request id and what it was given, below the base path', async () => {
     const { url, seen } = await startHttpPlatform(script(OK));
     const { ask, reports } = createHarness(new URL('/dsp/', url));
