@@ -87,6 +87,10 @@ export function superviseWorkers({ count, logger, follow }: SupervisionOptions):
     worker.on('message', (message: unknown) => {
       if (Told.is(message)) told = message.startFault;
     });
+    // Node deals connections by messages of its own: one to a worker that has just died must not end all others.
+    worker.on('error', (error) => {
+      logger.warn({ err: error }, 'a worker could not be reached; if it has died, another is started');
+    });
     worker.once('listening', () => {
       listened = true;
       everListened = true;

@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { superviseWorkers } from '../../dist/modules/serve/supervise.js';
 
 if (cluster.isPrimary) {
-  const logger = { error() {} };
+  const logger = { error() {}, warn() {} };
   let started = 0;
   const follow = () => {
     started += 1;

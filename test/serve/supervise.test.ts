@@ -14,3 +14,9 @@ it('workers that end at their start three times in a row, without a word, end th
   // The other one may have been replaced already when the third fails.
   expect([3, 4]).toContain(started);
 });
+
+it('a message to a worker that has just died ends nobody else: another is started', async () => {
+  const supervisor = launch(process.execPath, [fileURLToPath(new URL('dead-worker.mjs', import.meta.url))]);
+  expect(await supervisor.exited, supervisor.stderr).toEqual({ code: 0, signal: null });
+  expect(new Set(JSON.parse(supervisor.stdout) as string[])).toEqual(new Set(['EPIPE']));
+});

@@ -1,0 +1,24 @@
+/** A supervisor that sends to a worker which has just been killed, as Node does with a connection: says what was logged. */
+import cluster from 'node:cluster';
+import { readFileSync } from 'node:fs';
+import { superviseWorkers } from '../../dist/modules/serve/supervise.js';
+
+if (cluster.isPrimary) {
+  const told = [];
+  let started = 0;
+  const follow = (worker) => {
+    started += 1;
+    if (started === 1) worker.once('online', () => sendToTheDead(worker));
+    else worker.once('online', () => process.stdout.write(JSON.stringify(told), () => process.exit(0)));
+  };
+  const sendToTheDead = (worker) => {
+    process.kill(worker.process.pid, 'SIGKILL');
+    // Dead, and the supervisor is not told yet: its loop does not turn meanwhile, and so leaves a zombie.
+    while (!readFileSync(`/proc/${worker.process.pid}/stat`, 'utf8').includes(') Z '));
+    for (let time = 0; time < 5; time++) worker.send({ time, text: 'x'.repeat(100_000) });
+  };
+  const logger = { error() {}, warn: ({ err }) => told.push(err.code) };
+  superviseWorkers({ count: 1, logger, follow });
+} else {
+  setInterval(() => {}, 1000);
+}
