@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoreLog } from '../log.js';
@@ -72,12 +72,27 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
       continue;
     }
     if (await lives(path, holder, self, staleAfterMs)) throw refusal(folder, holder, self);
-    // Only what was judged may be removed.
-    if ((await readLock(path)) !== found) continue;
+    if (!(await removeJudged(path, found, self))) continue;
     logger.warn({ path, holder: holder?.pid }, 'removed a lock left by a process that is gone');
-    await rm(path, { force: true });
     tookOver = true;
   }
+}
+
+/**
+ * Removes the lock that was judged, and no other: it is looked at once more when nobody else can find it. One that was made
+ * meanwhile is given back.
+ * @returns whether it was the one
+ */
+async function removeJudged(path: string, judged: string, { id }: Holder): Promise<boolean> {
+  if ((await readLock(path)) !== judged) return false;
+  const aside = `${path}.${id}`;
+  const moved = await rename(path, aside).then(() => true, absent);
+  if (moved === null) return false;
+  const wasJudged = (await readLock(aside)) === judged;
+  // Where a third has made one by now, or there are no links, its holder finds by its next look that it has lost it.
+  if (!wasJudged) await link(aside, path).catch(() => {});
+  await rm(aside, { force: true });
+  return wasJudged;
 }
 
 async function createExclusively(path: string): Promise<FileHandle | null> {
