@@ -81,12 +81,12 @@ async function readMessage({ headers, body }: FastifyRequest, maxBodyBytes: numb
 
 /** What the protocol looks at of the head; never the key. */
 function webRequest({ headers }: FastifyRequest): Request {
-  const of_ = Object.entries(headers).filter(
+  const told = Object.entries(headers).filter(
     ([name]) => name === 'accept' || name === 'content-type' || name.startsWith('mcp-'),
   );
   return new Request(`http://gateway${MCP_PATH}`, {
     method: 'POST',
-    headers: of_.map(([name, value]): [string, string] => [name, String(value)]),
+    headers: told.map(([name, value]): [string, string] => [name, String(value)]),
   });
 }
 

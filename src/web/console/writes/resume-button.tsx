@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../../ui/dialog.js';
 import { useNotices } from '../../ui/notices.js';
-import { Field, Name } from '../../ui/parts.js';
+import { Name } from '../../ui/parts.js';
 import { useAdmin } from '../admin.js';
+import { ReasonField } from './reason-field.js';
 
 interface ResumeButtonProps {
   /** Null: of all teams. */
@@ -38,14 +39,7 @@ export function ResumeButton({ team, changed }: ResumeButtonProps) {
               Writes of {team === null ? 'all teams' : <Name>{team}</Name>} go on, on every replica, within a
               second. Other stops stay in force.
             </p>
-            <Field label="Reason" help="For the audit.">
-              <input
-                required
-                maxLength={300}
-                value={reason}
-                onInput={({ currentTarget: { value } }) => setReason(value)}
-              />
-            </Field>
+            <ReasonField value={reason} help="For the audit." onInput={setReason} />
             <div class="row end">
               <button type="button" onClick={close}>
                 Leave it

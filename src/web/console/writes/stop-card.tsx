@@ -5,6 +5,7 @@ import { useNotices } from '../../ui/notices.js';
 import { Card, Field } from '../../ui/parts.js';
 import { useAdmin } from '../admin.js';
 import type { Team } from '../teams/team.js';
+import { ReasonField } from './reason-field.js';
 
 interface StopCardProps {
   readonly changed: () => void;
@@ -43,14 +44,11 @@ export function StopCard({ changed }: StopCardProps) {
               ))}
             </select>
           </Field>
-          <Field label="Reason" help="Shown on every page, and to those whose writes are refused.">
-            <input
-              required
-              maxLength={300}
-              value={reason}
-              onInput={({ currentTarget: { value } }) => setReason(value)}
-            />
-          </Field>
+          <ReasonField
+            value={reason}
+            help="Shown on every page, and to those whose writes are refused."
+            onInput={setReason}
+          />
         </div>
         <div class="row">
           <button type="submit" class="grave primary">
