@@ -1,6 +1,6 @@
 /** A supervisor that sends to a worker which has just been killed, as Node does with a connection: says what was logged. */
 import cluster from 'node:cluster';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { superviseWorkers } from '../../dist/modules/serve/supervise.js';
 
 if (cluster.isPrimary) {
@@ -13,8 +13,9 @@ if (cluster.isPrimary) {
   };
   const sendToTheDead = (worker) => {
     process.kill(worker.process.pid, 'SIGKILL');
-    // Dead, and the supervisor is not told yet: its loop does not turn meanwhile, and so leaves a zombie.
-    while (!readFileSync(`/proc/${worker.process.pid}/stat`, 'utf8').includes(') Z '));
+    // Dead to its last thread, which has the files, and the supervisor is not told yet: its loop does not turn meanwhile.
+    const proc = `/proc/${worker.process.pid}`;
+    while (!readFileSync(`${proc}/stat`, 'utf8').includes(') Z ') || readdirSync(`${proc}/task`).length > 1);
     for (let time = 0; time < 5; time++) worker.send({ time, text: 'x'.repeat(100_000) });
   };
   const logger = { error() {}, warn: ({ err }) => told.push(err.code) };
