@@ -51,7 +51,7 @@ async function startReplicas() {
   await waitFor('the team on the other replica', async () => (await other.report(key, warm)).status === 200);
   for (const from of ['2026-09-01', '2026-09-02']) await ask(one, key, byDay(from, '2026-09-03'));
   await ask(one, key, warm);
-  return { one, other, key, messages: await watchMessages(redis) };
+  return { one, other, key, messages: watchMessages(redis) };
 }
 
 it('a miss, a hit in memory and a hit in Redis send Redis so many messages, and no more', async () => {

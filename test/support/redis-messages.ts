@@ -1,9 +1,8 @@
 /** What a gateway sends to Redis of reports and of those who ask for them, one by one. */
-import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import type { RedisServer } from './redis.js';
-import { waitFor } from './wait-for.js';
+import { commandsDuring } from './redis-monitor.js';
 
 export interface RedisMessages {
   readonly client: Redis;
@@ -17,27 +16,16 @@ export interface RedisMessages {
 /** Of a report, of a share, or of a lock that was let go. */
 const ABOUT_REQUESTS = /\{quotas\}|\{c\d+:|:c\d+:\{|:bus:released/;
 
-export async function watchMessages({ url }: Pick<RedisServer, 'url'>): Promise<RedisMessages> {
+export function watchMessages({ url }: Pick<RedisServer, 'url'>): RedisMessages {
   const client = new Redis(url);
-  const monitor = await client.monitor();
-  onTestFinished(() => {
-    monitor.disconnect();
-    client.disconnect();
-  });
-  let seen: { readonly args: readonly string[]; readonly source: string }[] = [];
-  monitor.on('monitor', (_time: string, args: string[], source: string) => seen.push({ args, source }));
+  onTestFinished(() => client.disconnect());
 
   return {
     client,
     async during(work) {
-      seen = [];
-      await work();
-      const mark = randomUUID();
-      await client.echo(mark);
-      await waitFor('what Redis was sent', () => seen.some(({ args }) => args[1] === mark));
       const inside = new Set<string>();
       const messages: string[] = [];
-      for (const { args, source } of seen) {
+      for (const { args, source } of await commandsDuring(url, work)) {
         const name = args[0]?.toLowerCase() ?? '';
         const key = args.find((text) => ABOUT_REQUESTS.test(text));
         if (name === 'multi') inside.add(source);

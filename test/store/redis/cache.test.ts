@@ -6,6 +6,7 @@ import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
 import type { CachePlace, CacheWrite } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import type { RedisServer } from '../../support/redis.js';
+import { commandsDuring } from '../../support/redis-monitor.js';
 import { MINUTE } from '../../support/test-clock.js';
 import { openStore, startServer, withControl } from './open-store.js';
 
@@ -50,20 +51,10 @@ const bodies = async (store: RedisStore, dates: readonly string[]) =>
   (await store.cache.read(dates.map(day))).map((entry) => entry?.body.toString() ?? null);
 
 /** The commands that a server is sent meanwhile, but those of scripts. */
-async function commandsOf(use: () => Promise<unknown>): Promise<string[][]> {
-  return looking(async (control) => {
-    const seen: string[][] = [];
-    const monitor = await control.monitor();
-    monitor.on('monitor', (_time: string, args: string[], source: string) => {
-      if (source !== 'lua') seen.push(args);
-    });
-    await use();
-    await control.echo('end');
-    await expect.poll(() => seen.some(([name]) => name === 'echo')).toBe(true);
-    monitor.disconnect();
-    // A look at the memory is no part of a call.
-    return seen.filter(([name = '']) => !['echo', 'info'].includes(name));
-  });
+async function commandsOf(use: () => Promise<unknown>): Promise<(readonly string[])[]> {
+  const seen = await commandsDuring(server.url, use);
+  // A look at the memory is no part of a call.
+  return seen.filter(({ args, source }) => source !== 'lua' && args[0] !== 'info').map(({ args }) => args);
 }
 
 describe('a month of a series', () => {

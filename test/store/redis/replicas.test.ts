@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
+import { commandsDuring } from '../../support/redis-monitor.js';
 import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
 import type { TestLog } from '../test-log.js';
@@ -37,22 +38,9 @@ const unconfirmed = ({ lines }: TestLog) =>
   lines.filter(({ message }) => message.includes('not every replica'));
 
 /** The WAIT commands that the primary gets meanwhile. */
-async function watchWaits(use: () => Promise<unknown>): Promise<string[][]> {
-  return await withControl(primary.url, async (control) => {
-    const waits: string[][] = [];
-    const monitor = await control.monitor();
-    const end = new Promise<void>((resolve) => {
-      monitor.on('monitor', (_time: string, args: string[]) => {
-        if (args[0] === 'wait') waits.push(args);
-        if (args[0] === 'echo') resolve();
-      });
-    });
-    await use();
-    await control.echo('that is all');
-    await end;
-    monitor.disconnect();
-    return waits;
-  });
+async function watchWaits(use: () => Promise<unknown>): Promise<(readonly string[])[]> {
+  const seen = await commandsDuring(primary.url, use);
+  return seen.map(({ args }) => args).filter(([name]) => name === 'wait');
 }
 
 describe('a registry with a replica', () => {
