@@ -1,3 +1,5 @@
+import { uptimeMs, wallMs } from './time.js';
+
 /**
  * Time as a value that is passed in, never imported.
  *
@@ -20,10 +22,10 @@ export interface MovableClock extends Clock {
 export function createClock(): MovableClock {
   let offsetMs = 0;
   // Quicker to read than the machine's own, which counts from its start; this one counts from that of the process.
-  const startedMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+  const startedMs = Number(process.hrtime.bigint()) / 1e6 - uptimeMs();
   return {
-    now: () => Date.now() + offsetMs,
-    monotonicMs: () => startedMs + performance.now(),
+    now: () => wallMs() + offsetMs,
+    monotonicMs: () => startedMs + uptimeMs(),
     get offsetMs() {
       return offsetMs;
     },

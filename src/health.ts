@@ -1,5 +1,5 @@
 /** What each part of the gateway's health may suffer from, and from whom other processes are heard of. */
-import { randomUUID } from 'node:crypto';
+import { randomId } from './chance.js';
 import type { VaultKeeper } from './credential/keeper.js';
 import type { Outlook } from './credential/outlook.js';
 import { SealError } from './credential/seal.js';
@@ -18,7 +18,7 @@ export function createGatewayHealth(
     readonly budget: Pick<Budget, 'running' | 'queued'>;
   },
 ): Health {
-  return createHealth(randomUUID(), () => {
+  return createHealth(randomId(), () => {
     const { l1, budget } = read();
     return {
       l1Bytes: l1.bytes,

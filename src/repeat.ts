@@ -1,4 +1,5 @@
 /** Work that nobody asks for, done now and then. */
+import { startTicks, stopTicks } from './time.js';
 
 export interface Repeated {
   /** Begins it now, unless it is under way. */
@@ -20,12 +21,12 @@ export function repeat(everyMs: number, work: (isStopped: () => boolean) => Prom
       running = null;
     });
   };
-  const timer = setInterval(now, everyMs).unref();
+  const timer = startTicks(now, everyMs).unref();
   return {
     now,
     async stop() {
       stopped = true;
-      clearInterval(timer);
+      stopTicks(timer);
       await running;
     },
   };

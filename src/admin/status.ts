@@ -1,4 +1,5 @@
 /** The state of the gateway at a glance. */
+
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
 import type { SecretFileFault } from '../config/secret.js';
@@ -12,6 +13,7 @@ import { addLoads, type Health } from '../telemetry/health.js';
 import type { LogHealth } from '../telemetry/log-sink.js';
 import type { Log } from '../telemetry/logger.js';
 import { Verdict, verdictOf } from '../telemetry/verdict.js';
+import { uptimeMs } from '../time.js';
 import { VERSION } from '../version.js';
 import type { BrakeLever } from '../write-guard/brake.js';
 import { Stops } from './writes.js';
@@ -168,7 +170,7 @@ export function registerStatus(
     return {
       verdict: verdict(),
       version: VERSION,
-      uptimeSeconds: Math.floor(process.uptime()),
+      uptimeSeconds: Math.floor(uptimeMs() / 1000),
       ready: state.ready,
       worst: state.worst,
       replicas: limits.replicas.count,

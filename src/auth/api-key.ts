@@ -3,8 +3,9 @@
  *
  * The prefix lets secret scanners find leaked keys; the checksum refuses mistyped ones without a look-up.
  */
-import { createHmac, randomInt } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { randomWhole } from '../chance.js';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Value of a character in base 62, by its code. */
@@ -18,7 +19,9 @@ const SHOWN_LENGTH = 'dgw_'.length + 6;
 
 /** @returns a new key with about 190 bits of randomness. */
 export function generateApiKey(): string {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomWhole(0, ALPHABET.length)]).join(
+    '',
+  );
   return `dgw_${random}_${checksum(random)}`;
 }
 

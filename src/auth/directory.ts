@@ -3,7 +3,8 @@
  *
  * Everything here comes from the registry's copy in memory; no request waits for the store.
  */
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { randomBuffer } from '../chance.js';
 import type { Registry } from '../registry/replica.js';
 import { generateApiKey, hashApiKey, shownPrefix } from './api-key.js';
 import { KEY_PREFIX, KeyRecord, type KeySecret, LIFE_PREFIX, LifeRecord } from './key-record.js';
@@ -127,5 +128,5 @@ function compare(a: string, b: string): number {
 
 /** @returns a new key id. */
 export function newKeyId(): string {
-  return `key_${randomBytes(9).toString('base64url').replaceAll(/[-_]/g, 'x')}`;
+  return `key_${randomBuffer(9).toString('base64url').replaceAll(/[-_]/g, 'x')}`;
 }

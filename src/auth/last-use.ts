@@ -1,8 +1,9 @@
 /** When each key was last used: noted in memory, written in batches, at most once a minute for each key. */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../store/port.js';
+import { startTicks, stopTicks } from '../time.js';
 
 const GROUP = 'keys/last-used';
 const KEPT_MS = 800 * 86_400_000;
@@ -39,7 +40,7 @@ export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: L
     if (raises.length === 0) return true;
     try {
       // A new batch for a repeated raise does no harm: a time is never raised twice.
-      await counters.add(randomUUID(), [], raises, KEPT_MS);
+      await counters.add(randomId(), [], raises, KEPT_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       if (!failing) logger.warn({ err: error }, 'the last use of keys could not be written; trying again');
@@ -51,7 +52,7 @@ export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: L
     return true;
   }
 
-  const timer = setInterval(() => {
+  const timer = startTicks(() => {
     write(STEP_MS).catch((error: unknown) =>
       logger.error({ err: error }, 'the last use of keys was not written'),
     );
@@ -68,7 +69,7 @@ export function createLastUse({ counters, clock, logger, everyMs = EVERY_MS }: L
     },
     flush: () => write(STEP_MS),
     async close() {
-      clearInterval(timer);
+      stopTicks(timer);
       await write(1);
     },
   };

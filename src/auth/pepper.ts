@@ -1,5 +1,5 @@
 /** The pepper of key hashes and token fingerprints: random, made once, sealed in the registry. */
-import { randomBytes } from 'node:crypto';
+import { randomBuffer } from '../chance.js';
 import type { Sealer } from '../credential/seal.js';
 import { GatewayError } from '../errors.js';
 import type { Registry } from '../registry/replica.js';
@@ -59,7 +59,7 @@ export function resealPepper(sealed: string, sealer: Sealer): string {
  */
 export async function ensurePepper(registry: Registry, sealer: Sealer): Promise<void> {
   if (registry.get(PEPPER_RECORD) !== undefined) return;
-  const sealed = sealer.seal(randomBytes(PEPPER_BYTES), PEPPER_RECORD);
+  const sealed = sealer.seal(randomBuffer(PEPPER_BYTES), PEPPER_RECORD);
   try {
     await registry.commit({
       writes: new Map([[PEPPER_RECORD, sealed]]),

@@ -2,10 +2,10 @@
  * Slows down whoever tries keys: the refusals of an address are held back, longer the more there were of late. Nothing
  * else is: a valid key from there is served at once.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.js';
+import { sleep } from '../time.js';
 
 /** Refusals that cost nothing: an app with an old key has its reasons. */
 const FREE = 20;
@@ -49,7 +49,7 @@ export function createSlowFailures(clock: Clock): SlowFailures {
       const ms = delayMs(address);
       if (ms === 0 || held >= MAX_HELD) return;
       held += 1;
-      await sleep(ms, undefined, { ref: false });
+      await sleep(ms, { ref: false });
       held -= 1;
     },
   };

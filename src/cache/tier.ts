@@ -2,11 +2,11 @@
  * The store as a cache: entries in, entries out, and never an error. A store that is away, or an entry that is
  * damaged, foreign or of another form, is a miss, a log line and a count.
  */
-import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EntryKey } from '../report/keys.js';
 import { replaces } from '../store/entry-stamp.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
+import { turn } from '../time.js';
 import { type Decoded, decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {
@@ -63,7 +63,7 @@ function withOwnWrites(tier: CacheTier): CacheTier {
       const { entries, degraded } = await tier.read(keys, when);
       return { entries: entries.map((entry, at) => winnerOf(written[at] ?? null, entry)), degraded };
     },
-    async write(entries, begin = setImmediate()) {
+    async write(entries, begin = turn()) {
       for (const entry of entries) {
         // The newer content wins, as in the store.
         if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
@@ -148,7 +148,7 @@ function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): 
         for (const batch of batches(writes)) {
           await store.write(batch);
           // A hit that came meanwhile goes first.
-          if (batch.length < writes.length) await setImmediate();
+          if (batch.length < writes.length) await turn();
         }
         return true;
       } catch (error) {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../config/rules.js';
+import { timeoutSignal } from '../time.js';
 import type { Answers } from './answers.js';
 import { CommandError, Unreachable } from './command-error.js';
 import { EXIT, exitCodeOf } from './exit-codes.js';
@@ -111,7 +112,7 @@ async function exchange(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     redirect: 'manual',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: timeoutSignal(TIMEOUT_MS),
   });
   return { status: response.status, text: await response.text() };
 }

@@ -1,7 +1,7 @@
 /** `dsp-gateway tail`: what happens on the data plane, a line a request. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { OUTCOMES } from '../outcome.js';
+import { sleep } from '../time.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand } from './define.js';
@@ -73,7 +73,7 @@ async function follow(
     if (stop.aborted) return;
     if (!isTold) terminal.say('the connection to the gateway is lost; trying again\n');
     isTold = true;
-    await sleep(AGAIN_AFTER_MS, undefined, { signal: stop });
+    await sleep(AGAIN_AFTER_MS, { signal: stop });
   }
 }
 

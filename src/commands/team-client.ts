@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { Environment } from '../config/rules.js';
+import { timeoutSignal } from '../time.js';
 import { CommandError, Unreachable } from './command-error.js';
 import { withExamples } from './define.js';
 import { EXIT } from './exit-codes.js';
@@ -95,7 +96,7 @@ function openDataPlane(options: TeamOptions, env: Environment): AskAsTeam {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: timeoutSignal(TIMEOUT_MS),
     }).catch((error: Error) => {
       const cause = error.cause instanceof Error ? error.cause.message : error.message;
       throw new Unreachable(

@@ -1,6 +1,7 @@
 /** What a command knows of the world: passed in, so that it can be run anywhere. */
 import type { Readable } from 'node:stream';
 import type { Environment } from '../config/rules.js';
+import { wallMs } from '../time.js';
 import { EXIT } from './exit-codes.js';
 
 /** Standard input: a terminal has `setRawMode`, a pipe has not. */
@@ -38,7 +39,7 @@ export function processTerminal(): Terminal {
     // There is no other way to find out than to write something; to a person at a terminal it would be in the way.
     ready: async () => (process.stdout.isTTY ? undefined : writeOut('\n')),
     say: (text) => void process.stderr.write(text),
-    nowMs: () => Date.now(),
+    nowMs: wallMs,
     colours: process.stdout.isTTY === true && !process.env.NO_COLOR,
   };
 }

@@ -5,6 +5,7 @@
  * watchers miss, and one small read a second costs nothing.
  */
 import { readFileSync } from 'node:fs';
+import { startTicks, stopTicks } from '../time.js';
 import type { SecretFault, SecretRule } from './secret-rules.js';
 
 export interface Secret {
@@ -115,10 +116,10 @@ export function watchSecrets(
       failing.set(secret.name, message);
     }
   };
-  const timer = setInterval(() => secrets.forEach(look), 1000);
+  const timer = startTicks(() => secrets.forEach(look), 1000);
   timer.unref();
   return {
     faults: () => [...failing].map(([name, message]) => ({ name, message })),
-    stop: () => clearInterval(timer),
+    stop: () => stopTicks(timer),
   };
 }

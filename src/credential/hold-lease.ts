@@ -1,6 +1,7 @@
 /** A lease held while something is done: short, and renewed, so that whoever dies with it is soon followed. */
 import type { Logger } from 'pino';
 import type { Leases } from '../store/port.js';
+import { startTicks, stopTicks } from '../time.js';
 
 /** How long a dead holder keeps others from following. */
 const HOLD_MS = 4000;
@@ -24,7 +25,7 @@ export async function whileHolding<T>(
   { leases, key, owner, logger }: Hold,
   work: () => Promise<T>,
 ): Promise<T> {
-  const beat = setInterval(() => {
+  const beat = startTicks(() => {
     leases.renew([key], owner, HOLD_MS).catch((error: unknown) => {
       logger.warn(
         { err: error, lease: key },
@@ -35,6 +36,6 @@ export async function whileHolding<T>(
   try {
     return await work();
   } finally {
-    clearInterval(beat);
+    stopTicks(beat);
   }
 }

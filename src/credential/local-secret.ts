@@ -1,7 +1,7 @@
 /** Secrets that the embedded store makes for itself: files of the data folder, readable by their owner alone. */
-import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { randomBuffer } from '../chance.js';
 
 /**
  * Reads a secret from a file, making it when there is none.
@@ -18,7 +18,7 @@ export function localSecret(
   const known = readIfThere(path);
   if (known !== null) return { value: known, path, created: false };
   const value = make();
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const draft = `${path}.${randomBuffer(6).toString('hex')}`;
   try {
     writeDurably(draft, `${value}\n`);
     // A link never replaces what is there: of two processes that start at once, one secret stays.

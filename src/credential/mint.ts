@@ -1,10 +1,11 @@
 /** Way 2: the platform's token request (document, "Token request"). */
-import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import type { Dispatcher } from 'undici';
+import { randomId } from '../chance.js';
 import type { Secret } from '../config/secret.js';
 import { GatewayError } from '../errors.js';
 import { recordForm } from '../record.js';
+import { timeoutSignal } from '../time.js';
 
 export interface MintOptions {
   readonly agent: Dispatcher;
@@ -33,7 +34,7 @@ const MAX_LIFETIME_S = 3_155_760_000;
  * @throws GatewayError `credential_unavailable`; the platform's answer is never part of it, for it may hold secrets
  */
 export async function mintToken(options: MintOptions): Promise<Minted> {
-  const signal = AbortSignal.timeout(options.timeoutMs);
+  const signal = timeoutSignal(options.timeoutMs);
   let status: number;
   let text: string;
   try {
@@ -44,7 +45,7 @@ export async function mintToken(options: MintOptions): Promise<Minted> {
       headers: {
         accept: 'application/json',
         'content-type': 'application/json',
-        'x-request-id': randomUUID(),
+        'x-request-id': randomId(),
       },
       body: JSON.stringify(tokenRequest(options)),
       signal,

@@ -1,9 +1,10 @@
 /** Proves a token by one cheap call to the platform. */
-import { randomUUID } from 'node:crypto';
 import type { Dispatcher } from 'undici';
+import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import { type InterpretRules, interpret, single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
+import { timeoutSignal } from '../time.js';
 
 /** accepted: the platform answered · refused: 401 or a login redirect · unknown: it could not be told */
 export interface ProbeResult {
@@ -39,9 +40,9 @@ export async function probeToken(target: string, token: string, options: ProbeOp
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${token}`,
-        'x-request-id': randomUUID(),
+        'x-request-id': randomId(),
       },
-      signal: AbortSignal.timeout(options.timeoutMs),
+      signal: timeoutSignal(options.timeoutMs),
     });
     const isError = await tellsOfError(response, options.saysError);
     const verdict = interpret(response.statusCode, response.headers, options.rules, options.nowMs);

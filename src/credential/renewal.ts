@@ -1,6 +1,6 @@
 /** Way 2 renews the active token by itself, well before it expires: one replica at a time, and not all at one moment. */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId, randomShare } from '../chance.js';
 import type { Clock } from '../clock.js';
 import type { Leases } from '../store/port.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
@@ -30,7 +30,7 @@ export interface RenewalOptions {
 
 /** @returns what is to be called now and then. It throws StoreUnavailable, SealError */
 export function createRenewal(options: RenewalOptions): () => Promise<void> {
-  const { keeper, rotation, leases, clock, logger, renewBeforeMs, jitter = Math.random() } = options;
+  const { keeper, rotation, leases, clock, logger, renewBeforeMs, jitter = randomShare() } = options;
   let lookAgainAtMs = Number.NEGATIVE_INFINITY;
 
   /** An expired token is a matter of recovery, and one that nobody has to wait for. */
@@ -63,7 +63,7 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
     const retryMs = Math.min(MAX_RETRY_MS, Math.max(1000, renewalLeadMs(active, renewBeforeMs) / 10));
     lookAgainAtMs = clock.monotonicMs() + Math.min(LOOK_AGAIN_MS, retryMs);
     // A name of its own for each try, for the holder of a lease may take it once more.
-    const owner = randomUUID();
+    const owner = randomId();
     const [mine] = await leases.claim([LEASE_KEY], owner, retryMs);
     if (!mine) return;
     await keeper.refresh();

@@ -4,7 +4,8 @@
  * Text form: `1.<key id>.<nonce>.<ciphertext and tag>`, base64url. The context (record id and state) is
  * authenticated with it, so that a sealed text moved to another record does not open.
  */
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+import { randomBuffer } from '../chance.js';
 import type { Secret } from '../config/secret.js';
 
 const CIPHER = 'aes-256-gcm';
@@ -37,7 +38,7 @@ export function createSealer(masterKey: Secret): Sealer {
     keyId: () => first().id,
     seal(plain, context) {
       const key = first();
-      const nonce = randomBytes(NONCE_BYTES);
+      const nonce = randomBuffer(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(context));
       const sealed = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);

@@ -2,8 +2,8 @@
  * `PLATFORM_TOKEN_FILE` changed on disk is a rotation: the token in it is staged, proven and activated, by one
  * replica. The file itself is polled by whoever holds the secret; here its content is held against the vault.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import type { Secret } from '../config/secret.js';
 import type { Leases } from '../store/port.js';
@@ -42,7 +42,7 @@ export function createTokenFile(options: TokenFileOptions): () => Promise<void> 
   return async function follow() {
     const secret = file.read();
     if (secret === settled || clock.monotonicMs() < tryAgainAtMs) return;
-    const owner = randomUUID();
+    const owner = randomId();
     const hold = { leases, key: LEASE_KEY, owner, logger };
     // The others look again: the leader may have died, or its file may have been the older one.
     if (!(await takeHold(hold))) return;

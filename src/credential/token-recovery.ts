@@ -2,7 +2,7 @@
  * When the platform refuses the active token, or its time is over, one replica puts another in its place: the
  * pending one if it is verified, else a freshly minted one, else the previous one. The others wait for it.
  */
-import { randomUUID } from 'node:crypto';
+import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import type { ActiveToken, TokenSource } from '../platform/token-source.js';
 import type { Leases } from '../store/port.js';
@@ -26,7 +26,7 @@ export interface TokenRecovery extends TokenSource {
 
 export function createTokenRecovery(options: TokenRecoveryOptions): TokenRecovery {
   const { keeper, evidence, leases, clock, logger } = options;
-  const owner = randomUUID();
+  const owner = randomId();
   const cooldown = createCooldown({ leases, owner, clock, logger });
   const lead = createRecoveryLead({ leases, owner, clock, logger });
   let running: Promise<boolean> | null = null;

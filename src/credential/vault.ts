@@ -5,7 +5,8 @@
  *
  * Values in, values out. Sealing, storing and asking the platform happen elsewhere.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { randomBuffer } from '../chance.js';
 import { GatewayError } from '../errors.js';
 
 /** Where a token came from. */
@@ -63,7 +64,7 @@ export interface NewToken {
 
 export function createToken(from: NewToken, pepper: Buffer, nowMs: number): Token {
   return {
-    id: `tok_${randomBytes(9).toString('hex')}`,
+    id: `tok_${randomBuffer(9).toString('hex')}`,
     secret: from.secret,
     fingerprint: fingerprintOf(from.secret, pepper),
     source: from.source,

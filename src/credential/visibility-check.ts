@@ -1,7 +1,8 @@
 /** Whether a token sees as much as the active one: the same final reports, asked with either. */
-import { randomUUID } from 'node:crypto';
+import { randomId } from '../chance.js';
 import { single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
+import { timeoutSignal } from '../time.js';
 import type { ProbeOptions } from './probe.js';
 import type { ReferenceReports, StoredReferenceReport } from './reference-reports.js';
 
@@ -60,9 +61,9 @@ async function rowsSeen(
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${secret}`,
-        'x-request-id': randomUUID(),
+        'x-request-id': randomId(),
       },
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: timeoutSignal(timeoutMs),
     });
     const chunks = await readBody(body, single(headers['content-encoding']), maxAnswerBytes);
     if ([401, 403, 404].includes(statusCode)) return 0;

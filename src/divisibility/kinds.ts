@@ -2,7 +2,7 @@
  * What is known of kinds of reports, as records of the registry, so that replicas share it. It changes rarely: a few
  * times while learning and on probation, once when proven, once when refuted.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBuffer } from '../chance.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import { Divisibility, startLearning } from './state.js';
@@ -106,5 +106,5 @@ function worth(value: Divisibility | null): number {
 }
 
 export function newGeneration(): string {
-  return randomBytes(6).toString('hex');
+  return randomBuffer(6).toString('hex');
 }

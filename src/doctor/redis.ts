@@ -3,6 +3,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { connect, disconnect } from '../store/redis/connect.js';
 import { describeConnection, type RedisClient, type RedisConnection } from '../store/redis/connection.js';
 import type { Check, Look } from '../telemetry/checks.js';
+import { wallMs } from '../time.js';
 
 type Found = Omit<Check, 'name'>;
 
@@ -70,9 +71,9 @@ async function serverFacts(server: Redis): Promise<ServerFacts> {
   // Managed servers forbid CONFIG.
   const save = await server.config('GET', 'save').catch(() => null);
   const snapshots = Array.isArray(save) && typeof save[1] === 'string' ? save[1] !== '' : null;
-  const before = Date.now();
+  const before = wallMs();
   const [seconds, micros] = (await server.time()).map(Number);
-  const nowMs = (before + Date.now()) / 2;
+  const nowMs = (before + wallMs()) / 2;
   return {
     version: read('redis_version'),
     policy: read('maxmemory_policy'),

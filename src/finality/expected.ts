@@ -2,9 +2,9 @@
  * By how much numbers of a day change until it is final, by its age: when a day is first seen final, what was said of it
  * at each age is held against that. Counted in fixed buckets, which replicas add to.
  */
-import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import type { FinalDay } from '../history/day-writes.js';
 import { readContents } from '../history/read-contents.js';
 import { believed, type Revision } from '../history/revision.js';
@@ -89,7 +89,7 @@ export function createExpected(options: ExpectedOptions): Expected {
     },
     async flush() {
       if (batch === null && waiting.size > 0) {
-        batch = { id: randomUUID(), adds: [...waiting.values()] };
+        batch = { id: randomId(), adds: [...waiting.values()] };
         waiting.clear();
       }
       if (batch === null) return;

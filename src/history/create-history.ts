@@ -1,6 +1,6 @@
 /** The history of reports: what of them is written down, and what is read back. */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { repeat } from '../repeat.js';
@@ -72,7 +72,7 @@ export function createHistory(options: HistoryOptions): History {
   const { config, store, metrics, logger } = options;
   const { enabled, endpoints, splits, retentionDays, maxBytes } = config.history;
   const rules = {
-    ...{ leases: store.leases, owner: randomUUID(), retentionDays, maxBytes, logger },
+    ...{ leases: store.leases, owner: randomId(), retentionDays, maxBytes, logger },
     now: options.clock.now,
   };
   const { isErased } = options.erasures;

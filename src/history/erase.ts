@@ -1,6 +1,6 @@
 /** Removes what was written down of erased accounts. Until it has, they are not shown: see erasures.ts. */
-import { setImmediate } from 'node:timers/promises';
 import type { HistoryMonth, HistoryStore, HistoryWrite } from '../store/history-port.js';
+import { turn } from '../time.js';
 import type { Erasures } from './erasures.js';
 import { daysOfMonth, monthsOf } from './months.js';
 import { readContents } from './read-contents.js';
@@ -22,7 +22,7 @@ export async function eraseHistory(options: EraseOptions, isStopped: () => boole
     if (isStopped()) return days;
     days += await eraseMonth(options, month);
     // Whoever asks for a report meanwhile goes first.
-    await setImmediate();
+    await turn();
   }
   return days;
 }

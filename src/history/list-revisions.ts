@@ -1,8 +1,8 @@
 /** All that is known of some days: each revision with what became of it, what its rows add up to, and what is missing. */
-import { setImmediate } from 'node:timers/promises';
 import { type GatewayError, invalidQuery } from '../errors.js';
 import type { RowsHeader } from '../report/entry.js';
 import type { HistoryStore } from '../store/history-port.js';
+import { turn } from '../time.js';
 import type { Erasures } from './erasures.js';
 import { guarded, type KeptWhere } from './guarded.js';
 import { isSameMethod } from './method.js';
@@ -78,7 +78,7 @@ async function list({ store, isErased }: ListRevisionsOptions, wanted: Revisions
       if (isErased({ ...revision, asked, held })) erased.add(revision);
       else contents.set(revision, { header: entry.header, totals: sumRows(rowsOf(entry)) });
       // Whoever asks for a report meanwhile goes first: a day may have tens of thousands of rows.
-      await setImmediate();
+      await turn();
     }
   }
   const days = found.map((revisions, at) => ({

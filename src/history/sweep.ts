@@ -1,9 +1,9 @@
 /** Keeps the history within its time and its room: the oldest months go first, and whole. */
-import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isoDay } from '../report/days.js';
 import type { HistoryMonth, HistoryStore } from '../store/history-port.js';
 import type { Leases } from '../store/port.js';
+import { turn } from '../time.js';
 import { daysOfMonth, monthsOf } from './months.js';
 import { headsIn } from './revision.js';
 
@@ -68,7 +68,7 @@ async function measure(store: SweepOptions['store'], isStopped: () => boolean): 
   for await (const one of monthsOf(store)) {
     measured.push({ ...one, bytes: await bytesOf(store, one) });
     // Whoever asks for a report meanwhile goes first.
-    await setImmediate();
+    await turn();
     if (isStopped()) break;
   }
   return measured;

@@ -10,7 +10,7 @@ export interface Begun {
   /** Of the request, for its answer and the log. */
   readonly id: string;
   readonly trace: Trace;
-  /** By `performance.now()`. */
+  /** By `uptimeMs()`. */
   readonly startedMs: number;
   readonly reply: Promise<ReportReply>;
 }

@@ -1,7 +1,7 @@
 /** Requests that Node's parser refuses, and CONNECT: they never become a request, and are answered on the socket. */
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { randomId } from '../chance.js';
 import { type ErrorCode, GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
 
 export interface Refused {
@@ -20,7 +20,7 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   }
   const refusal = refusalOf(error.code);
   const { code } = refusal;
-  const problem = toProblem(refusal, randomUUID());
+  const problem = toProblem(refusal, randomId());
   const body = JSON.stringify(problem);
   socket.write(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${problem.requestId}\r\nconnection: close\r\n\r\n${body}`,

@@ -1,5 +1,5 @@
 /** A large body on its way out: by the piece, and not all that the system would take in one turn of the event loop. */
-import { setImmediate } from 'node:timers/promises';
+import { turn } from '../time.js';
 import { AT_ONCE_BYTES, HIT_BYTES } from './report-call.js';
 
 /** The system takes megabytes before it says that it is full: milliseconds in which nobody else is answered. */
@@ -13,7 +13,7 @@ export async function* inTurns(content: readonly Buffer[]): AsyncGenerator<Buffe
       const slice = piece.subarray(at, at + AT_ONCE_BYTES);
       sent += slice.length;
       if (sent > TURN_BYTES) {
-        await setImmediate();
+        await turn();
         sent = slice.length;
       }
       yield slice;

@@ -1,9 +1,10 @@
 /** Answers a request target that the path gate refuses. No router has seen it, and none will. */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
+import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import { createTrace } from '../telemetry/trace.js';
+import { uptimeMs } from '../time.js';
 import { ambiguityOf } from './ambiguous.js';
 import { corsOfRefusal } from './cors.js';
 import { brokenRule, type GateFault, type GateRules } from './path-gate.js';
@@ -25,8 +26,8 @@ export function refusePath(
   response: ServerResponse,
   { logger, corsOrigins, gate, onDone }: PathRefusal,
 ): void {
-  const startedMs = performance.now();
-  const id = randomUUID();
+  const startedMs = uptimeMs();
+  const id = randomId();
   const request: Accounted = {
     id,
     raw,
@@ -37,7 +38,7 @@ export function refusePath(
   };
   response.once('close', () => {
     const status = response.headersSent ? response.statusCode : GONE;
-    onDone(request, status, performance.now() - startedMs, response.writableFinished);
+    onDone(request, status, uptimeMs() - startedMs, response.writableFinished);
   });
   const ambiguity = ambiguityOf(raw);
   const { preflight, headers: allowed } = corsOfRefusal(raw, corsOrigins);

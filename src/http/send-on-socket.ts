@@ -1,6 +1,7 @@
 /** Writes an answer to a connection that Node's HTTP has not seen, with the very bytes that Node would write. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { wallMs } from '../time.js';
 import type { HitAnswer } from './report-call.js';
 
 /** What Node refuses in a value, too: it would end the line, or the head. */
@@ -17,7 +18,7 @@ let lastDate = '';
 
 /** Most answers are of one second. */
 function dateNow(): string {
-  const nowMs = Date.now();
+  const nowMs = wallMs();
   const second = Math.floor(nowMs / 1000);
   if (second !== lastSecond) [lastSecond, lastDate] = [second, `Date: ${new Date(nowMs).toUTCString()}\r\n`];
   return lastDate;

@@ -1,6 +1,7 @@
 /** `server-timing`: how long each stage of a request took, for operators who look at one from outside. */
 import type { FastifyInstance } from 'fastify';
 import type { Trace } from '../telemetry/trace.js';
+import { uptimeMs } from '../time.js';
 
 /** @returns the value of the header: the time of each stage, all its turns together, in the order of the first */
 export function serverTiming({ stages }: Pick<Trace, 'stages'>, totalMs: number): string {
@@ -17,6 +18,6 @@ export function serverTiming({ stages }: Pick<Trace, 'stages'>, totalMs: number)
 
 export function registerServerTiming(app: FastifyInstance): void {
   app.addHook('onSend', async ({ trace }, reply) => {
-    reply.header('server-timing', serverTiming(trace, performance.now() - trace.startedMs));
+    reply.header('server-timing', serverTiming(trace, uptimeMs() - trace.startedMs));
   });
 }

@@ -1,5 +1,4 @@
 /** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
-import { randomUUID } from 'node:crypto';
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -19,8 +18,10 @@ import {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import { createTrace, type Trace } from '../telemetry/trace.js';
 import type { RequestTracing } from '../telemetry/tracing.js';
+import { uptimeMs } from '../time.js';
 import { ambiguityOf } from './ambiguous.js';
 import { type Begun, begunOf } from './begun.js';
 import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
@@ -84,7 +85,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: (raw) => begunOf(raw as IncomingMessage)?.id ?? randomUUID(),
+    genReqId: (raw) => begunOf(raw as IncomingMessage)?.id ?? randomId(),
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     bodyLimit: options.maxBodyBytes,
     forceCloseConnections: 'idle',
@@ -133,7 +134,7 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
     gone(raw, { id, trace, startedMs }) {
       const { method = '', url = '' } = raw;
       const request = { id, raw, method, originalUrl: url, trace, log: logger.child({ reqId: id }) };
-      onDone(request, GONE, performance.now() - startedMs, false);
+      onDone(request, GONE, uptimeMs() - startedMs, false);
     },
   };
   const server = createHttpServer(
@@ -174,7 +175,7 @@ function tracedBy(tracing: RequestTracing | undefined, listener: RequestListener
 
 function elapsedMs({ raw }: FastifyRequest, { elapsedTime }: FastifyReply): number {
   const begun = begunOf(raw);
-  return begun === undefined ? elapsedTime : performance.now() - begun.startedMs;
+  return begun === undefined ? elapsedTime : uptimeMs() - begun.startedMs;
 }
 
 /** Gives every request its trace, and its one line, when it is over whichever way. */

@@ -3,9 +3,10 @@
  *
  * Real time, never the movable clock: a process is there or it is not.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import type { Presence, Present } from '../store/port.js';
+import { startTicks, stopTicks } from '../time.js';
 
 export interface Replicas {
   /** Processes last seen to serve requests, at least 1. While the store is away the last count stays. */
@@ -37,7 +38,7 @@ export interface ReplicasOptions {
 
 export function createReplicas(options: ReplicasOptions): Replicas {
   const { presence, logger, beatMs = 1000, lapseMs = 5000 } = options;
-  const { id = randomUUID(), info = () => String(process.pid) } = options;
+  const { id = randomId(), info = () => String(process.pid) } = options;
   let joined = false;
   let [count, rank] = [1, 0];
   let others: readonly Present[] = [];
@@ -56,7 +57,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   }
 
   let looking = look();
-  const timer = setInterval(() => {
+  const timer = startTicks(() => {
     looking = look();
   }, beatMs).unref();
 
@@ -74,7 +75,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       await look();
     },
     async leave() {
-      clearInterval(timer);
+      stopTicks(timer);
       await looking;
       if (!joined) return;
       await presence.leave(id).catch((error: unknown) => {

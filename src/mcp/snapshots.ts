@@ -3,11 +3,11 @@
  * gap and no repeat, whatever becomes of the report meanwhile. Pages lie in the store's cache, where every replica finds
  * them; which there are is one small document, so that number and bytes are bounded however many agents walk.
  */
-import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import Type from 'typebox';
 import type { Team } from '../auth/team.js';
+import { randomBuffer } from '../chance.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import { type RecordOf, recordForm } from '../record.js';
@@ -69,7 +69,7 @@ export function createSnapshots({ store, clock }: SnapshotsOptions): Snapshots {
   }
 
   async function write(team: Team, tool: string, pages: readonly Page[], totalRows: number): Promise<string> {
-    const id = randomBytes(16).toString('base64url');
+    const id = randomBuffer(16).toString('base64url');
     const nowMs = clock.now();
     const untilMs = nowMs + SNAPSHOT_LIMITS.lifetimeMs;
     const header = Buffer.from(JSON.stringify([untilMs, boundTo(team, tool)]));

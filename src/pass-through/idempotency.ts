@@ -2,8 +2,8 @@
  * A write that carries an idempotency key asks the platform at most once. The record is made before the platform is
  * asked, and outlives the process; where the outcome is not known, nobody asks again until it has lapsed.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import type { CallReport } from '../platform/slot.js';
 import { type Documents, StoreUnavailable } from '../store/port.js';
@@ -82,7 +82,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
 
 function openRecord({ request, canonical }: KeyedRequest, atMs: number): IdempotencyRecord {
   const asked = canonical === undefined ? { request } : { request, canonical };
-  return { owner: randomUUID(), ...asked, atMs, outcome: { state: 'open' } };
+  return { owner: randomId(), ...asked, atMs, outcome: { state: 'open' } };
 }
 
 /** @returns null when `record` is the first, else the text of the one that is there */

@@ -2,6 +2,7 @@
 import { Transform } from 'node:stream';
 import { GatewayError } from '../errors.js';
 import { isDecodingError } from '../platform/read-body.js';
+import { startTicks, stopTicks, uptimeMs } from '../time.js';
 import { createPatience, type PatienceRules } from './read-patience.js';
 
 /** Least and longest time between two looks. */
@@ -12,7 +13,7 @@ const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
  * @returns a stream that fails with a GatewayError, whatever broke it off
  */
 export function createOutlet(rules: PatienceRules, bufferBytes: number): Transform {
-  const judge = createPatience(rules, performance.now());
+  const judge = createPatience(rules, uptimeMs());
   let arrived = 0;
   let whole = false;
   const outlet = new Transform({
@@ -26,16 +27,16 @@ export function createOutlet(rules: PatienceRules, bufferBytes: number): Transfo
       done();
     },
     destroy(error, done) {
-      clearInterval(look);
+      stopTicks(look);
       done(error === null ? null : asBodyFailure(error));
     },
   });
   const everyMs = Math.min(rules.silenceMs, rules.overMs) / 5;
-  const look = setInterval(
+  const look = startTicks(
     () => {
       const waiting = outlet.readableLength;
       const full = waiting >= outlet.readableHighWaterMark;
-      const standstill = judge({ arrived, taken: arrived - waiting, full, whole }, performance.now());
+      const standstill = judge({ arrived, taken: arrived - waiting, full, whole }, uptimeMs());
       if (standstill === 'platform-silent') outlet.destroy(new GatewayError('upstream_timeout'));
       if (standstill === 'caller-slow') outlet.destroy(tooSlow(rules));
     },

@@ -2,6 +2,7 @@
 import type { PlatformClient } from '../platform/client.js';
 import type { CallReport, PlatformRequest, Response } from '../platform/slot.js';
 import type { StreamPlaces } from '../platform/stream-places.js';
+import { uptimeMs } from '../time.js';
 import type { Reservation } from '../write-guard/types.js';
 import { becameOf, becameOfFailure, type Charging } from './charge-write.js';
 import { isWrite } from './checks.js';
@@ -39,7 +40,7 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
     const { method } = call;
     const kind = kindOf(method, rule);
     const tries: CallReport[] = [];
-    const startedMs = performance.now();
+    const startedMs = uptimeMs();
     const leave = await places.enter(caller.team.id, timeoutMs, gone);
     let reservation: Reservation | null = null;
     let status: number | null = null;
@@ -59,7 +60,7 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
     };
     try {
       if (kind === 'write') reservation = await charging.begin(caller.team.id, charge);
-      const leftMs = Math.max(1, timeoutMs - (performance.now() - startedMs));
+      const leftMs = Math.max(1, timeoutMs - (uptimeMs() - startedMs));
       const answered = await platform.send({ ...options, ...asked(call), timeoutMs: leftMs }, (response) => {
         status = response.status;
         response.body.once('close', leave);

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { startTicks, stopTicks, uptimeMs } from '../time.js';
 import { createPatience, type PatienceRules } from './read-patience.js';
 
 /** Least and longest time between two looks, milliseconds. */
@@ -11,11 +12,11 @@ const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
  * @returns to be called when the answer is over
  */
 export function watchReader(socketOf: () => Socket | null, rules: PatienceRules): () => void {
-  let judge = createPatience(rules, performance.now());
-  const look = setInterval(
+  let judge = createPatience(rules, uptimeMs());
+  const look = startTicks(
     () => {
       const socket = socketOf();
-      const nowMs = performance.now();
+      const nowMs = uptimeMs();
       if (socket === null) {
         judge = createPatience(rules, nowMs);
         return;
@@ -26,5 +27,5 @@ export function watchReader(socketOf: () => Socket | null, rules: PatienceRules)
     },
     Math.max(LOOK_MS, Math.min(LOOK_MOST_MS, rules.overMs / 5)),
   ).unref();
-  return () => clearInterval(look);
+  return () => stopTicks(look);
 }

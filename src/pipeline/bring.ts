@@ -1,6 +1,7 @@
 /** Fetches what a report lacks, and decides again, until nothing is missing. */
 import { GatewayError } from '../errors.js';
 import type { Entry } from '../report/entry.js';
+import { timeoutSignal } from '../time.js';
 import { type Decision, isAnswered } from './decide.js';
 import type { FetchContext, FetchPlanned } from './fetch-planned.js';
 import { COULD_NOT_SPLIT } from './mode.js';
@@ -30,7 +31,7 @@ const STALE_IF_ERROR_CODES: readonly string[] = [
 
 /** Fetches what is missing. @returns the decision that is answered */
 export async function bring(deps: BringDeps, run: Run, first: Decision): Promise<Decision> {
-  const signal = AbortSignal.timeout(deps.timeoutMs);
+  const signal = timeoutSignal(deps.timeoutMs);
   let decision = first;
   while (!isAnswered(decision)) {
     if (signal.aborted) throw new GatewayError('upstream_timeout');

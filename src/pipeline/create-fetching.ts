@@ -1,8 +1,8 @@
 /** What brings days from the platform, for requests and for comparisons, and what is learned on the way. */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import type { CacheTier } from '../cache/tier.js';
+import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { createKinds } from '../divisibility/kinds.js';
@@ -113,7 +113,7 @@ export function createFetching(options: FetchingOptions): Fetching {
     daysFound(refs, (await lookUp.read(report, refs)).found);
   const explorer = explorerOf(options, { learner, readDays, fetchDays: fetchForComparison });
   const crossChecks = createCrossChecks({
-    ...{ learner, policy, now, leases: options.store.leases, owner: randomUUID() },
+    ...{ learner, policy, now, leases: options.store.leases, owner: randomId() },
     every: config.report.crossCheckEvery,
     fetchDays: fetchForComparison,
     readDays: (what) => readDays(what, dayRefs(what)),

@@ -5,8 +5,8 @@
  * A lock ends by itself: one that is granted when its call was given up is let go at once, and none is renewed for
  * longer than its call may take, whatever becomes of the code that took it.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import { within } from '../platform/deadline.js';
 import type { Bus, Leases } from '../store/port.js';
@@ -90,7 +90,7 @@ export function createFetchLocks<T>({
       // Entered before the leases are asked for: a second asker in this process must not ask for them too.
       for (const key of free) underWay.set(nameOf(key), createPending());
       // Of this lock alone: a lease is kept up while what was brought is written, and must not be taken for another's.
-      const owner = randomUUID();
+      const owner = randomId();
       const { held, settled } = await leases.take(free.map(nameOf), owner, patience);
       const granted = free.filter((_, index) => held[index]);
       const foreign = free.filter((_, index) => !held[index]);

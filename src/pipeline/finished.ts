@@ -3,6 +3,7 @@ import type { L1 } from '../cache/l1.js';
 import type { Purges } from '../cache/purges.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { BodyPieces } from '../report/entry.js';
+import { nextTurn } from '../time.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import { type HeldAnswer, pack, ready, unpack } from './held-answer.js';
 import type { ReportQuestion } from './question.js';
@@ -60,7 +61,7 @@ export function createFinishedAnswers(options: FinishedOptions): FinishedAnswers
       const held = ready(finished);
       l1.set(l1Key, held);
       // Behind the answer.
-      setImmediate(() => {
+      nextTurn(() => {
         if (l1.get(l1Key) === held) l1.set(l1Key, pack(held, pieces));
       });
     },

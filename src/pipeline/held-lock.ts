@@ -3,6 +3,7 @@
  * the code that took it.
  */
 import type { Logger } from 'pino';
+import { startTicks, startTimer, stopTicks, stopTimer } from '../time.js';
 import type { LockLeases, Release } from './lock-leases.js';
 import type { Pending } from './pending.js';
 
@@ -51,14 +52,14 @@ export function holdLock<T>(granting: Granting, leftMs: number, options: HoldOpt
   const mine = new Set(granted);
   /** Those whose lease is kept up: until what was brought for them is in the store. */
   const leased = new Set(granted);
-  const renewal = setInterval(() => void leases.renew([...leased].map(nameOf), owner), RENEW_MS).unref();
-  let life = setTimeout(expire, leftMs + GRACE_MS).unref();
+  const renewal = startTicks(() => void leases.renew([...leased].map(nameOf), owner), RENEW_MS).unref();
+  let life = startTimer(expire, leftMs + GRACE_MS).unref();
 
   function letGoOf(keys: readonly string[]): Promise<void> {
     const names = keys.filter((key) => leased.delete(key)).map(nameOf);
     if (leased.size === 0) {
-      clearInterval(renewal);
-      clearTimeout(life);
+      stopTicks(renewal);
+      stopTimer(life);
     }
     return leases.release(names, granting);
   }
@@ -91,8 +92,8 @@ export function holdLock<T>(granting: Granting, leftMs: number, options: HoldOpt
     drop: (dropped) => end(dropped, (pending) => pending.resolve(null)),
     prolong(forMs) {
       if (mine.size === 0) return;
-      clearTimeout(life);
-      life = setTimeout(expire, forMs + GRACE_MS).unref();
+      stopTimer(life);
+      life = startTimer(expire, forMs + GRACE_MS).unref();
     },
     succeed: (brought, kept) => end([...mine], (pending) => pending.resolve(brought), kept),
     fail: (error) => end([...mine], (pending) => pending.reject(error)),

@@ -1,6 +1,7 @@
 /** Locks between replicas: leases of the store on their names, kept up while they are held. */
 import type { Logger } from 'pino';
 import type { Leases } from '../store/port.js';
+import { startTimer, stopTimer, type Timer } from '../time.js';
 import type { Patience } from './question.js';
 
 const LEASE_MS = 4000;
@@ -59,12 +60,12 @@ export function createLockLeases({ leases, logger }: LockLeasesOptions): LockLea
         return all;
       });
       if (patience.isSpent) return { held: all, settled: asked };
-      let late: NodeJS.Timeout | undefined;
+      let late: Timer | undefined;
       const waited = new Promise<null>((resolve) => {
-        late = setTimeout(resolve, GRANT_MS, null);
+        late = startTimer(() => resolve(null), GRANT_MS);
       });
       const held = await Promise.race([asked, waited]);
-      clearTimeout(late);
+      stopTimer(late);
       if (held !== null) return { held, settled: null };
       patience.isSpent = true;
       return { held: all, settled: asked };

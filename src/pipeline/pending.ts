@@ -1,4 +1,6 @@
 /** What those who wait for a fetch lock hold on to. */
+import { startTimer, stopTimer } from '../time.js';
+
 /** A promise that is settled from outside. */
 export interface Pending<T> {
   readonly promise: Promise<T | null>;
@@ -35,7 +37,7 @@ export function createWakers(): Wakers {
     woken(keys, pollMs) {
       return new Promise((resolve) => {
         const wake = () => {
-          clearTimeout(timer);
+          stopTimer(timer);
           for (const key of keys) {
             const set = wakers.get(key);
             set?.delete(wake);
@@ -43,7 +45,7 @@ export function createWakers(): Wakers {
           }
           resolve(null);
         };
-        const timer = setTimeout(wake, pollMs);
+        const timer = startTimer(wake, pollMs);
         for (const key of keys) {
           const set = wakers.get(key) ?? new Set();
           set.add(wake);

@@ -1,6 +1,6 @@
 /** `POST /gateway/v1/pins`: the answer to a report, copied, so that it stays as it is. */
-import { randomUUID } from 'node:crypto';
 import type { Caller } from '../auth/authenticate.js';
+import { randomId } from '../chance.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { accountsAsked } from '../history/erasures.js';
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
@@ -63,7 +63,7 @@ export function createPinReport(options: PinReportOptions): PinReport {
     });
     refuseForeignAccounts(caller, answer.pin.held);
     refuseOther(wanted.revision, answer.pin.revision);
-    const id = `pin_${randomUUID().replaceAll('-', '').slice(0, 20)}`;
+    const id = `pin_${randomId().replaceAll('-', '').slice(0, 20)}`;
     const named = { endpoint: wanted.endpoint, query: datedQuery(asked.question.report, wanted.query) };
     const pin = await pins.add(
       ownerOf(caller, lives),

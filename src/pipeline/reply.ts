@@ -1,7 +1,7 @@
 /** An answer as HTTP: a body with its headers, or a 304 for who has it already. */
-import { setImmediate } from 'node:timers/promises';
 import { HIT_BYTES, type ReportReply } from '../http/report-call.js';
 import { cacheHeaders, isNotModified } from '../http/respond.js';
+import { turn } from '../time.js';
 import { type Answer, FROM_L1 } from './answer.js';
 import type { ReadQuestion } from './read-question.js';
 import type { Finished } from './render.js';
@@ -20,7 +20,7 @@ export function createReply({ now, background }: ReplyOptions): Reply {
     // The caller has this very answer, in this coding (RFC 9110, section 13.1.2: for a 200 alone).
     const { status, tag, coding } = answer.shown;
     if (status === 200 && isNotModified(asked.ifNoneMatch, tag, coding)) {
-      if (isToBeKept(answer)) background(setImmediate().then(answer.body));
+      if (isToBeKept(answer)) background(turn().then(answer.body));
       return { status: 304, headers: headersOf(asked, answer, now()), body: null };
     }
     const finished = await answer.body();

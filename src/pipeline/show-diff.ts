@@ -1,5 +1,4 @@
 /** `GET /gateway/v1/diff`: what became of a report between two moments, from history alone. */
-import { setImmediate } from 'node:timers/promises';
 import type { Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
 import { diffDay, type RowDiff } from '../history/diff-days.js';
@@ -17,6 +16,7 @@ import { revisionOf, showId } from '../report/answer-meta.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import { ROW_SEPARATOR } from '../report/entry.js';
+import { turn } from '../time.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { AskedCall, AskReport } from './asked-report.js';
 import { daysAskedAbout } from './by-day.js';
@@ -108,7 +108,7 @@ async function diffDays(
     if (isMethod) methodDays.push(date);
     const look = ({ entry }: DiffDay) => ({ rows: rowsOf(entry), columns: entry.header.columns });
     rows.push(...diffDay(look(one), look(other), { date, split, isMethod }));
-    await setImmediate();
+    await turn();
   }
   return { rows, methodDays };
 }
@@ -181,7 +181,7 @@ async function inPieces(
       .flatMap(textsOf)
       .join(ROW_SEPARATOR);
     if (text !== '') pieces.push(Buffer.from(pieces.length === 0 ? text : `${ROW_SEPARATOR}${text}`));
-    await setImmediate();
+    await turn();
   }
   return pieces;
 }

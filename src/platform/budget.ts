@@ -2,6 +2,7 @@
  * The platform's attention is scarce: so many calls at once, at the pace it allows, and slots are shared out
  * fairly by team (fair-lines.ts). So a team's single call waits for no more than the next call to end.
  */
+import { startTimer, stopTimer, type Timer, uptimeMs } from '../time.js';
 import { createFairLines, type FairLines, type Line, type Waiter } from './fair-lines.js';
 
 export interface Budget {
@@ -112,12 +113,12 @@ function waitIn<T>(
 
 /** @returns sets the alarm, unless it is set for an earlier time: what the platform showed since may have changed it */
 function createAlarm(ring: () => void): (inMs: number) => void {
-  let alarm: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
+  let alarm: { readonly timer: Timer; readonly atMs: number } | null = null;
   return (inMs) => {
-    const atMs = performance.now() + inMs;
+    const atMs = uptimeMs() + inMs;
     if (alarm !== null && alarm.atMs <= atMs) return;
-    if (alarm !== null) clearTimeout(alarm.timer);
-    const timer = setTimeout(() => {
+    if (alarm !== null) stopTimer(alarm.timer);
+    const timer = startTimer(() => {
       alarm = null;
       ring();
     }, inMs).unref();

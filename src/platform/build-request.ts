@@ -1,7 +1,7 @@
 /** A call as it goes out: the gateway's own headers stand above the caller's. Pure, but for the request id. */
-import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { randomId } from '../chance.js';
 
 export interface Outgoing {
   readonly method: string;
@@ -25,7 +25,7 @@ export function buildRequest(baseUrl: URL, outgoing: Outgoing): Dispatcher.Reque
       // Last, so that nothing above can stand in their place.
       accept: 'application/json',
       authorization: `Bearer ${outgoing.token}`,
-      'x-request-id': randomUUID(),
+      'x-request-id': randomId(),
     },
     body: outgoing.body,
   };

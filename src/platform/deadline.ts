@@ -1,5 +1,6 @@
 /** The whole time of a call: tries, and waiting for a slot or for others included. Real time, never the movable clock. */
 import { GatewayError } from '../errors.js';
+import { startTimer, stopTimer, uptimeMs } from '../time.js';
 
 export interface Deadline {
   /** Aborted with `upstream_timeout` when time is up, or with the caller's own reason when that comes first. */
@@ -17,14 +18,14 @@ export type CallDeadline = Omit<Deadline, 'stop'>;
 
 export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
-  const endsAt = performance.now() + timeoutMs;
-  const timer = setTimeout(() => controller.abort(new GatewayError('upstream_timeout')), timeoutMs);
+  const endsAt = uptimeMs() + timeoutMs;
+  const timer = startTimer(() => controller.abort(new GatewayError('upstream_timeout')), timeoutMs);
   return {
     signal: caller === undefined ? controller.signal : AbortSignal.any([controller.signal, caller]),
     totalMs: timeoutMs,
     attempt: 1,
-    leftMs: () => endsAt - performance.now(),
-    stop: () => clearTimeout(timer),
+    leftMs: () => endsAt - uptimeMs(),
+    stop: () => stopTimer(timer),
   };
 }
 

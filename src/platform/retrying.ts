@@ -2,9 +2,10 @@
  * Tries again what came to nothing, within its deadline. Between two tries nothing is held: whoever tries again
  * acquires a slot, and takes locks, anew.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { randomShare } from '../chance.js';
 import { asGatewayError } from '../errors.js';
+import { sleep } from '../time.js';
 import { type CallDeadline, startDeadline, within } from './deadline.js';
 import { CallFailed } from './failure.js';
 import type { TokenSource } from './token-source.js';
@@ -68,7 +69,7 @@ export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retr
           again === 'token' ? 0 : Math.max(failure.advice.waitMs ?? 0, backoffMs(retries, retry.baseMs));
         if (waitMs > deadline.leftMs()) throw failure.error;
         logger.debug({ retries, waitMs, code: failure.error.code }, 'platform call failed; trying again');
-        await sleep(waitMs, undefined, { signal: deadline.signal }).catch(() => {
+        await sleep(waitMs, { signal: deadline.signal }).catch(() => {
           throw failure.error;
         });
         after = failure;
@@ -90,5 +91,5 @@ export function createRetrying({ tokens, retry, logger }: RetryingOptions): Retr
 
 /** Full jitter, so that callers who failed together do not come back together. */
 function backoffMs(retries: number, baseMs: number): number {
-  return Math.random() * baseMs * 2 ** (retries - 1);
+  return randomShare() * baseMs * 2 ** (retries - 1);
 }

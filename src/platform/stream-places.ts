@@ -4,6 +4,7 @@
  * last place while it has others.
  */
 import { asGatewayError, GatewayError } from '../errors.js';
+import { startTimer, stopTimer } from '../time.js';
 import { type Budget, type BudgetOptions, createBudget } from './budget.js';
 
 /** Slots that are left to calls whose answers are read at once. */
@@ -58,7 +59,7 @@ export function createStreamPlaces(
   return {
     async enter(team, timeoutMs, signal) {
       const late = new AbortController();
-      const timer = setTimeout(() => late.abort(noPlace()), timeoutMs);
+      const timer = startTimer(() => late.abort(noPlace()), timeoutMs);
       try {
         return await acquire(
           team,
@@ -67,7 +68,7 @@ export function createStreamPlaces(
       } catch (error) {
         throw asGatewayError(error);
       } finally {
-        clearTimeout(timer);
+        stopTimer(timer);
       }
     },
     get running() {

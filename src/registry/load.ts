@@ -1,9 +1,10 @@
 /** Loads the registry, and first puts back what it has lost of what is known here. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { randomShare } from '../chance.js';
 import type { Clock } from '../clock.js';
 import { RegistryConflict, type RegistrySnapshot, type RegistryStore } from '../store/port.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
+import { sleep } from '../time.js';
 import { findLost, type Known, type LostRecord, MENDED_RECORD, noteMended } from './lost.js';
 
 const MAX_TRIES = 20;
@@ -31,7 +32,7 @@ export async function loadAndMend(known: Known, options: LoadOptions): Promise<R
       await putBack(known, snapshot, lost, options);
     } catch (error) {
       if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
-      await sleep(Math.random() * CONFLICT_WAIT_MS);
+      await sleep(randomShare() * CONFLICT_WAIT_MS);
     }
   }
 }

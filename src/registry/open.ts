@@ -1,8 +1,7 @@
 /** The registry as a process starts with it: loaded, in the present form, its clock followed. */
-
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { MovableClock } from '../clock.js';
+import { sleep } from '../time.js';
 import { openRegistry, type Registry, type RegistryOptions } from './replica.js';
 import { migrateRegistry } from './schema.js';
 import { followSharedClock, type SharedClock } from './shared-clock.js';
@@ -51,7 +50,7 @@ function onAnotherRegistry(
       } catch (error) {
         logger.error({ err: error }, `${failed} in the registry that was taken over; trying again`);
       }
-      await sleep(waitMs, undefined, { ref: false });
+      await sleep(waitMs, { ref: false });
     }
   }
 

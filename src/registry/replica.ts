@@ -4,10 +4,10 @@
  * A message on the bus brings a change at once; a poll finds it when the message is lost. A commit is applied to
  * the own copy before it resolves, so that a replica always sees what it wrote itself.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { RegistryRecord, RegistrySnapshot, Store } from '../store/port.js';
+import { sleep, startTicks, stopTicks } from '../time.js';
 import { CHANNEL, createRegistryCommits, type RegistryCommits } from './commits.js';
 import { createRegistryCopy } from './copy.js';
 import type { LossOutcome, RegistryLoss } from './loss-log.js';
@@ -78,7 +78,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
   });
   const commits = createRegistryCommits({ copy, store, sync, onChanged: notifier.notify, logger });
   const { refresh, stop } = sync;
-  const timer = setInterval(poll, pollMs);
+  const timer = startTicks(poll, pollMs);
   timer.unref();
   const unsubscribe = store.bus.subscribe(CHANNEL, poll);
   return {
@@ -104,7 +104,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     staleForMs: staleness.nowMs,
     stop() {
       stop();
-      clearInterval(timer);
+      stopTicks(timer);
       unsubscribe();
       rescue.stop();
     },

@@ -3,14 +3,14 @@
  * is none. All replicas that notice say how much they know, wait a moment for the others, and who knows most makes it;
  * should another have been quicker, whoever knows more puts the rest back as after a failover (see lost.ts).
  */
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import Type from 'typebox';
+import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Bus, RegistryStore } from '../store/port.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
+import { sleep } from '../time.js';
 import type { Known } from './lost.js';
 
 const CHANNEL = 'registry-lost';
@@ -56,7 +56,7 @@ export interface RescueOptions {
 }
 
 export function createRescue({ store, bus, clock, logger, onAsked }: RescueOptions): Rescue {
-  const id = randomUUID();
+  const id = randomId();
   const heard = new Map<string, Claim & { readonly atMs: number }>();
   const unsubscribe = bus.subscribe(CHANNEL, (message) => {
     const claim = Claim.parse(message);

@@ -1,6 +1,7 @@
 /** Read, change, write a record, and start over when another replica changed it in between. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { randomShare } from '../chance.js';
 import { RegistryConflict } from '../store/port.js';
+import { sleep } from '../time.js';
 import type { Registry } from './replica.js';
 
 const MAX_TRIES = 10;
@@ -69,7 +70,7 @@ async function update(
     } catch (error) {
       if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
       // Replicas that keep the same step would lose to the same one each time.
-      await sleep(Math.random() * tries * CONFLICT_WAIT_MS);
+      await sleep(randomShare() * tries * CONFLICT_WAIT_MS);
       await registry.refresh();
     }
   }

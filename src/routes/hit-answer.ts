@@ -3,12 +3,13 @@
  * what is to be told when it is over. The path is the same as the router's, `gateway.ts`; what is left out is what Fastify
  * does around it.
  */
-import { randomUUID } from 'node:crypto';
+import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import { rateLimitHeaders } from '../http/rate-limit-headers.js';
 import { ELSEWHERE, type Hit, type HitAnswer, type HitCall, type ReportReply } from '../http/report-call.js';
 import type { SimpleRequest } from '../http/simple-request.js';
 import type { RateStanding } from '../limits/team-limits.js';
+import { uptimeMs } from '../time.js';
 import { REPORT_PREFIX } from './reports.js';
 
 /** A hit that was sent, for log, metrics and usage. */
@@ -48,7 +49,7 @@ export type AnswerHit = (
   address: () => string,
 ) => HitAnswer | typeof ELSEWHERE | null;
 
-/** @param startedMs when the request came, by `performance.now()` */
+/** @param startedMs when the request came, by `uptimeMs()` */
 export type ComposeHit = (method: string, id: string, hit: Hit, startedMs: number) => HitAnswer;
 
 export function createComposeHit(options: ComposeOptions): ComposeHit {
@@ -61,7 +62,7 @@ export function createComposeHit(options: ComposeOptions): ComposeHit {
       body,
       done(complete) {
         hit.leave();
-        const durationMs = performance.now() - startedMs;
+        const durationMs = uptimeMs() - startedMs;
         options.onDone({ id, method, durationMs, bytes: body?.length ?? 0, complete, hit });
       },
     };
@@ -70,11 +71,11 @@ export function createComposeHit(options: ComposeOptions): ComposeHit {
 
 export function createAnswerHit(options: HitAnswerOptions): AnswerHit {
   return (request, address) => {
-    const startedMs = performance.now();
+    const startedMs = uptimeMs();
     if (!request.target.startsWith(REPORT_PREFIX)) return null;
     const hit = hitOf(options, request, address());
     if (hit === null || hit === ELSEWHERE) return hit;
-    return options.compose(request.method, randomUUID(), hit, startedMs);
+    return options.compose(request.method, randomId(), hit, startedMs);
   };
 }
 

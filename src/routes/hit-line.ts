@@ -1,4 +1,5 @@
 /** The log line of a report that was answered at once: as `request-log.ts` has it, composed of prepared parts. */
+import { wallMs } from '../time.js';
 import type { FastAnswer } from './hit-answer.js';
 
 const HEAD = `{"level":"info","time":"`;
@@ -9,7 +10,7 @@ let lastStart = '';
 
 /** Many lines are of one millisecond. */
 function startNow(): string {
-  const nowMs = Date.now();
+  const nowMs = wallMs();
   if (nowMs !== lastMs) [lastMs, lastStart] = [nowMs, HEAD + new Date(nowMs).toISOString() + PID];
   return lastStart;
 }

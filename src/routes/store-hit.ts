@@ -3,8 +3,8 @@
  * router sees the request. What comes to a plain hit is answered as one that was at hand. Everything else, problems among
  * it, goes on by the router's way with what was begun.
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { randomId } from '../chance.js';
 import { type Begun, handOver } from '../http/begun.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
 import {
@@ -17,6 +17,7 @@ import {
 import type { Onward } from '../http/server.js';
 import type { SimpleRequest } from '../http/simple-request.js';
 import { createTrace, type Trace } from '../telemetry/trace.js';
+import { uptimeMs } from '../time.js';
 import { type ComposeHit, lengthOf } from './hit-answer.js';
 import { REPORT_PREFIX } from './reports.js';
 
@@ -66,8 +67,8 @@ function begin(
   address: string,
   response: ServerResponse,
 ): Begun {
-  const startedMs = performance.now();
-  const id = randomUUID();
+  const startedMs = uptimeMs();
+  const id = randomId();
   const trace = createTrace();
   const cut = target.indexOf('?');
   const path = cut < 0 ? target : target.slice(0, cut);

@@ -2,11 +2,11 @@
  * What the gateway counts of itself over time: of all requests by the minute, kept a day, and of each team by the hour, kept 90
  * days. Each process counts in memory and adds it now and then to the documents that all processes share.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { repeat } from '../repeat.js';
 import type { Documents } from '../store/port.js';
+import { sleep } from '../time.js';
 import { createOutbox } from './outbox.js';
 import { ALL, toBatches } from './places.js';
 import { createPageReader, type TimedCells } from './read-pages.js';

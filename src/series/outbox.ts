@@ -1,6 +1,6 @@
 /** What this process counted and the store does not surely have, by the document it belongs to. */
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomBuffer } from '../chance.js';
 import { type Documents, StoreUnavailable } from '../store/port.js';
 import { type Batch, mergedCells, type Page } from './page.js';
 import { ALL, type Place } from './places.js';
@@ -28,7 +28,7 @@ export interface OutboxOptions {
 }
 
 export function createOutbox(options: OutboxOptions): Outbox {
-  const { documents, logger, writer = randomBytes(5).toString('hex') } = options;
+  const { documents, logger, writer = randomBuffer(5).toString('hex') } = options;
   const settle = createSettle({ documents, logger, writer, maxNames: MAX_TEAMS });
   const entries = new Map<string, Entry>();
   const admitted = createAdmitted();

@@ -6,7 +6,7 @@
  */
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
-import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { sleep, turn, uptimeMs } from '../time.js';
 import { type Connections, watchConnections } from './connections.js';
 
 /** Longest time that new connections are taken after what was under way has ended: whoever goes on asking. */
@@ -32,7 +32,7 @@ export interface Drain {
  * @param servers that listen; to be told before their first connection
  * @param nowMs a clock that never jumps, milliseconds
  */
-export function createDrain(servers: readonly Server[], nowMs = () => performance.now()): Drain {
+export function createDrain(servers: readonly Server[], nowMs = uptimeMs): Drain {
   const connections = watchConnections(servers, nowMs);
   return {
     underWay: connections.underWay,
@@ -40,7 +40,7 @@ export function createDrain(servers: readonly Server[], nowMs = () => performanc
       const startedMs = nowMs();
       const past = (ms: number) => nowMs() - startedMs >= ms;
       connections.sayClose();
-      await Promise.race([connections.answered(), sleep(withinMs * LISTEN_PART, undefined, { ref: false })]);
+      await Promise.race([connections.answered(), sleep(withinMs * LISTEN_PART, { ref: false })]);
       while (!connections.isQuiet() && !past(Math.min(LISTEN_MS, withinMs * LISTEN_PART)))
         await sleep(LOOK_MS);
       await stopListening(servers, connections);
@@ -68,6 +68,6 @@ async function stopListening(servers: readonly Server[], connections: Connection
 async function lineEmpty({ arrivals }: Connections): Promise<void> {
   for (let turns = 0, before = -1; before !== arrivals() && turns < MOST_TURNS; turns++) {
     before = arrivals();
-    await turnOfTheLoop();
+    await turn();
   }
 }

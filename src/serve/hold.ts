@@ -1,5 +1,6 @@
 /** What answers on the data port while the store is waited for: alive, and not ready. */
 import { createServer } from 'node:http';
+import { randomId } from '../chance.js';
 import { GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
 import type { Readiness } from '../routes/health.js';
 
@@ -17,7 +18,7 @@ export async function holdPort(host: string, port: number): Promise<() => Promis
     };
     if (path === '/healthz') return answer(200, 'application/json', { status: 'ok' });
     if (path === '/readyz') return answer(503, 'application/json', WAITING);
-    const problem = toProblem(new GatewayError('not_ready'), crypto.randomUUID());
+    const problem = toProblem(new GatewayError('not_ready'), randomId());
     response.setHeader('retry-after', '5');
     return answer(503, PROBLEM_TYPE, problem);
   });

@@ -1,8 +1,8 @@
 /** Master key and admin token: from the settings, or, with the embedded store, made and kept in its folder. */
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SEALED_RECORDS } from '../auth/forget-sealed.js';
+import { randomBuffer } from '../chance.js';
 import { type Config, ConfigError } from '../config/load.js';
 import { fixedSecret, type Secret } from '../config/secret.js';
 import { adminToken, masterKey, type SecretRule } from '../config/secret-rules.js';
@@ -30,7 +30,7 @@ const MASTER_KEY: Generated = {
   name: 'GATEWAY_MASTER_KEY',
   file: 'master.key',
   rule: masterKey,
-  make: () => randomBytes(32).toString('base64'),
+  make: () => randomBuffer(32).toString('base64'),
   advice: 'restore it from a backup, for nothing else opens what is stored in that folder',
 };
 
@@ -38,7 +38,7 @@ const ADMIN_TOKEN: Generated = {
   name: 'ADMIN_TOKEN',
   file: 'admin.token',
   rule: adminToken,
-  make: () => `dga_${randomBytes(24).toString('base64url')}`,
+  make: () => `dga_${randomBuffer(24).toString('base64url')}`,
   advice: 'write one, or delete the file to have a new one made',
 };
 

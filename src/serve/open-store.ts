@@ -1,6 +1,5 @@
 /** The store the settings name, waited for when it is Redis and away. */
 import cluster from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
@@ -10,6 +9,7 @@ import type { RedisConnection } from '../store/redis/connection.js';
 import type { OnRedisCall } from '../store/redis/observed.js';
 import { createRedisStore, type RedisStore } from '../store/redis/redis-store.js';
 import { StoreRefused } from '../store/refused.js';
+import { nextTurn, sleep } from '../time.js';
 
 const RETRY_MS = 1000;
 /** What lmdb ends a process by that finds pages missing, or wrong. */
@@ -74,7 +74,7 @@ async function openEmbedded(config: Config, clock: Clock, logger: Logger): Promi
 /** Two gateways on one folder would take each other's changes for damage: this one ends, its workers first. */
 function endOfFolder(): void {
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
-  setImmediate(() => {
+  nextTurn(() => {
     throw new StoreRefused('another process has taken over the data folder; this one ends');
   });
 }

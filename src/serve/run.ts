@@ -1,5 +1,4 @@
 /** One process of the gateway: store, services, planes, ports; and the way back. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createClock } from '../clock.js';
@@ -11,6 +10,7 @@ import { createServices, type Services } from '../services.js';
 import type { Store } from '../store/port.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
+import { sleep } from '../time.js';
 import { createDrain, type Drain } from './drain.js';
 import { hideSecrets, settingSecrets } from './hidden-secrets.js';
 import { holdPort } from './hold.js';
@@ -151,7 +151,7 @@ async function declareAlways(services: Services, declared: ParsedTeams['teams'])
 async function stopServing({ config, log, settled }: Services, { servers }: Listening, drain: Drain) {
   const drainMs = config.server.drainSeconds * 1000;
   log.logger.info({ requests: drain.underWay() }, 'stopping');
-  await Promise.race([drain.start(drainMs).then(settled), sleep(drainMs, undefined, { ref: false })]);
+  await Promise.race([drain.start(drainMs).then(settled), sleep(drainMs, { ref: false })]);
   for (const server of servers) server.server.closeAllConnections();
   await Promise.all(servers.map((server) => server.close()));
 }

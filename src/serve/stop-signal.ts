@@ -1,4 +1,6 @@
 /** npm hands on a signal that the terminal has sent to all of its processes: one Ctrl-C comes twice. */
+import { uptimeMs } from '../time.js';
+
 const SAME_SIGNAL_MS = 1000;
 
 /** Resolves at the first SIGTERM or SIGINT; one that comes a while later ends the process at once, with code 1. */
@@ -6,7 +8,7 @@ export function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let firstAtMs: number | null = null;
     const stop = () => {
-      const nowMs = performance.now();
+      const nowMs = uptimeMs();
       if (firstAtMs !== null && nowMs - firstAtMs > SAME_SIGNAL_MS) process.exit(1);
       firstAtMs ??= nowMs;
       resolve();

@@ -1,9 +1,9 @@
 /** Several workers that share the port: started, replaced when one ends, and stopped together. */
 import cluster, { type Worker } from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
+import { sleep, startTimer } from '../time.js';
 
 /** What ended a start, as it is told to people, and the exit code that says so. */
 export interface StartFault {
@@ -101,7 +101,7 @@ export function superviseWorkers({ count, logger, follow }: SupervisionOptions):
       const how = signal === null ? `exit code ${code}` : signal;
       logger.error({ code, signal, reason: told?.lines.join('; ') }, 'a worker ended; starting another');
       if (!listened && onFailedStart(told, how)) stopping = true;
-      else setTimeout(() => !stopping && start(), RESTART_MS);
+      else startTimer(() => !stopping && start(), RESTART_MS);
     });
     follow(worker);
   }
@@ -116,7 +116,7 @@ export function superviseWorkers({ count, logger, follow }: SupervisionOptions):
         workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))),
       );
       for (const worker of workers) worker.process.kill('SIGTERM');
-      await Promise.race([ended, sleep(withinMs, undefined, { ref: false })]);
+      await Promise.race([ended, sleep(withinMs, { ref: false })]);
     },
   };
 }

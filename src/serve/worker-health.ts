@@ -6,6 +6,7 @@ import type { Worker } from 'node:cluster';
 import Type from 'typebox';
 import { recordForm } from '../record.js';
 import { asProcessHealth, type Health, type ProcessHealth } from '../telemetry/health.js';
+import { startTicks } from '../time.js';
 
 const BEAT_MS = 1000;
 
@@ -31,7 +32,7 @@ export function shareHealth(health: Health): void {
     if (process.connected) process.send?.({ health: [health.own()] } satisfies HealthMessage);
   };
   tell();
-  setInterval(tell, BEAT_MS).unref();
+  startTicks(tell, BEAT_MS).unref();
 }
 
 export interface WorkersHealth {
@@ -58,7 +59,7 @@ export function followHealth(): WorkersHealth {
     },
     join(health) {
       health.hear(() => [...known.values()]);
-      setInterval(() => {
+      startTicks(() => {
         const all: HealthMessage = { health: [health.own(), ...known.values()] };
         // One that is about to end has closed its side.
         for (const worker of workers) if (worker.isConnected()) worker.send(all, () => {});

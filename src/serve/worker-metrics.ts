@@ -8,6 +8,7 @@ import {
 } from 'prom-client';
 import Type from 'typebox';
 import { type Frozen, type RecordOf, recordForm } from '../record.js';
+import { startTimer, stopTimer } from '../time.js';
 
 type Numbers = Frozen<MetricObjectWithValues<MetricValue<string>>[]>;
 
@@ -65,11 +66,11 @@ export function followWorkers(): Workers {
     const id = lastId;
     return new Promise((resolve) => {
       const done = () => {
-        clearTimeout(timer);
+        stopTimer(timer);
         waiting.delete(id);
         resolve();
       };
-      const timer = setTimeout(done, WAIT_MS);
+      const timer = startTimer(done, WAIT_MS);
       waiting.set(id, done);
       // One that has just died is not waited for.
       worker.send({ ask: 'metrics', id } satisfies Question, (error) => error && done());

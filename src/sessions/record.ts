@@ -4,8 +4,9 @@
  * The store has neither the id, nor the token or key that signed in: it has a digest of the id, and what signed in as a MAC
  * under the id. So a copy of the store opens nothing and confirms no guess, not even one of a short token.
  */
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
+import { randomBuffer } from '../chance.js';
 import { type RecordOf, recordForm } from '../record.js';
 
 /** Ends after so long whatever is done with it. */
@@ -30,7 +31,7 @@ export const SessionRecord = recordForm(
 export type SessionRecord = RecordOf<typeof SessionRecord>;
 
 export function newSessionId(): string {
-  return randomBytes(32).toString('base64url');
+  return randomBuffer(32).toString('base64url');
 }
 
 export function sessionDocument(cookie: string, id: string): string {

@@ -1,6 +1,6 @@
 import { once, setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../time.js';
 import { type Answer, htmlAnswer } from './answer.js';
 import { answerCall } from './answer-call.js';
 import type { Calls } from './calls.js';
@@ -126,7 +126,7 @@ async function perform(
   const stage: Stage = {
     response,
     noteStatus,
-    pause: (ms) => pause(ms, undefined, { signal: closing }),
+    pause: (ms) => sleep(ms, { signal: closing }),
     toWire: (planned) => toWire(planned, { ...platform.switches, contentEncoding: 'none' }, '', session),
     trueAnswer() {
       const answer = call ? answerCall(platform, call) : body === undefined ? TOO_LARGE : NOT_FOUND;

@@ -1,5 +1,6 @@
 /** The lines of a tail as a stream of NDJSON that never waits for its reader. */
 import { Readable } from 'node:stream';
+import { startTicks, stopTicks } from '../time.js';
 import type { Tail, TailLine } from './tail.js';
 
 export interface StreamOptions {
@@ -56,7 +57,7 @@ export function createTailStream(options: StreamOptions): Readable {
   });
 
   function end(): void {
-    clearInterval(timer);
+    stopTicks(timer);
     unwatch();
     if (!stream.destroyed) stream.push(null);
   }
@@ -73,7 +74,7 @@ export function createTailStream(options: StreamOptions): Readable {
     if (monotonicMs() - saidMs >= BLANK_AFTER_MS && stream.readableLength === 0) say('\n');
   }
 
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  const timer = startTicks(() => void look(), LOOK_EVERY_MS).unref();
   stream.once('close', end);
   // The head is sent with it.
   say('\n');

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Bus } from '../store/port.js';
+import { startTicks, stopTicks, type Timer } from '../time.js';
 
 /** One answered request. */
 export interface TailLine {
@@ -61,8 +62,8 @@ export function createTail({ bus, clock, logger }: TailOptions): Tail {
   let isOn = false;
   let lines: TailLine[] = [];
   let dropped = 0;
-  let sending: NodeJS.Timeout | null = null;
-  let saying: NodeJS.Timeout | null = null;
+  let sending: Timer | null = null;
+  let saying: Timer | null = null;
   let stopHearing: (() => void) | null = null;
 
   function publish(channel: string, message: string): void {
@@ -79,14 +80,14 @@ export function createTail({ bus, clock, logger }: TailOptions): Tail {
 
   function stopSending(): void {
     isOn = false;
-    if (sending !== null) clearInterval(sending);
+    if (sending !== null) stopTicks(sending);
     sending = null;
   }
 
   const stopListening = bus.subscribe(WANTED, () => {
     wantedUntilMs = clock.monotonicMs() + HOLDS_MS;
     isOn = true;
-    sending ??= setInterval(send, SEND_EVERY_MS).unref();
+    sending ??= startTicks(send, SEND_EVERY_MS).unref();
   });
 
   function hear(message: string): void {
@@ -100,7 +101,7 @@ export function createTail({ bus, clock, logger }: TailOptions): Tail {
 
   function stopWatching(watcher: Watcher): void {
     if (!watchers.delete(watcher) || watchers.size > 0) return;
-    if (saying !== null) clearInterval(saying);
+    if (saying !== null) stopTicks(saying);
     stopHearing?.();
     saying = stopHearing = null;
   }
@@ -116,7 +117,7 @@ export function createTail({ bus, clock, logger }: TailOptions): Tail {
     watch(watcher) {
       watchers.add(watcher);
       stopHearing ??= bus.subscribe(LINES, hear);
-      saying ??= setInterval(publish, SAY_EVERY_MS, WANTED, '').unref();
+      saying ??= startTicks(() => publish(WANTED, ''), SAY_EVERY_MS).unref();
       publish(WANTED, '');
       return () => stopWatching(watcher);
     },

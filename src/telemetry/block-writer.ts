@@ -2,6 +2,7 @@
  * Writes blocks of lines to a descriptor whose reader may be slow: as often as it takes, and never waiting in the
  * system. After a line that was cut off the next block begins with a line of its own.
  */
+import { startTimer } from '../time.js';
 import type { Write } from './log-output.js';
 
 /** Between looks at a reader that has not read on: from the first to the second, doubled each time. */
@@ -61,7 +62,7 @@ export function createBlockWriter({ fd, writeTo, nowMs }: BlockWriterOptions): B
   function waitForReader(next: () => void): void {
     slowSinceMs ??= nowMs();
     // A log alone keeps no process alive; one that ends waits by a timer of its own.
-    setTimeout(next, patienceMs).unref();
+    startTimer(next, patienceMs).unref();
     patienceMs = Math.min(patienceMs * 2, LATE_MS);
   }
 

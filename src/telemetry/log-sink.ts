@@ -2,6 +2,7 @@
  * Where log lines go: a file descriptor that may be slow, full, or gone. Writing never waits: lines are collected,
  * written one block at a time, and dropped and counted when they cannot be written.
  */
+import { startTicks, startTimer, stopTicks, stopTimer, uptimeMs } from '../time.js';
 import { createBlockWriter, type WriteFailure } from './block-writer.js';
 import { createLogBacklog } from './log-backlog.js';
 import { createLogLosses } from './log-losses.js';
@@ -38,14 +39,14 @@ export interface LogSinkOptions {
 }
 
 export function createLogSink(options: LogSinkOptions = {}): LogSink {
-  const { fd = openLogOutput(), writeTo = writeNow, nowMs = () => performance.now() } = options;
+  const { fd = openLogOutput(), writeTo = writeNow, nowMs = uptimeMs } = options;
   const backlog = createLogBacklog();
   const writer = createBlockWriter({ fd, writeTo, nowMs });
   const losses = createLogLosses((lines) => options.onRecovered?.(lines));
   let writing = false;
   /** Set once the sink is being closed: called when nothing is left, or nothing more can be written. */
   let drained: (() => void) | null = null;
-  const timer = setInterval(() => writing || next(), FLUSH_MS);
+  const timer = startTicks(() => writing || next(), FLUSH_MS);
   timer.unref();
 
   function next(): void {
@@ -75,7 +76,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
       return;
     }
     // Nothing else is tried until then, so that a fault costs one call a second.
-    setTimeout(() => {
+    startTimer(() => {
       release(chars);
       next();
     }, FAULT_MS).unref();
@@ -91,10 +92,10 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
       return { ok: reason === null, ...(reason === null ? {} : { reason }), droppedLines: losses.lines };
     },
     async close(withinMs) {
-      clearInterval(timer);
+      stopTicks(timer);
       await new Promise<void>((resolve) => {
-        const timeUp = setTimeout(resolve, withinMs);
-        drained = () => resolve(clearTimeout(timeUp));
+        const timeUp = startTimer(resolve, withinMs);
+        drained = () => resolve(stopTimer(timeUp));
         if (!writing) next();
         else if (losses.reason !== null) drained();
       });

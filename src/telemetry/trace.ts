@@ -1,6 +1,7 @@
 /** What one request did, gathered on its way for its one log line, its headers and its metrics. */
 import type { CacheStatus, Outcome } from '../outcome.js';
 import type { CallReport } from '../platform/slot.js';
+import { uptimeMs } from '../time.js';
 
 export interface Trace {
   team: string | null;
@@ -66,7 +67,7 @@ export type Stage =
 const MOST_STAGES = 100;
 
 /** @param monotonicMs a clock that never jumps, milliseconds */
-export function createTrace(monotonicMs: () => number = () => performance.now()): Trace {
+export function createTrace(monotonicMs: () => number = uptimeMs): Trace {
   const startedMs = monotonicMs();
   const stages: EndedStage[] = [];
   const calls: EndedCall[] = [];

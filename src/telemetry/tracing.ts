@@ -48,7 +48,7 @@ export interface RequestEnd {
 /** A call of the store that is over. */
 export interface StoreCall {
   readonly name: string;
-  /** By `performance.now()`. */
+  /** By `uptimeMs()`. */
   readonly startedMs: number;
   readonly failed: boolean;
 }

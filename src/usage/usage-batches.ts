@@ -1,6 +1,6 @@
 /** Sends counts to the store in batches, each of them once: with its id it is repeated until the store has taken it. */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import type { CounterAdd, CounterRaise, Counters } from '../store/port.js';
 import { type Pending, toBatch } from './usage-day.js';
@@ -47,6 +47,6 @@ export function createUsageBatches(counters: Counters, clock: Clock, logger: Log
     async resend() {
       if (sent !== null) await send(sent);
     },
-    send: (counts) => send({ id: randomUUID(), ...toBatch(counts), sinceMs: clock.monotonicMs() }),
+    send: (counts) => send({ id: randomId(), ...toBatch(counts), sinceMs: clock.monotonicMs() }),
   };
 }

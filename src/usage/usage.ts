@@ -2,11 +2,11 @@
  * Usage per team and day: counted in memory, written in batches. A batch has an id of its own and is repeated with it
  * until the store has taken it, so that it counts once, whatever happens on the way.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { isoDay } from '../report/days.js';
 import { type Counters, StoreUnavailable } from '../store/port.js';
+import { sleep, startTicks, stopTicks } from '../time.js';
 import { readUsage } from './read-usage.js';
 import { createUsageBatches } from './usage-batches.js';
 import { dayGroup, type UsageDay } from './usage-day.js';
@@ -52,7 +52,7 @@ export function createUsage(options: UsageOptions): Usage {
   /** After a failure, a batch is begun only when the store answers: what was sent can no longer be put together. */
   let doubtful = false;
 
-  const timer = setInterval(() => void flush(), options.everyMs ?? EVERY_MS);
+  const timer = startTicks(() => void flush(), options.everyMs ?? EVERY_MS);
   timer.unref();
 
   const today = () => Math.floor(clock.now() / 86_400_000);
@@ -88,7 +88,7 @@ export function createUsage(options: UsageOptions): Usage {
     recent: (team) => recentOf(team, counters, daysBack(RECENT_DAYS - 1)),
     daysBack,
     async close() {
-      clearInterval(timer);
+      stopTicks(timer);
       // The one under way may have begun before the last count.
       await flushing;
       for (let left = CLOSE_TRIES; !(await flush()); left -= 1) {

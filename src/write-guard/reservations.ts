@@ -2,8 +2,8 @@
  * What is reserved of a day, in the store that all replicas share: one durable step for each write, before anything is
  * sent. What becomes of it is written down afterwards; until then it is charged.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import { dayAt, isoDay } from '../report/days.js';
 import type { ChargeAnswer, Charges } from '../store/charges-port.js';
@@ -80,7 +80,7 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
 
   return {
     async reserve({ team, route, amount, max }) {
-      const reservation = { id: randomUUID(), team, route, day: today(), amount, atMs: now() };
+      const reservation = { id: randomId(), team, route, day: today(), amount, atMs: now() };
       const { kind, charged } = await charge(reservation, max);
       const left = Math.max(0, max - charged);
       return kind === 'made'
@@ -102,7 +102,7 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
     },
     unknown: listUnknown,
     async settle(id, outcome, note) {
-      const [lease, owner] = [`settle:${id}`, randomUUID()];
+      const [lease, owner] = [`settle:${id}`, randomId()];
       const [isMine] = await leases.claim([lease], owner, SETTLE_LEASE_MS);
       if (isMine !== true) throw new GatewayError('conflict', { detail: SETTLED_BY_ANOTHER });
       try {

@@ -1,6 +1,7 @@
 /** Messages between the processes of one gateway, and within the only one. */
-import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
+import { randomId } from '../../chance.js';
+import { nextTurn, startTicks, stopTicks } from '../../time.js';
 import { createListeners } from '../listeners.js';
 import type { StoreLog } from '../log.js';
 import type { Bus } from '../port.js';
@@ -29,7 +30,7 @@ export function createLmdbBus(
   environment: Pick<Environment, 'read' | 'write'>,
   logger: StoreLog,
 ): ClosableBus {
-  const self = randomUUID();
+  const self = randomId();
   const listeners = createListeners({ logger });
   const nextIn = (bytes: Buffer | null | undefined) => (bytes == null ? 1 : fromBytes(Head, bytes));
   const publish = createGroupCommit<Static<typeof Message>, void>({
@@ -58,7 +59,7 @@ export function createLmdbBus(
     }
   }
 
-  const timer = setInterval(() => {
+  const timer = startTicks(() => {
     try {
       look();
     } catch (error) {
@@ -69,11 +70,11 @@ export function createLmdbBus(
 
   return {
     async publish(channel, text) {
-      setImmediate(listeners.deliver, channel, text);
+      nextTurn(() => listeners.deliver(channel, text));
       await publish({ from: self, channel, text });
     },
     subscribe: listeners.add,
-    close: () => clearInterval(timer),
+    close: () => stopTicks(timer),
   };
 }
 
@@ -82,7 +83,7 @@ export function createLocalBus(logger: StoreLog): ClosableBus {
   const listeners = createListeners({ logger });
   return {
     async publish(channel, message) {
-      setImmediate(listeners.deliver, channel, message);
+      nextTurn(() => listeners.deliver(channel, message));
     },
     subscribe: listeners.add,
     close() {},

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../clock.js';
+import { turn } from '../../time.js';
 import {
   decodeEnd,
   decodeEntryRecord,
@@ -59,7 +59,7 @@ async function* endsInTurns(environment: Pick<Environment, 'read'>): AsyncGenera
     if (all.length === 0) return;
     last = all.map(({ key }) => key).reduce((one, other) => (Buffer.compare(one, other) > 0 ? one : other));
     yield all;
-    await setImmediate();
+    await turn();
   }
 }
 

@@ -3,7 +3,7 @@
  * gateway will read it. What is wrong is printed, with exit code 1; lmdb may end it by a signal, which tells as much.
  */
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../time.js';
 import { DataFileDamaged } from './data-bytes.js';
 import { checkDataFile } from './data-file.js';
 import { openEnvironment, RecordDamaged, type StoredRecord } from './environment.js';

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { randomId } from '../../chance.js';
+import { sleep, startTicks, stopTicks } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
 import { describeSelf, isRunning, type ProcessIdentity } from './process-identity.js';
@@ -50,14 +50,14 @@ const SETTLE_MS = 100;
 export async function lockFolder(folder: string, options: FolderLockOptions): Promise<FolderLock> {
   const { logger, staleAfterMs = STALE_AFTER_MS } = options;
   const path = join(folder, 'lock');
-  const self: Holder = { id: randomUUID(), ...(await describeSelf()) };
+  const self: Holder = { id: randomId(), ...(await describeSelf()) };
   let tookOver = false;
   let gaveTime = false;
   for (;;) {
     const file = await createExclusively(path);
     if (file !== null) {
       const lock = await hold(path, file, self, options);
-      if (tookOver) await pause(SETTLE_MS);
+      if (tookOver) await sleep(SETTLE_MS);
       if (await lock.held()) return lock;
       await lock.release();
       continue;
@@ -68,7 +68,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     if (holder === null && !gaveTime) {
       // Its holder may be about to write.
       gaveTime = true;
-      await pause(LOOK_EVERY_MS);
+      await sleep(LOOK_EVERY_MS);
       continue;
     }
     if (await lives(path, holder, self, staleAfterMs)) throw refusal(folder, holder, self);
@@ -162,7 +162,7 @@ async function beats(path: string, staleAfterMs: number): Promise<boolean> {
   const ageMs = (await fileSystemNow(path)) - first.mtimeMs;
   let leftMs = Math.min(staleAfterMs, staleAfterMs - ageMs);
   while (leftMs > 0) {
-    await pause(Math.min(LOOK_EVERY_MS, leftMs));
+    await sleep(Math.min(LOOK_EVERY_MS, leftMs));
     leftMs -= LOOK_EVERY_MS;
     const again = await stat(path).catch(absent);
     if (again === null) return false;
@@ -172,7 +172,7 @@ async function beats(path: string, staleAfterMs: number): Promise<boolean> {
 }
 
 async function fileSystemNow(path: string): Promise<number> {
-  const probe = `${path}.${randomUUID()}`;
+  const probe = `${path}.${randomId()}`;
   const file = await open(probe, 'wx', 0o600);
   try {
     return (await file.stat()).mtimeMs;
@@ -193,12 +193,12 @@ async function hold(
   // As long as the file is open its number is not given to another.
   const held = isStill(path, await file.stat());
   let beat: Promise<void> = Promise.resolve();
-  const timer = setInterval(() => {
+  const timer = startTicks(() => {
     beat = beat
       .then(async () => {
         await file.write(text, 0);
         if (await held()) return;
-        clearInterval(timer);
+        stopTicks(timer);
         logger.error({ path }, 'another process has taken over the folder');
         onLost?.();
       })
@@ -209,7 +209,7 @@ async function hold(
   return {
     held,
     async release() {
-      clearInterval(timer);
+      stopTicks(timer);
       await beat;
       if (await held()) await rm(path, { force: true });
       await file.close();

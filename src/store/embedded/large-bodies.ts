@@ -6,8 +6,8 @@
  * them over several turns reads one body, or finds that it is gone. Pieces that no entry names, as after a crash, go
  * when their entry would have ended.
  */
-import { randomBytes } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { randomBuffer } from '../../chance.js';
+import { turn } from '../../time.js';
 import { encodeEnd, endKey, PIECE } from './cache-records.js';
 import type { Environment, RecordWrite, View } from './environment.js';
 import { getHeld } from './read-entries.js';
@@ -29,7 +29,7 @@ export async function writeBody(
 ): Promise<Buffer> {
   const count = Math.ceil(body.length / PIECE_BYTES);
   const name = Buffer.alloc(RANDOM_BYTES + COUNT_BYTES);
-  randomBytes(RANDOM_BYTES).copy(name);
+  randomBuffer(RANDOM_BYTES).copy(name);
   name.writeUInt16BE(count, RANDOM_BYTES);
   const pieces = pieceKeys(name).map((key, at) => ({
     key,
@@ -52,7 +52,7 @@ export async function readBody(
   let end = 0;
   for (const [at, key] of pieceKeys(name).entries()) {
     // Before the first as well: who reads many entries reads them one after the other.
-    if (at % AT_ONCE === 0) await setImmediate();
+    if (at % AT_ONCE === 0) await turn();
     const held = environment.read((view) => getHeld(view, key));
     if (held === null) return null;
     if (held === 'damaged') return 'damaged';

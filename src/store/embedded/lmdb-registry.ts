@@ -1,6 +1,6 @@
 /** The registry in lmdb. Every commit writes the head, whose stamp is the condition of all. */
-import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
+import { randomId } from '../../chance.js';
 import {
   ANOTHER_REGISTRY,
   ANOTHER_VERSION,
@@ -74,7 +74,7 @@ export function createLmdbRegistry(environment: Environment, limits: RegistryLim
 }
 
 function newHead(): Head {
-  return { epoch: randomUUID(), version: 0, floor: 0, deletions: 0, checkFrom: 1, auditNext: 1 };
+  return { epoch: randomId(), version: 0, floor: 0, deletions: 0, checkFrom: 1, auditNext: 1 };
 }
 
 const parseHead = (bytes: Buffer | null | undefined) => (bytes == null ? null : fromBytes(Head, bytes));

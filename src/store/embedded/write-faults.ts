@@ -1,4 +1,5 @@
 /** What it means that a write of lmdb was late, or failed; and what is known to be wrong meanwhile. */
+import { startTimer, stopTimer } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { isDiskLow } from './file-system.js';
@@ -33,8 +34,8 @@ export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () =>
       reject(new WriteLate(`not done within ${ms} ms; another process of the gateway may stand still`));
-    const timer = setTimeout(late, ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    const timer = startTimer(late, ms);
+    work.then(resolve, reject).finally(() => stopTimer(timer));
     // Also of one that fails when nobody waits for it any more.
     void work.catch(commitError);
   });

@@ -1,3 +1,5 @@
+import { nextTurn, startTimer, stopTimer } from '../../time.js';
+
 /** The work was not done in time. It may still be done later. */
 export class TimedOut extends Error {
   override readonly name = 'TimedOut';
@@ -18,8 +20,8 @@ export function bounded<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let pending = true;
-    const timer = setTimeout(() => {
-      setImmediate(() => {
+    const timer = startTimer(() => {
+      nextTurn(() => {
         if (!pending) return;
         pending = false;
         reject(new TimedOut(`no answer within ${limitMs} ms`));
@@ -31,7 +33,7 @@ export function bounded<T>(
         return;
       }
       pending = false;
-      clearTimeout(timer);
+      stopTimer(timer);
       inTime();
     };
     work.then(

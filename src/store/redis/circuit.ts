@@ -1,5 +1,7 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
+import { randomShare } from '../../chance.js';
 import type { Clock } from '../../clock.js';
+import { startTimer, stopTimer, type Timer } from '../../time.js';
 import { retryDelayMs } from './retry.js';
 
 /** So many calls in a row, none answered in time, … */
@@ -58,7 +60,7 @@ export function createCircuit({ clock, patienceMs, probe, onChange }: CircuitOpt
   let stopped = false;
   /** Probes since the circuit opened. */
   let attempt = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let endProbe: (() => void) | undefined;
 
   // Said after each failed probe, too.
@@ -66,12 +68,12 @@ export function createCircuit({ clock, patienceMs, probe, onChange }: CircuitOpt
     if (attempt === 0) onChange(true);
     if (stopped) return;
     attempt += 1;
-    timer = setTimeout(() => learn(probeOrHeard), retryDelayMs(attempt, Math.random()));
+    timer = startTimer(() => learn(probeOrHeard), retryDelayMs(attempt, randomShare()));
     timer.unref();
   });
   policy.onReset(() => {
     attempt = 0;
-    clearTimeout(timer);
+    stopTimer(timer);
     onChange(false);
   });
 
@@ -101,7 +103,7 @@ export function createCircuit({ clock, patienceMs, probe, onChange }: CircuitOpt
     },
     stop() {
       stopped = true;
-      clearTimeout(timer);
+      stopTimer(timer);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { randomShare } from '../../chance.js';
 import { StoreRefused } from '../refused.js';
 import { retryDelayMs } from './retry.js';
 import { SCRIPTS } from './scripts.js';
@@ -143,7 +144,7 @@ function sharedOptions(role: string, connectTimeoutMs: number) {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
-    retryStrategy: (attempt: number) => retryDelayMs(attempt, Math.random()),
+    retryStrategy: (attempt: number) => retryDelayMs(attempt, randomShare()),
     // After a failover the old primary answers so: the name has to be resolved again.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
     scripts: SCRIPTS,
@@ -164,7 +165,7 @@ function sentinelOptions(connection: SentinelConnection, connectTimeoutMs: numbe
     sentinelUsername: connection.sentinelUsername,
     sentinelPassword: connection.sentinelPassword,
     sentinelCommandTimeout: connectTimeoutMs,
-    sentinelRetryStrategy: (attempt: number) => retryDelayMs(attempt, Math.random()),
+    sentinelRetryStrategy: (attempt: number) => retryDelayMs(attempt, randomShare()),
     failoverDetector: true,
     enableTLSForSentinelMode: tls === true,
     ...(tls === true ? { tls: {} } : {}),
@@ -185,7 +186,7 @@ function createCluster(connection: ClusterConnection, shared: ReturnType<typeof 
       // Repeating what failed with its connection could apply a commit twice.
       retryDelayOnFailover: 0,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
-      clusterRetryStrategy: (attempt) => retryDelayMs(attempt, Math.random()),
+      clusterRetryStrategy: (attempt) => retryDelayMs(attempt, randomShare()),
       // Names stay names, so that a node's certificate can be checked against it.
       dnsLookup: (address, callback) => callback(null, address),
       redisOptions: { ...node, username, password, ...(tls === true ? { tls: {} } : {}) },

@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import type { Clock } from '../../clock.js';
+import { turn } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { bounded } from './bounded.js';
@@ -88,13 +88,13 @@ export function createLink(options: LinkOptions): Link {
       watch(next);
       server.heard();
       // Reads of this turn are not sent yet, see read-batches.ts.
-      await setImmediate();
+      await turn();
       await disconnect(previous, timeoutMs);
     },
     async close() {
       closed = true;
       server.stop();
-      await setImmediate();
+      await turn();
       await disconnect(current, timeoutMs);
     },
   };

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../clock.js';
+import { startTicks, stopTicks } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { type RedisClient, serversOf } from './connection.js';
 import { isAnswer } from './failure.js';
@@ -93,7 +94,7 @@ function createMemoryWatch({ link, role, clock, logger }: MemoryWatchOptions): M
     return latest;
   }
 
-  const timer = setInterval(() => {
+  const timer = startTicks(() => {
     look().catch(() => {
       // A Redis that is away is told of elsewhere.
     });
@@ -111,7 +112,7 @@ function createMemoryWatch({ link, role, clock, logger }: MemoryWatchOptions): M
       refusedAtMs = clock.monotonicMs();
       say(true);
     },
-    stop: () => clearInterval(timer),
+    stop: () => stopTicks(timer),
   };
 }
 

@@ -1,10 +1,11 @@
+import { uptimeMs } from '../../time.js';
 import type { RedisClient } from './connection.js';
 
 /** One call of Redis when it is over: a command, a script, or a batch of them. */
 export interface RedisCall {
   /** As the client has it: `hgetallBuffer`, `pipeline`, the name of a script. */
   readonly name: string;
-  /** By `performance.now()`. */
+  /** By `uptimeMs()`. */
   readonly startedMs: number;
   readonly failed: boolean;
 }
@@ -17,7 +18,7 @@ export async function observed<T>(
   run: (client: RedisClient) => Promise<T>,
   onCall: OnRedisCall,
 ): Promise<T> {
-  const startedMs = performance.now();
+  const startedMs = uptimeMs();
   let name = 'call';
   let isNamed = false;
   // What is asked of it first is the call; what that asks of the client in turn goes past.

@@ -4,6 +4,7 @@
  * a pipeline have to be on one node.
  */
 import { Cluster } from 'ioredis';
+import { nextTurn } from '../../time.js';
 import type { RedisClient } from './connection.js';
 
 /** Of one hash. */
@@ -47,7 +48,7 @@ export function createReadBatches(): ReadHashes {
       },
     };
     open.set(client, batch);
-    setImmediate(batch.send);
+    nextTurn(batch.send);
     return batch;
   }
 

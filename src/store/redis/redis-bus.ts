@@ -1,3 +1,5 @@
+import { randomShare } from '../../chance.js';
+import { startTimer } from '../../time.js';
 import { createListeners } from '../listeners.js';
 import type { StoreLog } from '../log.js';
 import type { Bus } from '../port.js';
@@ -50,11 +52,11 @@ export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptio
         const fault = describeFailure(error);
         logger.warn({ channels, fault }, 'could not subscribe yet; changes are found by polling meanwhile');
       }
-      setTimeout(
+      startTimer(
         () => {
           if (client === current) subscribe(channels.filter(listeners.has), attempt + 1);
         },
-        retryDelayMs(attempt, Math.random()),
+        retryDelayMs(attempt, randomShare()),
       ).unref();
     });
   }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomId } from '../../chance.js';
 import { type RegistryCommit, RegistryConflict, type RegistryRecord, type RegistryStore } from '../port.js';
 import type { RegistryLimits } from '../registry-limits.js';
 import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
@@ -23,7 +23,7 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
   return {
     async load(absent = 'create') {
       const [epoch, version, loadedFrom, records, revisions] = await link.call((client) =>
-        client.dgwLoad(...registry, absent === 'create' ? randomUUID() : ''),
+        client.dgwLoad(...registry, absent === 'create' ? randomId() : ''),
       );
       asked = loadedFrom;
       if (epoch !== '') server = loadedFrom;
@@ -35,7 +35,7 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
         client.dgwCreate(...registry, [
           epoch,
           version,
-          randomUUID(),
+          randomId(),
           limits.auditMax,
           records.size,
           ...[...records].flatMap(([id, { value, revision }]) => [id, value, revision]),
@@ -88,7 +88,7 @@ function commitArguments(change: RegistryCommit, limits: RegistryLimits): (strin
   const write = ([id, value]: readonly [string, string | null]) =>
     value === null ? ['delete', id, ''] : ['set', id, value];
   return [
-    randomUUID(),
+    randomId(),
     limits.auditMax,
     limits.tombstonesMax,
     expect.size,

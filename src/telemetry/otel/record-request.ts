@@ -17,6 +17,7 @@ import {
   trace as traceApi,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { uptimeMs, wallMs } from '../../time.js';
 import type { EndedCall, Trace } from '../trace.js';
 import type { RequestEnd, StoreCall, TracedRequest, TracingOptions } from '../tracing.js';
 
@@ -31,7 +32,7 @@ export type RecordRequest = (
   storeCalls: readonly EndedStoreCall[],
 ) => string | null;
 
-/** A piece of the request's time, by `performance.now()`. */
+/** A piece of the request's time, by `uptimeMs()`. */
 interface Interval {
   readonly startMs: number;
   readonly endMs: number;
@@ -48,7 +49,7 @@ const LONGEST_PATH = 256;
 export function createRecorder(tracer: Tracer, { clean, platformHost }: TracingOptions): RecordRequest {
   const propagator = new W3CTraceContextPropagator();
   return (request, end, storeCalls) => {
-    const endMs = performance.now();
+    const endMs = uptimeMs();
     const whole = { startMs: endMs - end.durationMs, endMs };
     const draw = createDraw(tracer, whole);
     const caller = propagator.extract(ROOT_CONTEXT, request.raw.headers, defaultTextMapGetter);
@@ -97,7 +98,7 @@ type Draw = ReturnType<typeof createDraw>;
 
 /** Draws spans in the past. */
 function createDraw(tracer: Tracer, whole: Interval) {
-  const toEpochMs = Date.now() - performance.now();
+  const toEpochMs = wallMs() - uptimeMs();
   const inside = (ms: number) => Math.min(Math.max(ms, whole.startMs), whole.endMs) + toEpochMs;
   function begin(
     parent: Context,

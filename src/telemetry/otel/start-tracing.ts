@@ -1,11 +1,11 @@
 /** The set-up of OpenTelemetry: provider, sampler, queue, exporter. Loaded by `open-tracing.ts` alone. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { sleep, uptimeMs } from '../../time.js';
 import { VERSION } from '../../version.js';
 import type { Tracing, TracingOptions } from '../tracing.js';
 import { createRecorder, type EndedStoreCall } from './record-request.js';
@@ -65,7 +65,7 @@ export function startTracing(url: string, options: TracingOptions): Tracing {
     storeCall(call) {
       const calls = begun.getStore();
       if (calls !== undefined && calls.length < MOST_STORE_CALLS)
-        calls.push(Object.assign({ endedMs: performance.now() }, call));
+        calls.push(Object.assign({ endedMs: uptimeMs() }, call));
     },
     done(request, end) {
       const calls = callsOf.get(request.raw);
@@ -73,7 +73,7 @@ export function startTracing(url: string, options: TracingOptions): Tracing {
     },
     async stop() {
       const sent = provider.shutdown().catch(() => {});
-      await Promise.race([sent, sleep(STOP_MS, undefined, { ref: false })]);
+      await Promise.race([sent, sleep(STOP_MS, { ref: false })]);
     },
   };
 }

@@ -2,6 +2,7 @@
 import { ExportResultCode } from '@opentelemetry/core';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { uptimeMs } from '../../time.js';
 
 /** Between two lines about a collector that does not take spans. */
 const TELL_EVERY_MS = 60_000;
@@ -10,7 +11,7 @@ const TELL_EVERY_MS = 60_000;
 export function telling(
   exporter: SpanExporter,
   logger: Pick<Logger, 'warn' | 'info'>,
-  nowMs: () => number = () => performance.now(),
+  nowMs: () => number = uptimeMs,
 ): SpanExporter {
   let lost = 0;
   let toldAtMs: number | null = null;
