@@ -18,6 +18,7 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'GET /admin/v1/teams': 'viewer',
   'GET /admin/v1/teams/:id': 'viewer',
   'GET /admin/v1/teams/:id/keys': 'viewer',
+  'GET /admin/v1/teams/:id/write-budgets': 'viewer',
   'GET /admin/v1/keys': 'viewer',
   'GET /admin/v1/token': 'viewer',
   'GET /admin/v1/cache/explain': 'viewer',

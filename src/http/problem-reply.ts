@@ -101,7 +101,7 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
   if (error.validation !== undefined) {
     return new GatewayError('invalid_body', {
       status: rules.invalidBodyStatus,
-      errors: error.validation.map((fault): FieldFault => {
+      errors: telling(error.validation).map((fault): FieldFault => {
         const params = fault.params as Record<string, unknown>;
         const name = params.missingProperty ?? params.additionalProperty;
         const path = fault.instancePath.split('/').slice(1).map(unescaped).join('.');
@@ -117,6 +117,15 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
   return error.statusCode !== undefined && error.statusCode < 500
     ? new GatewayError('invalid_request', { cause: error })
     : asGatewayError(error);
+}
+
+type SchemaFault = NonNullable<FastifyError['validation']>[number];
+
+/** Of a value that may have several forms: where something within is wrong, that it has not the other forms says nothing. */
+function telling(faults: readonly SchemaFault[]): SchemaFault[] {
+  const unions = faults.filter(({ keyword }) => keyword === 'anyOf').map((fault) => fault.instancePath);
+  const beside = unions.filter((path) => faults.some((fault) => fault.instancePath.startsWith(`${path}/`)));
+  return faults.filter(({ instancePath }) => !beside.includes(instancePath));
 }
 
 /** Of a JSON Pointer, RFC 6901: a route in a write guard has slashes of its own. */

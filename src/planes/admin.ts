@@ -20,6 +20,7 @@ import { registerTail } from '../admin/tail.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
 import { registerUsage } from '../admin/usage.js';
+import { registerWriteBudgets } from '../admin/write-budgets.js';
 import { registerWrites } from '../admin/writes.js';
 import type { ErrorCode } from '../errors.js';
 import { slowRefusals } from '../http/slow-refusals.js';
@@ -70,6 +71,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerCache(scope, services);
     registerHistory(scope, services);
     registerWrites(scope, services);
+    registerWriteBudgets(scope, services);
     registerAdvertisers(scope, services);
     registerLearned(scope, services);
     if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);

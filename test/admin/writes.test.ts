@@ -108,4 +108,52 @@ describe('writes over the admin API', () => {
     expect(await settle(other.id, 'happened')).toMatchObject({ status: 200 });
     expect((await reservations.left('growth', ROUTE, 9_000_000)).left).toBe(6_500_000);
   });
+
+  it('show what a team may still spend today, by each rule that has a day, in the order of the guard', async () => {
+    const gateway = await withGateway();
+    await gateway.addTeam({
+      id: 'growth',
+      writeGuard: {
+        'PATCH /api/v1/campaign/*': { amounts: [{ field: 'body.bid', max: 5 }] },
+        [ROUTE]: { budget: { field: 'body.total', currency: 'EUR', maxPerDay: 10.5 } },
+        'PUT /api/v1/campaign/*': { budget: { field: 'body.total', maxPerCall: 1, maxPerDay: 3 } },
+      },
+    });
+    await gateway.addTeam({ id: 'open' });
+    const asked = { team: 'growth', route: ROUTE, amount: 2_250_000, max: 10_500_000 };
+    expect(await gateway.services.reservations.reserve(asked)).toMatchObject({ kind: 'reserved' });
+    const budgets = (team: string) => ask(gateway, 'GET', `teams/${team}/write-budgets`);
+    const day = '2026-11-21';
+    expect((await budgets('growth')).body).toEqual({
+      budgets: [
+        { route: ROUTE, day, maxPerDay: 10.5, left: 8.25, currency: 'EUR' },
+        { route: 'PUT /api/v1/campaign/*', day, maxPerDay: 3, left: 3, currency: null },
+      ],
+    });
+    expect(await budgets('open')).toEqual({ status: 200, body: { budgets: [] } });
+    expect(await budgets('nobody')).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    const record = gateway.services.registry.get('team/growth')?.value ?? '';
+    const later = JSON.stringify({ ...JSON.parse(record), writeGuard: { [ROUTE]: { mostCalls: 3 } } });
+    await gateway.services.registry.commit({ writes: new Map([['team/growth', later]]), audit: [] });
+    expect(await budgets('growth')).toMatchObject({ status: 503, body: { code: 'write_guard_unavailable' } });
+  });
+
+  it('say of a wrong guard what is wrong within, and nothing of the form that it could have had beside', async () => {
+    const gateway = await withGateway();
+    await gateway.addTeam({ id: 'growth' });
+    const change = async (writeGuard: unknown) => {
+      const { statusCode, body } = await gateway.admin.inject({
+        method: 'PATCH',
+        url: '/admin/v1/teams/growth',
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+        payload: { writeGuard },
+      });
+      expect(statusCode).toBe(422);
+      return JSON.parse(body).errors;
+    };
+    expect(await change({ [ROUTE]: { budget: { field: 'body.a', maxPerDay: -1 } } })).toEqual([
+      { param: `writeGuard.${ROUTE}.budget.maxPerDay`, message: 'must be 0 or more' },
+    ]);
+    expect(await change('none')).toContainEqual({ param: 'writeGuard', message: 'must be object' });
+  });
 });

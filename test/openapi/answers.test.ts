@@ -263,6 +263,11 @@ describe('the admin plane', () => {
       await change('POST', '/admin/v1/writes/resume', order);
     }
     const { reservations } = gateway.services;
+    const budget = { field: 'body.total', maxPerDay: 1 };
+    await change('PATCH', '/admin/v1/teams/a', {
+      writeGuard: { 'POST /api/v1/campaign/create': { budget } },
+    });
+    expect((await read(admin, '/admin/v1/teams/a/write-budgets')).json()).toHaveProperty('budgets.0.left', 1);
     const asked = { team: 'a', route: 'POST /api/v1/campaign/create', amount: 1, max: 1 };
     const reserved = await reservations.reserve(asked);
     if (reserved.kind === 'over') throw new Error('there was room');

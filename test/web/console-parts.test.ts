@@ -1,7 +1,9 @@
 /** What the forms and the calendar of the console come to, without a browser. */
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { questionOf, stepOf, weekday } from '../../src/web/console/cache/explained.js';
-import { bodyOf, changesOf, draftOf } from '../../src/web/console/teams/draft.js';
+import { changesOf, draftOf, newTeamOf } from '../../src/web/console/teams/draft.js';
+import { guardDraftOf, guardOf, isKnown, newRule, routesTwice } from '../../src/web/console/teams/guard.js';
 import { faultAt, type Team } from '../../src/web/console/teams/team.js';
 
 const TEAM: Team = {
@@ -26,7 +28,7 @@ it('a form that was not touched changes nothing; one limit is sent alone', () =>
 });
 
 it('a new team is named by its id where nothing else is said, and sees no advertiser', () => {
-  expect(bodyOf({ ...draftOf(null), id: ' b ' })).toMatchObject({ id: 'b', name: 'b', advertisers: [] });
+  expect(newTeamOf({ ...draftOf(null), id: ' b ' })).toMatchObject({ id: 'b', name: 'b', advertisers: [] });
 });
 
 it('a fault of an item names the item', () => {
@@ -48,4 +50,64 @@ it('arrows go by day and by week, and never out of the days', () => {
   expect([stepOf('ArrowUp', 9, 400), stepOf('ArrowUp', 3, 400), stepOf('End', 0, 400)]).toEqual([2, 0, 399]);
   expect(stepOf('Enter', 3, 400)).toBeNull();
   expect([weekday('2026-11-23'), weekday('2026-11-22')]).toEqual([1, 7]);
+});
+
+const field = fc.stringMatching(/^body(\.[a-z]{1,9}){1,3}$/);
+const limit = fc.integer({ min: 0, max: 9_007_199_254_000 }).map((millionths) => millionths / 1e6);
+const guards = fc.dictionary(
+  fc.stringMatching(/^(POST|PUT|PATCH|DELETE) \/api\/v1\/[a-z]{1,5}\/([a-z]{1,5}|\*)$/),
+  fc.record(
+    {
+      budget: fc.record(
+        { field, currencyField: field, currency: fc.constant('EUR'), maxPerCall: limit, maxPerDay: limit },
+        { requiredKeys: ['field'] },
+      ),
+      amounts: fc.array(fc.record({ field, max: limit }), { minLength: 1, maxLength: 3 }),
+      allowFields: fc.uniqueArray(fc.stringMatching(/^[a-z]{1,5}$/), { minLength: 1, maxLength: 3 }),
+      requireIdempotencyKey: fc.constant(true),
+    },
+    { requiredKeys: [] },
+  ),
+  { noNullPrototype: true },
+);
+
+it('a guard comes out of the form as it went in', () => {
+  fc.assert(
+    fc.property(guards, (guard) => {
+      const draft = guardDraftOf(guard);
+      expect(draft).not.toBe('another');
+      expect(guardOf(draft as Exclude<typeof draft, 'another'>)).toEqual(guard);
+    }),
+  );
+  expect([guardOf('none'), guardDraftOf(undefined)]).toEqual([null, 'none']);
+});
+
+it('a guard with whatever this page does not know is left alone', () => {
+  fc.assert(
+    fc.property(fc.anything(), (value) => {
+      if (value === undefined || isKnown(value)) return;
+      expect(guardDraftOf(value)).toBe('another');
+    }),
+  );
+  for (const rule of [
+    { budget: { field: 'body.a', perWeek: 1 } },
+    { amounts: [{ field: 'body.a' }, 1] },
+    null,
+  ])
+    expect(isKnown({ 'POST /api/v1/a': rule })).toBe(false);
+  const team = { ...TEAM, writeGuard: { 'POST /api/v1/a': { perWeek: 1 } } };
+  const draft = draftOf(team);
+  expect(changesOf(draft, { ...draft, name: 'B' })).toEqual({ name: 'B' });
+});
+
+it('a limit that is no number goes to the gateway as it was typed, and one rule a route', () => {
+  const rule = { ...newRule(), path: ' /api/v1/a ', maxPerCall: '1,000', maxPerDay: ' 1e3 ' };
+  expect(guardOf([rule])).toEqual({
+    'POST /api/v1/a': { budget: { field: '', maxPerCall: '1,000', maxPerDay: 1000 } },
+  });
+  expect(guardOf([newRule()])).toEqual({ 'POST /api/v1/': {} });
+  expect(routesTwice([rule])).toEqual([]);
+  expect(routesTwice([rule, { ...rule, path: '/api/v1/a' }])).toMatchObject([
+    { param: 'writeGuard.POST /api/v1/a' },
+  ]);
 });

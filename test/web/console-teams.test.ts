@@ -218,6 +218,7 @@ it('shows what a team used, as charts and by day', async () => {
   await page.getByRole('img', { name: /^Requests of the team an hour/ }).waitFor();
   const usage = page.getByRole('region', { name: 'Usage by day, last 30 days' });
   await expect.poll(() => usage.getByRole('row').count()).toBeGreaterThanOrEqual(2);
+  await page.getByText("left of the day's share").waitFor();
   await page.getByRole('button', { name: '24 hours' }).click();
   await expect.poll(() => page.url()).toContain('range=24h');
   await shots('console-team');

@@ -1,5 +1,6 @@
-/** Stopping writes by the console, and settling those of unknown outcome. */
+/** Writes by the console: guarding them, stopping them, and settling those of unknown outcome. */
 import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
@@ -75,5 +76,137 @@ it('lists writes of unknown outcome, and takes down what became of each', async 
   await page.getByRole('dialog').getByRole('button', { name: 'It happened' }).click();
   await page.getByText('There is none').waitFor();
   expect((await reservations.left('growth', route, 1e9)).left).toBe(1e9 - 40 * MILLIONTHS);
+  expect(faults).toEqual([]);
+});
+
+const CREATE = 'POST /api/v1/campaign/create';
+const CAMPAIGN = {
+  ...{
+    userId: 1,
+    name: 'Autumn',
+    adDomain: 'shop.example',
+    clickUrl: 'https://shop.example/',
+    country: 'DE',
+  },
+  ...{ dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, creativeSetIds: [1] },
+};
+
+/** Each with what it is called, and what is wrong with it. */
+const wrongFields = (page: Page) => page.locator('.field', { has: page.locator('.fault') }).allInnerTexts();
+
+it('guards the writes of a team: what is wrong is told at its field, then it is in force and shown with its day', async () => {
+  const key = await gateway.addTeam({ id: 'guarded', name: 'Guarded' });
+  const create = async (total: number) => {
+    const json = { ...CAMPAIGN, budget: { daily: 10, total } };
+    return (await gateway.call(CREATE.slice(5), { method: 'POST', key, json })).status;
+  };
+  const { page, axe, shots, faults, forgive } = await signedIn(
+    `${url}#/teams/guarded`,
+    'Admin token',
+    ADMIN_TOKEN,
+  );
+  await page.getByText('The team has no write guard').waitFor();
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('radio', { name: /^Guarded/ }).check();
+  const rule = page.getByRole('group', { name: 'Rule 1' });
+  const type = (label: RegExp, text: string) => rule.getByRole('textbox', { name: label }).fill(text);
+  const save = () => page.getByRole('button', { name: 'Save' }).click();
+  await type(/^Path/, '/api/v1/campaign/create');
+  await type(/^Budget field/, 'budget.total');
+  await type(/^Most a call/, '1,000');
+  await rule.getByRole('button', { name: 'Limit another amount' }).click();
+  await type(/^At most/, '-1');
+  await save();
+  await page.getByText('Not saved: look at the fields in red.').waitFor();
+  const wrong = (await wrongFields(page)).map((text) => text.replaceAll(/\s+/g, ' '));
+  expect(wrong).toEqual([
+    expect.stringMatching(/^Budget field .* must be a place in the body, e.g. body.budget.total$/),
+    'Most a call must be number',
+    expect.stringMatching(/^Another amount must be a place in the body/),
+    'At most must be 0 or more',
+  ]);
+  expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Budget field/);
+  await shots('console-guard-wrong');
+  expect(await axe()).toEqual([]);
+  forgive();
+  await type(/^Budget field/, 'body.budget.total');
+  await type(/^Most a call/, '1000');
+  await type(/^Most a day/, '1500.5');
+  await type(/^Currency Of/, 'EUR');
+  await type(/^Another amount/, 'body.bid');
+  await type(/^At most/, '5');
+  await type(/^Fields/, 'userId\nbudget');
+  await page.getByRole('button', { name: 'Add a route' }).click();
+  const second = page.getByRole('group', { name: 'Rule 2' });
+  await second.getByRole('textbox', { name: /^Path/ }).fill('/api/v1/campaign/create');
+  await save();
+  // The form's own: a guard cannot hold a route twice.
+  await expect.poll(() => page.getByText('stands in two rules').count()).toBe(2);
+  await second.getByRole('combobox', { name: 'Method' }).selectOption('PATCH');
+  await second.getByRole('textbox', { name: /^Path/ }).fill('/api/v1/campaign/*');
+  await save();
+  await page.getByText('must have budget or amounts').waitFor();
+  // What contradicts is told at the field, too: the bid is not among those that the body may have.
+  await page.getByText('needs bid in allowFields').waitFor();
+  forgive();
+  await page.getByRole('button', { name: 'Remove rule 2' }).click();
+  await type(/^Fields/, [...Object.keys(CAMPAIGN), 'budget'].join('\n'));
+  await shots('console-guard-form');
+  expect(await axe()).toEqual([]);
+  await save();
+  const shown = page.getByRole('region', { name: CREATE });
+  await shown.getByText('at most 1,500.5 EUR').waitFor();
+  expect([await create(1000.5), await create(900)]).toEqual([422, 201]);
+  await page.reload();
+  await shown.getByText(/^900 EUR used on 2026-11-21, 600.5 EUR left$/).waitFor();
+  await shots('console-guard');
+  expect(await axe()).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+it('keeps the guard of a team of which something else is changed, and takes it away where that is said', async () => {
+  const writeGuard = {
+    [CREATE]: { budget: { field: 'body.budget.total', maxPerCall: 0.000001 }, requireIdempotencyKey: false },
+    'DELETE /api/v1/campaign/*': { amounts: [{ field: 'body.a', max: 1 }], allowFields: ['a'] },
+  };
+  await gateway.addTeam({ id: 'kept', writeGuard });
+  const { page, faults } = await signedIn(`${url}#/teams/kept?form=edit`, 'Admin token', ADMIN_TOKEN);
+  await page.getByRole('textbox', { name: /^Name/ }).fill('Renamed');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Renamed' }).waitFor();
+  expect(await gateway.manage('GET', '/teams/kept')).toMatchObject({ name: 'Renamed', writeGuard });
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('button', { name: 'Remove rule 2' }).click();
+  await page.getByRole('button', { name: 'Remove rule 1' }).click();
+  await page.getByText('Without a rule every write is refused.').waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Every write is refused: the guard lists no route.').waitFor();
+  expect(await gateway.manage('GET', '/teams/kept')).toMatchObject({ writeGuard: {} });
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('radio', { name: /^Not guarded/ }).check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The team has no write guard').waitFor();
+  expect(await gateway.manage('GET', '/teams/kept')).not.toHaveProperty('writeGuard');
+  expect(faults).toEqual([]);
+});
+
+it('leaves alone a guard that another release wrote', async () => {
+  await gateway.addTeam({
+    id: 'later',
+    writeGuard: { [CREATE]: { amounts: [{ field: 'body.bid', max: 1 }] } },
+  });
+  const { registry } = gateway.services;
+  const record = JSON.parse(registry.get('team/later')?.value ?? '');
+  const writeGuard = { [CREATE]: { callsPerDay: 3 } };
+  const text = JSON.stringify({ ...record, writeGuard });
+  await registry.commit({ writes: new Map([['team/later', text]]), audit: [] });
+  const { page, faults } = await signedIn(`${url}#/teams/later`, 'Admin token', ADMIN_TOKEN);
+  await page.getByText('does not know all that it says: it refuses').waitFor();
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByText('It stays as it is.').waitFor();
+  await page.getByRole('textbox', { name: /^Name/ }).fill('Renamed');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Renamed' }).waitFor();
+  expect(await gateway.manage('GET', '/teams/later')).toMatchObject({ name: 'Renamed', writeGuard });
   expect(faults).toEqual([]);
 });

@@ -23,7 +23,16 @@ function hitRatio({ outcomes }: Series): number | null {
   return all === 0 ? null : served / all;
 }
 
-export function OverviewFigures({ answer: { series } }: { readonly answer: SeriesAnswer }) {
+interface OverviewFiguresProps {
+  readonly answer: SeriesAnswer;
+  /** Of what the calls that are left are: what the platform allows, or the team's share of a day. */
+  readonly leftOf?: string;
+}
+
+export function OverviewFigures({
+  answer: { series },
+  leftOf = "the platform's rate",
+}: OverviewFiguresProps) {
   const counts = allCounts(series.latency);
   const errors = sum(series.errors);
   const left = series.budgetLeft.findLast((value) => value !== null);
@@ -34,7 +43,7 @@ export function OverviewFigures({ answer: { series } }: { readonly answer: Serie
       <Figure
         label="Platform calls"
         value={compact(sum(series.platformCalls))}
-        note={left === undefined ? undefined : `${count(left)} left of the platform's rate`}
+        note={left === undefined ? undefined : `${count(left)} left of ${leftOf}`}
       />
       <Figure label="Calls saved" value={compact(sum(series.platformCallsSaved))} tone="good" />
       <Figure
@@ -84,13 +93,7 @@ export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
       <Card title="Errors and refusals">
         <Chart label="Errors and rate-limited requests over time" times={times} lines={faultsOf(series)} />
       </Card>
-      <Card title="Queue for the platform">
-        <Chart
-          label="Most calls that waited for the platform, over time"
-          times={times}
-          lines={queueOf(series)}
-        />
-      </Card>
+      <PlatformRoom series={series} times={times} />
     </div>
   );
 }
@@ -126,9 +129,30 @@ const faultsOf = ({ errors, rateLimited }: Series): Line[] => [
   { title: 'rate limited', color: '--c3', values: rateLimited },
 ];
 
-const queueOf = ({ queue, budgetLeft }: Series): Line[] => [
-  { title: 'waiting, at most', color: '--c5', values: queue },
-  ...(budgetLeft.some((value) => value !== null)
-    ? [{ title: 'budget left', color: '--c2', values: budgetLeft }]
-    : []),
-];
+/** Each on a scale of its own: a queue of three beside a budget of hundreds is a line at the bottom. */
+function PlatformRoom({ series, times }: { readonly series: Series; readonly times: readonly number[] }) {
+  const { queue, budgetLeft } = series;
+  const isTold = budgetLeft.some((value) => value !== null);
+  return (
+    <Card title="Waiting for the platform">
+      <Chart
+        label="Most calls that waited for the platform, over time"
+        times={times}
+        lines={[{ title: 'waiting, at most', color: '--c5', values: queue }]}
+        height={isTold ? HALF : FULL}
+      />
+      {isTold ? (
+        <Chart
+          label="Least calls left of the platform's rate, over time"
+          times={times}
+          lines={[{ title: "left of the platform's rate, at least", color: '--c2', values: budgetLeft }]}
+          height={HALF}
+        />
+      ) : null}
+    </Card>
+  );
+}
+
+/** Two charts with their legends take the height of one beside them. */
+const FULL = 200;
+const HALF = 82;

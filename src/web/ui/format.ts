@@ -1,10 +1,17 @@
 /** Numbers and times as people read them. Pure; the same in every browser, whatever its language. */
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const exact = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
 /** `12,345` */
 export const count = (value: number): string => whole.format(value);
+
+/** `1,200.5 EUR`; up to 6 decimals, as limits of writes have them. */
+export function amount(value: number, currency?: string): string {
+  const text = exact.format(value);
+  return currency === undefined ? text : `${text} ${currency}`;
+}
 
 /** `12.3K`, for axes and tiles. */
 export const compact = (value: number): string => short.format(value);

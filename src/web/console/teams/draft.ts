@@ -1,4 +1,6 @@
 /** What is in the form of a team, and the body it becomes. Pure. */
+import { type GuardDraft, guardDraftOf, guardOf } from './guard.js';
+import { linesOf } from './lines.js';
 import { LIMITS, type LimitName, type Team } from './team.js';
 
 export interface Draft {
@@ -12,6 +14,7 @@ export interface Draft {
   /** One a line. */
   readonly ipAllow: string;
   readonly defaultFormat: string;
+  readonly guard: GuardDraft;
 }
 
 /** @param team null for a new one */
@@ -26,19 +29,13 @@ export function draftOf(team: Team | null): Draft {
     limits: Object.fromEntries(limits) as Record<LimitName, string>,
     ipAllow: team?.ipAllow.join('\n') ?? '',
     defaultFormat: team?.defaultFormat ?? 'json',
+    guard: guardDraftOf(team?.writeGuard),
   };
 }
 
-export function linesOf(text: string): string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-}
-
 /** What is typed goes to the gateway as it is, which alone judges it. */
-export function bodyOf(draft: Draft): Record<string, unknown> {
-  const { id, name, scopes, all, advertisers, limits, ipAllow, defaultFormat } = draft;
+function bodyOf(draft: Draft): Record<string, unknown> {
+  const { id, name, scopes, all, advertisers, limits, ipAllow, defaultFormat, guard } = draft;
   const numbers = LIMITS.map((limit) => {
     const typed = limits[limit.name].trim();
     return [limit.name, typed === '' ? limit.usual : Number(typed)];
@@ -51,7 +48,14 @@ export function bodyOf(draft: Draft): Record<string, unknown> {
     limits: Object.fromEntries(numbers),
     ipAllow: linesOf(ipAllow),
     defaultFormat,
+    ...(guard === 'another' ? {} : { writeGuard: guardOf(guard) }),
   };
+}
+
+/** Of a new team: a guard that there is not is left out. */
+export function newTeamOf(draft: Draft): Record<string, unknown> {
+  const { writeGuard, ...body } = bodyOf(draft);
+  return writeGuard === null ? body : { ...body, writeGuard };
 }
 
 /** What differs from the team alone: what somebody else changes meanwhile stays as they made it. */

@@ -4,7 +4,10 @@ import { type Fault, Refused, wordsOf } from '../../ui/api.js';
 import { Card, Field } from '../../ui/parts.js';
 import { useAdmin } from '../admin.js';
 import { AdvertiserPicker } from './advertiser-picker.js';
-import { bodyOf, changesOf, type Draft, draftOf, linesOf } from './draft.js';
+import { changesOf, type Draft, draftOf, newTeamOf } from './draft.js';
+import { routesTwice } from './guard.js';
+import { GuardFields } from './guard-fields.js';
+import { linesOf } from './lines.js';
 import { FORMATS, faultAt, LIMITS, SCOPES, type Team } from './team.js';
 
 interface TeamFormProps {
@@ -33,14 +36,16 @@ export function TeamForm({ team, saved, leave }: TeamFormProps) {
       ?.querySelector<HTMLElement>(':is(.field:has(> .fault), .wrong) :is(input, textarea, select)')
       ?.focus();
   }, [refusal]);
-  const faults = refusal instanceof Refused ? (refusal.problem.errors ?? []) : [];
+  const faults = faultsOf(refusal);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
+    const twice = routesTwice(draft.guard);
+    if (twice.length > 0) return setRefusal(twice);
     setBusy(true);
     try {
       saved(
         team === null
-          ? await api.send<Team>('POST', '/admin/v1/teams', bodyOf(draft))
+          ? await api.send<Team>('POST', '/admin/v1/teams', newTeamOf(draft))
           : await api.send<Team>('PATCH', `/admin/v1/teams/${team.id}`, changesOf(first, draft)),
       );
     } catch (error) {
@@ -66,6 +71,9 @@ export function TeamForm({ team, saved, leave }: TeamFormProps) {
       <Card title="From where">
         <Addresses {...parts} />
       </Card>
+      <Card title="What its writes may cost">
+        <GuardFields guard={draft.guard} change={(guard) => parts.change({ guard })} faults={faults} />
+      </Card>
       <div class="row end">
         <p class="fault" role="alert">
           {refusal === null
@@ -83,6 +91,12 @@ export function TeamForm({ team, saved, leave }: TeamFormProps) {
       </div>
     </form>
   );
+}
+
+/** @param refusal of the gateway, or what the form itself found */
+function faultsOf(refusal: unknown): readonly Fault[] {
+  if (refusal instanceof Refused) return refusal.problem.errors ?? [];
+  return Array.isArray(refusal) ? (refusal as Fault[]) : [];
 }
 
 function Identity({ draft, change, faults, isNew }: PartProps & { readonly isNew: boolean }) {

@@ -5,6 +5,7 @@ import { Empty, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
+import { GuardCard } from './guard-card.js';
 import { ManagedCard } from './managed-card.js';
 import { isDeclared, type Team } from './team.js';
 import { TeamActions } from './team-actions.js';
@@ -57,6 +58,7 @@ export function TeamPage({ id }: { readonly id: string }) {
             ) : null}
             {isDeclared(one) ? <ManagedCard team={one} /> : null}
             <SettingsCard team={one} />
+            <GuardCard team={one} />
             <TeamKeys team={one} />
             <TeamUsage id={id} />
           </>

@@ -54,7 +54,7 @@ function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const times = timesOf(answer);
   return (
     <>
-      <OverviewFigures answer={answer} />
+      <OverviewFigures answer={answer} leftOf="the day's share" />
       <div class="grid">
         <div class="stack">
           <h3>Requests an hour, by outcome</h3>

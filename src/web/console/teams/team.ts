@@ -12,6 +12,8 @@ export interface Team {
   readonly ipAllow: readonly string[];
   readonly defaultFormat: string;
   readonly disabled: boolean;
+  /** Which writes it may make, and what they may cost; absent: not guarded. */
+  readonly writeGuard?: unknown;
   /** `file`: declared in a file and changed by `apply` alone. */
   readonly managedBy?: string;
 }
