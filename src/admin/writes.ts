@@ -66,7 +66,10 @@ const Unknown = Type.Object(
     team: Type.String(),
     route: Type.String({ description: 'E.g. POST /api/v1/campaign/create.' }),
     day: Type.String({ description: 'The day it is charged to, where the platform is.' }),
-    amount: Type.Number({ description: "In the currency of the rule's budget." }),
+    amount: Type.Union([Type.Number(), Type.Null()], { description: 'null where the rule has no budget.' }),
+    currency: Type.Union([Type.String(), Type.Null()], {
+      description: "Of the rule's budget; null where it names none.",
+    }),
     at: Type.String({ format: 'date-time', description: 'When it was about to be sent.' }),
     why: Type.String({ description: 'Why its outcome is not known.' }),
   },
@@ -170,6 +173,8 @@ function stoppedAnew(): GatewayError {
 
 type Listed = Awaited<ReturnType<ReservationBook['unknown']>>[number];
 
-function shown({ id, team, route, day, amount, atMs, why }: Listed): Static<typeof Unknown> {
-  return { id, team, route, day, amount: amount / MILLIONTHS, at: new Date(atMs).toISOString(), why };
+function shown({ amount, atMs, ...write }: Listed): Static<typeof Unknown> {
+  const { id, team, route, day, currency, why } = write;
+  const units = amount === null ? null : amount / MILLIONTHS;
+  return { id, team, route, day, amount: units, currency, at: new Date(atMs).toISOString(), why };
 }

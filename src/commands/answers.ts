@@ -116,7 +116,8 @@ const unknownWrite = Type.Object({
   team: Type.String(),
   route: Type.String(),
   day: Type.String(),
-  amount: Type.Number(),
+  amount: Type.Union([Type.Number(), Type.Null()]),
+  currency: Type.Optional(textOrNull),
   at: Type.String(),
   why: Type.String(),
 });

@@ -125,15 +125,20 @@ function describeStops({ all, teams }: Answers['writeStops'], only?: string): st
 function describeUnknown({ writes }: Answers['unknownWrites']): string {
   if (writes.length === 0) return 'There is no write of unknown outcome.\n';
   const table = renderTable(
-    ['id', 'at', 'team', 'route', 'day', 'amount', 'why'],
-    writes.map(({ id, at, team, route, day, amount, why }) => [id, at, team, route, day, amount, why]),
+    ['id', 'at', 'team', 'route', 'day', 'amount', 'currency', 'why'],
+    writes.map(({ id, at, team, route, day, amount, currency, why }) => [
+      ...[id, at, team, route],
+      ...[day, amount, currency, why],
+    ]),
   );
   return `${table}Look on the platform whether it happened, then: dsp-gateway writes settle <id> happened|not\n`;
 }
 
 function describeSettled({ settled, outcome }: Answers['settledWrite']): string {
-  const { id, team, day, amount } = settled;
+  const { id, team, day, amount, currency } = settled;
+  if (amount === null) return `${id} is settled: its rule has no budget, so that nothing was charged\n`;
+  const shown = [amount, ...(currency ? [currency] : [])].join(' ');
   return outcome === 'happened'
-    ? `${id} stays charged: ${amount} of the team ${team} on ${day}\n`
-    : `${id} is given back: ${amount} to the team ${team} on ${day}\n`;
+    ? `${id} stays charged: ${shown} of the team ${team} on ${day}\n`
+    : `${id} is given back: ${shown} to the team ${team} on ${day}\n`;
 }

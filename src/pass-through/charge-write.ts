@@ -1,10 +1,11 @@
 /** What a write takes of its day: reserved just before it is sent, and settled by what became of it. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import type { CallReport } from '../platform/slot.js';
 import { showAmount } from '../write-guard/amount.js';
 import { type Check, check } from '../write-guard/check-write.js';
-import type { Brake, Reservation, Reservations } from '../write-guard/types.js';
+import { type Brake, guardUnavailable, type Reservation, type Reservations } from '../write-guard/types.js';
 import { certainlyNotExecuted } from './certainly-not-executed.js';
 import { refuse } from './guard-write.js';
 import type { Charge } from './guarding.js';
@@ -19,28 +20,43 @@ export interface ChargingOptions {
 export type Became = { readonly acted: boolean } | { readonly unknown: string };
 
 export interface Charging {
-  /** Looked at again when a write's turn has come: it may have waited long. @throws GatewayError as `begin` */
-  checkBrake(team: string): void;
   /**
-   * The last step before a write is sent.
-   * @returns null where the day has no limit
-   * @throws GatewayError `writes_stopped`, `write_guard_refused`, `write_guard_unavailable`
+   * The last step before a write is sent, when it has its slot: it may have waited long.
+   * @param judge whether it may be sent by what holds now, and what it takes of its day; asked before and after the store
+   * @returns null for a write that no rule is for
+   * @throws GatewayError `writes_stopped`, `write_guard_refused`, `write_guard_unavailable`; whatever `judge` throws; then
+   *   nothing is reserved
    */
-  begin(team: string, charge: Charge | null): Promise<Reservation | null>;
-  /** Never throws: the caller is owed the platform's answer. */
+  begin(team: string, judge: () => Charge | null): Promise<Reservation | null>;
+  /**
+   * Never throws: the caller is owed the platform's answer. It is awaited before that is given: whoever has it finds the
+   * day and the list as they are, on every replica. That takes one call of the store, and none while it is known to be away.
+   */
   end(reservation: Reservation | null, became: Became): Promise<void>;
 }
 
 export function createCharging({ reservations, brake, logger }: ChargingOptions): Charging {
+  const look = (team: string, judge: () => Charge | null) => {
+    brake.check(team);
+    return judge();
+  };
   return {
-    checkBrake: (team) => brake.check(team),
-    async begin(team, charge) {
-      brake.check(team);
+    async begin(team, judge) {
+      const charge = look(team, judge);
       if (charge === null) return null;
-      const { route, amount, max } = charge;
-      const reserved = await reservations.reserve({ team, route, amount, max });
-      if (reserved.kind === 'over') refuse([dayCheck(charge, reserved)]);
-      return reserved.kind === 'over' ? null : reserved.reservation;
+      const reserved = await reservations.reserve({ team, ...charge });
+      if (reserved.kind === 'over') {
+        refuse([dayCheck(charge, reserved)]);
+        return null;
+      }
+      try {
+        // The store may have taken its time.
+        if (!isDeepStrictEqual(look(team, judge), charge)) throw guardUnavailable(CHANGED);
+      } catch (error) {
+        await reservations.giveBack(reserved.reservation);
+        throw error;
+      }
+      return reserved.reservation;
     },
     async end(reservation, became) {
       if (reservation === null) return;
@@ -58,12 +74,17 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
   };
 }
 
+const CHANGED =
+  'The write guard of the team was changed while this write had its turn; nothing was sent. Send it again.';
+
 /** @param left of the day, millionths */
 export function dayCheck(
   charge: Charge,
   { day, left }: { readonly day: string; readonly left: number },
 ): Check {
-  const { amount, max, currency } = charge;
+  const { currency } = charge;
+  // Both are there wherever a day has a limit.
+  const [amount, max] = [charge.amount ?? 0, charge.max ?? 0];
   const limit = `at most ${showAmount(max, currency)} a day, of which ${showAmount(left, currency)} are left on ${day}`;
   return check('budget.maxPerDay', amount <= left, showAmount(amount, currency), limit);
 }

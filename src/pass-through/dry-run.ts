@@ -73,7 +73,8 @@ export async function answerDryRun(
   const checks = [
     brakeCheck(brake, caller.team.id),
     ...judged,
-    ...(today === null || charge === null ? [] : [dayCheck(charge, today)]),
+    // Of an amount that cannot be read another check tells.
+    ...(today === null || charge === null || charge.amount === null ? [] : [dayCheck(charge, today)]),
   ];
   const wouldBeSent = checks.every(({ passed }) => passed);
   const before = { dryRun: true, wouldBeSent, method, path, query };

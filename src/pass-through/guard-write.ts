@@ -45,7 +45,7 @@ export interface Verdict {
   readonly checks: readonly Check[];
   /** null where the day has no limit. */
   readonly day: DayLimit | null;
-  /** What is to be reserved before it is sent; null where there is nothing to be, or it cannot be read. */
+  /** What is to be reserved before it is sent; null for a write that no rule is for. */
   readonly charge: Charge | null;
 }
 
@@ -61,7 +61,8 @@ export function judgeWrite(guarding: Guarding, asker: Asker, asked: Asked): Verd
     hasIdempotencyKey: asked.keyed !== null,
   });
   const day = dayLimitOf(route, rule);
-  const charge = day === null || amount === null ? null : { ...day, amount };
+  const { currency } = rule.budget ?? {};
+  const charge = { route, amount, max: day?.max ?? null, currency };
   return { checks: [...checks, ...sum], day, charge };
 }
 

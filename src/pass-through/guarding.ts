@@ -18,7 +18,10 @@ export interface DayLimit {
   readonly currency: string | undefined;
 }
 
-/** What a write takes of it. */
-export interface Charge extends DayLimit {
-  readonly amount: number;
+/** What a write takes of its day. */
+export interface Charge extends Omit<DayLimit, 'max'> {
+  /** null where the rule has no budget. */
+  readonly amount: number | null;
+  /** null where the day has no limit. */
+  readonly max: number | null;
 }

@@ -55,7 +55,15 @@ export interface Question {
 }
 
 /** A request that passed every check. Nothing else is sent to the platform. */
-export type Passage = PassContext & Question & { readonly charge: Charge | null };
+export type Passage = PassContext &
+  Question & {
+    /**
+     * Passes a write through its checks once more, by what holds when its turn has come.
+     * @returns what it takes of its day; null for a write that no rule is for
+     * @throws GatewayError as on arrival; `write_guard_unavailable` where its body was not read as it would be now
+     */
+    readonly judgeAgain: () => Charge | null;
+  };
 
 export interface AdmitOptions {
   readonly identify: Identify;
@@ -76,11 +84,21 @@ export async function admitCaller(
   const [path] = splitTarget(request);
   trace.subject = path;
   trace.outcome = 'pass';
-  const caller = identify(readKeyHeaders(request.raw), trace);
   const rule = findRule(method, path, rules);
-  admit({ caller, address: request.ip, scope: scopeOf(method, rule) });
+  const caller = recognize(request, rule, identify);
   await limits.enter(caller.team, onResponseClosed(reply.raw));
   return { caller, method, path, rule, trace, gone: goneSignal(reply) };
+}
+
+/** Who it is as of now, and whether they may use this route. @throws GatewayError 401, 403 */
+export function recognize(
+  { method, raw, ip, trace }: FastifyRequest,
+  rule: RouteRule | undefined,
+  identify: Identify,
+): Caller {
+  const caller = identify(readKeyHeaders(raw), trace);
+  admit({ caller, address: ip, scope: scopeOf(method, rule) });
+  return caller;
 }
 
 /**

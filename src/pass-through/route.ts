@@ -7,13 +7,23 @@ import httpProxy, { type FastifyHttpProxyOptions } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
+import { guardUnavailable } from '../write-guard/types.js';
 import { type ChargingOptions, createCharging } from './charge-write.js';
 import { checkAccount } from './check-account.js';
 import { returnedHeaders } from './clean-answer.js';
 import { createDispatcher, type DispatcherOptions } from './dispatcher.js';
 import { answerDryRun, DRY_RUN_HEADERS } from './dry-run.js';
 import { type DefaultGuard, guardingOf, judgeWrite, refuse } from './guard-write.js';
-import { type AdmitOptions, admitCaller, type Passage, readQuestion } from './passage.js';
+import type { Charge, Guarding } from './guarding.js';
+import {
+  type AdmitOptions,
+  admitCaller,
+  type Passage,
+  type PassContext,
+  type Question,
+  readQuestion,
+  recognize,
+} from './passage.js';
 
 export interface PassThroughOptions
   extends AdmitOptions,
@@ -81,7 +91,8 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
         const answer = await answerDryRun(context, question, verdict, options);
         return reply.headers(DRY_RUN_HEADERS).send(answer);
       }
-      request.passage = { ...context, ...question, charge: verdict.charge };
+      const judgeAgain = () => judgeAnew(request, { context, guarding, question }, options);
+      request.passage = { ...context, ...question, judgeAgain };
       if (question.stream !== null) request.body = question.stream;
     },
     handler: (request, reply, destination, replyOptions) =>
@@ -102,6 +113,31 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
   };
   void app.register(httpProxy, proxy);
 }
+
+/** What was known of a write on its arrival. */
+interface Arrived {
+  readonly context: PassContext;
+  readonly guarding: Guarding;
+  readonly question: Question;
+}
+
+/** See {@link Passage.judgeAgain}. */
+function judgeAnew(
+  request: FastifyRequest,
+  { context: arrived, guarding: before, question }: Arrived,
+  { identify, rules, defaultGuard }: PassThroughOptions,
+): Charge | null {
+  const context = { ...arrived, caller: recognize(request, arrived.rule, identify) };
+  const guarding = guardingOf(context, defaultGuard);
+  if (guarding.kind === 'ruled' && before.kind !== 'ruled') throw guardUnavailable(RULED_NOW);
+  const { checks, charge } = judgeWrite(guarding, context, question);
+  refuse(checks);
+  checkAccount(context, question, rules);
+  return charge;
+}
+
+const RULED_NOW =
+  'The write came under a write guard while it waited for its turn; nothing was sent. Send it again.';
 
 function allowed(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Sends what passed every check: a place for its answer, what its day has left, a slot of the platform. */
+/** Sends what passed every check: a place for its answer, a slot of the platform, what its day has left. */
 import type { PlatformClient } from '../platform/client.js';
 import type { CallReport, PlatformRequest, Response } from '../platform/slot.js';
 import type { StreamPlaces } from '../platform/stream-places.js';
@@ -36,7 +36,7 @@ export type SendPassage = <T>(
 
 /** Takes a place for the answer first, and lets go of it when the platform's part is over. */
 export function createSending({ platform, places, charging, timeoutMs }: SendingOptions): SendPassage {
-  return async function send(call, { caller, rule, gone, trace, charge }, onCall, consume) {
+  return async function send(call, { caller, rule, gone, trace, judgeAgain }, onCall, consume) {
     const { method } = call;
     const kind = kindOf(method, rule);
     const tries: CallReport[] = [];
@@ -44,22 +44,26 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
     const leave = await places.enter(caller.team.id, timeoutMs, gone);
     let reservation: Reservation | null = null;
     let status: number | null = null;
+    const stillWanted = () => {
+      // Whoever is gone may ask again, and would then have it twice.
+      gone.throwIfAborted();
+      return judgeAgain();
+    };
     const options = {
       team: caller.team.id,
       kind,
-      // A write goes on: breaking it off would leave open what it did.
+      // A write that was sent goes on: breaking it off would leave open what it did.
       ...(kind === 'read' ? { signal: gone } : {}),
       onCall(made: CallReport) {
         tries.push(made);
         onCall(made);
       },
-      onSlot() {
+      async onSlot() {
         trace.mark('acquire');
-        if (kind === 'write') charging.checkBrake(caller.team.id);
+        if (kind === 'write') reservation = await charging.begin(caller.team.id, stillWanted);
       },
     };
     try {
-      if (kind === 'write') reservation = await charging.begin(caller.team.id, charge);
       const leftMs = Math.max(1, timeoutMs - (uptimeMs() - startedMs));
       const answered = await platform.send({ ...options, ...asked(call), timeoutMs: leftMs }, (response) => {
         status = response.status;

@@ -16,8 +16,8 @@ export interface Call extends PlatformRequest {
   /** Whole time for it, milliseconds; tries and waiting included. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Told when a slot was acquired, before each try; throws, and nothing is sent. */
-  readonly onSlot?: () => void;
+  /** Told when a slot was acquired, before each try, and awaited; throws, and nothing is sent. */
+  readonly onSlot?: () => void | Promise<void>;
 }
 
 export interface PlatformClient {
@@ -45,7 +45,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       const attempt = async (deadline: CallDeadline) => {
         const slot = await acquire(call.team, deadline);
         try {
-          call.onSlot?.();
+          await call.onSlot?.();
         } catch (error) {
           slot.release();
           throw error;

@@ -1,11 +1,11 @@
 /** Tells the store what became of charges, and goes on trying while it does not answer. */
 import type { Logger } from 'pino';
 import { repeat } from '../repeat.js';
-import type { Charges } from '../store/charges-port.js';
+import type { ChargeAsk, Charges } from '../store/charges-port.js';
 import { StoreUnavailable } from '../store/port.js';
 
-/** Its end; or what is known of one that stays open. */
-export type Ending = { readonly how: 'kept' | 'back' } | { readonly note: string };
+/** Its end; or one that stays open, with what is known of it, and whole, for the store may have lost it meanwhile. */
+export type Ending = { readonly how: 'kept' | 'back' } | { readonly anew: ChargeAsk };
 
 export interface Endings {
   /** Never rejects: what the store does not take now is tried again behind the caller's back. */
@@ -17,7 +17,7 @@ export interface Endings {
 }
 
 export interface EndingsOptions {
-  readonly charges: Pick<Charges, 'end' | 'note'>;
+  readonly charges: Pick<Charges, 'charge' | 'end' | 'note'>;
   readonly logger: Logger;
 }
 
@@ -28,11 +28,21 @@ const WAITING_MAX = 10_000;
 export function createEndings({ charges, logger }: EndingsOptions): Endings {
   const waiting = new Map<string, Ending>();
 
+  /** A write that nobody knows the outcome of must not be lost with its charge; one that was settled is not charged anew. */
+  async function putBack(charge: ChargeAsk): Promise<void> {
+    const { kind } = await charges.charge(charge);
+    if (kind === 'made')
+      logger.warn(
+        { charge: charge.id },
+        'the store had lost a write of unknown outcome; it is charged and listed again',
+      );
+  }
+
   /** @returns whether the store took it */
   async function attempt(id: string, ending: Ending): Promise<boolean> {
     try {
-      if ('note' in ending) await charges.note(id, ending.note);
-      else await charges.end(id, ending.how);
+      if ('how' in ending) await charges.end(id, ending.how);
+      else if (!(await charges.note(id, ending.anew.note))) await putBack(ending.anew);
       return true;
     } catch (error) {
       if (!(error instanceof StoreUnavailable))

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
 import { dayAt, isoDay } from '../report/days.js';
-import type { ChargeAnswer, Charges } from '../store/charges-port.js';
+import type { ChargeAnswer, ChargeAsk, Charges } from '../store/charges-port.js';
 import { type Leases, StoreUnavailable } from '../store/port.js';
 import { createEndings } from './endings.js';
 import { guardUnavailable, type Reservation, type Reservations } from './types.js';
@@ -61,11 +61,11 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
   }
 
   /** @throws GatewayError when it is not certain that the charge is made, and will last */
-  async function charge({ id, team, route, day, amount, atMs }: Reservation, max: number) {
-    const purse = purseOf({ team, route, day });
+  async function charge(ask: ChargeAsk): Promise<ChargeAnswer> {
+    const { id } = ask;
     let answer: ChargeAnswer;
     try {
-      answer = await charges.charge({ id, purse, amount, max, note: noteOf(atMs), ttlMs: PURSE_TTL_MS });
+      answer = await charges.charge(ask);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       if (error.why === 'no-room') throw guardUnavailable(NO_ROOM, error);
@@ -79,17 +79,20 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
   }
 
   return {
-    async reserve({ team, route, amount, max }) {
-      const reservation = { id: randomId(), team, route, day: today(), amount, atMs: now() };
-      const { kind, charged } = await charge(reservation, max);
-      const left = Math.max(0, max - charged);
-      return kind === 'made'
-        ? { kind: 'reserved', reservation, left }
-        : { kind: 'over', day: reservation.day, left };
+    async reserve({ max, currency = null, ...write }) {
+      const reservation = { id: randomId(), ...write, currency, day: today(), atMs: now() };
+      const ask = chargeOf(reservation);
+      const { kind, charged } = await charge({ ...ask, max: max ?? Number.MAX_SAFE_INTEGER });
+      if (kind === 'made') return { kind: 'reserved', reservation };
+      if (max !== null) return { kind: 'over', day: reservation.day, left: Math.max(0, max - charged) };
+      // More than can be counted, on a day that has no limit: it is not counted, and noted all the same.
+      await charge({ ...ask, amount: 0, max: Number.MAX_SAFE_INTEGER });
+      return { kind: 'reserved', reservation };
     },
     giveBack: ({ id }) => endings.write(id, { how: 'back' }),
     keep: ({ id }) => endings.write(id, { how: 'kept' }),
-    keepUnknown: ({ id, atMs }, why) => endings.write(id, { note: noteOf(atMs, why) }),
+    keepUnknown: (reservation, why) =>
+      endings.write(reservation.id, { anew: { ...chargeOf(reservation), note: noteOf(reservation, why) } }),
     async left(team, route, max) {
       const day = today();
       try {
@@ -120,7 +123,18 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
   };
 }
 
-/** Longer than a settlement may take: two calls of the store. */
+/** What is charged for a write. A day without a limit counts, too, for it may be given one before it is over. */
+function chargeOf({ id, team, route, day, ...noted }: Reservation): ChargeAsk {
+  const purse = purseOf({ team, route, day });
+  const [amount, max] = [noted.amount ?? 0, Number.MAX_SAFE_INTEGER];
+  return { id, purse, amount, max, note: noteOf(noted), ttlMs: PURSE_TTL_MS };
+}
+
+/**
+ * Longer than a settlement takes: three calls of the store. What is charged does not hang on it, for a charge is ended
+ * once: two who settle the same after it has lapsed leave two lines in the audit, and the later one is told `conflict`.
+ * Whoever dies while settling holds up others for so long.
+ */
 const SETTLE_LEASE_MS = 30_000;
 
 const AWAY =

@@ -11,10 +11,11 @@ export interface ReserveAsk {
   readonly team: string;
   /** E.g. `POST /api/v1/campaign/create`. */
   readonly route: string;
-  /** Millionths of the rule's currency, a safe integer. */
-  readonly amount: number;
-  /** The same unit: what the rule allows a day. */
-  readonly max: number;
+  /** Millionths of the rule's currency, a safe integer; null where the rule has no budget. */
+  readonly amount: number | null;
+  /** The same unit: what the rule allows a day; null: as much as anybody likes. */
+  readonly max: number | null;
+  readonly currency?: string | undefined;
 }
 
 export interface Reservation {
@@ -23,17 +24,23 @@ export interface Reservation {
   readonly route: string;
   /** The day it is taken from, e.g. `2026-11-23`, by `platform.timezone`. */
   readonly day: string;
-  readonly amount: number;
+  /** null where the rule has no budget. */
+  readonly amount: number | null;
+  /** null where the rule names none. */
+  readonly currency: string | null;
   readonly atMs: number;
 }
 
-/** `left` is what the day still allows afterwards, in the unit of the ask. */
+/** `left` is what the day still allows, in the unit of the ask. */
 export type Reserved =
-  | { readonly kind: 'reserved'; readonly reservation: Reservation; readonly left: number }
+  | { readonly kind: 'reserved'; readonly reservation: Reservation }
   | { readonly kind: 'over'; readonly day: string; readonly left: number };
 
 export interface Reservations {
-  /** Atomically and durably, before anything is sent. @throws GatewayError `write_guard_unavailable` */
+  /**
+   * Atomically and durably, before anything is sent; also where the day has no limit, so that what became of it can be
+   * told. @throws GatewayError `write_guard_unavailable`
+   */
   reserve(ask: ReserveAsk): Promise<Reserved>;
   /** The platform certainly did not act: back to the day it was taken from. */
   giveBack(reservation: Reservation): Promise<void>;

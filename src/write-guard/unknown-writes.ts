@@ -20,13 +20,20 @@ const Note = recordForm(
     atMs: Type.Number(),
     /** Set once it is known that the outcome is not. */
     why: Type.Optional(Type.String()),
+    /** What the write names; absent in notes of releases that had no other amounts than those charged. */
+    amount: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+    currency: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
 );
+
+/** What is noted of a write; the rest is the charge's. */
+type Noted = Pick<Reservation, 'atMs' | 'amount' | 'currency'>;
 
 /** A write is answered, or given up, within the time limit of calls; and a little later that is written down. */
 const SETTLE_MS = 10_000;
 const WHY_MAX = 300;
 
+const UNREADABLE: ReturnType<typeof Note.parse> & object = { atMs: 0, why: 'its record cannot be read' };
 const NOT_WRITTEN_DOWN = 'the gateway ended, or lost its store, before it was written down';
 
 /** @returns the purse that a team's writes of one route are charged to on one day */
@@ -35,8 +42,8 @@ export function purseOf({ team, route, day }: Pick<Reservation, 'team' | 'route'
 }
 
 /** @param why absent while the call may be under way */
-export function noteOf(atMs: number, why?: string): string {
-  return JSON.stringify(why === undefined ? { atMs } : { atMs, why: why.slice(0, WHY_MAX) });
+export function noteOf({ atMs, amount, currency }: Noted, why?: string): string {
+  return JSON.stringify({ atMs, why: why?.slice(0, WHY_MAX), amount, currency });
 }
 
 /**
@@ -44,12 +51,12 @@ export function noteOf(atMs: number, why?: string): string {
  * @returns null while its call may be under way. A charge that cannot be read is of another release, and unknown here
  */
 export function unknownWrite(
-  { id, purse, amount, note }: Charge,
+  { id, purse, amount: charged, note }: Charge,
   nowMs: number,
   callMs: number,
 ): UnknownWrite | null {
   const [team, route, day] = Purse.parse(purse) ?? ['', '', ''];
-  const { atMs, why } = Note.parse(note) ?? { atMs: 0, why: 'its record cannot be read' };
+  const { atMs, why, amount = charged, currency = null } = Note.parse(note) ?? UNREADABLE;
   if (why === undefined && nowMs - atMs < callMs + SETTLE_MS) return null;
-  return { id, team, route, day, amount, atMs, why: why ?? NOT_WRITTEN_DOWN };
+  return { id, team, route, day, amount, currency, atMs, why: why ?? NOT_WRITTEN_DOWN };
 }

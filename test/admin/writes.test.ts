@@ -79,6 +79,7 @@ describe('writes over the admin API', () => {
         route: ROUTE,
         amount: 2_500_000,
         max: 9_000_000,
+        currency: 'EUR',
       });
       if (answer.kind === 'over') throw new Error('there was room');
       return answer.reservation;
@@ -87,7 +88,8 @@ describe('writes over the admin API', () => {
     await reservations.keepUnknown(one, 'it ended with upstream_timeout');
     const shown = {
       id: one.id,
-      ...{ team: 'growth', route: ROUTE, day: '2026-11-21', amount: 2.5, at: '2026-11-21T12:00:00.000Z' },
+      ...{ team: 'growth', route: ROUTE, day: '2026-11-21', amount: 2.5, currency: 'EUR' },
+      at: '2026-11-21T12:00:00.000Z',
       why: 'it ended with upstream_timeout',
     };
     const list = async () => (await ask(gateway, 'GET', 'writes/unknown')).body;

@@ -73,6 +73,7 @@ it('lists writes of unknown outcome, and settles each once', async () => {
     route: 'POST /api/v1/campaign/create',
     amount: 2.5 * MILLIONTHS,
     max: 9 * MILLIONTHS,
+    currency: 'EUR',
   };
   const answer = await reservations.reserve(ask);
   if (answer.kind === 'over') throw new Error('there was room');
@@ -80,19 +81,23 @@ it('lists writes of unknown outcome, and settles each once', async () => {
   await reservations.keepUnknown(answer.reservation, 'it ended with upstream_timeout');
   const { stdout } = await writes('list', '--unknown');
   expect(stdout).toMatch(
-    new RegExp(`${id} .* growth +POST /api/v1/campaign/create +2026-11-21 +2.5 +it ended`),
+    new RegExp(`${id} .* growth +POST /api/v1/campaign/create +2026-11-21 +2.5 +EUR +it ended`),
   );
   expect(stdout).toContain('dsp-gateway writes settle <id> happened|not');
   expect((await writes('list', '--unknown', '--json')).json()).toMatchObject({
-    writes: [{ id, amount: 2.5 }],
+    writes: [{ id, amount: 2.5, currency: 'EUR' }],
   });
   expect(await writes('settle', id, 'maybe')).toMatchObject({
     code: 64,
     stderr: expect.stringContaining('happened or not'),
   });
   expect((await writes('settle', id, 'not')).stdout).toBe(
-    `${id} is given back: 2.5 to the team growth on 2026-11-21\n`,
+    `${id} is given back: 2.5 EUR to the team growth on 2026-11-21\n`,
   );
+  const bare = await reservations.reserve({ ...ask, amount: null, max: null });
+  if (bare.kind === 'over') throw new Error('there was room');
+  await reservations.keepUnknown(bare.reservation, 'it ended with upstream_timeout');
+  expect((await writes('settle', bare.reservation.id, 'happened')).stdout).toContain('nothing was charged');
   expect(await writes('settle', id, 'not')).toMatchObject({
     stdout: '',
     stderr: expect.stringContaining('No write of unknown outcome'),

@@ -7,6 +7,7 @@ import type { Passage } from '../../src/pass-through/passage.js';
 import { createSending } from '../../src/pass-through/send-passage.js';
 import type { CallReport, Response } from '../../src/platform/slot.js';
 import { createTrace } from '../../src/telemetry/trace.js';
+import { guardUnavailable } from '../../src/write-guard/types.js';
 import { brakeByHand } from '../support/brake-by-hand.js';
 import { callerOf } from '../support/callers.js';
 import { reservationsInMemory } from '../support/reservations-in-memory.js';
@@ -21,7 +22,7 @@ function passageOf(more: Partial<Passage> = {}): Passage {
     ...{ method: 'POST', path: PATH, rule: undefined, trace: createTrace() },
     gone: new AbortController().signal,
     ...{ pairs: [], query: '', body: null, stream: null, parsed: null, fault: null, keyed: null },
-    ...{ dryRun: false, givenChecksum: null, charge: CHARGE },
+    ...{ dryRun: false, givenChecksum: null, judgeAgain: () => CHARGE },
     ...more,
   };
 }
@@ -46,7 +47,7 @@ function world(ends: End = { status: 201 }) {
     platform: {
       async send(call, consume) {
         ends.waiting?.(brake);
-        call.onSlot?.();
+        await call.onSlot?.();
         steps.push(`send with ${reservations.charged(TEAM, ROUTE)} charged`);
         const { status, outcome, error } = ends;
         const made = {
@@ -109,7 +110,7 @@ describe('a write', () => {
     reservations.away = true;
     expect(await write()).toMatchObject({ code: 'write_guard_unavailable' });
     brake.stopped = true;
-    expect(await write({ charge: null })).toMatchObject({ code: 'writes_stopped' });
+    expect(await write({ judgeAgain: () => null })).toMatchObject({ code: 'writes_stopped' });
     expect(steps).toEqual(['place', 'leave', 'place', 'leave']);
   });
 
@@ -125,11 +126,32 @@ describe('a write', () => {
     expect(reservations.charged(TEAM, ROUTE)).toBe(0);
   });
 
-  it('without a limit for the day reserves nothing, and asks the brake all the same', async () => {
+  it.each<[string, (step: number) => Passage['judgeAgain']]>([
+    [
+      'may no longer be sent',
+      (step) => () => {
+        if (step === 2) throw guardUnavailable('x');
+        return CHARGE;
+      },
+    ],
+    ['may cost less a day', (step) => () => ({ ...CHARGE, max: step === 2 ? 900 : 1000 })],
+  ])('that %s when the store has answered is not sent, and what was reserved comes back', async (_, of) => {
+    const { steps, reservations, write } = world();
+    let step = 0;
+    const judgeAgain = () => {
+      step += 1;
+      return of(step)();
+    };
+    expect(await write({ judgeAgain })).toMatchObject({ code: 'write_guard_unavailable' });
+    expect(steps).toEqual(['place', 'leave']);
+    expect(reservations.charged(TEAM, ROUTE)).toBe(0);
+  });
+
+  it('that no rule is for reserves nothing, and asks the brake all the same', async () => {
     const { steps, brake, write } = world();
-    await write({ charge: null });
+    await write({ judgeAgain: () => null });
     expect(steps).toEqual(['place', 'send with 0 charged']);
-    expect(brake.asked).toEqual([TEAM, TEAM]);
+    expect(brake.asked).toEqual([TEAM]);
   });
 });
 

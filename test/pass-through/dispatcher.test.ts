@@ -25,7 +25,7 @@ const PASSAGE: Passage = {
   keyed: null,
   dryRun: false,
   givenChecksum: null,
-  charge: null,
+  judgeAgain: () => null,
 };
 
 /** A dispatcher whose every step towards the platform is noted, and ends there. */
@@ -39,7 +39,7 @@ function noting() {
     platform: { send: step('platform') },
     idempotency: { once: step('idempotency'), settled: async () => {} },
     places: { enter: step('place'), running: 0 },
-    charging: { checkBrake: () => {}, begin: step('charge'), end: async () => {} },
+    charging: { begin: step('charge'), end: async () => {} },
     timeoutMs: 1000,
     answers: { silenceMs: 1000, minBytesPerSecond: 0, overMs: 1000, buffers: createAnswerBuffers(0) },
   });

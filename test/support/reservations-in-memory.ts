@@ -26,19 +26,20 @@ export function reservationsInMemory(day = '2026-11-23'): InMemoryReservations {
   const charged = (team: string, route: string) =>
     [...held.values()]
       .filter((one) => one.team === team && one.route === route)
-      .reduce((sum, { amount }) => sum + amount, 0);
+      .reduce((sum, { amount }) => sum + (amount ?? 0), 0);
   const self: InMemoryReservations = {
     ends: [],
     away: false,
     charged,
-    async reserve({ team, route, amount, max }: ReserveAsk) {
+    async reserve({ team, route, amount, max, currency }: ReserveAsk) {
       if (self.away) throw guardUnavailable('The store cannot be reached; nothing was sent.');
-      const left = max - charged(team, route);
-      if (amount > left) return { kind: 'over', day, left };
+      const left = (max ?? Number.POSITIVE_INFINITY) - charged(team, route);
+      if ((amount ?? 0) > left) return { kind: 'over', day, left };
       made += 1;
-      const reservation = { id: `r${made}`, team, route, day, amount, atMs: 0 };
+      const of = { team, route, day, amount, currency: currency ?? null };
+      const reservation = { id: `r${made}`, ...of, atMs: 0 };
       held.set(reservation.id, reservation);
-      return { kind: 'reserved', reservation, left: left - amount };
+      return { kind: 'reserved', reservation };
     },
     async giveBack(reservation) {
       held.delete(reservation.id);

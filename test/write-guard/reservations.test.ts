@@ -42,16 +42,16 @@ describe('a reservation', () => {
     const { book, clock } = await open();
     expect(await book.reserve(ask)).toEqual({
       kind: 'reserved',
-      left: 40,
       reservation: {
         id: expect.any(String),
-        ...{ team: 'growth', route: ask.route, day: '2026-11-21', amount: 60, atMs: clock.now() },
+        ...{ team: 'growth', route: ask.route, day: '2026-11-21' },
+        ...{ amount: 60, currency: null, atMs: clock.now() },
       },
     });
     expect(await book.reserve(ask)).toEqual({ kind: 'over', day: '2026-11-21', left: 40 });
     expect(await book.reserve({ ...ask, team: 'other' })).toMatchObject({ kind: 'reserved' });
     expect(await book.reserve({ ...ask, route: 'PUT /x' })).toMatchObject({ kind: 'reserved' });
-    expect(await book.reserve({ ...ask, amount: 40 })).toMatchObject({ kind: 'reserved', left: 0 });
+    expect(await book.reserve({ ...ask, amount: 40 })).toMatchObject({ kind: 'reserved' });
     expect(await book.left(ask.team, ask.route, 50)).toEqual({ day: '2026-11-21', left: 0 });
   });
 
@@ -68,6 +68,25 @@ describe('a reservation', () => {
     expect(await left()).toBe(90);
     clock.advance(-HOUR);
     expect(await left()).toBe(100);
+  });
+
+  it('of a day without a limit is made too, and counts for the limit that the day is given later', async () => {
+    const { book, clock, reserve, left } = await open();
+    const named = await book.reserve({ ...ask, max: null, currency: 'EUR' });
+    const [bare, beyond] = [null, Number.MAX_SAFE_INTEGER];
+    for (const amount of [bare, beyond]) await book.reserve({ ...ask, amount, max: null });
+    clock.advance(40 * SECOND);
+    expect((await book.unknown()).map(({ amount, currency }) => [amount, currency])).toEqual(
+      expect.arrayContaining([
+        [60, 'EUR'],
+        [bare, null],
+        [beyond, null],
+      ]),
+    );
+    // What is beyond counting is listed, and not counted.
+    expect(await left()).toBe(40);
+    expect(named).toMatchObject({ kind: 'reserved' });
+    await expect(reserve({ amount: 41 })).rejects.toThrow('room');
   });
 
   it('is given back once, and not after it was kept', async () => {
@@ -118,6 +137,22 @@ describe('a reservation', () => {
     expect(await book.unknown()).toMatchObject([{ id: 'odd', why: 'its record cannot be read' }]);
     await book.settle('odd', 'happened', note);
     expect(await book.unknown()).toEqual([]);
+  });
+});
+
+describe('a store that lost a charge', () => {
+  it('has it put back, and listed, when its outcome is unknown, unless it was settled', async () => {
+    const { book, charges, reserve, left } = await open();
+    const [lost, settled] = [await reserve({ amount: 10 }), await reserve({ amount: 20 })];
+    await charges.end(settled.id, 'back');
+    const emptied = await open();
+    await emptied.book.keepUnknown(lost, 'it ended with upstream_timeout');
+    expect(await emptied.book.unknown()).toEqual([{ ...lost, why: 'it ended with upstream_timeout' }]);
+    expect(await emptied.left()).toBe(90);
+    expect(emptied.log.lines.at(-1)).toMatchObject({ level: 'warn', charge: lost.id });
+    await book.keepUnknown(settled, 'late');
+    expect(await book.unknown()).toEqual([]);
+    expect(await left()).toBe(90);
   });
 });
 

@@ -12,7 +12,9 @@ interface UnknownWrite {
   readonly team: string;
   readonly route: string;
   readonly day: string;
-  readonly amount: number;
+  /** null where the rule has no budget. */
+  readonly amount: number | null;
+  readonly currency: string | null;
   readonly at: string;
   readonly why: string;
 }
@@ -26,9 +28,14 @@ const COLUMNS: readonly Column<UnknownWrite>[] = [
   { title: 'Team', cell: ({ team }) => <Name>{team}</Name>, by: ({ team }) => team },
   { title: 'Call', cell: ({ route }) => <code>{route}</code>, by: ({ route }) => route },
   { title: 'Charged to', cell: ({ day }) => day, by: ({ day }) => day },
-  { title: 'Amount', cell: ({ amount }) => String(amount), by: ({ amount }) => amount, numeric: true },
+  { title: 'Amount', cell: amountOf, by: ({ amount }) => amount, numeric: true },
   { title: 'Why', cell: ({ why }) => <bdi>{why}</bdi> },
 ];
+
+function amountOf({ amount, currency }: UnknownWrite): string {
+  if (amount === null) return 'none';
+  return currency === null ? String(amount) : `${amount} ${currency}`;
+}
 
 interface UnknownCardProps {
   readonly writes: readonly UnknownWrite[];
@@ -67,7 +74,9 @@ interface SettleButtonsProps {
   readonly settled: () => void;
 }
 
-function SettleButtons({ write: { id, team, day, amount }, settled }: SettleButtonsProps) {
+function SettleButtons({ write, settled }: SettleButtonsProps) {
+  const { id, team, day } = write;
+  const amount = amountOf(write);
   const { api } = useAdmin();
   const { act } = useNotices();
   const settle = async (outcome: 'happened' | 'not', words: string) => {

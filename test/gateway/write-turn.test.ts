@@ -1,0 +1,186 @@
+/** A write that waits for its turn at the platform: whatever is no longer so when the turn comes keeps it from being sent. */
+import type { ServerResponse } from 'node:http';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { type HttpPlatform, startHttpPlatform } from '../support/broken-platform.js';
+import { listenGateway } from '../support/listen-gateway.js';
+import { gatewayAt, outcomeOf, type Reply, type TestGateway } from '../support/start-gateway.js';
+import { waitFor } from '../support/wait-for.js';
+
+const PATH = '/api/v1/campaign/create';
+const ROUTE = `POST ${PATH}`;
+const SLOTS = 4;
+const guardOf = (maxPerCall: number) => ({
+  [ROUTE]: { budget: { field: 'body.total', maxPerCall, maxPerDay: 1000 } },
+});
+
+interface Scene {
+  readonly gateway: TestGateway;
+  readonly platform: HttpPlatform;
+  readonly team: string;
+  readonly key: string;
+  /** Begins a write, and comes back when it waits for a slot. */
+  wait(write: () => Promise<unknown>): Promise<void>;
+  /** Frees every slot, and waits until nothing waits any more. */
+  free(): Promise<void>;
+  /** What the team's day has left. */
+  left(): Promise<number>;
+  writes(): number;
+}
+
+/** A gateway, each slot of which is held by a report. */
+async function scene(now = '2026-11-21T12:00:00.000Z'): Promise<Scene> {
+  const held: ServerResponse[] = [];
+  const platform = await startHttpPlatform((incoming, response) => {
+    if (incoming.method === 'GET') held.push(response);
+    else response.writeHead(201, { 'content-type': 'application/json' }).end('{}');
+  });
+  const gateway = await gatewayAt(
+    { url: platform.url.href, token: 'platform-token' },
+    { now, config: { platform: { maxConcurrent: SLOTS, timezone: 'Pacific/Auckland' } } },
+  );
+  const reader = await gateway.addTeam({ id: 'reader' });
+  const key = await gateway.addTeam({ id: 'writer', writeGuard: guardOf(500) });
+  const days = Array.from({ length: SLOTS }, (_, at) => `2026-10-0${at + 1}`);
+  for (const day of days) void gateway.report(reader, `dateFrom=${day}&dateTo=${day}`);
+  await waitFor('reports that hold every slot', () => held.length === SLOTS);
+  const queued = async () =>
+    /^dsp_gateway_platform_calls_queued (\d+)$/m.exec(await gateway.services.metrics.registry.metrics())?.[1];
+  return {
+    ...{ gateway, platform, team: 'writer', key },
+    async wait(write) {
+      void write();
+      await waitFor('a write that waits', async () => (await queued()) === '1');
+    },
+    async free() {
+      for (const response of held.splice(0)) response.writeHead(404).end();
+      await waitFor('an empty queue', async () => (await queued()) === '0');
+    },
+    async left() {
+      const json = { total: 1 };
+      const looked = await gateway.call(`${PATH}?_dryRun=1`, { method: 'POST', key, json });
+      return looked.json<{ left: { amount: number } }>().left.amount;
+    },
+    writes: () => platform.seen.filter(({ method }) => method === 'POST').length,
+  };
+}
+
+const writeOf = ({ gateway, key }: Scene): Promise<Reply> =>
+  gateway.call(PATH, { method: 'POST', key, json: { total: 400 } });
+
+describe('a write that waits for a slot is not sent when meanwhile', () => {
+  it.each<[string, (scene: Scene) => Promise<unknown>, string]>([
+    [
+      'writes are stopped',
+      ({ gateway }) => gateway.manage('POST', '/writes/stop', { reason: 'a loop' }),
+      '503 writes_stopped',
+    ],
+    [
+      'its key is revoked',
+      async ({ gateway, team }) => {
+        const { keys } = await gateway.manage('GET', `/teams/${team}/keys`);
+        const [{ id } = { id: '' }] = keys as { id: string }[];
+        await gateway.manage('DELETE', `/keys/${id}`);
+      },
+      '401 revoked_api_key',
+    ],
+    [
+      'its team is disabled',
+      ({ gateway, team }) => gateway.manage('PATCH', `/teams/${team}`, { disabled: true }),
+      '403 team_disabled',
+    ],
+    [
+      'its team is deleted',
+      ({ gateway, team }) => gateway.manage('DELETE', `/teams/${team}`),
+      '401 revoked_api_key',
+    ],
+    [
+      'its team may write no longer',
+      ({ gateway, team }) => gateway.manage('PATCH', `/teams/${team}`, { scopes: ['report:read'] }),
+      '403 scope_missing',
+    ],
+    [
+      'its guard is tightened',
+      ({ gateway, team }) => gateway.manage('PATCH', `/teams/${team}`, { writeGuard: guardOf(100) }),
+      '422 write_guard_refused',
+    ],
+    [
+      'its day is made smaller',
+      ({ gateway, team }) =>
+        gateway.manage('PATCH', `/teams/${team}`, {
+          writeGuard: { [ROUTE]: { budget: { field: 'body.total', maxPerDay: 399 } } },
+        }),
+      '422 write_guard_refused',
+    ],
+  ])('%s', async (_, change, outcome) => {
+    const at = await scene();
+    let answer: Promise<Reply> | undefined;
+    await at.wait(() => {
+      answer = writeOf(at);
+      return answer;
+    });
+    await change(at);
+    await at.free();
+    expect(outcomeOf((await answer) as Reply)).toBe(outcome);
+    expect(at.writes()).toBe(0);
+  });
+
+  it('its caller is gone, and then the same key sends it once', async () => {
+    const at = await scene();
+    const url = await listenGateway(at.gateway);
+    const leaving = new AbortController();
+    const options = {
+      method: 'POST',
+      headers: { 'x-api-key': at.key, 'content-type': 'application/json', 'idempotency-key': 'once' },
+      body: '{"total":400}',
+    } as const;
+    let given: Promise<unknown> | undefined;
+    await at.wait(() => {
+      given = request(`${url}${PATH}`, { ...options, signal: leaving.signal }).catch(() => 'gone');
+      return given;
+    });
+    leaving.abort();
+    expect(await given).toBe('gone');
+    const { server } = at.gateway.data;
+    const open = () =>
+      new Promise<number>((resolve) => void server.getConnections((_, count) => resolve(count)));
+    await waitFor('the gateway to see it', async () => (await open()) === 0);
+    await at.free();
+    await waitFor('its end in the log', () => at.gateway.log.some(({ status }) => status === 499));
+    expect(at.writes()).toBe(0);
+    expect(await at.left()).toBe(1000);
+    expect((await request(`${url}${PATH}`, options)).statusCode).toBe(201);
+    expect(at.writes()).toBe(1);
+  });
+});
+
+it('a write that waits over midnight, where the platform is, is taken from the day on which it is sent', async () => {
+  // In Auckland 23:59:59.
+  const at = await scene('2026-11-21T10:59:59.000Z');
+  let answer: Promise<Reply> | undefined;
+  await at.wait(() => {
+    answer = writeOf(at);
+    return answer;
+  });
+  expect(await at.left()).toBe(1000);
+  at.gateway.clock.advance(2_000);
+  await at.free();
+  expect((await answer)?.status).toBe(201);
+  expect(await at.left()).toBe(600);
+  at.gateway.clock.advance(-2_000);
+  expect(await at.left()).toBe(1000);
+});
+
+it('a write that comes under a guard while it waits is not sent, for nobody has read it as a guard would', async () => {
+  const at = await scene();
+  await at.gateway.manage('PATCH', '/teams/writer', { writeGuard: null });
+  let answer: Promise<Reply> | undefined;
+  await at.wait(() => {
+    answer = writeOf(at);
+    return answer;
+  });
+  await at.gateway.manage('PATCH', '/teams/writer', { writeGuard: guardOf(500) });
+  await at.free();
+  expect(outcomeOf((await answer) as Reply)).toBe('503 write_guard_unavailable');
+  expect(at.writes()).toBe(0);
+});
