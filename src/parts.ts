@@ -36,6 +36,7 @@ export async function createParts(options: PartsOptions) {
   const { policy, registry, directory, identify, agent, credential } = foundation;
   const usage = createUsage({ counters: store.counters, clock, logger });
   const purges = createPurges(registry);
+  const erasures = createErasures(registry, purges);
   const l1 = createL1<HeldAnswer>(config.cache.l1MaxBytes);
   const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));
   const self = { id: health.id, info: () => JSON.stringify(health.own()) };
@@ -60,8 +61,7 @@ export async function createParts(options: PartsOptions) {
   const callMs = config.platform.timeoutMs;
   const idempotency = createIdempotency({ ...store, now: clock.now, logger, callMs });
   const pipeline = createPipeline({
-    ...{ config, policy, store, clock, logger, registry, purges },
-    erasures: createErasures(registry, purges),
+    ...{ config, policy, store, clock, logger, registry, purges, erasures },
     platform,
     identify,
     l1,
@@ -82,6 +82,7 @@ export async function createParts(options: PartsOptions) {
     series,
     tail: createTail({ bus: store.bus, clock, logger }),
     purges,
+    erasures,
     l1,
     health,
     limits,

@@ -128,6 +128,7 @@ function shownLine(text: string, { colours = false }: Pick<Terminal, 'colours'>)
     of('team').padEnd(12),
     of('method'),
     of('path'),
+    ...(line.via === undefined ? [] : [paint(CYAN, `via ${of('via')}`)]),
     paint(GREY, [`${of('ms')} ms`, `${of('rows')} rows`, `${of('bytes')} bytes`].join('  ')),
     ...(calls === 0 ? [] : [paint(CYAN, `${calls} platform ${calls === 1 ? 'call' : 'calls'}`)]),
     paint(GREY, of('requestId')),

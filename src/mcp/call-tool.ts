@@ -1,8 +1,11 @@
 /** One call of a tool: its arguments checked, its table in pages, its error as one that an agent can act on. */
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
-import { asGatewayError, type FieldFault, type GatewayError, invalidQuery, toProblem } from '../errors.js';
-import { type Caps, pagesOf, type Table } from './fit.js';
+import { randomBuffer } from '../chance.js';
+import { asGatewayError, type FieldFault, GatewayError, invalidQuery, toProblem } from '../errors.js';
+import { type PackAsk, type Packed, packTable } from '../tables/pack.js';
+import type { Caps } from '../tables/pages.js';
+import type { Table } from '../tables/table.js';
 import { describeReports, getUsage, whoami } from './own-tools.js';
 import { compareAsOf, explainQuery, getFinality, queryReport } from './report-tools.js';
 import type { Snapshots } from './snapshots.js';
@@ -24,17 +27,23 @@ export interface ToolBench extends ToolParts {
   readonly onError: (call: ToolCall, error: GatewayError) => void;
 }
 
-type Tool = (parts: ToolParts, call: ToolCall, args: never) => Promise<Table>;
+type Tool = (parts: ToolParts, call: ToolCall, args: never, pack: PackAsk) => Promise<Packed>;
 
 const RUN: Readonly<Record<ToolName, Tool>> = {
-  whoami,
-  describe_reports: describeReports,
+  whoami: packed(whoami),
+  describe_reports: packed(describeReports),
   query_report: queryReport,
-  explain_query: explainQuery,
+  explain_query: packed(explainQuery),
   compare_as_of: compareAsOf,
-  get_finality: getFinality,
-  get_usage: getUsage,
+  get_finality: packed(getFinality),
+  get_usage: packed(getUsage),
 };
+
+/** Of a tool whose tables are small. */
+function packed<A>(tool: (parts: ToolParts, call: ToolCall, args: A) => Promise<Table>) {
+  return async (parts: ToolParts, call: ToolCall, args: A, pack: PackAsk): Promise<Packed> =>
+    packTable(await tool(parts, call, args), pack);
+}
 
 /**
  * @param admitted rejects where the call is not let in: an agent is told so as of any other error
@@ -51,7 +60,7 @@ export async function callTool(
     await admitted;
     return resultOf(await run(bench, call, name, given));
   } catch (thrown) {
-    const error = asGatewayError(thrown);
+    const error = inWordsOfTools(asGatewayError(thrown));
     bench.onError(call, error);
     return errorOf(error, call.ask.id, bench.caps);
   }
@@ -69,9 +78,29 @@ async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unkn
       );
     return bench.snapshots.read(team, name, cursor);
   }
-  const table = await RUN[name](bench, call, args as never);
+  const begun = bench.snapshots.begin();
+  const walk = randomBuffer(16).toString('base64url');
   const caps = { ...bench.caps, maxRows: Math.min(limit ?? bench.caps.maxRows, bench.caps.maxRows) };
-  return bench.snapshots.keep(team, name, pagesOf(table, caps), table.rows.length);
+  const told = await RUN[name](bench, call, args as never, { caps, walk });
+  return bench.snapshots.keep(team, name, walk, told, begun);
+}
+
+/** Parameters of HTTP by what an agent gave for them. */
+const ARGUMENT_OF: ReadonlyMap<string, string> = new Map([
+  ['dateFrom', 'period.from'],
+  ['dateTo', 'period.to'],
+  ['_period', 'period.relative'],
+  ['_fields', 'columns'],
+  ['_totals', 'totals'],
+  ['_asOf', 'asOf'],
+  ['_final', 'final'],
+]);
+
+function inWordsOfTools(error: GatewayError): GatewayError {
+  const { errors } = error.options;
+  if (errors === undefined || !errors.some(({ param }) => ARGUMENT_OF.has(param))) return error;
+  const renamed = errors.map((one) => ({ ...one, param: ARGUMENT_OF.get(one.param) ?? one.param }));
+  return new GatewayError(error.code, { ...error.options, errors: renamed });
 }
 
 function readArguments(name: ToolName, given: unknown = {}): object {

@@ -1,8 +1,8 @@
 /** Tools about the team itself, and about what there is. */
-import { GatewayError } from '../errors.js';
+import { GatewayError, invalidQuery } from '../errors.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { holdsText, isAdditive } from '../report/row-names.js';
-import type { Table } from './fit.js';
-import { columnsOf, DOES_NOT_ADD_UP, listsOf } from './rows.js';
+import { DOES_NOT_ADD_UP, type Table, tableOf } from '../tables/table.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
 import type { DescribeArguments } from './tools.js';
 
@@ -17,6 +17,7 @@ export async function whoami({ showMe, showAdvertisers }: ToolParts, call: ToolC
       advertisers: advertisers === '*' ? 'all; listed are those that answers have told of' : 'those listed',
     },
     columns: ['advertiserId', 'name', 'lastSeenAt'],
+    rowCount: known.length,
     rows: known.map(({ id, name, lastSeenAt }) => [id, name, lastSeenAt]),
   };
 }
@@ -29,8 +30,7 @@ export async function getUsage({ showMe }: ToolParts, call: ToolCall): Promise<T
       detail: 'The store of the usage does not answer.',
       retryAfterS: 5,
     });
-  const columns = columnsOf(usage);
-  return { about: { days: 'by UTC, oldest first' }, columns, rows: listsOf(usage, columns) };
+  return tableOf({ days: 'by UTC, oldest first' }, usage);
 }
 
 /** Columns of reports whose kind is known by name: shown until the team has seen some itself. */
@@ -42,9 +42,12 @@ export async function describeReports(
   { caller }: ToolCall,
   { endpoint }: DescribeArguments,
 ): Promise<Table> {
-  const named = endpoint === undefined ? described.endpoints : [endpoint];
+  if (endpoint !== undefined && !isEndpointPath(endpoint))
+    throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
+  const all = await seenColumns.of(caller.team.id);
+  const named = endpoint === undefined ? [...new Set([...described.endpoints, ...all.keys()])] : [endpoint];
   const rows = named.flatMap((one) => {
-    const seen = seenColumns.of(caller.team.id, one);
+    const seen = all.get(one) ?? [];
     const columns = seen.length > 0 ? seen : USUAL_COLUMNS;
     return [
       [one, 'report', '', one === rules.defaultEndpoint ? 'the default' : ''],
@@ -65,6 +68,7 @@ export async function describeReports(
         'Other reports of the platform can be asked for by their path, and take its parameters as filters.',
     },
     columns: ['endpoint', 'kind', 'name', 'about'],
+    rowCount: rows.length,
     rows,
   };
 }

@@ -4,6 +4,7 @@ import type { AskCall } from '../http/ask-call.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
 import type { ShownAdvertisers } from '../pipeline/show-advertisers.js';
 import type { Me } from '../routes/me.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
 import type { ReportRules } from './report-of.js';
 import type { SeenColumns } from './seen-columns.js';
 
@@ -21,6 +22,8 @@ export interface ToolParts {
   readonly showFinality: (call: AskCall) => Promise<object>;
   readonly showAdvertisers: { readonly ofTeam: (call: AskCall) => Promise<ShownAdvertisers> };
   readonly showMe: (caller: Caller) => Promise<Me>;
+  /** Large answers on another thread. */
+  readonly table: WorkerPool['table'];
   readonly rules: ReportRules;
   readonly described: DescribedReports;
   readonly seenColumns: SeenColumns;

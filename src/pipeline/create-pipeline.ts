@@ -68,6 +68,8 @@ export interface Pipeline extends Omit<Asking, 'stopAsking'> {
   readonly replyAtOnce: ReplyAtOnce;
   readonly canonical: CanonicalRules;
   readonly explain: Explain;
+  /** An answer as JSON as a table in pages. */
+  readonly table: WorkerPool['table'];
   /** Requests that wait for what others have under way. */
   readonly waiting: () => number;
   /** Waits for work that outlives its request. */
@@ -139,8 +141,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }),
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
-    canonical,
-    explain,
+    ...{ canonical, explain, table: workerPool.table },
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(past.flush),
     async close() {

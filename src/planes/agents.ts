@@ -4,13 +4,13 @@ import type { Config } from '../config/load.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { registerMcp } from '../mcp/route.js';
 import { createSeenColumns } from '../mcp/seen-columns.js';
-import { createSnapshots } from '../mcp/snapshots.js';
+import { createSnapshots, type SnapshotsOptions } from '../mcp/snapshots.js';
 import type { DescribedReports } from '../mcp/tool-call.js';
 import { createShowMe } from '../routes/me.js';
 import type { Services } from '../services.js';
 
 export function registerAgents(app: FastifyInstance, services: Services): void {
-  const { config, pipeline, gateway, limits, identify } = services;
+  const { config, pipeline, gateway, limits, identify, store, clock, log, purges, erasures } = services;
   const { report, server } = config;
   registerMcp(app, {
     admit: pipeline.admit,
@@ -27,11 +27,16 @@ export function registerAgents(app: FastifyInstance, services: Services): void {
         maxUriBytes: server.maxUriBytes,
       },
       described: describedReports(config, [...pipeline.canonical.table.kinds.keys()]),
-      seenColumns: createSeenColumns(),
-      snapshots: createSnapshots(services),
+      seenColumns: createSeenColumns({ documents: store.documents, logger: log.logger }),
+      snapshots: createSnapshots({ store, clock, purges, isErasedSince: isErasedSince(erasures) }),
       caps: config.mcp,
     },
   });
+}
+
+/** A page may hold rows of anybody: it counts as what names no account. */
+function isErasedSince({ isErased }: Services['erasures']): SnapshotsOptions['isErasedSince'] {
+  return ({ seq, atMs }) => isErased({ seq, fetchedFrom: atMs, asked: [], held: [], rowCount: 1 });
 }
 
 function describedReports({ report }: Config, known: readonly string[]): DescribedReports {

@@ -13,9 +13,10 @@ export function tailLine(
   durationMs: number,
   clean: (text: string) => string,
 ): Line {
-  const { team, key, outcome, platformCalls, rows, bytesOut } = request.trace;
+  const { team, key, outcome, via, platformCalls, rows, bytesOut } = request.trace;
   return {
     ...{ team, key, method: request.method, path: cleaned(loggedPath(request), clean), status, outcome },
+    ...(via === null ? {} : { via }),
     ...{ platformCalls, ms: tenths(durationMs), rows, bytes: bytesOut, requestId: request.id },
   };
 }

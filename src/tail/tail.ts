@@ -18,6 +18,8 @@ export interface TailLine {
   readonly path: string;
   readonly status: number;
   readonly outcome: string | null;
+  /** By which way it came, where that is not plain HTTP. */
+  readonly via?: string;
   readonly platformCalls: number;
   readonly ms: number;
   readonly rows: number;

@@ -3,6 +3,7 @@
  * neither side copies it.
  */
 import { encodeEntry, type RawWrite } from '../cache/entry.js';
+import { type ErrorCode, GatewayError, type GatewayErrorOptions } from '../errors.js';
 import { holdsToken } from '../platform/scrub.js';
 import type { Rewrite } from '../report/column-types.js';
 import { toCsv } from '../report/csv.js';
@@ -16,6 +17,8 @@ import {
 import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../report/entry.js';
 import { toNdjson } from '../report/ndjson.js';
 import { projectRows } from '../report/project-rows.js';
+import { type AnswerAsk, answerTable } from '../tables/answer-table.js';
+import { type PackAsk, type Packed, packTable } from '../tables/pack.js';
 
 export interface DigestTask {
   readonly task: 'digest';
@@ -45,7 +48,20 @@ export interface FormatTask {
   readonly bom: boolean;
 }
 
-export type Task = DigestTask | EncodeTask | FormatTask;
+export interface TableTask {
+  readonly task: 'table';
+  /** An answer of the gateway as JSON, in pieces, in order. */
+  readonly chunks: readonly Uint8Array[];
+  readonly ask: AnswerAsk;
+  readonly pack: PackAsk;
+}
+
+export type Task = DigestTask | EncodeTask | FormatTask | TableTask;
+
+/** A table, or why there is none: an error loses what it is on its way to another thread. */
+export type TabledAnswer =
+  | { readonly kind: 'packed'; readonly packed: Packed }
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly options: GatewayErrorOptions };
 
 /** An outcome with the answer's own bytes and their digest beside it. */
 export interface DigestedAnswer {
@@ -61,7 +77,7 @@ export interface EncodedBytes {
   readonly facts: Uint8Array;
 }
 
-export function runTask(task: Task): DigestedAnswer | Uint8Array | EncodedBytes[] {
+export function runTask(task: Task): DigestedAnswer | Uint8Array | EncodedBytes[] | TabledAnswer {
   switch (task.task) {
     case 'digest':
       return digest(task);
@@ -76,6 +92,19 @@ export function runTask(task: Task): DigestedAnswer | Uint8Array | EncodedBytes[
       });
     case 'format':
       return shared([formatRows(task)]);
+    case 'table':
+      return tableAnswer(task);
+  }
+}
+
+export function tableAnswer({ chunks, ask, pack }: Omit<TableTask, 'task'>): TabledAnswer {
+  try {
+    const packed = packTable(answerTable(Buffer.concat(chunks).toString(), ask), pack);
+    const further = packed.further?.map((page) => shared([page])) ?? null;
+    return { kind: 'packed', packed: { ...packed, further } };
+  } catch (error) {
+    if (error instanceof GatewayError) return { kind: 'refused', code: error.code, options: error.options };
+    throw error;
   }
 }
 

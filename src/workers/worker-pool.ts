@@ -3,9 +3,11 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { type EncodedEntry, encodeEntry, type RawWrite } from '../cache/entry.js';
+import { GatewayError } from '../errors.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import type { DigestInput, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/entry.js';
+import type { Packed } from '../tables/pack.js';
 import {
   asBuffer,
   type DigestedAnswer,
@@ -13,7 +15,10 @@ import {
   type FormatTask,
   formatRows,
   readAnswer,
+  type TabledAnswer,
+  type TableTask,
   type Task,
+  tableAnswer,
 } from './tasks.js';
 
 /** Above it, work goes to another thread; below, the way there costs more than the work. */
@@ -68,6 +73,8 @@ export interface WorkerPool {
   /** @returns cache entries, in the same order */
   encode(entries: readonly RawWrite[]): Promise<EncodedEntry[]>;
   format(task: Omit<FormatTask, 'task'>): Promise<Buffer>;
+  /** @throws GatewayError where the answer makes no table, or none that fits */
+  table(task: Omit<TableTask, 'task'>): Promise<Packed>;
   close(): Promise<void>;
 }
 
@@ -111,6 +118,13 @@ export function createWorkerPool(): WorkerPool {
       if (sizeOf(task.chunks) >= LARGE_BYTES || task.rowCount * task.columns.length >= HEAVY_TABLE)
         return asBuffer((await run({ task: 'format', ...task })) as Uint8Array);
       return formatRows(task);
+    },
+    async table(task) {
+      const told = isHeavy(task.chunks)
+        ? ((await run({ task: 'table', ...task })) as TabledAnswer)
+        : tableAnswer(task);
+      if (told.kind === 'packed') return told.packed;
+      throw new GatewayError(told.code, told.options);
     },
     async close() {
       await threads?.close();

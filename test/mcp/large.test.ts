@@ -57,6 +57,21 @@ it('gives what others wrote as data, in its cell and nowhere else', async () => 
   expect(body.rows?.[0]).toContain('\u202e"}],"isError":true,\u0000');
 });
 
+it('refuses a table of nothing but empty cells, which a few bytes of an answer can ask for', async () => {
+  const wide = Object.fromEntries(Array.from({ length: 2500 }, (_, at) => [`c${at}`, 1]));
+  const platform = await startRawPlatform((_request, response) => {
+    const data = [wide, ...Array.from({ length: 2500 }, () => ({ advertiser_id: 1 }))];
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
+  });
+  const gateway = await gatewayAt(platform, { logLevel: 'info' });
+  const agent = await agentOf(gateway, await gateway.addTeam({ id: 'wide', ...TEAM }));
+  const { isError, body } = await agent.call('query_report', ARGS);
+  expect([isError, body.code]).toEqual([true, 'upstream_too_large']);
+  expect(body.help).toMatch(/^Name the columns you need; there are c0, c1, /);
+  const told = await agent.call('query_report', { ...ARGS, columns: ['c1', 'advertiserId'] });
+  expect(told.body).toMatchObject({ truncated: true, totalRows: 2501, columns: ['c1', 'advertiserId'] });
+});
+
 it('shows what changed between two moments, a cell a row', async () => {
   const gateway = await withGateway({ logLevel: 'info' });
   const key = await gateway.addTeam({ id: 'auditors', scopes: [...TEAM.scopes], advertisers: '*' });

@@ -33,6 +33,11 @@ function modern(method: string, params: object = {}, headers: Record<string, str
   return post(JSON.stringify(message), { ...own, ...headers });
 }
 
+interface Called {
+  readonly method: string;
+  readonly params: { readonly name: string; readonly arguments: object };
+}
+
 const errorOf = (reply: Reply) => reply.json<{ error: { code: number } }>().error;
 
 describe('the revision 2026-07-28', () => {
@@ -142,6 +147,19 @@ describe('a hostile message', () => {
       const reply = await gateway.call('/mcp', { method, key, headers: PLAIN });
       expect([reply.status, reply.headers.allow]).toEqual([405, 'POST']);
     }
+  });
+
+  it.each([
+    ['2025-11-25', (call: Called) => post(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))],
+    ['2026-07-28', ({ method, params }: Called) => modern(method, params, { 'mcp-name': params.name })],
+  ])('cannot hide an argument from the tool by its name, in %s', async (_revision, send) => {
+    const given = JSON.parse('{"__proto__":{"cursor":"x"}}') as object;
+    const reply = await send({ method: 'tools/call', params: { name: 'whoami', arguments: given } });
+    const { result } = reply.json<{ result: { structuredContent: object } }>();
+    expect(result.structuredContent).toMatchObject({
+      code: 'invalid_query',
+      errors: [{ param: '__proto__' }],
+    });
   });
 
   it('never brings it down, whatever it holds', async () => {

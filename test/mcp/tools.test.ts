@@ -1,6 +1,7 @@
 /** What an assistant of a team is told by each tool, in either revision of the protocol. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { reportIn, type SimulatedGateway, startGateway } from '../support/start-gateway.js';
+import { waitFor } from '../support/wait-for.js';
 import { agentOf, type Told } from './agent.js';
 
 const SCOPES = ['report:read', 'mcp'];
@@ -56,6 +57,18 @@ describe.each(['legacy', 'modern'] as const)('an assistant by the %s revision', 
     expect(named.sort()).toEqual(['advertiserId', 'perod']);
   });
 
+  it('is told of them by the names that it gave them', async () => {
+    const agent = await agentOf(gateway, key, era);
+    const paramsOf = async (args: object) => {
+      const { body } = await agent.call('query_report', { ...BY_DATE, ...args });
+      return (body.errors as { param: string }[]).map(({ param }) => param);
+    };
+    expect(await paramsOf({ columns: ['spnt'] })).toEqual(['columns']);
+    expect(await paramsOf({ asOf: 'then' })).toEqual(['asOf']);
+    expect(await paramsOf({ period: { relative: 'soon' } })).toEqual(['period.relative']);
+    expect(await paramsOf({ period: { from: '2026-11-07', to: '2026-11-01' } })).toEqual(['period.to']);
+  });
+
   it('is refused the advertiser of another team, and a tool that there is not', async () => {
     const agent = await agentOf(gateway, key, era);
     const { isError, body } = await agent.call('query_report', { ...BY_DATE, advertiserId: 3 });
@@ -103,6 +116,16 @@ describe('a tool', () => {
     expect(rows.filter(({ kind }) => kind === 'parameter').map(({ name }) => name)).toContain('campaignIds');
   });
 
+  it('describes no report whose name is none', async () => {
+    const agent = await agentOf(gateway, key);
+    const { isError, body } = await agent.call('describe_reports', { endpoint: '../../admin' });
+    expect([isError, body.code, body.errors]).toEqual([
+      true,
+      'invalid_query',
+      [{ param: 'endpoint', message: 'must be the path of a report, e.g. campaigns/get' }],
+    ]);
+  });
+
   it('explains what an answer would cost without asking the platform', async () => {
     const agent = await agentOf(gateway, key);
     const before = gateway.simulator.callCount;
@@ -140,6 +163,17 @@ describe('a tool', () => {
     expect(before - left.requestsPerMinute).toBe(1);
     const line = gateway.log.findLast(({ team, via }) => team === 'counted' && via === 'mcp');
     expect(line).toMatchObject({ via: 'mcp', path: '/mcp/query_report', rows: 7, status: 200 });
+  });
+
+  it('is told of as it happens, with the way it came', async () => {
+    const lines: object[] = [];
+    const unwatch = gateway.services.tail.watch({ onLine: (line) => lines.push(line), onDropped() {} });
+    onTestFinished(unwatch);
+    await waitFor('somebody who looks', () => gateway.services.tail.isOn);
+    const agent = await agentOf(gateway, key);
+    await agent.call('get_usage');
+    await waitFor('the line', () => lines.length >= 2);
+    expect(lines).toContainEqual(expect.objectContaining({ path: '/mcp/get_usage', via: 'mcp' }));
   });
 
   it('tells whoever asks too often so as an error of the tool', async () => {

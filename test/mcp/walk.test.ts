@@ -1,6 +1,6 @@
 /** A walk by cursor: complete, of one moment, of one team, on any replica, and bounded. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SNAPSHOT_LIMITS, withRoom } from '../../src/mcp/snapshots.js';
+import { KEPT_LIMITS, withRoom } from '../../src/mcp/kept-walks.js';
 import {
   reportIn,
   type SimulatedGateway,
@@ -21,10 +21,13 @@ const CONFIG = { mcp: { maxRows: 10 } };
 let gateway: SimulatedGateway;
 let replica: TestGateway;
 let key: string;
+/** Of another team. */
+let seeing: string;
 
 beforeAll(async () => {
   gateway = await startGateway({ logLevel: 'info', config: CONFIG });
   key = await gateway.addTeam({ id: 'walkers', ...TEAM });
+  seeing = await gateway.addTeam({ id: 'columnists', ...TEAM });
   replica = await startGatewayAt(gateway.simulator, {
     ...{ logLevel: 'info', config: CONFIG, clock: gateway.clock },
     sharedStore: gateway.store,
@@ -90,17 +93,38 @@ describe('a walk by cursor', () => {
     expect(await codeOf(agent, 'query_report', { cursor })).toBeUndefined();
   });
 
+  it('ends with an erasure, for its pages may hold rows of whoever was erased', async () => {
+    const agent = await agentOf(gateway, key);
+    const cursor = (await agent.call('query_report', BY_CAMPAIGN)).body.next as string;
+    expect((await agent.call('query_report', { cursor })).isError).toBe(false);
+    await gateway.manage('POST', '/history/erase', { advertiserId: 77 });
+    expect((await agent.call('query_report', { cursor })).body.code).toBe('cursor_expired');
+    const next = (await agent.call('query_report', BY_CAMPAIGN)).body.next as string;
+    expect((await agent.call('query_report', { cursor: next })).isError).toBe(false);
+  });
+
   it('loses its oldest where a team walks too much', async () => {
     const own = await gateway.addTeam({ id: 'wanderers', ...TEAM });
     const agent = await agentOf(gateway, own);
     const cursors: string[] = [];
-    for (let at = 0; at <= SNAPSHOT_LIMITS.ofTeam.count; at += 1)
+    for (let at = 0; at <= KEPT_LIMITS.ofTeam.count; at += 1)
       cursors.push((await agent.call('query_report', BY_CAMPAIGN)).body.next as string);
     const codes = [];
     for (const cursor of [cursors[0], cursors[1]])
       codes.push((await agent.call('query_report', { cursor })).body.code);
     expect(codes).toEqual(['cursor_expired', undefined]);
   });
+});
+
+it('is described alike on each replica: the columns that its team has seen on any', async () => {
+  const [agent, other] = [await agentOf(gateway, seeing), await agentOf(replica, seeing)];
+  await agent.call('query_report', BY_CAMPAIGN);
+  const [here, there] = [await agent.call('describe_reports'), await other.call('describe_reports')];
+  expect(there.body.rows).toEqual(here.body.rows);
+  expect(there.body.rows).toContainEqual(['campaigns/get', 'column', 'date', 'says which row it is']);
+  const stranger = await agentOf(gateway, await gateway.addTeam({ id: 'blind', ...TEAM }));
+  const kinds = (await stranger.call('describe_reports')).body.rows?.map(([, kind]) => kind);
+  expect(kinds).not.toContain('column');
 });
 
 describe('what is kept of all walks', () => {
@@ -120,12 +144,17 @@ describe('what is kept of all walks', () => {
   it('is bounded in all, at the cost of whoever holds most', () => {
     const teams = ['a', 'b', 'c', 'd', 'e'].flatMap((team) => [kept(team, 7 * MB, 1), kept(team, 6 * MB, 2)]);
     const left = withRoom([...teams, kept('f', 10 * MB, 1)], 0);
-    expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(SNAPSHOT_LIMITS.ofAll.bytes);
+    expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(KEPT_LIMITS.ofAll.bytes);
     expect(left.at(-1)?.id).toBe('f1');
   });
 
   it('forgets what is over, and what a wrong clock has written', () => {
     const late = { ...kept('a', 1, 2), untilMs: 10 ** 12 };
     expect(withRoom([kept('a', 1, 1), late], 1000)).toEqual([]);
+  });
+
+  it('keeps what a replica wrote whose clock goes before', () => {
+    const ahead = { ...kept('a', 1, 1), untilMs: 15 * 60_000 + 2000 };
+    expect(withRoom([ahead, { ...kept('b', 1, 1), untilMs: 15 * 60_000 }], 0)).toHaveLength(2);
   });
 });

@@ -5,7 +5,7 @@ import { toCsv } from '../../src/report/csv.js';
 import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
 import { bodyHash, ROW_SEPARATOR } from '../../src/report/entry.js';
 import { toNdjson } from '../../src/report/ndjson.js';
-import { readAnswer } from '../../src/workers/tasks.js';
+import { readAnswer, tableAnswer } from '../../src/workers/tasks.js';
 import { createWorkerPool, LARGE_BYTES } from '../../src/workers/worker-pool.js';
 import { decodeOne } from '../cache/decode-one.js';
 import { ASK, inPieces, largeAnswer, TOKEN } from './large-answer.js';
@@ -14,6 +14,7 @@ const workerPool = createWorkerPool();
 afterAll(() => workerPool.close());
 
 const LARGE = largeAnswer(3 * LARGE_BYTES);
+const bodyHashOf = (bytes: Uint8Array) => bodyHash(Buffer.from(bytes));
 const isShared = ({ buffer }: Uint8Array) => buffer instanceof SharedArrayBuffer;
 
 /** An outcome with its bodies by their digests: millions of bytes are compared at once, and not one by one. */
@@ -205,5 +206,37 @@ describe('CSV and NDJSON', () => {
     }
     const ndjson = await workerPool.format({ format: 'ndjson', chunks, columns, rowCount: 1, bom: false });
     expect(ndjson.toString() === toNdjson(text)).toBe(true);
+  });
+});
+
+describe('a table of an answer', () => {
+  const chunksOf = (rowCount: number) => {
+    const data = Array.from({ length: rowCount }, (_, at) => ({
+      id: at,
+      name: `Früh ${at} 東京 😀`,
+      clicks: 1,
+    }));
+    return inPieces(Buffer.from(JSON.stringify({ data, meta: { rowCount } })), 100_003);
+  };
+  const ask = { kind: 'report', columns: null, sort: { column: 'id', order: 'desc' } } as const;
+  const pack = { caps: { maxRows: 100, maxBytes: 40_000 }, walk: 'w'.repeat(22) };
+
+  it('is made on another thread where it is heavy, and is what it would be in place', async () => {
+    const packed = await workerPool.table({ chunks: chunksOf(10_000), ask, pack });
+    const here = tableAnswer({ chunks: chunksOf(10_000), ask, pack });
+    if (here.kind === 'refused') throw new Error(here.code);
+    expect(packed.first).toEqual(here.packed.first);
+    expect(packed.further?.map(bodyHashOf)).toEqual(here.packed.further?.map(bodyHashOf));
+    expect(packed.further).toHaveLength(99);
+  });
+
+  it('is refused with the same error by either', async () => {
+    const wrong = { kind: 'report', columns: null, sort: { column: 'nothing' } } as const;
+    for (const rowCount of [10, 10_000])
+      await expect(workerPool.table({ chunks: chunksOf(rowCount), ask: wrong, pack })).rejects.toMatchObject({
+        name: 'GatewayError',
+        code: 'invalid_query',
+        options: { errors: [{ param: 'sort.column' }] },
+      });
   });
 });

@@ -1,12 +1,6 @@
 /** Tables in pages that an agent can take: never above the caps, never cut without a word. Pure. */
 import { invalidQuery } from '../errors.js';
-
-/** What a tool found: members about it, and rows as lists in the order of `columns`. */
-export interface Table {
-  readonly about: Readonly<Record<string, unknown>>;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly unknown[])[];
-}
+import type { Table } from './table.js';
 
 export interface Caps {
   readonly maxRows: number;
@@ -27,33 +21,33 @@ export const CURSOR_CHARS = 48;
 const SHORTER = [2000, 400, 80] as const;
 
 /**
- * @returns at least one page; the rows of all together are the rows of the table, in their order
+ * @returns at least one page, each made when it is reached; the rows of all together are the rows of the table, in their
+ *   order
  * @throws GatewayError `invalid_query` where not even one row fits
  */
-export function pagesOf({ about, columns, rows }: Table, { maxRows, maxBytes }: Caps): Page[] {
+export function* pagesOf({ about, columns, rows, rowCount }: Table, caps: Caps): Generator<Page, void> {
+  const { maxRows, maxBytes } = caps;
   const head = `${membersOf(about)}"columns":${JSON.stringify(columns)},`;
-  const room =
-    maxBytes - bytesOf(frontOf(rows.length, 'x'.repeat(CURSOR_CHARS))) - bytesOf(head) - TAIL_BYTES;
-  if (room < 0) throw tooWide(columns.length, maxBytes);
-  const pages: Page[] = [];
+  const room = maxBytes - bytesOf(frontOf(rowCount, 'x'.repeat(CURSOR_CHARS))) - bytesOf(head) - TAIL_BYTES;
+  if (room < 0) throw tooWide(columns, maxBytes);
   let texts: string[] = [];
-  let [used, shortened] = [0, 0];
-  const close = () => {
+  let [used, shortened, given] = [0, 0, 0];
+  const close = (): Page => {
     const note = shortened === 0 ? '' : `"shortenedCells":${shortened},`;
-    pages.push({ rest: `${head}${note}"rows":[${texts.join(',')}]}` });
-    [texts, used, shortened] = [[], 0, 0];
+    const page = { rest: `${head}${note}"rows":[${texts.join(',')}]}` };
+    [texts, used, shortened, given] = [[], 0, 0, given + 1];
+    return page;
   };
   for (const row of rows) {
     const fitted = fitRow(row, room);
-    if (fitted === null) throw tooWide(columns.length, maxBytes);
+    if (fitted === null) throw tooWide(columns, maxBytes);
     const bytes = fitted.bytes + 1;
-    if (texts.length > 0 && (texts.length >= maxRows || used + bytes > room + 1)) close();
+    if (texts.length > 0 && (texts.length >= maxRows || used + bytes > room + 1)) yield close();
     texts.push(fitted.text);
     used += bytes;
     shortened += fitted.shortened;
   }
-  if (texts.length > 0 || pages.length === 0) close();
-  return pages;
+  if (texts.length > 0 || given === 0) yield close();
 }
 
 /** A page as it is given. @param next null where nothing follows, or nothing can be kept */
@@ -107,10 +101,10 @@ function cut(text: string, most: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most);
 }
 
-function tooWide(columns: number, maxBytes: number) {
+function tooWide({ length }: readonly string[], maxBytes: number) {
   return invalidQuery({
     param: 'columns',
-    message: `one row of all ${columns} columns does not fit into the ${maxBytes} bytes of a result: name the columns you need`,
+    message: `one row of all ${length} columns does not fit into the ${maxBytes} bytes of a result: name the columns you need`,
   });
 }
 

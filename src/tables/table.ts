@@ -1,10 +1,28 @@
 /** Rows of an answer as a table: columns once, each row a list in their order; sorted where that is asked for. Pure. */
-import { invalidQuery } from '../errors.js';
+import { GatewayError, invalidQuery } from '../errors.js';
 import { holdsId, isAdditive } from '../report/row-names.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 
+/** Members about it, and rows as lists in the order of `columns`. */
+export interface Table {
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly columns: readonly string[];
+  readonly rowCount: number;
+  /** Each made when it is reached: a wide table is mostly empty cells. */
+  readonly rows: Iterable<readonly unknown[]>;
+}
+
+export interface Sort {
+  readonly column: string;
+  readonly order?: 'asc' | 'desc' | undefined;
+}
+
 export const DOES_NOT_ADD_UP = 'does not add up';
+
+/** Empty ones too. The largest answer that is taken has three million members. */
+const MAX_CELLS = 5_000_000;
+const MOST_NAMED = 10;
 
 /** @returns every column that any row has, in the order in which they come */
 export function columnsOf(rows: readonly Row[]): string[] {
@@ -14,8 +32,29 @@ export function columnsOf(rows: readonly Row[]): string[] {
 }
 
 /** What a row lacks is null. */
-export function listsOf(rows: readonly Row[], columns: readonly string[]): unknown[][] {
-  return rows.map((row) => columns.map((column) => (Object.hasOwn(row, column) ? row[column] : null)));
+export function tableOf(
+  about: Table['about'],
+  rows: readonly Row[],
+  columns: readonly string[] = columnsOf(rows),
+): Table {
+  return { about, columns, rowCount: rows.length, rows: listsOf(rows, columns) };
+}
+
+function* listsOf(rows: readonly Row[], columns: readonly string[]): Iterable<readonly unknown[]> {
+  for (const row of rows) yield columns.map((column) => (Object.hasOwn(row, column) ? row[column] : null));
+}
+
+/**
+ * Rows may bring columns that no other has, and each makes a cell in every row.
+ * @throws GatewayError `upstream_too_large`
+ */
+export function checkSize(rows: readonly Row[], columns: readonly string[]): void {
+  if (rows.length * columns.length <= MAX_CELLS) return;
+  const named = columns.slice(0, MOST_NAMED).map((name) => name.slice(0, 40));
+  throw new GatewayError('upstream_too_large', {
+    detail: `A table of ${rows.length} rows and ${columns.length} columns has more than ${MAX_CELLS} cells, most of them empty.`,
+    help: `Name the columns you need; there are ${named.join(', ')} and others.`,
+  });
 }
 
 /** Columns of numbers that must not be added up over rows: people, rates, means. */
@@ -35,9 +74,9 @@ export function notAdditive(rows: readonly Row[], columns: readonly string[]): s
 export function sortRows(
   rows: readonly Row[],
   columns: readonly string[],
-  sort: { readonly column: string; readonly order?: 'asc' | 'desc' | undefined } | undefined,
+  sort: Sort | null,
 ): readonly Row[] {
-  if (sort === undefined || rows.length === 0) return rows;
+  if (sort === null || rows.length === 0) return rows;
   const { column, order = 'asc' } = sort;
   if (!columns.includes(column))
     throw invalidQuery({ param: 'sort.column', message: `must be one of ${columns.join(', ')}` });

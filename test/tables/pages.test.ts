@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
-import { CURSOR_CHARS, pagesOf, writePage } from '../../src/mcp/fit.js';
+import { CURSOR_CHARS, pagesOf, writePage } from '../../src/tables/pages.js';
 
 const CURSOR = 'c'.repeat(CURSOR_CHARS);
 const CAPS = { maxRows: 7, maxBytes: 900 };
@@ -34,7 +34,7 @@ describe('pages of a table', () => {
   it('keep to both caps, and hold each row once, in its order', () => {
     fc.assert(
       fc.property(table, (given) => {
-        const pages = pagesOf(given, CAPS);
+        const pages = [...pagesOf({ ...given, rowCount: given.rows.length }, CAPS)];
         const texts = pages.map((page) => writePage(page, given.rows.length, CURSOR, false));
         for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(CAPS.maxBytes);
         const read = texts.map((text) => JSON.parse(text) as Read);
@@ -54,14 +54,14 @@ describe('pages of a table', () => {
 
   it('are refused where not even one row fits, and say what to name', () => {
     const columns = Array.from({ length: 400 }, (_, at) => `c${at}`);
-    const wide = { about: {}, columns, rows: [columns] };
-    expect(() => pagesOf(wide, CAPS)).toThrow(GatewayError);
-    const tall = { about: {}, columns: ['a'], rows: [Array.from({ length: 400 }, () => 12345)] };
-    expect(() => pagesOf(tall, CAPS)).toThrow(GatewayError);
+    const wide = { about: {}, columns, rowCount: 1, rows: [columns] };
+    expect(() => [...pagesOf(wide, CAPS)]).toThrow(GatewayError);
+    const tall = { about: {}, columns: ['a'], rowCount: 1, rows: [Array.from({ length: 400 }, () => 12345)] };
+    expect(() => [...pagesOf(tall, CAPS)]).toThrow(GatewayError);
   });
 
   it('are one where there are no rows', () => {
-    const [page, ...more] = pagesOf({ about: { a: 1 }, columns: [], rows: [] }, CAPS);
+    const [page, ...more] = pagesOf({ about: { a: 1 }, columns: [], rowCount: 0, rows: [] }, CAPS);
     expect(more).toEqual([]);
     const text = writePage(page as NonNullable<typeof page>, 0, null, false);
     expect(text).toBe('{"truncated":false,"totalRows":0,"next":null,"a":1,"columns":[],"rows":[]}');
