@@ -48,8 +48,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'real',
+          isolate: false,
           include: below(real),
-          setupFiles: ['test/support/setup.ts'],
+          setupFiles: ['test/support/setup.ts', 'test/support/as-it-was.ts'],
           globalSetup: ['test/support/global-setup.ts'],
         },
       },

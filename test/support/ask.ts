@@ -1,11 +1,15 @@
 /** Calls over real sockets, as the client of an app or of an operator makes them. */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
-import { afterAll } from 'vitest';
+import { afterEachFile } from './after-file.js';
 import type { Gateway } from './processes.js';
 
-const agent = new Agent({ keepAliveTimeout: 1000 });
-afterAll(() => agent.destroy());
+const newAgent = () => new Agent({ keepAliveTimeout: 1000 });
+let agent = newAgent();
+afterEachFile(async () => {
+  await agent.destroy();
+  agent = newAgent();
+});
 
 export const REPORT = '/api/v1/report/campaigns/get';
 

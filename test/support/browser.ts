@@ -6,7 +6,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, inject } from 'vitest';
+import { inject } from 'vitest';
+import { afterEachFile } from './after-file.js';
 import { ROOT } from './processes.js';
 
 /** Test output, kept to be looked at; not in the repository. */
@@ -39,17 +40,18 @@ export interface Visit {
   axe(): Promise<string[]>;
 }
 
+/** One for all files of this process: it ends with it. */
 let browser: Promise<Browser> | null = null;
 
-afterAll(async () => {
-  await (await browser)?.close();
-  browser = null;
+afterEachFile(async () => {
+  for (const context of (await browser)?.contexts() ?? []) await context.close();
 });
 
 function launched(): Promise<Browser> {
   return chromium.launch({
     executablePath: inject('chromium'),
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
   });
 }
 

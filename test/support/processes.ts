@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterEachFile } from './after-file.js';
 import { waitFor } from './wait-for.js';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -37,9 +37,10 @@ export interface Process {
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 
-afterAll(async () => {
+afterEachFile(async () => {
   for (const child of running) killGroup(child);
   await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
+  folders.clear();
 });
 
 /** With a group of its own, for npm starts a shell that starts the command. */
