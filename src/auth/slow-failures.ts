@@ -2,9 +2,10 @@
  * Slows down whoever tries keys: the refusals of an address are held back, longer the more there were of late. Nothing
  * else is: a valid key from there is served at once.
  */
+
 import ipaddr from 'ipaddr.js';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.js';
+import { createLastUsed } from '../last-used.js';
 import { sleep } from '../time.js';
 
 /** Refusals that cost nothing: an app with an old key has its reasons. */
@@ -30,7 +31,7 @@ interface Score {
 }
 
 export function createSlowFailures(clock: Clock): SlowFailures {
-  const scores = new LRUCache<string, Score>({ max: MAX_ADDRESSES });
+  const scores = createLastUsed<Score>(MAX_ADDRESSES);
   let held = 0;
 
   function delayMs(address: string): number {

@@ -1,5 +1,5 @@
 /** What could not be written down, because the store was away: remembered here until it is marked with its days. */
-import { LRUCache } from 'lru-cache';
+import { createLastUsed } from '../last-used.js';
 import type { HistoryStore, HistoryWrite } from '../store/history-port.js';
 import { noteMissed } from './note-fetch.js';
 import { decodeHeads, encodeHeads } from './revision.js';
@@ -23,7 +23,7 @@ const REMEMBERED_DAYS = 10_000;
 const DATE_CHARS = 11;
 
 export function createMissed(store: Pick<HistoryStore, 'heads' | 'write'>): Missed {
-  const days = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
+  const days = createLastUsed<number>(REMEMBERED_DAYS);
   const nameOf = (series: string, date: string) => `${series}|${date}`;
   const seriesOf = (name: string) => name.slice(0, -DATE_CHARS);
   return {

@@ -2,9 +2,10 @@
  * Writes down what fetches bring, behind their answers: a day is appended to its history when its rows are others than
  * before. An answer never waits for it; what cannot be written is counted, and marked when the store is back.
  */
-import { LRUCache } from 'lru-cache';
+
 import type { Logger } from 'pino';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
+import { createLastUsed } from '../last-used.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { monthOf } from '../store/history-content.js';
@@ -165,7 +166,7 @@ function createWriteOnce(options: RecorderOptions, missed: Missed): WriteOnce {
   const { store, encode, credential, onEvent } = options;
   const watchSchema = createWatchSchema(options);
   /** Start of the latest fetch: one that saw what was known is not written down, and yet an earlier one is late. */
-  const latest = new LRUCache<string, number>({ max: REMEMBERED_DAYS });
+  const latest = createLastUsed<number>(REMEMBERED_DAYS);
   return {
     async write(fetched, days) {
       const { series, days: all } = fetched;

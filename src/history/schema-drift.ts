@@ -1,6 +1,7 @@
 /** Tells when the columns of a report change between two revisions of a day: once a change, not once a day. */
-import { LRUCache } from 'lru-cache';
+
 import type { Logger } from 'pino';
+import { createLastUsed } from '../last-used.js';
 import { type SchemaChange, schemaChange } from '../report/column-kinds.js';
 import type { HistoryStore } from '../store/history-port.js';
 import { type DayChange, dateOf } from './day-writes.js';
@@ -27,7 +28,7 @@ export type WatchSchema = (watched: Watched, changes: readonly DayChange[]) => P
 const REMEMBERED = 10_000;
 
 export function createWatchSchema({ store, onSchemaChange, logger }: SchemaDriftOptions): WatchSchema {
-  const told = new LRUCache<string, true>({ max: REMEMBERED });
+  const told = createLastUsed<true>(REMEMBERED);
 
   function tell({ series, endpoint, asked }: Watched, date: string, change: SchemaChange): void {
     const report = { endpoint, advertisers: asked, date };

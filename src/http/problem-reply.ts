@@ -33,7 +33,10 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
     sendProblem(translate(error, rules), request, reply),
   );
   const notFound = createNotFound(app);
-  app.setNotFoundHandler((request, reply) => sendProblem(notFound(request), request, reply));
+  app.addHook('onRequest', async (request) => {
+    // Before its body is read, which would be told to be wrong first.
+    if (request.is404) throw notFound(request);
+  });
 }
 
 function sendProblem(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

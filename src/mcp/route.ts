@@ -23,7 +23,7 @@ export interface McpRoute {
   readonly maxBodyBytes: number;
 }
 
-export const MCP_PATH = '/mcp';
+const MCP_PATH = '/mcp';
 
 /** Of one message. */
 const BODY_LIMITS: BodyLimits = { maxMembers: 2000, maxItems: 5000 };

@@ -3,7 +3,7 @@
  * same count. A cap that was proven is shared by replicas, for its kind of report; that a count is a coincidence is
  * remembered in this process, for it costs at most a few calls to find out again.
  */
-import { LRUCache } from 'lru-cache';
+import { createLastUsed } from '../last-used.js';
 import { dayNumber } from '../report/days.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -49,7 +49,7 @@ interface Counts {
 }
 
 export function createCaps({ policy, known, now }: CapsOptions): Caps {
-  const series = new LRUCache<string, Counts>({ max: SERIES });
+  const series = createLastUsed<Counts>(SERIES);
 
   const countsOf = (id: string): Counts => {
     const counts = series.get(id) ?? { byRange: new Map(), complete: new Set(), cleared: new Map() };

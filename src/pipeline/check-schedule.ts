@@ -2,8 +2,9 @@
  * When a series is to be checked: its first joins, one a day, and each week the first of about a length and each that is
  * longer. What was checked is remembered by this process; replicas agree on who makes a check by the names given here.
  */
-import { LRUCache } from 'lru-cache';
+
 import type { Learner } from '../divisibility/learn.js';
+import { createLastUsed } from '../last-used.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import { isFinalDay } from '../report/freshness.js';
@@ -65,7 +66,7 @@ export interface CheckScheduleOptions {
 }
 
 export function createCheckSchedule({ every, learner, policy, now }: CheckScheduleOptions): CheckSchedule {
-  const seen = new LRUCache<string, Checked>({ max: SERIES });
+  const seen = createLastUsed<Checked>(SERIES);
   const today = () => Math.floor(now() / DAY_MS);
   const week = () => Math.floor(today() / WEEK_DAYS);
 

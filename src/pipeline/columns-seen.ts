@@ -1,5 +1,5 @@
 /** Columns that answers of a report had before: one that is there at times only must not become a fault when it is not. */
-import { LRUCache } from 'lru-cache';
+import { createLastUsed } from '../last-used.js';
 import type { Entry } from '../report/entry.js';
 
 export interface ColumnsSeen {
@@ -18,7 +18,7 @@ interface Seen {
 }
 
 export function createColumnsSeen(): ColumnsSeen {
-  const bySeries = new LRUCache<string, Seen>({ max: MAX_SERIES });
+  const bySeries = createLastUsed<Seen>(MAX_SERIES);
   return {
     add(series, parts) {
       const seen = bySeries.get(series) ?? { columns: new Set(), last: null };

@@ -8,7 +8,6 @@ import { corsWithoutOrigin, registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
 import { registerServerTiming } from '../http/server-timing.js';
 import { slowRefusals } from '../http/slow-refusals.js';
-import { MCP_PATH } from '../mcp/route.js';
 import type { Plane } from '../openapi/plane.js';
 import { createAnswerBuffers } from '../pass-through/answer-buffers.js';
 import { describeDeclared, PASSED_TAG } from '../pass-through/describe.js';
@@ -16,25 +15,25 @@ import { createOutlet } from '../pass-through/outlet.js';
 import type { PatienceRules } from '../pass-through/read-patience.js';
 import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { watchReader } from '../pass-through/watch-reader.js';
-import { ADVERTISER_PATHS, registerAdvertisers } from '../routes/advertisers.js';
+import { registerAdvertisers } from '../routes/advertisers.js';
 import { registerDocs } from '../routes/docs.js';
-import { EXPLAIN_PATHS, registerExplain } from '../routes/explain.js';
+import { registerExplain } from '../routes/explain.js';
 import { createFastPath } from '../routes/fast-path.js';
-import { FINALITY_PATHS, registerFinality } from '../routes/finality.js';
+import { registerFinality } from '../routes/finality.js';
 import { registerHealth } from '../routes/health.js';
-import { HISTORY_PATHS, registerHistory } from '../routes/history.js';
+import { registerHistory } from '../routes/history.js';
 import { createAnswerHit, createComposeHit } from '../routes/hit-answer.js';
 import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
-import { PINS_PATH, registerPins } from '../routes/pins.js';
+import { registerPins } from '../routes/pins.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
-import { registerOwnSeries, SERIES_PATH } from '../routes/series.js';
+import { registerOwnSeries } from '../routes/series.js';
 import { registerExplorerSession } from '../routes/session.js';
 import { createSocketPath } from '../routes/socket-path.js';
 import { registerStartPage } from '../routes/start-page.js';
-import { EXPLORER_SESSION_PATH, takeSessions } from '../routes/take-sessions.js';
-import { registerTruth, TRUTH_PATHS } from '../routes/truth.js';
+import { takeSessions } from '../routes/take-sessions.js';
+import { registerTruth } from '../routes/truth.js';
 import { registerWebPage } from '../routes/web-page.js';
 import type { Services } from '../services.js';
 import { createSessions } from '../sessions/sessions.js';
@@ -86,26 +85,10 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerAskRoutes(app, services);
   registerAgents(app, services);
   registerPassThroughRoutes(app, services);
-  for (const url of [
-    '/',
-    '/healthz',
-    '/readyz',
-    '/gateway/v1/me',
-    SERIES_PATH,
-    '/openapi.json',
-    ...ASK_PATHS,
-  ])
-    refuseOtherMethods(app, url, ['GET', 'HEAD']);
-  refuseOtherMethods(app, EXPLORER_SESSION_PATH, ['GET', 'HEAD', 'POST', 'DELETE']);
-  refuseOtherMethods(app, MCP_PATH, ['POST']);
-  refuseOtherMethods(app, PINS_PATH, ['GET', 'HEAD', 'POST']);
-  refuseOtherMethods(app, `${PINS_PATH}/:id`, ['GET', 'HEAD', 'DELETE']);
   refuseOtherMethods(app, '/api/v1/*', METHODS);
   refuseWritesOfReports(app, config.routes);
   return app;
 }
-
-const ASK_PATHS = [HISTORY_PATHS, FINALITY_PATHS, TRUTH_PATHS, ADVERTISER_PATHS, EXPLAIN_PATHS].flat();
 
 /** Calls about reports, and about whom they may be asked for. */
 function registerAskRoutes(app: FastifyInstance, { pipeline }: Services): void {

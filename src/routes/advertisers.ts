@@ -8,8 +8,6 @@ export interface AdvertiserRoutes {
   readonly showAdvertisers: { readonly ofTeam: (call: AskCall) => Promise<object> };
 }
 
-export const ADVERTISER_PATHS = ['/gateway/v1/advertisers'];
-
 export function registerAdvertisers(app: FastifyInstance, { showAdvertisers }: AdvertiserRoutes): void {
   app.get(
     '/gateway/v1/advertisers',

@@ -10,8 +10,6 @@ export interface ExplainRoutes {
   readonly showExplanation: (call: AskCall) => Promise<object>;
 }
 
-export const EXPLAIN_PATHS = ['/gateway/v1/explain'];
-
 export function registerExplain(app: FastifyInstance, { showExplanation }: ExplainRoutes): void {
   app.get(
     '/gateway/v1/explain',

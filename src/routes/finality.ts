@@ -9,8 +9,6 @@ export interface FinalityRoutes {
   readonly showFinality: (call: AskCall) => Promise<object>;
 }
 
-export const FINALITY_PATHS = ['/gateway/v1/finality'];
-
 export function registerFinality(app: FastifyInstance, { showFinality }: FinalityRoutes): void {
   app.get(
     '/gateway/v1/finality',

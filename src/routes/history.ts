@@ -10,8 +10,6 @@ export interface HistoryRoutes {
   readonly showDiff: (call: AskCall) => Promise<ReportReply>;
 }
 
-export const HISTORY_PATHS = ['/gateway/v1/revisions', '/gateway/v1/diff'];
-
 export function registerHistory(app: FastifyInstance, { showRevisions, showDiff }: HistoryRoutes): void {
   app.get(
     '/gateway/v1/revisions',

@@ -22,7 +22,7 @@ export interface PinRoutes {
   };
 }
 
-export const PINS_PATH = '/gateway/v1/pins';
+const PINS_PATH = '/gateway/v1/pins';
 const BODY_LIMITS: BodyLimits = { maxMembers: 16, maxItems: 0 };
 const MAX_BODY_BYTES = 65_536;
 

@@ -1,8 +1,8 @@
-/** 405 for addresses that exist, and the methods they do take. */
+/** 405 below a prefix. What has an address of its own needs no more than its routes: `http/not-found.ts` tells of them. */
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { wrongMethod } from '../http/not-found.js';
 
-/** Answers every method of `url` that has no route of its own. To be called after the routes are registered. */
+/** @param url ends in a wildcard: every method of it is answered that has no route. To be called after the routes are registered. */
 export function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly HTTPMethods[]): void {
   app.route({
     url,

@@ -16,7 +16,7 @@ export interface OwnSeriesOptions {
   readonly series: Pick<Series, 'read'>;
 }
 
-export const SERIES_PATH = '/gateway/v1/series';
+const SERIES_PATH = '/gateway/v1/series';
 
 export function registerOwnSeries(app: FastifyInstance, { identify, series }: OwnSeriesOptions): void {
   app.get(

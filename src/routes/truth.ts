@@ -10,8 +10,6 @@ export interface TruthRoutes {
   readonly showTruth: (call: AskCall) => Promise<object>;
 }
 
-export const TRUTH_PATHS = ['/gateway/v1/truth'];
-
 export function registerTruth(app: FastifyInstance, { showTruth }: TruthRoutes): void {
   app.get(
     '/gateway/v1/truth',

@@ -1,7 +1,8 @@
 /** Reads pages of the series, with what this process has not sent yet. */
-import { LRUCache } from 'lru-cache';
+
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
+import { createLastUsed } from '../last-used.js';
 import { isoDay } from '../report/days.js';
 import type { Documents } from '../store/port.js';
 import type { Cell } from './cell.js';
@@ -37,12 +38,11 @@ const REMEMBERED_MS = 60_000;
 
 export function createPageReader(options: PageReaderOptions): PageReader {
   const { documents, outbox, clock, logger } = options;
-  const over = new LRUCache<string, string>({
-    max: REMEMBERED,
+  const over = createLastUsed<string>(REMEMBERED, {
     ttl: REMEMBERED_MS,
     perf: { now: clock.monotonicMs },
   });
-  const said = new LRUCache<string, true>({ max: 1000 });
+  const said = createLastUsed<true>(1000);
 
   function decoded(key: string, text: string): Page {
     const page = decodePage(text);

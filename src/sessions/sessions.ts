@@ -1,7 +1,8 @@
 /** Sessions of the pages for people: begun, found again by what a cookie shows, and ended. Kept in the store. */
-import { LRUCache } from 'lru-cache';
+
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import { createLastUsed } from '../last-used.js';
 import { type Documents, type Quotas, StoreUnavailable } from '../store/port.js';
 import type { Arrival } from './arrival.js';
 import {
@@ -71,7 +72,7 @@ interface Remembered {
 
 export function createSessions({ cookie, store, clock }: SessionsOptions): Sessions {
   const { documents, quotas } = store;
-  const memory = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+  const memory = createLastUsed<Remembered>(MAX_REMEMBERED);
 
   function remember(document: string, record: Promise<SessionRecord | null>): Promise<SessionRecord | null> {
     const remembered = { record, atMs: clock.monotonicMs() };

@@ -2,11 +2,12 @@
  * Truth, measured: what came of each day that was asked for again. What is seen is gathered in memory and added now and then to
  * what all replicas have seen, one document a scope.
  */
-import { LRUCache } from 'lru-cache';
+
 import type { Logger } from 'pino';
 import { percentAtMost } from '../finality/bound.js';
 import { type Scope, scopeId, scopeOf } from '../finality/scope.js';
 import type { Sight } from '../history/day-writes.js';
+import { createLastUsed } from '../last-used.js';
 import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt, dayNumber, daysBetween } from '../report/days.js';
@@ -150,7 +151,7 @@ function lookAt(date: string, today: number, verdict: TruthVerdict): Look {
 
 /** One line for each scope and day that something was wrong. */
 function createTruthLog(logger: Logger, now: () => number) {
-  const said = new LRUCache<string, true>({ max: MAX_SAID });
+  const said = createLastUsed<true>(MAX_SAID);
   return function sayWrong(scope: Scope, dates: readonly string[]): void {
     const name = `${scopeId(scope)} ${Math.floor(now() / DAY_MS)}`;
     if (dates.length === 0 || said.has(name)) return;
