@@ -81,10 +81,20 @@ function nameFault(name: string): string {
     : 'is not a parameter name: a letter, then letters, digits or _, and [..] at the end';
 }
 
-/** @throws GatewayError `invalid_body` for members that would change the method, or that no reader agrees on */
+/**
+ * @throws GatewayError `invalid_body` for members that would change the method, or that no reader agrees on; and for a dry run
+ * that is asked for in the wrong place, and would be sent
+ */
 export function checkBody(body: JsonObject): void {
   if (body.names.includes('_method')) throw overrideRefused();
+  if (body.names.includes(DRY_RUN)) throw misplacedDryRun();
   refuseControlNames(body);
+}
+
+function misplacedDryRun(): GatewayError {
+  return new GatewayError('invalid_body', {
+    errors: [{ param: DRY_RUN, message: `belongs to the query, as ?${DRY_RUN}=1; nothing was sent` }],
+  });
 }
 
 function refuseControlNames(json: Json): void {

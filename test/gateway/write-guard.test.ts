@@ -116,6 +116,7 @@ describe('a guarded write', () => {
     ['a list', { json: [CAMPAIGN] }, '422 write_guard_refused'],
     ['a query', { json: CAMPAIGN, query: '?budget%5Btotal%5D=1' }, '422 write_guard_refused'],
     ['a method in its body', { json: { ...CAMPAIGN, _method: 'PUT' } }, '400 invalid_body'],
+    ['a dry run in its body', { json: { ...CAMPAIGN, _dryRun: 1 } }, '400 invalid_body'],
   ])('with %s is refused', async (_, more, outcome) => {
     const { key } = await guarded();
     expect(outcomeOf(await create(key, null, more))).toBe(outcome);

@@ -109,12 +109,14 @@ describe('checkQuery', () => {
 describe('checkBody', () => {
   const check = (text: string) => codeOf(() => checkBody(parseJson(text) as JsonObject));
 
-  it.each(['{}', '{"a":{"_method":"x"}}', '{"method":"PUT","é":1,"a b":1}'])('lets %s pass', (text) => {
+  it.each(['{}', '{"a":{"_method":"x","_dryRun":1}}', '{"method":"PUT","é":1,"a b":1}'])('lets %s pass', (text) => {
     expect(check(text)).toBeNull();
   });
 
   it.each([
     '{"_method":"DELETE"}',
+    '{"_dryRun":1}',
+    '{"_dryRu\\u006e":true}',
     '{"\\u005fmethod":"DELETE"}',
     '{"a\\u0000":1}',
     '{"a":[{"b\\u0007":1}]}',
