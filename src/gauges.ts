@@ -6,6 +6,8 @@ import type { Registry } from './registry/replica.js';
 import type { Store } from './store/port.js';
 import type { Gauges } from './telemetry/gauges.js';
 import type { Log } from './telemetry/logger.js';
+import type { BrakeLever } from './write-guard/brake.js';
+import type { UnknownCount } from './write-guard/count-unknown.js';
 
 export interface Measured {
   readonly store: Pick<Store, 'health' | 'memory'>;
@@ -15,6 +17,8 @@ export interface Measured {
   readonly traffic: Pick<Traffic, 'budget' | 'pause' | 'pace' | 'circuit' | 'maxConcurrent'>;
   readonly replicas: Pick<Replicas, 'count'>;
   readonly secretFaults: () => readonly unknown[];
+  readonly brake: Pick<BrakeLever, 'stops'>;
+  readonly unknownWrites: Pick<UnknownCount, 'count'>;
   readonly log: Pick<Log, 'health'>;
 }
 
@@ -26,6 +30,8 @@ export function gaugesOf({
   traffic,
   replicas,
   secretFaults,
+  brake,
+  unknownWrites,
   log,
 }: Measured): Gauges {
   const { budget, pause, pace, circuit, maxConcurrent } = traffic;
@@ -43,6 +49,11 @@ export function gaugesOf({
     replicas: () => replicas.count,
     registryLost: () => registry.loss !== null,
     secretFaults: () => secretFaults().length,
+    stopsOfWrites: () => {
+      const { all, teams } = brake.stops();
+      return teams.length + (all === null ? 0 : 1);
+    },
+    unknownWrites: unknownWrites.count,
     log: log.health,
   };
 }

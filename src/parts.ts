@@ -45,7 +45,7 @@ export async function createParts(options: PartsOptions) {
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
   const watched = { store, registry, replicas, outlook: credential.outlook };
   const series = createSeries({ documents: store.documents, clock, logger, traffic });
-  const metrics = createMetrics(gaugesOf({ ...watched, traffic, l1, secretFaults, log }));
+  const metrics = createMetrics(gaugesOf({ ...foundation, ...watched, traffic, l1, secretFaults }));
   const platform = createPlatformClient({
     ...traffic,
     agent,

@@ -31,6 +31,7 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     series,
     tail,
     lastUse,
+    unknownWrites,
     metrics,
     clock,
   } = parts;
@@ -59,6 +60,7 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     },
     async close() {
       const kept = upkeep.stop();
+      await unknownWrites.stop();
       await pipeline.close();
       await limits.close();
       await usage.close();

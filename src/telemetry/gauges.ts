@@ -23,6 +23,10 @@ export interface Gauges {
   readonly replicas: () => number;
   readonly registryLost: () => boolean;
   readonly secretFaults: () => number;
+  /** Stops of writes in force: that of all teams, and those of single ones. */
+  readonly stopsOfWrites: () => number;
+  /** Guarded writes of unknown outcome; null: not known. */
+  readonly unknownWrites: () => number | null;
   readonly log: () => { readonly ok: boolean; readonly droppedLines: number };
 }
 
@@ -146,6 +150,21 @@ const PLATFORM_GAUGES: readonly GaugeRow[] = [
   },
 ];
 
+const WRITE_GAUGES: readonly GaugeRow[] = [
+  {
+    name: 'dsp_gateway_writes_stopped',
+    help: 'Stops of writes in force: that of all teams, and those of single teams.',
+    of: 'max',
+    read: ({ stopsOfWrites }) => stopsOfWrites(),
+  },
+  {
+    name: 'dsp_gateway_writes_unknown',
+    help: 'Guarded writes of unknown outcome that wait to be settled, of all replicas.',
+    of: 'max',
+    read: ({ unknownWrites }) => unknownWrites(),
+  },
+];
+
 const PROCESS_GAUGES: readonly GaugeRow[] = [
   {
     name: 'dsp_gateway_replicas',
@@ -167,7 +186,7 @@ const PROCESS_GAUGES: readonly GaugeRow[] = [
   },
 ];
 
-const ROWS = [...TOKEN_GAUGES, ...STORE_GAUGES, ...PLATFORM_GAUGES, ...PROCESS_GAUGES];
+const ROWS = [...TOKEN_GAUGES, ...STORE_GAUGES, ...PLATFORM_GAUGES, ...WRITE_GAUGES, ...PROCESS_GAUGES];
 
 /** Registers them all, and the count of lost log lines, which the log keeps itself. */
 export function registerGauges(registry: Registry, gauges: Gauges): void {

@@ -5,6 +5,7 @@ import type { Config } from '../config/load.js';
 import type { Registry } from '../registry/replica.js';
 import type { Store } from '../store/port.js';
 import { type BrakeLever, type BrakeOptions, createBrake } from './brake.js';
+import { countUnknown, type UnknownCount } from './count-unknown.js';
 import { createReservations, type ReservationBook } from './reservations.js';
 
 export interface WriteGuardOptions extends BrakeOptions {
@@ -18,14 +19,17 @@ export interface WriteGuardOptions extends BrakeOptions {
 export interface SharedWriteGuard {
   readonly reservations: ReservationBook;
   readonly brake: BrakeLever;
+  readonly unknownWrites: UnknownCount;
 }
 
 export function createWriteGuard(options: WriteGuardOptions): SharedWriteGuard {
   const { store, clock, logger } = options;
   const { timezone, timeoutMs: callMs } = options.config.platform;
   const shared = { charges: store.charges, leases: store.registryLeases };
+  const reservations = createReservations({ ...shared, now: clock.now, timezone, callMs, logger });
   return {
-    reservations: createReservations({ ...shared, now: clock.now, timezone, callMs, logger }),
+    reservations,
     brake: createBrake(options),
+    unknownWrites: countUnknown(reservations, logger),
   };
 }

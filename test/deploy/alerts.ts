@@ -145,6 +145,12 @@ export const ALERTS: Readonly<Record<string, readonly AlertCase[]>> = {
     ...JOB,
     change: 'removed',
   }),
+  DspGatewayWritesUnknown: [
+    ...told('writes_unknown', '3x60', '0x60', JOB),
+    // It is shared: one that was settled at once is none.
+    { series: { [gauge('writes_unknown')]: '0 1 0x60' }, at: '5m', labels: null },
+  ],
+  DspGatewayWritesStopped: told('writes_stopped', '1x60', '0x60', JOB),
   DspGatewayLogLost: told('log_up', '0x60', '1x60', REPLICA),
   DspGatewaySecretFileFaulty: told('secret_files_faulty', '1x60', '0x60', JOB),
 };

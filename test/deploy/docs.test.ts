@@ -178,6 +178,8 @@ describe('tables', () => {
       registryLost: () => false,
       replicas: () => 1,
       secretFaults: () => 0,
+      stopsOfWrites: () => 0,
+      unknownWrites: () => 0,
       log: () => ({ ok: true, droppedLines: 0 }),
     });
     const metrics = registry

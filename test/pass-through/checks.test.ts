@@ -109,9 +109,12 @@ describe('checkQuery', () => {
 describe('checkBody', () => {
   const check = (text: string) => codeOf(() => checkBody(parseJson(text) as JsonObject));
 
-  it.each(['{}', '{"a":{"_method":"x","_dryRun":1}}', '{"method":"PUT","é":1,"a b":1}'])('lets %s pass', (text) => {
-    expect(check(text)).toBeNull();
-  });
+  it.each(['{}', '{"a":{"_method":"x","_dryRun":1}}', '{"method":"PUT","é":1,"a b":1}'])(
+    'lets %s pass',
+    (text) => {
+      expect(check(text)).toBeNull();
+    },
+  );
 
   it.each([
     '{"_method":"DELETE"}',

@@ -17,6 +17,8 @@ function open(changes: Partial<Gauges> = {}) {
     replicas: () => 3,
     registryLost: () => true,
     secretFaults: () => 1,
+    stopsOfWrites: () => 2,
+    unknownWrites: () => 4,
     log: () => ({ ok: false, droppedLines: 7 }),
     ...changes,
   });
