@@ -46,7 +46,7 @@ export function countChanges(changes: readonly TeamChange[]): string {
 
 function memberLines(before: Team | null, after: Team): string[] {
   const left = before === null ? new Map<string, unknown>() : flatten(before);
-  const right = flatten(after);
+  const right = new Map([...guardAsWhole(before, after), ...flatten(after)]);
   const names = [...new Set([...right.keys(), ...left.keys()])];
   const changed = names
     .map((name) => [name, memberChange(left.get(name), right.get(name))] as const)
@@ -59,11 +59,24 @@ function memberLines(before: Team | null, after: Team): string[] {
 function flatten({ id: _, limits, writeGuard, ...rest }: Team): Map<string, unknown> {
   const inner = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value] as const);
   const rules = Object.entries(writeGuard ?? {}).map(
-    ([route, rule]) => [`writeGuard.${route}`, JSON.stringify(rule)] as const,
+    ([route, rule]) => [`writeGuard.${route}`, JSON.stringify(rule, inOrder)] as const,
   );
-  // One that lists no route is there all the same: it refuses every write.
-  const empty = writeGuard !== undefined && rules.length === 0 ? [['writeGuard', 'no route'] as const] : [];
-  return new Map<string, unknown>([...Object.entries(rest), ...inner, ...empty, ...rules]);
+  return new Map<string, unknown>([...Object.entries(rest), ...inner, ...rules]);
+}
+
+/** What its routes do not say: that without a guard any write passes, and that one without a route refuses every write. */
+function guardAsWhole(before: Team | null, { writeGuard: after }: Team): [string, unknown][] {
+  if (after === undefined) return before?.writeGuard === undefined ? [] : [['writeGuard', 'taken away']];
+  const isEmpty = (guard: Team['writeGuard']) => guard !== undefined && Object.keys(guard).length === 0;
+  return isEmpty(after) && !isEmpty(before?.writeGuard)
+    ? [['writeGuard', 'no route: every write is refused']]
+    : [];
+}
+
+/** A replacer for JSON: a rule whose members stand in another order is the same. */
+function inOrder(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Of two lists only what came and went. */

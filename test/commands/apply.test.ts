@@ -67,6 +67,19 @@ describe('apply', () => {
     expect((await cli(['teams', 'list'])).stdout).toMatch(/^one .* file$/m);
   });
 
+  it('shows what it would do to a write guard, which the file replaces whole', async () => {
+    const route = 'POST /api/v1/campaign/create';
+    const yaml = (rule: string) => `teams: [{id: guarded, writeGuard: {${route}: {budget: ${rule}}}}]`;
+    await apply(yaml('{field: body.total, maxPerCall: 9, maxPerDay: 90}'));
+    const looser = await apply(yaml('{field: body.total, maxPerCall: 10}'), '--dry-run');
+    expect(looser.stdout).toContain(
+      `    writeGuard.${route}  {"budget":{"field":"body.total","maxPerCall":9,"maxPerDay":90}} → {"budget":{"field":"body.total","maxPerCall":10}}\n`,
+    );
+    const without = await apply('teams: [{id: guarded}]', '--dry-run');
+    expect(without.stdout).toMatch(/^ {4}writeGuard +taken away$/m);
+    expect(await team('guarded')).toMatchObject({ writeGuard: { [route]: { budget: { maxPerDay: 90 } } } });
+  });
+
   it('makes what it declares refuse edits elsewhere, and says where they belong', async () => {
     await apply('teams: [{id: fixed, advertisers: [1]}]');
     for (const args of [

@@ -117,3 +117,30 @@ it('is told with what changes of each team', () => {
   ]);
   expect(countChanges([])).toBe('no teams');
 });
+
+it('tells of a write guard each route that comes, goes or changes, and none that is spelt otherwise', () => {
+  const [create, update] = ['POST /api/v1/campaign/create', 'PUT /api/v1/campaign/*'];
+  const rule = (maxPerCall: number) => ({ budget: { field: 'body.total', maxPerCall } });
+  const linesOf = (before: NewTeam['writeGuard'], after: NewTeam['writeGuard'], name = 'a') => {
+    const guarded = (writeGuard: NewTeam['writeGuard']) => (writeGuard === undefined ? {} : { writeGuard });
+    const existing = byFile({ id: 'a', ...guarded(before) });
+    return describeChanges(planTeams([{ id: 'a', name, ...guarded(after) }], [existing], 'keep')).slice(1);
+  };
+  expect(linesOf(undefined, { [create]: rule(1) })).toEqual([
+    `    writeGuard.${create}  {"budget":{"field":"body.total","maxPerCall":1}}`,
+  ]);
+  expect(linesOf({ [create]: rule(1) }, { [create]: rule(2), [update]: rule(3) })).toEqual([
+    `    writeGuard.${create}  {"budget":{"field":"body.total","maxPerCall":1}} → {"budget":{"field":"body.total","maxPerCall":2}}`,
+    `    writeGuard.${update}        {"budget":{"field":"body.total","maxPerCall":3}}`,
+  ]);
+  expect(linesOf({ [create]: rule(1) }, {})).toEqual([
+    '    writeGuard                               no route: every write is refused',
+    `    writeGuard.${create}  {"budget":{"field":"body.total","maxPerCall":1}} → none`,
+  ]);
+  expect(linesOf({ [create]: rule(1) }, undefined)).toEqual([
+    '    writeGuard                               taken away',
+    `    writeGuard.${create}  {"budget":{"field":"body.total","maxPerCall":1}} → none`,
+  ]);
+  const otherwise = { budget: { maxPerCall: 1, field: 'body.total' } };
+  expect(linesOf({ [create]: rule(1) }, { [create]: otherwise }, 'b')).toEqual(['    name  a → b']);
+});
