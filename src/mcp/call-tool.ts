@@ -122,10 +122,13 @@ function faultsOf(schema: TSchema, given: unknown): FieldFault[] {
       for (const member of additionalProperties) faults.set(join(place, member), strange(schema, place));
     else if (keyword === 'required')
       for (const member of requiredProperties) faults.set(join(place, member), 'is missing');
+    else if (keyword === 'enum') faults.set(place, `must be one of ${allowedOf(params).join(', ')}`);
     else if (!faults.has(place) && keyword !== 'boolean') faults.set(place, message);
   }
   return [...faults].map(([param, message]) => ({ param, message }));
 }
+
+const allowedOf = (params: object) => (params as { readonly allowedValues: readonly string[] }).allowedValues;
 
 function join(place: string, member: string): string {
   return place === '' ? member : `${place}.${member}`;
@@ -148,7 +151,9 @@ function resultOf(text: string): ToolResult {
 function errorOf(error: GatewayError, requestId: string, { maxBytes }: Caps): ToolResult {
   const { code, detail, help, status, errors = [], errorCount, upstream } = toProblem(error, requestId);
   const { retryAfterS: retryAfterSeconds } = error.options;
-  const short = { code, detail, help, status, requestId, retryAfterSeconds };
+  // An agent sees no header.
+  const toAgent = help.replaceAll('retry-after', 'retryAfterSeconds');
+  const short = { code, detail, help: toAgent, status, requestId, retryAfterSeconds };
   const whole = { ...short, errors: errors.length === 0 ? undefined : errors, errorCount, upstream };
   const all = [
     whole,

@@ -29,7 +29,7 @@ export function* pagesOf({ about, columns, rows, rowCount }: Table, caps: Caps):
   const { maxRows, maxBytes } = caps;
   const head = `${membersOf(about)}"columns":${JSON.stringify(columns)},`;
   const room = maxBytes - bytesOf(frontOf(rowCount, 'x'.repeat(CURSOR_CHARS))) - bytesOf(head) - TAIL_BYTES;
-  if (room < 0) throw tooWide(columns, maxBytes);
+  if (room < 0) throw tooMuchBeside(bytesOf(head), maxBytes);
   let texts: string[] = [];
   let [used, shortened, given] = [0, 0, 0];
   const close = (): Page => {
@@ -105,6 +105,14 @@ function tooWide({ length }: readonly string[], maxBytes: number) {
   return invalidQuery({
     param: 'columns',
     message: `one row of all ${length} columns does not fit into the ${maxBytes} bytes of a result: name the columns you need`,
+  });
+}
+
+/** Totals, warnings, or the question itself. */
+function tooMuchBeside(bytes: number, maxBytes: number) {
+  return invalidQuery({
+    param: 'columns',
+    message: `what stands beside the rows takes ${bytes} of the ${maxBytes} bytes of a result: ask for fewer columns or filters, or without totals`,
   });
 }
 

@@ -69,6 +69,12 @@ describe.each(['legacy', 'modern'] as const)('an assistant by the %s revision', 
     expect(await paramsOf({ period: { from: '2026-11-07', to: '2026-11-01' } })).toEqual(['period.to']);
   });
 
+  it('is told which values there are', async () => {
+    const agent = await agentOf(gateway, key, era);
+    const { body } = await agent.call('query_report', { ...BY_DATE, sort: { column: 'date', order: 'up' } });
+    expect(body.errors).toEqual([{ param: 'sort.order', message: 'must be one of asc, desc' }]);
+  });
+
   it('is refused the advertiser of another team, and a tool that there is not', async () => {
     const agent = await agentOf(gateway, key, era);
     const { isError, body } = await agent.call('query_report', { ...BY_DATE, advertiserId: 3 });
@@ -184,6 +190,7 @@ describe('a tool', () => {
     for (let at = 0; at < 4; at += 1) answers.push(await agent.call('get_usage'));
     expect(answers.at(-1)).toMatchObject({ isError: true, body: { code: 'rate_limited' } });
     expect(answers.at(-1)?.body.retryAfterSeconds).toBeGreaterThan(0);
+    expect(answers.at(-1)?.body.help).toContain('retryAfterSeconds');
     await expect(agent.client.listTools()).rejects.toThrow(/429|rate/i);
   });
 });

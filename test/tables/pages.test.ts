@@ -60,6 +60,20 @@ describe('pages of a table', () => {
     expect(() => [...pagesOf(tall, CAPS)]).toThrow(GatewayError);
   });
 
+  it('are refused where what stands beside the rows leaves no room, and say so', () => {
+    const table = { about: { totals: 'x'.repeat(900) }, columns: ['a'], rowCount: 1, rows: [[1]] };
+    const thrown = (() => {
+      try {
+        return [...pagesOf(table, CAPS)];
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect((thrown as GatewayError).options.errors?.[0]?.message).toMatch(
+      /^what stands beside the rows takes 9\d\d of the 900 bytes/,
+    );
+  });
+
   it('are one where there are no rows', () => {
     const [page, ...more] = pagesOf({ about: { a: 1 }, columns: [], rowCount: 0, rows: [] }, CAPS);
     expect(more).toEqual([]);
