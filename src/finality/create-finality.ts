@@ -15,7 +15,7 @@ import { createExpected, type Expected } from './expected.js';
 import { createLearning, type FinalityEvent } from './learn.js';
 import { observationOf } from './observe.js';
 import { createRules, type FinalityMode, type LearnedRules } from './rules.js';
-import { type Scope, scopeOf } from './scope.js';
+import { type Scope, scopeOf, scopesWith } from './scope.js';
 import { createWindows } from './windows.js';
 
 export interface FinalityOptions {
@@ -125,10 +125,7 @@ export function createFinality(options: FinalityOptions): Finality {
       };
     },
     scopesOf: (account) =>
-      windows
-        .list()
-        .filter((known) => known.account === account)
-        .map(({ endpoint, split }) => ({ endpoint, split, account })),
+      scopesWith(windows.list(), learning.unwritten()).filter((one) => one.account === account),
     about: {
       ...{ mode, maxDays, restatementDays: config.report.restatementDays, approximate: APPROXIMATE },
       ...(mode === 'fixed'

@@ -32,6 +32,8 @@ export interface Learning {
   flush(): Promise<void>;
   /** What all have seen, and this process. @throws StoreUnavailable */
   read(scope: Scope): Promise<Evidence>;
+  /** Of which something is not written down yet. */
+  unwritten(): Scope[];
 }
 
 export interface LearningOptions {
@@ -59,6 +61,7 @@ export function createLearning(options: LearningOptions): Learning {
   const { rules, onEvent, logger, now } = options;
   const share = createShare(options);
   let waiting = new Map<string, Waiting>();
+  let underWay = new Map<string, Waiting>();
   const known = new LRUCache<string, Evidence>({ max: REMEMBERED });
   let flushing: Promise<void> | null = null;
   let isAway = false;
@@ -71,9 +74,9 @@ export function createLearning(options: LearningOptions): Learning {
   }
 
   async function writeAll(): Promise<void> {
-    const taken = waiting;
+    underWay = waiting;
     waiting = new Map();
-    for (const [id, one] of taken) {
+    for (const [id, one] of underWay) {
       try {
         const all = await addTo(options.documents, id, one.evidence, Math.floor(now() / DAY_MS));
         if (all === null) continue;
@@ -86,6 +89,7 @@ export function createLearning(options: LearningOptions): Learning {
         isAway = true;
       }
     }
+    underWay = new Map();
   }
 
   return {
@@ -112,8 +116,12 @@ export function createLearning(options: LearningOptions): Learning {
       const id = scopeId(scope);
       const text = await options.documents.get(documentOf(id));
       const all = text === null ? null : decodeEvidence(text);
-      return merge(all ?? NO_EVIDENCE, waiting.get(id)?.evidence ?? NO_EVIDENCE);
+      return [underWay, waiting].reduce(
+        (sum, own) => merge(sum, own.get(id)?.evidence ?? NO_EVIDENCE),
+        all ?? NO_EVIDENCE,
+      );
     },
+    unwritten: () => [...underWay.values(), ...waiting.values()].map(({ scope }) => scope),
   };
 }
 

@@ -18,3 +18,13 @@ export function scopeOf({ endpoint, split, account }: CanonicalReport): Scope {
 export function scopeId({ endpoint, split, account }: Scope): string {
   return digest([endpoint, split, account === null ? '' : `=${account}`]).slice(0, 22);
 }
+
+/** Scopes that are written down, and then those that only this process knows yet, each once. */
+export function scopesWith(written: readonly Scope[], unwritten: readonly Scope[]): Scope[] {
+  const byId = new Map<string, Scope>();
+  for (const { endpoint, split, account } of [...written, ...unwritten]) {
+    const scope = { endpoint, split, account };
+    byId.set(scopeId(scope), scope);
+  }
+  return [...byId.values()];
+}

@@ -5,7 +5,7 @@
 
 import type { Logger } from 'pino';
 import { percentAtMost } from '../finality/bound.js';
-import { type Scope, scopeId, scopeOf } from '../finality/scope.js';
+import { type Scope, scopeId, scopeOf, scopesWith } from '../finality/scope.js';
 import type { Sight } from '../history/day-writes.js';
 import { createLastUsed } from '../last-used.js';
 import { repeat } from '../repeat.js';
@@ -13,7 +13,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt, dayNumber, daysBetween } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { Documents } from '../store/port.js';
-import { allScopes, scopesOfAccount } from './scopes.js';
+import { allScopes } from './scopes.js';
 import { createTallies } from './tallies.js';
 import { type AgeVerdicts, countVerdicts, KEPT_DAYS, tallyOf } from './tally.js';
 import { isWhatItSays, type Look, lookOf, type TruthVerdict, VERDICTS } from './verdicts.js';
@@ -89,6 +89,7 @@ export function createTruth(options: TruthOptions): Truth {
     tallies.add(scope, tallyOf(over, now()));
   }
 
+  const scopes = async () => scopesWith(await allScopes(documents), tallies.unwritten());
   const flushes = repeat(FLUSH_EVERY_MS, tallies.flush);
   return {
     sighted(report, sights) {
@@ -127,8 +128,8 @@ export function createTruth(options: TruthOptions): Truth {
         ages: ages.map((age) => ({ ...age, wrongPercentAtMost: percentAtMost(age.wrong, age.n) })),
       };
     },
-    scopesOf: (account) => scopesOfAccount(documents, account),
-    allScopes: () => allScopes(documents),
+    scopesOf: async (account) => (await scopes()).filter((one) => one.account === account),
+    allScopes: scopes,
     about: {
       ...{ basis: BASIS, approximate: APPROXIMATE },
       ...(options.off === null ? {} : { notMeasured: options.off }),

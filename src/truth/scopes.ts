@@ -43,11 +43,6 @@ function withScope(all: Scopes, scope: Scope, today: number): Scopes {
 const isOf = ([endpoint, split, account]: Scopes['scopes'][number], scope: Scope) =>
   endpoint === scope.endpoint && split === scope.split && account === scope.account;
 
-/** Of one advertiser. @throws StoreUnavailable */
-export async function scopesOfAccount(documents: Documents, account: string): Promise<readonly Scope[]> {
-  return (await allScopes(documents)).filter((one) => one.account === account);
-}
-
 /** @throws StoreUnavailable */
 export async function allScopes(documents: Documents): Promise<readonly Scope[]> {
   const text = await documents.get(KEY);

@@ -17,6 +17,8 @@ export interface Tallies {
   flush(): Promise<void>;
   /** What all have seen, and this process. @throws StoreUnavailable */
   read(scope: Scope): Promise<Tally>;
+  /** Of which something is not written down yet. */
+  unwritten(): Scope[];
 }
 
 export interface TalliesOptions {
@@ -37,6 +39,7 @@ interface Waiting {
 
 export function createTallies({ documents, now, logger }: TalliesOptions): Tallies {
   let waiting = new Map<string, Waiting>();
+  let underWay = new Map<string, Waiting>();
   const known = new LRUCache<string, Tally>({ max: REMEMBERED });
   let isFull = false;
   let flushing = Promise.resolve();
@@ -65,9 +68,9 @@ export function createTallies({ documents, now, logger }: TalliesOptions): Talli
   }
 
   async function writeAll(): Promise<void> {
-    const taken = waiting;
+    underWay = waiting;
     waiting = new Map();
-    for (const [id, one] of taken) {
+    for (const [id, one] of underWay) {
       try {
         await write(id, one);
       } catch (error) {
@@ -75,6 +78,7 @@ export function createTallies({ documents, now, logger }: TalliesOptions): Talli
         logger.debug({ err: error }, 'what was measured of truth waits for the store');
       }
     }
+    underWay = new Map();
   }
 
   return {
@@ -87,8 +91,12 @@ export function createTallies({ documents, now, logger }: TalliesOptions): Talli
       const id = scopeId(scope);
       const text = await documents.get(documentOf(id));
       const all = text === null ? null : decodeTally(text);
-      return merge(all ?? NO_TALLY, waiting.get(id)?.tally ?? NO_TALLY);
+      return [underWay, waiting].reduce(
+        (sum, own) => merge(sum, own.get(id)?.tally ?? NO_TALLY),
+        all ?? NO_TALLY,
+      );
     },
+    unwritten: () => [...underWay.values(), ...waiting.values()].map(({ scope }) => scope),
   };
 }
 

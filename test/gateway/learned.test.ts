@@ -73,6 +73,8 @@ describe.each(['finality', 'truth'])('%s', (of) => {
     }
     const { data } = (await gateway.manage('GET', `/${of}?${ABOUT}`)) as { data: object[] };
     expect(data).toMatchObject([{ endpoint: 'campaigns/get', advertiserId: 1, split: ['date'] }]);
+    // At once, by the advertiser alone too: before it is written down for other replicas.
+    expect((await gateway.manage('GET', `/${of}?advertiserId=1`)).data).toEqual(data);
   });
 
   it.each([

@@ -1,8 +1,10 @@
 /** The cache at the console: a pasted address explained, its days as a calendar, forgetting, and what was learned. */
 import { writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { admin, ask, daysBefore, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import { visitsEnd } from '../support/browser.js';
 import {
   type Gateway,
   type Platform,
@@ -10,6 +12,8 @@ import {
   startPlatform,
   tempFolder,
 } from '../support/processes.js';
+import { prove } from '../support/prove.js';
+import { ADMIN_TOKEN, withGateway } from '../support/start-gateway.js';
 import { signedIn as signIn } from './people.js';
 
 const VIEWER = 'token-of-a-viewer-who-looks-alone';
@@ -176,4 +180,34 @@ it('shows a viewer what was learned of an advertiser, and nothing to forget', as
   await shots('console-cache-learned');
   expect(await axe()).toEqual([]);
   expect(faults).toEqual([]);
+});
+
+it('shows which kinds are proven or still learned, and curves of what was just seen', async () => {
+  const learned = await withGateway();
+  const team = await learned.addTeam();
+  await prove(learned, team);
+  const asked = 'advertiserId=1&byDate=1&dateFrom=2026-11-14&dateTo=2026-11-20';
+  await learned.report(team, asked);
+  // Of another kind two answers alone that overlap: not enough to be proven.
+  for (const period of ['dateFrom=2026-11-04&dateTo=2026-11-12', 'dateFrom=2026-11-02&dateTo=2026-11-11']) {
+    await learned.report(team, `advertiserId=1&byDate=1&byCampaign=1&${period}`);
+    await learned.services.settled();
+  }
+  learned.clock.advance(8 * 24 * HOUR_MS);
+  await learned.report(team, asked);
+  await learned.services.settled();
+  await learned.admin.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = learned.admin.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/#/cache?advertiser=1`;
+  const { page, shots, axe, faults } = await signIn(url, 'Admin token', ADMIN_TOKEN);
+  const kinds = page.getByRole('region', { name: 'Kinds of reports' });
+  for (const state of ['proven', /^(learning|probation)$/])
+    await kinds.getByRole('cell', { name: state, exact: true }).waitFor();
+  await page.getByRole('img', { name: /^Share of days that were seen to change/ }).waitFor();
+  await page.getByRole('img', { name: /^Days that were asked for again/ }).waitFor();
+  await shots('console-cache-kinds');
+  expect(await axe()).toEqual([]);
+  expect(faults).toEqual([]);
+  await visitsEnd();
+  learned.admin.server.closeAllConnections();
 });

@@ -92,8 +92,10 @@ const COLUMNS: readonly Column<Kind>[] = [
   {
     title: 'Days that agreed',
     numeric: true,
-    by: ({ agreedDays }) => agreedDays,
-    cell: ({ agreedDays, neededDays }) => `${count(agreedDays)} of ${count(neededDays)}`,
+    // What is proven needs no more of them, and its count began anew.
+    by: ({ state, agreedDays, neededDays }) => (state === 'proven' ? neededDays : agreedDays),
+    cell: ({ state, agreedDays, neededDays }) =>
+      state === 'proven' ? 'enough' : `${count(agreedDays)} of ${count(neededDays)}`,
   },
   {
     title: 'Proven',

@@ -88,23 +88,36 @@ export function LearnedOfAdvertiser({ advertiser }: { readonly advertiser: strin
 const nameOf = ({ endpoint, split }: Pick<FinalityScope, 'endpoint' | 'split'>) =>
   `${endpoint} by ${split.join(', ')}`;
 
+/** As often as replicas write down what they saw. */
+const LIVE_MS = 30_000;
+
 /** @param about query of both calls */
 function Curves({ about }: { readonly about: string }) {
   const { api } = useAdmin();
   const [chosen, setChosen] = useState('');
-  const both = useLoad(`learned ${about}`, async (signal) => {
-    const [finality, truth] = await Promise.all([
-      api.get<Learned<FinalityScope>>(`/admin/v1/finality?${about}`, signal),
-      api.get<Learned<TruthScope>>(`/admin/v1/truth?${about}`, signal),
-    ]);
-    return { finality, truth };
-  });
+  const both = useLoad(
+    `learned ${about}`,
+    async (signal) => {
+      const [finality, truth] = await Promise.all([
+        api.get<Learned<FinalityScope>>(`/admin/v1/finality?${about}`, signal),
+        api.get<Learned<TruthScope>>(`/admin/v1/truth?${about}`, signal),
+      ]);
+      return { finality, truth };
+    },
+    LIVE_MS,
+  );
   return (
     <Wait of={both}>
       {({ finality, truth }) => {
         const names = [...new Set([...finality.data, ...truth.data].map(nameOf))];
         const name = names.includes(chosen) ? chosen : names[0];
-        if (name === undefined) return <Empty>Nothing was learned of reports by date yet.</Empty>;
+        if (name === undefined)
+          return (
+            <Empty>
+              Nothing was learned of reports by date yet: days have to be seen again. What other replicas saw
+              comes within half a minute.
+            </Empty>
+          );
         return (
           <>
             {names.length === 1 ? null : (
