@@ -47,6 +47,11 @@ afterEachFile(async () => {
   for (const context of (await browser)?.contexts() ?? []) await context.close();
 });
 
+/** Closes what was visited; the browser stays. */
+export async function visitsEnd(): Promise<void> {
+  await Promise.all(((await browser)?.contexts() ?? []).map((context) => context.close()));
+}
+
 function launched(): Promise<Browser> {
   return chromium.launch({
     executablePath: inject('chromium'),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, newTeam, REPORT } from '../support/ask.js';
 import {
+  type Env,
   type Gateway,
   type Platform,
   startGateway,
@@ -17,6 +18,7 @@ const HOSTILE = '<img src=x onerror=alert(1)> \u202Eevil =HYPERLINK("x")';
 
 let platform: Platform;
 let gateway: Gateway;
+let env: Env;
 
 beforeAll(async () => {
   platform = await startPlatform();
@@ -27,7 +29,8 @@ beforeAll(async () => {
     config,
     `auth:\n  adminTokens:\n    - { name: watcher, role: viewer, tokenFile: ${JSON.stringify(watcher)} }\n`,
   );
-  gateway = await startGateway({ ...platform.mintEnv, GATEWAY_CONFIG: config });
+  env = { ...platform.mintEnv, GATEWAY_CONFIG: config };
+  gateway = await startGateway(env);
   for (const [id, name] of [
     ['growth', 'Growth analytics'],
     ['hostile', HOSTILE.repeat(4).slice(0, 100)],
@@ -68,22 +71,6 @@ describe('the overview', () => {
     expect(await seen.axe()).toEqual([]);
     expect(faults).toEqual([]);
   });
-
-  it('says when the gateway does not answer, keeps what it has, and goes on when it does', async () => {
-    const { page } = await signedIn(console(), 'Admin token', gateway.adminToken);
-    await page.getByRole('heading', { name: /well|look at this|wrong/ }).waitFor();
-    await page.route('**/admin/v1/**', (route) => route.abort());
-    const told = page.getByText('The gateway does not answer. What is shown is the last that came');
-    // It asks at once when somebody comes back to its tab.
-    const seenAgain = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-    await seenAgain();
-    await told.waitFor();
-    expect(await page.getByRole('region', { name: 'Teams and what they asked for' }).isVisible()).toBe(true);
-    await page.unroute('**/admin/v1/**');
-    await seenAgain();
-    await told.waitFor({ state: 'hidden' });
-    expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
-  });
 });
 
 describe('a session', () => {
@@ -106,10 +93,13 @@ describe('a session', () => {
     expect(faults).toEqual([]);
   });
 
-  it('that ended elsewhere is told, and the next one begins where one was', async () => {
+  it('that ended in another tab is told, and the next one begins where one was', async () => {
     const { page, context } = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
     await page.getByRole('heading', { name: 'Credential' }).waitFor();
-    await context.clearCookies();
+    const other = await context.newPage();
+    await other.goto(console());
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await other.getByLabel('Admin token').waitFor();
     await page.getByRole('link', { name: 'Audit', exact: true }).click();
     await page.getByText('Your session has ended').waitFor();
     await page.getByLabel('Admin token').fill(gateway.adminToken);
@@ -189,5 +179,44 @@ describe('the audit', () => {
     await page.goBack();
     await page.getByText('admin created the team growth').waitFor();
     expect(faults).toEqual([]);
+  });
+});
+
+describe('a gateway that is gone', () => {
+  it('is told on either page, which keep what they have and go on when it is back', async () => {
+    const { key } = await newTeam(gateway, { id: 'watching', scopes: ['report:read'], advertisers: [1] });
+    const { page } = await signedIn(console(), 'Admin token', gateway.adminToken);
+    const report = `${gateway.data}/explorer#/report?advertiserId=1&byDate=1&_period=last_7_days`;
+    const explorer = (await signedIn(report, 'Team key', key)).page;
+    const rows = explorer.getByRole('region', { name: 'Rows of the report' });
+    await rows.waitFor();
+    const ledger = page.getByRole('region', { name: 'Teams and what they asked for' });
+    await ledger.waitFor();
+    await gateway.end('SIGKILL');
+    const told = page.getByText('The gateway does not answer. What is shown is the last that came');
+    // It asks at once when somebody comes back to its tab.
+    const seenAgain = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await seenAgain();
+    await told.waitFor();
+    expect(await ledger.isVisible()).toBe(true);
+    await explorer.getByLabel('Period').selectOption('yesterday');
+    await explorer.getByRole('button', { name: 'Show the report' }).click();
+    const alert = explorer.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).first();
+    await alert.waitFor();
+    const [PORT, ADMIN_PORT] = [gateway.data, gateway.admin].map((url) => new URL(url).port) as [
+      string,
+      string,
+    ];
+    gateway = await startGateway({ ...env, PORT, ADMIN_PORT, GATEWAY_DATA_DIR: gateway.dataDir });
+    await expect
+      .poll(async () => {
+        await seenAgain();
+        return told.isVisible();
+      })
+      .toBe(false);
+    expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
+    await explorer.getByRole('button', { name: 'Try again' }).click();
+    await rows.waitFor();
+    expect(await alert.count()).toBe(0);
   });
 });

@@ -20,7 +20,7 @@ const PEOPLE = /reach|unique|user|people|household|frequency/i;
 const RATE = /rate|ratio|ctr|cpm|cpc|cpa|cpv|roas|share|percent|average|avg|viewability/i;
 const ID = /(^id|Ids?)$/;
 const SAMPLE = 200;
-const MIXED = 'The rows have different currencies, which do not add up.';
+export const MIXED = 'The rows have different currencies, which do not add up.';
 
 /** @param rows the columns of the first ones and of some others are looked at */
 export function columnsOf(rows: readonly Row[]): ReportColumn[] {
@@ -37,7 +37,7 @@ export function columnsOf(rows: readonly Row[]): ReportColumn[] {
       numeric: counted,
       measure: counted,
       noSum: counted ? (mixesMoney(name, rows) ? MIXED : whyNoSum(name)) : null,
-      width: Math.min(counted ? 18 : 36, Math.max(titleOf(name).length + 3, longest + (counted ? 6 : 1))),
+      width: Math.min(counted ? 18 : 36, Math.max(titleOf(name).length + 2, longest + (counted ? 5 : 1))),
     };
   });
 }

@@ -1,13 +1,12 @@
 /** The report beside itself in another period: what each group and measure has gained or lost. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
-import { type Column, DataTable } from '../ui/data-table.js';
 import { compact, count } from '../ui/format.js';
-import { Card, Empty, Field, Name, Tag } from '../ui/parts.js';
-import { columnsOf, type ReportColumn, shown } from './columns.js';
-import { type Change, type ComparedGroup, compareGroups, dayValues, periodAgainst } from './compare.js';
+import { Card, Empty } from '../ui/parts.js';
+import { columnsOf, type ReportColumn } from './columns.js';
+import { compareGroups, compareTotals, dayValues, periodAgainst } from './compare.js';
+import { ChangesTable } from './compare-table.js';
 import { daysOf, type Period, type Question, type ViewState } from './question.js';
-import type { SetView } from './report.js';
 import { Trouble } from './trouble.js';
 import { type Shown, useReport } from './use-report.js';
 
@@ -15,66 +14,6 @@ interface CompareProps {
   readonly question: Question;
   readonly report: Shown;
   readonly view: ViewState;
-  readonly setView: SetView;
-}
-
-/** Chooses what the report is held against; the address has it. */
-export function CompareWith({ report, view: { against }, setView }: Omit<CompareProps, 'question'>) {
-  const { from = null, to = null } = report.meta.period ?? {};
-  const own = against.includes(',');
-  const start = from === null || to === null ? null : periodAgainst('previous', { from, to });
-  return (
-    <div class="row">
-      <label class="row">
-        <span class="small quiet">Compare with</span>
-        <select
-          value={own ? 'own' : against}
-          onChange={({ currentTarget: { value } }) =>
-            setView({ against: value === 'own' && start !== null ? `${start.from},${start.to}` : value })
-          }
-        >
-          <option value="">nothing</option>
-          <option value="previous">the days before</option>
-          <option value="year">a year before</option>
-          <option value="own">own days …</option>
-        </select>
-      </label>
-      {own ? <OwnDays against={against} choose={(next) => setView({ against: next })} /> : null}
-    </div>
-  );
-}
-
-interface OwnDaysProps {
-  readonly against: string;
-  readonly choose: (against: string) => void;
-}
-
-function OwnDays({ against, choose }: OwnDaysProps) {
-  const [days, setDays] = useState(against.split(','));
-  useEffect(() => setDays(against.split(',')), [against]);
-  return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        choose(days.join(','));
-      }}
-    >
-      {['First day before', 'Last day before'].map((label, index) => (
-        <Field key={label} label={label}>
-          <input
-            type="date"
-            required
-            value={days[index] ?? ''}
-            onInput={({ currentTarget: { value } }) =>
-              setDays(days.map((day, place) => (place === index ? value : day)))
-            }
-          />
-        </Field>
-      ))}
-      <button type="submit">Compare</button>
-    </form>
-  );
 }
 
 export function CompareReport(props: CompareProps) {
@@ -147,7 +86,7 @@ function Both({ report, other, metric, now, before }: BothProps) {
       {report.meta.split.includes('date') ? (
         <Overlay report={report} other={other} column={chosen} now={now} before={before} />
       ) : null}
-      <GroupTable groups={groups} measures={measures} />
+      <ChangesTable groups={groups} total={compareTotals(report, other, measures)} measures={measures} />
     </>
   );
 }
@@ -183,67 +122,5 @@ function Overlay({
       height={220}
       format={compact}
     />
-  );
-}
-
-/** As many as anybody reads. */
-const MOST_GROUPS = 200;
-
-function GroupTable({
-  groups,
-  measures,
-}: {
-  readonly groups: readonly ComparedGroup[];
-  readonly measures: readonly ReportColumn[];
-}) {
-  const columns = measures.map(
-    ({ name, title }): Column<ComparedGroup> => ({
-      title,
-      numeric: true,
-      cell: ({ changes }) => <ChangeCell change={changes[name]} />,
-      by: ({ changes }) => changes[name]?.diff ?? null,
-    }),
-  );
-  return (
-    <>
-      <DataTable
-        caption="Changes by group"
-        rows={groups.slice(0, MOST_GROUPS)}
-        keyOf={({ key }) => key}
-        columns={[{ title: 'Group', cell: titled, by: ({ title }) => title }, ...columns]}
-      />
-      <p class="small quiet">
-        A dash stands for what has no row, or no sum of its rows.
-        {groups.length > MOST_GROUPS
-          ? ` The first ${count(MOST_GROUPS)} of ${count(groups.length)} groups.`
-          : ''}
-      </p>
-    </>
-  );
-}
-
-const titled = ({ title, in: where }: ComparedGroup) => (
-  <>
-    <Name>{title || 'all'}</Name>{' '}
-    {where === 'both' ? null : <Tag tone="info">{where === 'now' ? 'new' : 'gone'}</Tag>}
-  </>
-);
-
-const change = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2, signDisplay: 'exceptZero' });
-const share = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1, signDisplay: 'exceptZero' });
-
-function ChangeCell({ change: known }: { readonly change: Change | undefined }) {
-  if (known === undefined) return <>–</>;
-  const { now, before, diff, percent } = known;
-  if (now === null && before === null) return <>–</>;
-  return (
-    <span title={`before: ${shown(before, true) || '–'}`}>
-      {shown(now, true) || '–'}
-      <br />
-      <span class="small quiet">
-        {diff === null ? `before: ${shown(before, true) || '–'}` : change.format(diff)}
-        {percent === null ? '' : ` (${share.format(percent)} %)`}
-      </span>
-    </span>
   );
 }

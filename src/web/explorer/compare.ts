@@ -1,7 +1,7 @@
 /** Two periods of one report beside each other, group by group. What does not add up is not added. Pure. */
-import { type ReportColumn, tidy, whyNoSum } from './columns.js';
+import { MIXED, type ReportColumn, sumOf, tidy, totalsOf, whyNoSum } from './columns.js';
 import { ofItsCurrency } from './group.js';
-import type { Row } from './parse.js';
+import type { Report, Row } from './parse.js';
 import { DATE, dayAfter, daysOf, type Period } from './question.js';
 
 export interface Change {
@@ -74,6 +74,23 @@ export function compareGroups(
   const [first = ''] = measures;
   const size = ({ changes }: ComparedGroup) => changes[first]?.now ?? Number.NEGATIVE_INFINITY;
   return groups.sort((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
+}
+
+/** All groups of either period in one: the platform's own total, else the sum of rows that have one. */
+export function compareTotals(now: Report, before: Report, measures: readonly ReportColumn[]): ComparedGroup {
+  const changes = measures.map((column): [string, Change] => [
+    column.name,
+    changeOf(totalOf(now, column), totalOf(before, column)),
+  ]);
+  return { key: '', title: 'Total', in: 'both', changes: Object.fromEntries(changes) };
+}
+
+/** @param column of the rows of both periods: where they differ in currency, neither total can be held against the other */
+function totalOf({ rows, meta }: Report, { name, noSum }: ReportColumn): number | null {
+  const told = totalsOf(meta)?.[name];
+  if (noSum === MIXED) return null;
+  if (typeof told === 'number') return told;
+  return noSum === null && rows.length > 0 ? sumOf(rows, name) : null;
 }
 
 function groupsOf(rows: readonly Row[], split: readonly string[]) {

@@ -1,16 +1,23 @@
 /** The report on screen as code: a tool each, and a button that copies it. */
-import { useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { useNotices } from '../ui/notices.js';
 import { Card, Choice } from '../ui/parts.js';
-import { type Snippet, snippetsOf } from './code.js';
-import type { Question } from './question.js';
+import { snippetsOf } from './code.js';
+import type { Question, ViewState } from './question.js';
+import type { SetView } from './report.js';
 
-export function CodePanel({ question }: { readonly question: Question }) {
-  const [name, setName] = useState<Snippet['name']>('curl');
+interface CodePanelProps {
+  readonly question: Question;
+  readonly view: ViewState;
+  readonly setView: SetView;
+}
+
+/** The address has the tool, so that who is sent it sees the same code. */
+export function CodePanel({ question, view, setView }: CodePanelProps) {
   const { act } = useNotices();
   const code = useRef<HTMLPreElement>(null);
   const snippets = snippetsOf(question, location.origin);
-  const chosen = snippets.find((one) => one.name === name) ?? snippets[0];
+  const chosen = snippets.find((one) => one.name === view.tool) ?? snippets[0];
   if (chosen === undefined) return null;
   const copy = (
     <button
@@ -26,7 +33,7 @@ export function CodePanel({ question }: { readonly question: Question }) {
         label="Tool"
         options={snippets.map(({ name: value, title }) => ({ value, title }))}
         value={chosen.name}
-        choose={setName}
+        choose={(tool) => setView({ tool }, true)}
       />
       <pre ref={code} class="snippet">
         <code>{chosen.text}</code>

@@ -26,6 +26,8 @@ export interface ViewState {
   readonly against: string;
   /** What is open above the rows: `explain`, `code`, `diff`. */
   readonly panel: string;
+  /** Of the panel `code`: for which tool; empty: the first. */
+  readonly tool: string;
   /** Between which moments a diff looks: `first,latest`, or an instant by UTC in the place of either. */
   readonly between: string;
 }
@@ -80,6 +82,7 @@ export function readView(query: URLSearchParams): ViewState {
     filter: of('filter'),
     against: of('against'),
     panel: of('panel'),
+    tool: of('tool'),
     between: of('between'),
   };
 }

@@ -4,7 +4,8 @@ import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import { columnsOf, type ReportColumn } from './columns.js';
-import { CompareReport, CompareWith } from './compare-report.js';
+import { CompareReport } from './compare-report.js';
+import { CompareWith } from './compare-with.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { ExplainPanel } from './panel-explain.js';
@@ -40,7 +41,7 @@ export function ReportAnswer({ question, view, setView }: AnswerProps) {
         <>
           <AnswerHead question={question} report={report} view={view} setView={setView} />
           <Panel question={question} view={view} setView={setView} />
-          <CompareReport question={question} report={report} view={view} setView={setView} />
+          <CompareReport question={question} report={report} view={view} />
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this: no delivery in the period, as far as it says.</Empty>
           ) : (
@@ -78,7 +79,7 @@ function Panel({ question, view, setView }: AnswerProps) {
     case 'explain':
       return <ExplainPanel question={question} />;
     case 'code':
-      return <CodePanel question={question} />;
+      return <CodePanel question={question} view={view} setView={setView} />;
     case 'diff':
       return <DiffPanel question={question} view={view} setView={setView} />;
     default:

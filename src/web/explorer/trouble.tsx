@@ -1,7 +1,7 @@
 /** Why a report did not come: in words, and with the seconds until it is worth asking again. */
 import { useEffect, useState } from 'preact/hooks';
 import { Refused, wordsOf } from '../ui/api.js';
-import { counted } from '../ui/format.js';
+import { span } from '../ui/format.js';
 
 interface TroubleProps {
   readonly error: unknown;
@@ -15,7 +15,7 @@ export function Trouble({ error, again }: TroubleProps) {
     <div class="note bad" role="alert">
       <strong>{title}.</strong> <bdi>{wordsOf(error)}</bdi>{' '}
       <button type="button" class="plain" disabled={left > 0} onClick={again}>
-        {left > 0 ? `Try again in ${counted(left, 'second')}` : 'Try again'}
+        {left > 0 ? `Try again in ${span(left)}` : 'Try again'}
       </button>
     </div>
   );

@@ -30,3 +30,15 @@ const AGE: Along = {
 };
 
 export const ALONG = { time: TIME, age: AGE } as const;
+
+/** Of what is counted by the day there is nothing at noon. */
+export const DAYS = { incrs: [1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * 86_400) };
+
+export function isByDay(times: readonly number[], along: keyof typeof ALONG): boolean {
+  return along === 'time' && times.length > 1 && times.every((time) => time % 86_400 === 0);
+}
+
+/** Nobody makes half a call: steps of whole numbers. */
+export const WHOLE = {
+  incrs: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat(),
+};

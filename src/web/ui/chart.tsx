@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { ALONG } from './chart-axis.js';
+import { ALONG, DAYS, isByDay, WHOLE } from './chart-axis.js';
 import { compact } from './format.js';
 import { ScrollFrame } from './scroll-frame.js';
 
@@ -132,10 +132,10 @@ function optionsOf(
   const color = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
     stroke: color('--quiet'),
+    font: `12px ${style.fontFamily}`,
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   };
-  const font = `12px ${style.fontFamily}`;
   const bars = kind === 'bars' && UPlot.paths.bars ? UPlot.paths.bars({ size: [0.7, 40] }) : undefined;
   return {
     width: element.clientWidth,
@@ -148,10 +148,16 @@ function optionsOf(
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [
-      { ...axis, font, space: 70, size: 32, grid: { show: false }, values: ALONG[along].marks },
       {
         ...axis,
-        font,
+        space: 70,
+        size: 32,
+        grid: { show: false },
+        values: ALONG[along].marks,
+        ...(isByDay(times, along) ? DAYS : {}),
+      },
+      {
+        ...axis,
         size: 56,
         values: (_plot, ticks) => ticks.map(format),
         ...(format === compact ? WHOLE : {}),
@@ -177,11 +183,6 @@ function optionsOf(
     plugins: [tooltip(lines, format, ALONG[along].shown)],
   };
 }
-
-/** Nobody makes half a call: steps of whole numbers. */
-const WHOLE = {
-  incrs: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat(),
-};
 
 function shade(plot: UPlot, from: number | null, fill: string): void {
   if (from === null) return;

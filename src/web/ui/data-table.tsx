@@ -26,9 +26,11 @@ interface DataTableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** Sorted by at first; in the order of the rows when left out. */
   readonly sorted?: Sorted;
+  /** Stays below all others, however they are sorted: their total. */
+  readonly foot?: Row;
 }
 
-export function DataTable<Row>({ caption, columns, rows, keyOf, sorted }: DataTableProps<Row>) {
+export function DataTable<Row>({ caption, columns, rows, keyOf, sorted, foot }: DataTableProps<Row>) {
   const [order, setOrder] = useState<Sorted | null>(sorted ?? null);
   const by = order === null ? undefined : columns[order.index]?.by;
   const shown = order === null || by === undefined ? rows : sortedBy(rows, by, order.down);
@@ -51,17 +53,33 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, sorted }: DataTa
         </thead>
         <tbody>
           {shown.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map(({ title, cell, numeric }) => (
-                <td key={title} data-title={title} class={numeric === true ? 'number' : ''}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
+            <BodyRow key={keyOf(row)} columns={columns} row={row} />
           ))}
         </tbody>
+        {foot === undefined ? null : (
+          <tfoot>
+            <BodyRow columns={columns} row={foot} />
+          </tfoot>
+        )}
       </table>
     </ScrollFrame>
+  );
+}
+
+interface BodyRowProps<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly row: Row;
+}
+
+function BodyRow<Row>({ columns, row }: BodyRowProps<Row>) {
+  return (
+    <tr>
+      {columns.map(({ title, cell, numeric }) => (
+        <td key={title} data-title={title} class={numeric === true ? 'number' : ''}>
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
   );
 }
 

@@ -1,0 +1,113 @@
+/** What is not usual, before a gateway in this process: a report that does not come, two currencies, and a history. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { BY_DATE, historyScene, PERIOD } from '../gateway/history-scene.js';
+import { visitsEnd } from '../support/browser.js';
+import { listenGateway } from '../support/listen-gateway.js';
+import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
+import { gatewayAt, type TestGateway, withGateway } from '../support/start-gateway.js';
+import { MINUTE } from '../support/test-clock.js';
+import { signedIn } from './people.js';
+
+const REPORT = `#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&${PERIOD}`;
+
+/** Before the gateway of a test ends, for a page asks it as long as it is open. */
+afterEach(visitsEnd);
+
+async function explorer(gateway: TestGateway, key: string, hash: string) {
+  return signedIn(`${await listenGateway(gateway)}/explorer${hash}`, 'Team key', key);
+}
+
+describe('a report that does not come', () => {
+  it('because the share of platform calls is used up says when to ask again', async () => {
+    const gateway = await withGateway();
+    const key = await gateway.addTeam({ limits: { upstreamCallsPerDay: 1 } });
+    expect((await gateway.report(key, 'advertiserId=2&byDate=1')).status).toBe(200);
+    const { page, axe, shots } = await explorer(gateway, key, REPORT);
+    const alert = page.getByRole('alert').filter({ hasText: 'Daily platform share used up' });
+    await alert.getByText(/ask your operator for a larger share/).waitFor();
+    expect(await alert.getByRole('button', { name: /^Try again in \d+ h( \d+ min)?$/ }).isDisabled()).toBe(
+      true,
+    );
+    expect(await axe()).toEqual([]);
+    await shots('explorer-429');
+  });
+
+  it('because the platform is silent may be asked for again, and then comes', async () => {
+    const platform = await startRawPlatform(() => {});
+    const gateway = await gatewayAt(platform, { config: { platform: { timeoutMs: 1000 } } });
+    const key = await gateway.addTeam();
+    const { page, axe, shots } = await explorer(gateway, key, REPORT);
+    const alert = page.getByRole('alert').filter({ hasText: 'Platform timeout' });
+    await alert.getByText(/ask for a shorter range/).waitFor();
+    expect(await axe()).toEqual([]);
+    await shots('explorer-504');
+    platform.answer(twoCurrencies);
+    // Where it has to wait the button says so; the platform may have been given a rest after so many silences.
+    await expect
+      .poll(async () => {
+        if ((await alert.count()) > 0) await alert.getByRole('button', { name: /^Try again/ }).click();
+        return page.getByRole('region', { name: 'Rows of the report' }).count();
+      })
+      .toBe(1);
+  });
+});
+
+/** Two days of a campaign in dollars, and in euros. */
+const twoCurrencies: Handler = (request, response) => {
+  const query = new URL(request.url ?? '', 'http://platform.test').searchParams;
+  const days = query.has('byDate') ? [query.get('dateFrom'), query.get('dateTo')] : [null];
+  const rows = days.flatMap((date) =>
+    ['USD', 'EUR'].map((currency, index) => ({
+      ...(date === null ? {} : { date, campaign_id: 1 }),
+      ...{ advertiser_id: 1, impressions: 100, spent: `${index + 1}0.0000`, currency },
+    })),
+  );
+  sends(JSON.stringify({ data: rows }))(request, response);
+};
+
+describe('money of two currencies', () => {
+  it('is in groups of its own, and is summed neither by day nor for all rows', async () => {
+    const gateway = await gatewayAt(await startRawPlatform(twoCurrencies));
+    const key = await gateway.addTeam();
+    const { page, axe, shots, faults } = await explorer(
+      gateway,
+      key,
+      `${REPORT}&metric=spent&against=previous`,
+    );
+    const card = page.getByRole('region', { name: /^Compared with \d{4}-\d\d-\d\d to/ });
+    await card.getByText('Spent has no line for all rows.').waitFor();
+    await card.getByText('1 · USD', { exact: true }).waitFor();
+    await card.getByText('1 · EUR', { exact: true }).waitFor();
+    await page.getByText('no sum', { exact: true }).waitFor();
+    const total = await card.locator('tfoot td').allInnerTexts();
+    expect(total.map((text) => text.split('\n')[0])).toEqual(['Total', '400', '–']);
+    expect(await axe()).toEqual([]);
+    await shots('explorer-currencies');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('changes', () => {
+  it('between two moments come from history, and the moments are in the address', async () => {
+    const { gateway, key, ask, restated } = await historyScene('&byCampaign=1');
+    await ask(`${BY_DATE}&byCampaign=1`);
+    const { page, axe, shots, faults } = await explorer(gateway, key, REPORT);
+    await page.getByRole('button', { name: 'Changes' }).click();
+    const panel = page.getByRole('region', { name: 'Changes' });
+    await panel.getByText('Nothing differs between these moments.').waitFor();
+    gateway.clock.advance(MINUTE);
+    const moment = new Date(gateway.clock.now()).toISOString().slice(0, 16);
+    await restated(`${BY_DATE}&byCampaign=1`);
+    await panel.getByLabel('From (UTC)').fill(moment);
+    await panel.getByRole('button', { name: 'Compare the moments' }).click();
+    await page.waitForURL((url) =>
+      url.hash.includes(new URLSearchParams({ between: `${moment},latest` }).toString()),
+    );
+    await panel.getByText(/^\d+ values in \d rows? differs?\.$/).waitFor();
+    const [row] = await panel.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
+    expect(row?.replaceAll(/\s+/g, ' ')).toMatch(/changed Impressions [\d,]+ [\d,]+ \+[\d,]+ \+[\d.]+ %$/);
+    expect(await axe()).toEqual([]);
+    await shots('explorer-diff');
+    expect(faults).toEqual([]);
+  });
+});
