@@ -57,14 +57,13 @@ it('lists teams with hostile names as text, finds them, and sorts', async () => 
   await admin(gateway, 'POST', '/teams', { id: 'hostile', name: HOSTILE, advertisers: [1, 2] });
   await admin(gateway, 'POST', '/teams', { id: 'rtl', name: RTL, scopes: [], disabled: true });
   await admin(gateway, 'POST', '/teams', { id: 'long', name: LONG, advertisers: [3] });
-  const { page, shots, axe, faults } = await signedIn(gateway.adminToken);
+  const { page, shots, faults } = await signedIn(gateway.adminToken);
   await page.getByRole('link', { name: HOSTILE }).waitFor();
   expect(await page.locator('main img').count()).toBe(0);
   const cells = page.getByRole('row').filter({ hasText: 'growth' }).getByRole('cell');
   expect(await cells.allTextContents()).toMatchObject({ 2: 'all', 3: '1', 5: '6' });
   expect(await page.getByRole('row').filter({ hasText: RTL }).textContent()).toContain('disabled');
   await shots('console-teams');
-  expect(await axe()).toEqual([]);
   await page.getByRole('button', { name: 'Requests, 24 h' }).click();
   expect(await page.getByRole('row').nth(1).textContent()).toContain('Growth');
   await page.getByRole('searchbox').fill('long');
@@ -76,7 +75,7 @@ it('lists teams with hostile names as text, finds them, and sorts', async () => 
 });
 
 it('creates a team: what is wrong is told at its field, then it is there', async () => {
-  const { page, shots, axe, faults, forgive } = await signedIn(gateway.adminToken);
+  const { page, shots, faults, forgive } = await signedIn(gateway.adminToken);
   await page.getByRole('link', { name: 'New team' }).click();
   await page.getByRole('textbox', { name: /^Name/ }).fill(HOSTILE);
   await page.getByRole('textbox', { name: /^Id/ }).fill('Not An Id');
@@ -98,7 +97,6 @@ it('creates a team: what is wrong is told at its field, then it is there', async
   expect(told.join('\n')).toMatch(/Requests[\s\S]*must be 1 or more[\s\S]*At once[\s\S]*must be/);
   expect(await page.evaluate('document.activeElement.closest("label").innerText')).toMatch(/^Id/);
   await shots('console-team-wrong');
-  expect(await axe()).toEqual([]);
   await page.getByRole('textbox', { name: /^Id/ }).fill('made-here');
   await page.getByRole('spinbutton', { name: /^Requests/ }).fill('70');
   await page.getByRole('spinbutton', { name: /^At once/ }).fill('');
@@ -118,7 +116,6 @@ it('creates a team: what is wrong is told at its field, then it is there', async
   });
   forgive();
   await shots('console-team-made');
-  expect(await axe()).toEqual([]);
   expect(faults).toEqual([]);
 });
 
@@ -144,11 +141,10 @@ it('changes a team: only what was changed is sent, and all advertisers only by s
 
 it('disables, enables and deletes a team, and says before what happens', async () => {
   const { key } = await newTeam(gateway, { id: 'ended' });
-  const { page, shots, axe, faults } = await signedIn(gateway.adminToken, '#/teams/ended');
+  const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/ended');
   await page.getByRole('button', { name: 'Disable' }).click();
   await page.getByText('is refused everything, on every replica').waitFor();
   await shots('console-team-disable');
-  expect(await axe()).toEqual([]);
   await answer(page, 'Leave it');
   expect(await meBy(key)).toBe(200);
   await page.getByRole('button', { name: 'Disable' }).click();
@@ -169,7 +165,7 @@ it('disables, enables and deletes a team, and says before what happens', async (
 
 it('issues a key that is shown once, rolls it with an overlap, and revokes it', async () => {
   await admin(gateway, 'POST', '/teams', { id: 'keyed', name: 'Keyed' });
-  const { page, shots, axe, faults, forgive, context } = await signedIn(gateway.adminToken, '#/teams/keyed');
+  const { page, shots, faults, forgive, context } = await signedIn(gateway.adminToken, '#/teams/keyed');
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByText('The team has no valid key').waitFor();
   await page.getByRole('button', { name: 'Issue a key' }).click();
@@ -179,7 +175,6 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
   await answer(page, 'Issue a key');
   await dialog.getByText('must be an ISO date in the future').waitFor();
   await shots('console-key-wrong');
-  expect(await axe()).toEqual([]);
   forgive();
   await dialog.getByLabel(/^Expires/).fill('2199-01-01');
   await answer(page, 'Issue a key');
@@ -189,7 +184,6 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(first);
   await keyRow(page, HOSTILE).waitFor();
   await shots('console-key-issued');
-  expect(await axe()).toEqual([]);
   await page.getByRole('button', { name: 'I have it' }).click();
   expect(await page.content()).not.toContain(first);
   await page.getByRole('button', { name: `Roll ${HOSTILE}` }).click();
@@ -214,7 +208,7 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
 });
 
 it('shows what a team used, as charts and by day', async () => {
-  const { page, shots, axe, faults } = await signedIn(gateway.adminToken, '#/teams/growth');
+  const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/growth');
   await page.getByRole('img', { name: /^Requests of the team an hour/ }).waitFor();
   const usage = page.getByRole('region', { name: 'Usage by day, last 30 days' });
   await expect.poll(() => usage.getByRole('row').count()).toBeGreaterThanOrEqual(2);
@@ -222,19 +216,17 @@ it('shows what a team used, as charts and by day', async () => {
   await page.getByRole('button', { name: '24 hours' }).click();
   await expect.poll(() => page.url()).toContain('range=24h');
   await shots('console-team');
-  expect(await axe()).toEqual([]);
   expect(faults).toEqual([]);
 });
 
 it('does not offer to change a team that a file declares, and says where it is changed', async () => {
   await admin(gateway, 'POST', '/teams/apply', { teams: [{ id: 'declared', name: 'Declared' }] });
-  const { page, shots, axe, faults } = await signedIn(gateway.adminToken, '#/teams/declared?form=edit');
+  const { page, shots, faults } = await signedIn(gateway.adminToken, '#/teams/declared?form=edit');
   await page.getByText('the gateway refuses changes from elsewhere').waitFor();
   for (const name of ['Edit', 'Disable', 'Delete', 'Save'])
     expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0);
   await page.getByRole('button', { name: 'Issue a key' }).waitFor();
   await shots('console-team-declared');
-  expect(await axe()).toEqual([]);
   expect(faults).toEqual([]);
 });
 

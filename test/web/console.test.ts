@@ -59,7 +59,6 @@ describe('the overview', () => {
     expect(await ledger.getByRole('row').count()).toBe(3);
     await page.getByRole('img', { name: /Requests over time/ }).waitFor();
     expect(await page.locator('dl').textContent()).toMatch(/Requests\s*22/);
-    expect(await seen.axe()).toEqual([]);
     await seen.shots('console-overview');
     // The same numbers for whoever does not see a chart.
     await page.getByRole('button', { name: 'As a table' }).first().click();
@@ -130,7 +129,6 @@ describe('a rotation', () => {
       .getByText(/The platform refused the token/)
       .waitFor();
     await page.getByText('failed', { exact: true }).first().waitFor();
-    expect(await seen.axe()).toEqual([]);
     await seen.shots('console-rotation-failed');
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
@@ -168,7 +166,6 @@ describe('the audit', () => {
     await page.getByText('admin created the team growth').click();
     await page.getByText('"Growth analytics"').waitFor();
     await page.getByText('admin created the team hostile').click();
-    expect(await seen.axe()).toEqual([]);
     await seen.shots('console-audit');
     await page.getByLabel('About').selectOption({ label: 'keys' });
     await page.waitForURL(/action=key/);

@@ -39,7 +39,7 @@ export function OverviewFigures({
   return (
     <Figures>
       <Figure label="Requests" value={compact(sum(series.requests))} />
-      <Figure label="Answered from the cache" value={percent(hitRatio(series))} note="of reports" />
+      <Figure label="From the cache" value={percent(hitRatio(series))} note="of reports" />
       <Figure
         label="Platform calls"
         value={compact(sum(series.platformCalls))}

@@ -25,7 +25,7 @@ export type Take = (step: string, body?: object) => Promise<boolean>;
 
 export function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
   const { api, may } = useAdmin();
-  const { done } = useNotices();
+  const { done, clear } = useNotices();
   const [fault, setFault] = useState<{ readonly step: string; readonly words: string } | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
   if (!may('POST /admin/v1/token/stage'))
@@ -37,6 +37,8 @@ export function Rotation({ tokens, entries, processes, refresh }: RotationProps)
   const take: Take = async (step, body = {}) => {
     setBusy(step);
     setFault(null);
+    // What is said of the step before is over.
+    clear();
     try {
       await api.send('POST', `/admin/v1/token/${step}`, body);
       done(WORDS[step] ?? 'Done.');

@@ -76,6 +76,21 @@ const TONES: Readonly<Record<Kind['state'], Tone>> = {
   refuted: 'bad',
 };
 
+function Agreed({ kind: { state, agreedDays, neededDays } }: { readonly kind: Kind }) {
+  if (state === 'proven') return <>enough</>;
+  return (
+    <>
+      {count(agreedDays)} of {count(neededDays)}
+      {state === 'learning' && agreedDays >= neededDays ? (
+        <span class="small quiet">
+          <br />
+          of one pair of answers; two are needed
+        </span>
+      ) : null}
+    </>
+  );
+}
+
 const COLUMNS: readonly Column<Kind>[] = [
   { title: 'Endpoint', by: ({ endpoint }) => endpoint, cell: ({ endpoint }) => endpoint ?? 'not told' },
   { title: 'Split', cell: ({ split }) => split?.join(', ') ?? 'not told' },
@@ -94,8 +109,7 @@ const COLUMNS: readonly Column<Kind>[] = [
     numeric: true,
     // What is proven needs no more of them, and its count began anew.
     by: ({ state, agreedDays, neededDays }) => (state === 'proven' ? neededDays : agreedDays),
-    cell: ({ state, agreedDays, neededDays }) =>
-      state === 'proven' ? 'enough' : `${count(agreedDays)} of ${count(neededDays)}`,
+    cell: (kind) => <Agreed kind={kind} />,
   },
   {
     title: 'Proven',

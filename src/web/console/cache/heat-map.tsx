@@ -106,6 +106,7 @@ interface DayProps {
 
 function Day({ day, first, isCurrent, looked }: DayProps) {
   const { date, state } = day;
+  // Where the page moves under a mouse that lies still, nobody looks at another day.
   const look = () => looked(date);
   return (
     <button
@@ -117,7 +118,7 @@ function Day({ day, first, isCurrent, looked }: DayProps) {
       aria-label={`${DAY.format(new Date(`${date}T00:00:00Z`))}, ${state}. ${entryInWords(day)}`}
       style={first ? { gridColumnStart: String(weekday(date)) } : undefined}
       onFocus={look}
-      onMouseEnter={look}
+      onMouseMove={look}
       onClick={look}
     >
       <span class="date">{Number(date.slice(8))}</span>
