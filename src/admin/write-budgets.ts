@@ -62,7 +62,15 @@ function budgetsOf(
     const { maxPerDay, currency = null } = budget ?? {};
     if (maxPerDay === undefined) return [];
     const found = reservations.left(team, route, limitOf(maxPerDay));
-    return [found.then(({ day, left }) => ({ route, day, maxPerDay, left: left / MILLIONTHS, currency }))];
+    return [
+      found.then(({ day, left }) => ({
+        route,
+        day,
+        maxPerDay,
+        left: Math.max(0, left) / MILLIONTHS,
+        currency,
+      })),
+    ];
   });
 }
 

@@ -7,7 +7,7 @@ import { showAmount } from '../write-guard/amount.js';
 import { type Check, check } from '../write-guard/check-write.js';
 import { type Brake, guardUnavailable, type Reservation, type Reservations } from '../write-guard/types.js';
 import { certainlyNotExecuted } from './certainly-not-executed.js';
-import { refuse } from './guard-write.js';
+import { refusal } from './guard-write.js';
 import type { Charge } from './guarding.js';
 
 export interface ChargingOptions {
@@ -45,10 +45,7 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
       const charge = look(team, judge);
       if (charge === null) return null;
       const reserved = await reservations.reserve({ team, ...charge });
-      if (reserved.kind === 'over') {
-        refuse([dayCheck(charge, reserved)]);
-        return null;
-      }
+      if (reserved.kind === 'over') throw refusal(dayCheck(charge, reserved));
       try {
         // The store may have taken its time.
         if (!isDeepStrictEqual(look(team, judge), charge)) throw guardUnavailable(CHANGED);
@@ -77,7 +74,7 @@ export function createCharging({ reservations, brake, logger }: ChargingOptions)
 const CHANGED =
   'The write guard of the team was changed while this write had its turn; nothing was sent. Send it again.';
 
-/** @param left of the day, millionths */
+/** @param left of the day, millionths; below 0 where more is charged than it allows now */
 export function dayCheck(
   charge: Charge,
   { day, left }: { readonly day: string; readonly left: number },
@@ -85,7 +82,7 @@ export function dayCheck(
   const { currency } = charge;
   // Both are there wherever a day has a limit.
   const [amount, max] = [charge.amount ?? 0, charge.max ?? 0];
-  const limit = `at most ${showAmount(max, currency)} a day, of which ${showAmount(left, currency)} are left on ${day}`;
+  const limit = `at most ${showAmount(max, currency)} a day, of which ${showAmount(Math.max(0, left), currency)} are left on ${day}`;
   return check('budget.maxPerDay', amount <= left, showAmount(amount, currency), limit);
 }
 

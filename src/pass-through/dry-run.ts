@@ -103,7 +103,7 @@ function brakeCheck(brake: Brake, team: string): Check {
 function leftOf({ max, currency }: DayLimit, { day, left }: { readonly day: string; readonly left: number }) {
   return {
     day,
-    amount: Number(showAmount(left)),
+    amount: Number(showAmount(Math.max(0, left))),
     max: Number(showAmount(max)),
     currency: currency ?? null,
   };

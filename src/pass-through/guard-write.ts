@@ -87,12 +87,15 @@ export function checksumOfWrite(
 
 /** @throws GatewayError `write_guard_refused`, with every rule that does not let it pass */
 export function refuse(checks: readonly Check[]): void {
-  const failed = checks.filter(({ passed }) => !passed);
-  const [first] = failed;
-  if (first === undefined) return;
-  throw new GatewayError('write_guard_refused', {
+  const [first, ...others] = checks.filter(({ passed }) => !passed);
+  if (first !== undefined) throw refusal(first, others);
+}
+
+/** @param first of the rules that do not let it pass */
+export function refusal(first: Check, others: readonly Check[] = []): GatewayError {
+  return new GatewayError('write_guard_refused', {
     detail: `The rule ${first.rule} does not let this write pass: ${first.value}; allowed is ${first.limit}. Nothing was sent.`,
-    errors: failed.map(({ rule, value, limit }) => ({
+    errors: [first, ...others].map(({ rule, value, limit }) => ({
       param: rule,
       message: `${value}; allowed is ${limit}`,
     })),

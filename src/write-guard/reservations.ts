@@ -84,7 +84,7 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
       const ask = chargeOf(reservation);
       const { kind, charged } = await charge({ ...ask, max: max ?? Number.MAX_SAFE_INTEGER });
       if (kind === 'made') return { kind: 'reserved', reservation };
-      if (max !== null) return { kind: 'over', day: reservation.day, left: Math.max(0, max - charged) };
+      if (max !== null) return { kind: 'over', day: reservation.day, left: max - charged };
       // More than can be counted, on a day that has no limit: it is not counted, and noted all the same.
       await charge({ ...ask, amount: 0, max: Number.MAX_SAFE_INTEGER });
       return { kind: 'reserved', reservation };
@@ -97,7 +97,7 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
       const day = today();
       try {
         const charged = await charges.charged(purseOf({ team, route, day }));
-        return { day, left: Math.max(0, max - charged) };
+        return { day, left: max - charged };
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         throw guardUnavailable('What is left of the day cannot be read: the store does not answer.', error);

@@ -31,7 +31,7 @@ export interface Reservation {
   readonly atMs: number;
 }
 
-/** `left` is what the day still allows, in the unit of the ask. */
+/** `left` is what the day still allows, in the unit of the ask; below 0 where the limit was made smaller since. */
 export type Reserved =
   | { readonly kind: 'reserved'; readonly reservation: Reservation }
   | { readonly kind: 'over'; readonly day: string; readonly left: number };
@@ -48,7 +48,7 @@ export interface Reservations {
   keep(reservation: Reservation): Promise<void>;
   /** Unknown what became of it: stays charged, is listed until settled. */
   keepUnknown(reservation: Reservation, why: string): Promise<void>;
-  /** @throws GatewayError `write_guard_unavailable` */
+  /** As {@link Reserved} tells it. @throws GatewayError `write_guard_unavailable` */
   left(team: string, route: string, max: number): Promise<{ readonly day: string; readonly left: number }>;
 }
 

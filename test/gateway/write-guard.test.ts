@@ -337,6 +337,25 @@ describe('a checksum', () => {
   });
 });
 
+it('a write of nothing is refused, too, where more was written than the day allows now', async () => {
+  const { id, key } = await guarded();
+  expect((await create(key)).status).toBe(201);
+  const { maxPerCall: _, ...budget } = RULE.budget;
+  const writeGuard = { [CREATE]: { budget: { ...budget, maxPerDay: 500 } } };
+  await gateway.manage('PATCH', `/teams/${id}`, { writeGuard });
+  gateway.simulator.clearCalls();
+  const answer = await create(key, total(0));
+  expect(problem(answer)).toMatchObject({
+    code: 'write_guard_refused',
+    errors: [{ param: 'budget.maxPerDay', message: expect.stringContaining('of which 0 EUR are left') }],
+  });
+  expect(sent()).toEqual([]);
+  const looked = await create(key, total(0), { query: '?_dryRun=1' });
+  expect(looked.json()).toMatchObject({ wouldBeSent: false, left: { amount: 0, max: 500 } });
+  const { budgets } = await gateway.manage('GET', `/teams/${id}/write-budgets`);
+  expect(budgets).toMatchObject([{ left: 0 }]);
+});
+
 describe('a guarded write of unknown outcome', () => {
   const { maxPerDay: _, ...noDay } = RULE.budget;
 

@@ -52,7 +52,9 @@ describe('a reservation', () => {
     expect(await book.reserve({ ...ask, team: 'other' })).toMatchObject({ kind: 'reserved' });
     expect(await book.reserve({ ...ask, route: 'PUT /x' })).toMatchObject({ kind: 'reserved' });
     expect(await book.reserve({ ...ask, amount: 40 })).toMatchObject({ kind: 'reserved' });
-    expect(await book.left(ask.team, ask.route, 50)).toEqual({ day: '2026-11-21', left: 0 });
+    expect(await book.left(ask.team, ask.route, 50)).toEqual({ day: '2026-11-21', left: -50 });
+    const nothing = { ...ask, amount: 0, max: 50 };
+    expect(await book.reserve(nothing)).toEqual({ kind: 'over', day: '2026-11-21', left: -50 });
   });
 
   it('is of the day where the platform is, at the time of the reservation', async () => {
