@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/port.js';
 import { describeAudit } from './conformance-audit.js';
 import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
@@ -16,8 +17,8 @@ import { describeVersions } from './conformance-versions.js';
 import { type OpenHarness, withStore } from './harness.js';
 
 /** What `src/store/port.ts` promises, held against an adapter. */
-export function describeStore(kind: 'redis' | 'embedded', open: OpenHarness): void {
-  describe(`${kind}: the store port`, () => {
+export function describeStore(kind: Store['kind'], open: OpenHarness, name: string = kind): void {
+  describe(`${name}: the store port`, () => {
     it('says what it is and that it is well', () =>
       withStore(open, async ({ store }) => {
         expect(store.kind).toBe(kind);

@@ -17,9 +17,11 @@ export interface LapsingMap<V> {
   delete(key: string): void;
   /** Those not lapsed. */
   entries(): [key: string, value: V][];
+  /** @returns puts back what is there now */
+  save(): () => void;
 }
 
-export function createLapsingMap<V>(clock: Clock): LapsingMap<V> {
+export function createLapsingMap<V>(clock: Pick<Clock, 'monotonicMs'>): LapsingMap<V> {
   const slots = new Map<string, Slot<V>>();
   let sweepAbove = SWEEP_AT_LEAST_ABOVE;
 
@@ -47,5 +49,12 @@ export function createLapsingMap<V>(clock: Clock): LapsingMap<V> {
       [...slots].flatMap(([key, slot]): [string, V][] =>
         live(slot) === undefined ? [] : [[key, slot.value]],
       ),
+    save() {
+      const saved = [...slots].map(([key, slot]) => [key, { ...slot }] as const);
+      return () => {
+        slots.clear();
+        for (const [key, slot] of saved) slots.set(key, { ...slot });
+      };
+    },
   };
 }

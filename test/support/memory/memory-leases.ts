@@ -4,9 +4,7 @@ import type { Leases } from '../../../src/store/port.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** Leases within this process, by time that never jumps. */
-export function createMemoryLeases(clock: Clock): Leases {
-  const owners = createLapsingMap<string>(clock);
-
+export function createMemoryLeases(clock: Clock, owners = createLapsingMap<string>(clock)): Leases {
   function hold(key: string, owner: string, leaseMs: number): true {
     owners.set(key, owner, leaseMs);
     return true;

@@ -5,8 +5,7 @@ import { byId } from '../../../src/store/present.js';
 import { createLapsingMap } from './lapsing-map.js';
 
 /** This process alone, as a rule. */
-export function createMemoryPresence(clock: Clock): Presence {
-  const present = createLapsingMap<string>(clock);
+export function createMemoryPresence(clock: Clock, present = createLapsingMap<string>(clock)): Presence {
   return {
     async beat(id, info, ttlMs) {
       present.set(id, info, wholeMs(ttlMs, 1));

@@ -12,9 +12,7 @@ import {
 import { createLapsingMap } from './lapsing-map.js';
 
 /** Token buckets within this process. */
-export function createMemoryQuotas(clock: Clock): Quotas {
-  const buckets = createLapsingMap<QuotaBucket>(clock);
-
+export function createMemoryQuotas(clock: Clock, buckets = createLapsingMap<QuotaBucket>(clock)): Quotas {
   return {
     async take(key, take) {
       checkTake(take);
