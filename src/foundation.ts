@@ -1,4 +1,5 @@
 /** What a process has before it asks or is asked: the registry, who may ask, and the credential to ask the platform with. */
+import type { Dispatcher } from 'undici';
 import { createAuth } from './auth/auth.js';
 import { opensWhatIsStored } from './auth/master-key-rule.js';
 import { successionRules } from './auth/succession-rules.js';
@@ -25,6 +26,8 @@ export interface FoundationOptions {
   readonly log: Log;
   readonly masterKey: Secret;
   readonly proxy: ProxySettings;
+  /** The connection pool to the platform; one is made when absent. */
+  readonly agent?: Dispatcher;
   /** Makes spans of requests; null or absent where nothing collects them. */
   readonly tracing?: Tracing | null;
   /** How long replicas that live are given to put a lost registry back, before a new one is begun; 0 when absent. */
@@ -46,7 +49,8 @@ export async function openFoundation(options: FoundationOptions) {
   const auth = await createAuth({ registry, sealer, counters, maxStaleMs, clock, logger });
   for (const file of config.fileSecrets)
     if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
-  const agent = createAgent({ proxy, connections: config.platform.maxConcurrent + WRITE_SOCKETS });
+  const connections = config.platform.maxConcurrent + WRITE_SOCKETS;
+  const agent = options.agent ?? createAgent({ proxy, connections });
   const { baseUrl, loginPaths } = config.platform;
   const platformRules = { baseUrl: new URL(baseUrl), loginPaths };
   const credential = createCredential({

@@ -1,0 +1,186 @@
+/** Knows what the platform said and when, who may see what, and which changes were acknowledged; judges every answer. */
+import type { ReportBody } from '../support/start-gateway.js';
+import type { Faults } from './faults.js';
+import { RULES } from './replicas.js';
+import type { Scheduler } from './scheduler.js';
+import { dayAgo, type SimPlatform } from './sim-platform.js';
+
+export interface Asked {
+  readonly replica: string;
+  readonly team: string;
+  readonly key: string;
+  readonly advertiser: number;
+  readonly from: string;
+  readonly to: string;
+  readonly byDate: boolean;
+  readonly days: boolean;
+  readonly directive: string | null;
+  /** By the scheduler's time, as all below. */
+  readonly atMs: number;
+}
+
+export interface Given {
+  readonly status: number;
+  /** Of a problem. */
+  readonly code: string | null;
+  readonly cacheStatus: string;
+  readonly body: ReportBody | null;
+}
+
+/** A change: it may be in force from when it was asked for on, and is when it was acknowledged. */
+export interface Change {
+  readonly byReplica: string;
+  readonly askedMs: number;
+  /** Null: its outcome is not known. */
+  doneMs: number | null;
+}
+
+export interface Policy extends Change {
+  readonly advertisers: readonly number[] | '*';
+}
+
+export interface PurgeOrder extends Change {
+  readonly advertiser: number | null;
+}
+
+export interface Oracle {
+  readonly policies: Map<string, Policy[]>;
+  readonly revoked: Map<string, Change>;
+  readonly purges: PurgeOrder[];
+  /** @throws what is wrong with the answer */
+  judge(asked: Asked, given: Given): void;
+  /** Answers judged, by their status and code. */
+  readonly counts: Map<string, number>;
+}
+
+/** Within so much every replica that reaches the store knows of a change. */
+const PROMISE_MS = 1_000;
+/** Longer no caller waits: a call's time, its retries, and the waiting for others before. */
+const LONGEST_MS = 3 * RULES.timeoutMs;
+
+/** What a caller may be told while platform, store or credential are ill; and of its own doing. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  ...['upstream_error', 'upstream_timeout', 'upstream_circuit_open', 'upstream_rate_limited'],
+  ...['upstream_invalid_response', 'credential_unavailable', 'not_ready', 'overloaded'],
+  ...['advertiser_forbidden', 'revoked_api_key', 'invalid_api_key'],
+]);
+
+export interface OracleOptions {
+  readonly platform: SimPlatform;
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+}
+
+export function createOracle({ platform, scheduler, faults }: OracleOptions): Oracle {
+  const policies = new Map<string, Policy[]>();
+  const revoked = new Map<string, Change>();
+  const purges: PurgeOrder[] = [];
+  const counts = new Map<string, number>();
+
+  /** Whether a replica has to know of a change at a moment. */
+  function isKnown({ byReplica, doneMs }: Change, replica: string, atMs: number): boolean {
+    if (doneMs === null || doneMs > atMs) return false;
+    if (byReplica === replica && !faults.disturbed(replica, doneMs, atMs)) return true;
+    return atMs >= doneMs + PROMISE_MS && !faults.disturbed(replica, doneMs, atMs);
+  }
+
+  function judgeAccess({ replica, team, key, advertiser, atMs }: Asked): void {
+    const dead = revoked.get(key);
+    if (dead !== undefined && isKnown(dead, replica, atMs))
+      wrong(`a key revoked at ${dead.doneMs} was answered`);
+    const all = policies.get(team) ?? [];
+    // What came before the newest one that the replica has to know of is over.
+    const since = all.findLastIndex((policy) => isKnown(policy, replica, atMs));
+    const inForce = all.slice(Math.max(0, since));
+    if (!inForce.some(({ advertisers }) => advertisers === '*' || advertisers.includes(advertiser)))
+      wrong(`${team} was shown advertiser ${advertiser}`);
+  }
+
+  function purgedSince({ replica, advertiser, atMs }: Asked): number {
+    const known = purges.filter(
+      (purge) =>
+        (purge.advertiser === null || purge.advertiser === advertiser) && isKnown(purge, replica, atMs),
+    );
+    return Math.max(0, ...known.map(({ askedMs }) => askedMs));
+  }
+
+  /** A part of an answer: said by the platform at or after its `asOf`, and no older than it may be. */
+  function judgePart(asked: Asked, part: Part, isRescued: boolean): void {
+    const { from, to, value, asOf } = part;
+    const asOfMs = Date.parse(asOf);
+    const what = `${asked.advertiser} ${from} to ${to}: ${value} as of ${asOfMs - startMs()}`;
+    const said = platform.said(asked.advertiser, from, to, asked.byDate);
+    const sinceMs = asOfMs - startMs();
+    // What is not to come from before a purge, or from a cache, was not even asked for before.
+    const isFetched = asked.directive === 'no-cache' && !isRescued;
+    const earliestMs = Math.max(purgedSince(asked), isFetched ? asked.atMs : 0);
+    if (!said.some((one) => one.value === value && one.endMs >= sinceMs && one.atMs >= earliestMs))
+      wrong(
+        `the platform never said it since, and since ${earliestMs}: ${what}; it said ${JSON.stringify(said.slice(-5))}`,
+      );
+    const ageMs = asked.atMs - sinceMs;
+    if (sinceMs > scheduler.nowMs) wrong(`of the future: ${what}`);
+    const leniencyMs = RULES.freshness.staleWhileRevalidate + (isRescued ? RULES.freshness.staleIfError : 0);
+    const limitMs = (freshSeconds(part, asOfMs) + leniencyMs) * 1000;
+    if (ageMs > limitMs) wrong(`${ageMs} ms old, and ${limitMs} are allowed: ${what}`);
+  }
+
+  const startMs = () => scheduler.wallMs() - scheduler.nowMs;
+
+  function judgeReport(asked: Asked, { data, meta }: ReportBody, isRescued: boolean): void {
+    for (const row of data) {
+      if (row.advertiserId !== asked.advertiser) wrong(`a row of advertiser ${String(row.advertiserId)}`);
+      const date = asked.byDate ? String(row.date) : asked.from;
+      if (date < asked.from || date > asked.to) wrong(`a row of ${date}`);
+    }
+    const numberOf = (date: string | null) =>
+      (data.find((row) => date === null || row.date === date)?.impressions ?? null) as number | null;
+    if (!asked.byDate) {
+      judgePart(asked, { ...asked, value: numberOf(null), asOf: meta.asOf, eldest: asked.to }, isRescued);
+      return;
+    }
+    const shown = new Map(meta.days?.map((day) => [day.date, day.asOf]));
+    for (let date = asked.from; date <= asked.to; date = dayAgo(Date.parse(date), -1)) {
+      // Without a word on each day it is as old as the oldest, at most.
+      const part = { from: date, to: date, value: numberOf(date), asOf: shown.get(date) ?? meta.asOf };
+      judgePart(asked, { ...part, eldest: shown.size > 0 ? date : asked.from }, isRescued);
+    }
+  }
+
+  return {
+    policies,
+    revoked,
+    purges,
+    counts,
+    judge(asked, given) {
+      const { status, code, cacheStatus, body } = given;
+      const outcome = code ?? String(status);
+      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+      const tookMs = scheduler.nowMs - asked.atMs;
+      if (tookMs > LONGEST_MS) wrong(`answered after ${tookMs} ms, by ${outcome}`);
+      if (status !== 200 && (code === null || !REFUSALS.has(code))) wrong(`answered ${status} ${code}`);
+      if (body === null) return;
+      judgeAccess(asked);
+      judgeReport(asked, body, cacheStatus.includes('stale-if-error'));
+    },
+  };
+
+  function freshSeconds({ eldest }: Part, asOfMs: number): number {
+    const { current, restating, final } = RULES.freshness;
+    if (eldest >= dayAgo(asOfMs, 0)) return current;
+    return eldest >= dayAgo(asOfMs, RULES.restatementDays) ? restating : final;
+  }
+}
+
+interface Part {
+  readonly from: string;
+  readonly to: string;
+  readonly value: number | null;
+  readonly asOf: string;
+  /** The day by which it is judged how old it may be. */
+  readonly eldest: string;
+}
+
+function wrong(what: string): never {
+  throw new Error(what);
+}

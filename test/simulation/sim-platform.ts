@@ -1,0 +1,207 @@
+/** The platform, in the place of undici's connections: it knows what it said, of which days, and when. */
+import { Dispatcher } from 'undici';
+import { DAY } from '../support/test-clock.js';
+import type { Chance } from './chance-of-seed.js';
+import type { Faults } from './faults.js';
+import type { Scheduler } from './scheduler.js';
+
+/** What was said of a day, or of a whole period; null: no row. */
+export interface Said {
+  /** By the scheduler's time. */
+  readonly atMs: number;
+  /** When all of it had arrived; Infinity until then, and where it never did. */
+  endMs: number;
+  readonly value: number | null;
+}
+
+export interface SimPlatform {
+  /** A replica's connections; what is under way on them is broken off with them. */
+  connect(): Dispatcher;
+  /** Gives a day another number, or its first. */
+  restate(advertiser: number, day: string): void;
+  /** @returns what was said of these days, as days (`from` is `to`) or as a whole */
+  said(advertiser: number, from: string, to: string, byDate: boolean): readonly Said[];
+  issueToken(): string;
+  /** All tokens but this one are refused from now on. */
+  refuseOthers(token: string): void;
+  readonly today: string;
+  readonly underWay: number;
+  /** How often writes of an idempotency key were done. */
+  readonly writes: ReadonlyMap<string, number>;
+}
+
+export const ADVERTISERS = [1, 2, 3];
+export const DAYS_BACK = 10;
+const PLATFORM = 'platform';
+
+export function dayAgo(nowMs: number, days: number): string {
+  return new Date(nowMs - days * DAY).toISOString().slice(0, 10);
+}
+
+export interface SimPlatformOptions {
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly faults: Faults;
+}
+
+export function createSimPlatform(options: SimPlatformOptions): SimPlatform {
+  return new Platform(options);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+class Platform implements SimPlatform {
+  underWay = 0;
+  readonly writes = new Map<string, number>();
+  readonly #options: SimPlatformOptions;
+  readonly #values = new Map<string, number | null>();
+  readonly #said = new Map<string, Said[]>();
+  readonly #tokens = new Set<string>();
+  #last = 0;
+
+  constructor(options: SimPlatformOptions) {
+    this.#options = options;
+  }
+
+  connect(): Dispatcher {
+    return new Connections((asked, handler, open) => this.#receive(asked, handler, open));
+  }
+
+  get today(): string {
+    return dayAgo(this.#options.scheduler.wallMs(), 0);
+  }
+  issueToken(): string {
+    const token = `token-${this.#tokens.size}-of-the-simulated-platform`;
+    this.#tokens.add(token);
+    return token;
+  }
+  refuseOthers(token: string): void {
+    for (const one of this.#tokens) if (one !== token) this.#tokens.delete(one);
+  }
+  restate(advertiser: number, day: string): void {
+    this.#last += 1;
+    // Never the same number twice: a row tells which of all states of its day it is.
+    this.#values.set(`${advertiser} ${day}`, this.#last);
+  }
+  said(advertiser: number, from: string, to: string, byDate: boolean): readonly Said[] {
+    return this.#said.get(`${advertiser} ${from} ${to} ${byDate}`) ?? [];
+  }
+
+  #receive(asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<Fail>): void {
+    const { scheduler, chance, faults } = this.#options;
+    const caller = scheduler.owner;
+    let state: 'open' | 'over' = 'open';
+    const end = () => {
+      if (state === 'over') return false;
+      state = 'over';
+      open.delete(fail);
+      this.underWay -= 1;
+      return true;
+    };
+    const fail = (error: Error) => {
+      if (end()) handler.onError?.(error);
+    };
+    this.underWay += 1;
+    open.add(fail);
+    handler.onConnect?.((error) => fail(error ?? new Error('aborted')));
+    const kind = faults.platformFault(scheduler.nowMs);
+    const meets = kind !== null && chance.is(0.6) ? kind : null;
+    const there = chance.between(1, 30) + (meets === 'slow' ? chance.between(500, 4_000) : 0);
+    scheduler.after(there, PLATFORM, () => {
+      if (meets === 'silent') return;
+      const told: Said[] = [];
+      const answer = this.#answer(asked, meets, told);
+      scheduler.after(chance.between(1, 60), caller, () => {
+        if (state === 'over') return;
+        if (meets === 'reset') return fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+        const head = { 'content-type': 'application/json', ...answer.headers };
+        handler.onHeaders?.(
+          answer.status,
+          Object.entries(head)
+            .flat()
+            .map((text) => Buffer.from(text)),
+          () => {},
+          '',
+        );
+        const body = Buffer.from(answer.body);
+        handler.onData?.(meets === 'truncated' ? body.subarray(0, body.length >> 1) : body);
+        scheduler.after(chance.between(0, 5), caller, () => {
+          if (meets === 'truncated')
+            return fail(Object.assign(new Error('broken off'), { code: 'UND_ERR_SOCKET' }));
+          for (const one of told) one.endMs = scheduler.nowMs;
+          if (end()) handler.onComplete?.([]);
+        });
+      });
+    });
+  }
+
+  #answer(asked: Asked, meets: string | null, told: Said[]): Answer {
+    const headers = asked.headers as Record<string, string>;
+    if (meets === 'error-500') return { status: 500, body: '{"error":"ill"}' };
+    if (meets === 'too-many')
+      return { status: 429, headers: { 'retry-after': '1' }, body: '{"error":"too many"}' };
+    if (!this.#tokens.has(String(headers.authorization).replace('Bearer ', '')))
+      return { status: 401, body: '{"error":"token"}' };
+    const { pathname, searchParams } = new URL(String(asked.path), 'http://platform.test');
+    if (!pathname.startsWith('/api/v1/report/')) return this.#write(headers);
+    return { status: 200, body: JSON.stringify({ data: this.#rows(searchParams, told) }) };
+  }
+
+  #write(headers: Readonly<Record<string, string>>): Answer {
+    const name = String(headers['x-write']);
+    this.writes.set(name, (this.writes.get(name) ?? 0) + 1);
+    return { status: 200, body: JSON.stringify({ id: this.writes.size }) };
+  }
+
+  #rows(query: URLSearchParams, told: Said[]): object[] {
+    const { scheduler } = this.#options;
+    const [advertiser, byDate] = [Number(query.get('advertiserId')), query.get('byDate') === '1'];
+    const [from, to] = [String(query.get('dateFrom')), String(query.get('dateTo'))];
+    const days: string[] = [];
+    for (let day = from; day <= to; day = dayAgo(Date.parse(day), -1)) days.push(day);
+    const numberOf = (day: string) => this.#values.get(`${advertiser} ${day}`) ?? null;
+    const atMs = scheduler.nowMs;
+    const say = (first: string, last: string, value: number | null) => {
+      const name = `${advertiser} ${first} ${last} ${byDate}`;
+      const one: Said = { atMs, value, endMs: Number.POSITIVE_INFINITY };
+      told.push(one);
+      this.#said.set(name, [...(this.#said.get(name) ?? []), one]);
+    };
+    scheduler.note(`said ${advertiser} ${from} ${to} ${byDate}`);
+    if (byDate) {
+      for (const day of days) say(day, day, numberOf(day));
+      return days.flatMap((date) => {
+        const impressions = numberOf(date);
+        return impressions === null ? [] : [{ date, advertiserId: advertiser, impressions }];
+      });
+    }
+    const impressions = days.reduce((sum, day) => sum + (numberOf(day) ?? 0), 0);
+    say(from, to, impressions);
+    return [{ advertiserId: advertiser, impressions }];
+  }
+}
+
+type Asked = Dispatcher.DispatchOptions;
+type Fail = (error: Error) => void;
+
+class Connections extends Dispatcher {
+  readonly #open = new Set<Fail>();
+  readonly #receive: (asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<Fail>) => void;
+
+  constructor(receive: (asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<Fail>) => void) {
+    super();
+    this.#receive = receive;
+  }
+  override dispatch(asked: Asked, handler: Dispatcher.DispatchHandler): boolean {
+    this.#receive(asked, handler, this.#open);
+    return true;
+  }
+  override async close(): Promise<void> {}
+  override async destroy(): Promise<void> {
+    for (const fail of this.#open) fail(new Error('the connections are closed'));
+  }
+}
