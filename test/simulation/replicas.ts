@@ -25,7 +25,7 @@ export const RULES = {
   timeoutMs: 4_000,
 } as const;
 
-export const FIRST_TOKEN = 'token-0-of-the-simulated-platform';
+const FIRST_TOKEN = 'token-0-of-the-simulated-platform';
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 
 /** Read once, before time is virtual. */

@@ -8,7 +8,7 @@ import { settings } from './replicas.js';
 import { simulate } from './simulate.js';
 
 /** As many as CI has time for. */
-const SEEDS = Number(process.env.SEEDS ?? 12);
+const SEEDS = Number(process.env.SEEDS ?? 8);
 const seeds =
   process.env.SEED === undefined
     ? Array.from({ length: SEEDS }, (_, at) => at + 1)
