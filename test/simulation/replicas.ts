@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'yaml';
-import type { MovableClock } from '../../src/clock.js';
 import { type Config, loadConfig } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { buildDataPlane } from '../../src/planes/data.js';
 import { createServices, type Services } from '../../src/services.js';
 import { createLog } from '../../src/telemetry/logger.js';
 import type { MemoryServer } from '../support/memory/memory-store.js';
+import { clockOf } from '../support/test-clock.js';
 import type { Chance } from './chance-of-seed.js';
 import type { Faults } from './faults.js';
 import { faultyStore } from './faulty-store.js';
@@ -81,12 +81,7 @@ export interface ReplicaOptions {
 /** Starts a replica, in virtual time and by its own name. */
 export async function startReplica(name: string, options: ReplicaOptions): Promise<Replica> {
   const { config, server, platform, scheduler, byFastify } = options;
-  const clock: MovableClock = {
-    now: () => scheduler.wallMs(),
-    monotonicMs: () => scheduler.nowMs,
-    offsetMs: 0,
-    moveTo() {},
-  };
+  const clock = clockOf(scheduler);
   const log: string[] = [];
   const services = await createServices({
     config,

@@ -3,7 +3,7 @@ import { useChance } from '../../src/chance.js';
 import type { Config } from '../../src/config/load.js';
 import { useTime } from '../../src/time.js';
 import { createMemoryServer } from '../support/memory/memory-store.js';
-import { DAY, NOON } from '../support/test-clock.js';
+import { clockOf, DAY, NOON } from '../support/test-clock.js';
 import { chanceOf } from './chance-of-seed.js';
 import { type Faults, planFaults } from './faults.js';
 import { createOracle } from './oracle.js';
@@ -59,8 +59,7 @@ async function play(seed: number, config: Config, scheduler: Scheduler): Promise
   const chance = (name: string) => chanceOf(seed, name);
   const faults = planFaults(chance('faults'), NAMES, WORK_MS);
   const logger = { info() {}, warn() {}, error() {} };
-  const clock = { now: () => scheduler.wallMs(), monotonicMs: () => scheduler.nowMs };
-  const server = createMemoryServer({ clock, logger });
+  const server = createMemoryServer({ clock: clockOf(scheduler), logger });
   const platform = createSimPlatform({ scheduler, faults, chance: chance('platform') });
   platform.issueToken();
   const oracle = createOracle({ platform, scheduler, faults });
@@ -152,7 +151,10 @@ async function atRest(world: WorldOfSeed, server: ReturnType<typeof createMemory
   const { replicas, oracle, keys } = world;
   const leases = server.leases().filter(([name]) => !LAPSING.test(name));
   if (leases.length > 0) throw new Error(`leases are left: ${JSON.stringify(leases)}`);
-  for (const { name, services } of replicas.values()) {
+  for (const { name, services, log } of replicas.values()) {
+    const outlived = log.find((line) => line.includes('outlived its call'));
+    if (outlived !== undefined)
+      throw new Error(`${name} let go of a lock that nobody had ended: ${outlived}`);
     const { budget, pipeline, registry, directory } = services;
     const left = { running: budget.running, queued: budget.queued, waiting: pipeline.waiting() };
     if (Object.values(left).some((count) => count > 0))

@@ -107,7 +107,7 @@ export async function caller(world: WorldOfSeed, untilMs: number): Promise<void>
   // A caller comes back with the same questions.
   const favourites: Asked[] = [];
   while (scheduler.nowMs < untilMs) {
-    await pause(world, chance.is(0.3) ? chance.between(0, 5) : chance.between(20, 900));
+    await lapse(world, chance.is(0.3) ? chance.between(0, 5) : chance.between(20, 900));
     const replica = chance.pick([...replicas.values()]);
     if (favourites.length < 3) favourites.push(question(world, replica));
     const fresh = chance.is(0.5) ? question(world, replica) : chance.pick(favourites);
@@ -115,7 +115,7 @@ export async function caller(world: WorldOfSeed, untilMs: number): Promise<void>
   }
 }
 
-const pause = ({ scheduler }: WorldOfSeed, ms: number) =>
+const lapse = ({ scheduler }: WorldOfSeed, ms: number) =>
   new Promise<void>((resolve) => void scheduler.after(ms, 'world', resolve));
 
 /** Makes a change, and notes whether it was acknowledged. */
@@ -168,7 +168,7 @@ async function newKey(world: WorldOfSeed, teamId: string, replica: Replica): Pro
 export async function operator(world: WorldOfSeed, untilMs: number): Promise<void> {
   const { scheduler, chance, replicas } = world;
   while (scheduler.nowMs < untilMs) {
-    await pause(world, chance.between(300, 3_000));
+    await lapse(world, chance.between(300, 3_000));
     const replica = chance.pick([...replicas.values()]);
     await chance.pick([purge, purge, narrow, narrow, revokeKey, rotate])(world, replica);
   }
@@ -216,7 +216,7 @@ async function rotate(world: WorldOfSeed, replica: Replica): Promise<void> {
     replica.services.rotation.rotate(token as never, true, OPERATOR),
   );
   if (!done || isLossy) return;
-  await pause(world, chance.between(2_000, 4_000));
+  await lapse(world, chance.between(2_000, 4_000));
   if (replica.services.keeper.vault().active?.secret === secret) platform.refuseOthers(secret);
 }
 
@@ -224,7 +224,7 @@ async function rotate(world: WorldOfSeed, replica: Replica): Promise<void> {
 export async function restating(world: WorldOfSeed, untilMs: number): Promise<void> {
   const { scheduler, chance, platform } = world;
   while (scheduler.nowMs < untilMs) {
-    await pause(world, chance.between(100, 2_000));
+    await lapse(world, chance.between(100, 2_000));
     const ago = chance.is(0.5) ? 0 : chance.between(0, DAYS_BACK);
     platform.restate(chance.pick(ADVERTISERS), dayAgo(scheduler.wallMs(), ago));
   }

@@ -1,5 +1,6 @@
 /** The clocks of tests: time is moved, never waited for. */
 import type { MovableClock } from '../../src/clock.js';
+import type { TimeSource } from '../../src/time.js';
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
@@ -60,4 +61,9 @@ function createClockOn(monotonicMs: () => number, iso?: string): TestClock {
       offsetMs = Date.parse(next) - startMs;
     },
   };
+}
+
+/** The clock of a process that has its time from there; nobody moves it. */
+export function clockOf(time: Pick<TimeSource, 'wallMs' | 'uptimeMs'>): MovableClock {
+  return { now: () => time.wallMs(), monotonicMs: () => time.uptimeMs(), offsetMs: 0, moveTo() {} };
 }

@@ -1,0 +1,8 @@
+/** Each fault that is planted for the simulation can still be planted. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import faults from './faults.json' with { type: 'json' };
+
+it.each(faults)('can be planted: $name', ({ file, from }) => {
+  expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);
+});
