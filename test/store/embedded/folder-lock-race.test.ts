@@ -1,9 +1,7 @@
 /** Two processes find one dead holder: the slower one comes to remove its lock when the faster has made another. */
 import * as files from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
-import { lockFolder } from '../../../src/store/embedded/folder-lock.js';
-import { StoreRefused } from '../../../src/store/refused.js';
+import { afterAll, expect, it, vi } from 'vitest';
 import { createTestLog } from '../test-log.js';
 import { inFolder } from './in-folder.js';
 
@@ -21,6 +19,15 @@ vi.mock('node:fs/promises', async (original) => {
       return real.rename(from, to);
     },
   };
+});
+
+/** Loaded anew, with that: files share a process. And loaded anew by whoever comes after. */
+vi.resetModules();
+const { lockFolder } = await import('../../../src/store/embedded/folder-lock.js');
+const { StoreRefused } = await import('../../../src/store/refused.js');
+afterAll(() => {
+  vi.doUnmock('node:fs/promises');
+  vi.resetModules();
 });
 
 const DEAD = JSON.stringify({ id: 'dead', pid: 1, host: 'x', realm: 'another kernel', startedAt: '7' });
