@@ -30,7 +30,7 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
   const constant = columns.filter((column) => isConstant(column, rows));
   const varied = columns.filter((column) => !constant.includes(column));
   const roomy = varied.map((column) =>
-    column.name === 'date' ? { ...column, width: first === undefined ? 13 : 23 } : column,
+    column.name === 'date' ? { ...column, width: first === undefined ? 13 : 21 } : column,
   );
   return (
     <Card title="Rows">
