@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { openEnvironment } from '../../src/store/embedded/environment.js';
+import { NO_GATE } from '../../src/store/embedded/gate.js';
 import { firstLine, startScript } from '../store/embedded/child.js';
 import { inFolder } from '../store/embedded/in-folder.js';
 import { createTestLog } from '../store/test-log.js';
@@ -18,7 +19,13 @@ it('a write that waits too long for another process is not known to be refused',
   inFolder(async (folder) => {
     // Less than the room that is left free for what must not be refused.
     await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder]);
-    const options = { mapBytes: 2 ** 20, durable: true, timeoutMs: 200, logger: createTestLog() };
+    const options = {
+      mapBytes: 2 ** 20,
+      durable: true,
+      gate: NO_GATE,
+      timeoutMs: 200,
+      logger: createTestLog(),
+    };
     const environment = await openEnvironment({ folder, ...options });
     const holder = await startScript('hold-writers.mjs', folder);
     try {

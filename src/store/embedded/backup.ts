@@ -6,6 +6,7 @@ import { StoreRefused } from '../refused.js';
 import { openDataFolder, refuseForeign } from './data-folder.js';
 import { syncFolder } from './folder.js';
 import { lockFolder } from './folder-lock.js';
+import { NO_GATE } from './gate.js';
 import { copyState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 
 const SILENT: StoreLog = { info() {}, warn() {}, error() {} };
@@ -113,7 +114,7 @@ async function settle(folder: string, kind: Kind, advice: string): Promise<void>
 }
 
 async function refuseOther(folder: string): Promise<void> {
-  const environment = await openState(folder, { logger: SILENT, readOnly: true });
+  const environment = await openState(folder, { gate: NO_GATE, logger: SILENT, readOnly: true });
   try {
     refuseOtherSchema(folder, environment);
   } finally {

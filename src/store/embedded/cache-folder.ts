@@ -11,6 +11,7 @@ import { checkDataFile } from './data-file.js';
 import { refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
+import type { Gate } from './gate.js';
 import { createLmdbCache } from './lmdb-cache.js';
 
 const EVERY_MS = 30_000;
@@ -31,6 +32,7 @@ export interface CacheFolderOptions {
   readonly isFirst: boolean;
   readonly maxBytes: number;
   readonly clock: Clock;
+  readonly gate: Gate;
   readonly logger: StoreLog;
 }
 
@@ -94,12 +96,13 @@ async function clearDamaged(folder: string, logger: StoreLog): Promise<void> {
 }
 
 async function openForm(folder: string, options: CacheFolderOptions): Promise<Environment> {
-  const { isFirst, maxBytes, logger } = options;
+  const { isFirst, maxBytes, gate, logger } = options;
   const open = () =>
     openEnvironment({
       folder,
       mapBytes: 2 * maxBytes + MAP_SPARE_BYTES,
       durable: false,
+      gate,
       timeoutMs: TIMEOUT_MS,
       logger,
     });

@@ -7,6 +7,7 @@ import { sleep } from '../../time.js';
 import { DataFileDamaged } from './data-bytes.js';
 import { checkDataFile } from './data-file.js';
 import { openEnvironment, RecordDamaged, type StoredRecord } from './environment.js';
+import { NO_GATE } from './gate.js';
 
 const AT_ONCE = 1_000;
 const LAST = Buffer.of(0xff);
@@ -20,6 +21,7 @@ async function check(folder: string): Promise<void> {
     mapBytes: 2 ** 20,
     durable: true,
     readOnly: true,
+    gate: NO_GATE,
     logger,
   });
   let found = 0;

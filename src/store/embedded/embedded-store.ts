@@ -11,6 +11,7 @@ import { openDataFolder, refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
 import { lockFolder, watchLock } from './folder-lock.js';
+import { type Gate, NO_GATE, openGate, prepareGate } from './gate.js';
 import { openHistoryFolder } from './history-folder.js';
 import { createLapsingRecords, type LapsingRecords, startSweep } from './lapsing.js';
 import { createLmdbLeases, createLmdbPresence, createLmdbQuotas } from './lmdb-brief.js';
@@ -69,23 +70,26 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
     ? await lockFolder(folder, { logger, ...(onLost === undefined ? {} : { onLost }) })
     : await watchLock(folder);
   const opened: Pick<Environment, 'close' | 'clearDeadReaders'>[] = [];
+  let gate: Gate = NO_GATE;
   async function closeAll(): Promise<void> {
     await Promise.all(opened.map((one) => one.close()));
+    await gate.close();
     await lock.release();
   }
   try {
     if (isFirst) await prepare(folder, logger);
-    const state = await openState(stateFolder(folder), { held: lock.held, logger });
+    gate = openGate(folder);
+    const state = await openState(stateFolder(folder), { gate, held: lock.held, logger });
     opened.push(state);
     refuseOtherSchema(stateFolder(folder), state);
     const volatile =
       role === 'only'
         ? createMemoryEnvironment()
-        : await openEnvironment({ ...VOLATILE, folder: join(folder, 'volatile'), logger });
+        : await openEnvironment({ ...VOLATILE, folder: join(folder, 'volatile'), gate, logger });
     opened.push(volatile);
-    const entries = await openCacheFolder({ dataDir: folder, isFirst, maxBytes, clock, logger });
+    const entries = await openCacheFolder({ dataDir: folder, isFirst, maxBytes, clock, gate, logger });
     opened.push(entries);
-    const history = await openHistoryFolder({ dataDir: folder, isFirst, nowMs: clock.now(), logger });
+    const history = await openHistoryFolder({ dataDir: folder, isFirst, nowMs: clock.now(), gate, logger });
     opened.push(history);
     const durable = createLapsingRecords(state, await sharedRealTime(volatile, clock));
     const brief = createLapsingRecords(volatile, clock.monotonicMs);
@@ -142,6 +146,7 @@ async function prepare(folder: string, logger: StoreLog): Promise<void> {
   for (const name of ['cache', 'volatile']) await refuseForeign(join(folder, name), 'alone');
   const isNew = await makeState(folder, logger);
   if (!isNew) await refuseDamage(stateFolder(folder), RESTORE);
+  await prepareGate(folder);
   await rm(join(folder, 'volatile'), { recursive: true, force: true });
 }
 

@@ -5,19 +5,18 @@
  * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits for the
  * other processes, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
  */
-import { type Database, open } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { StoreLog } from '../log.js';
 import { newStamp } from '../new-stamp.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
+import { openDatabase } from './database.js';
 import { makeFolders, syncFolder } from './folder.js';
+import type { Gate } from './gate.js';
 import { decodeRecord, encodeRecord } from './record-bytes.js';
 import { createFaults, unavailable, within } from './write-faults.js';
 
 /** The longest key, bytes. */
 export const KEY_MAX_BYTES = 511;
-
-/** Far more than processes times their reads at one time. */
-const READERS_MAX = 126;
 
 const NOTHING = Buffer.alloc(0);
 const WRITE_TIMEOUT_MS = 5_000;
@@ -34,6 +33,8 @@ export interface EnvironmentOptions {
   readonly timeoutMs?: number;
   /** Looked at before each write, which is refused unless it is true. */
   readonly held?: () => Promise<boolean>;
+  /** That of the data folder: lmdb loses what others write while it opens. */
+  readonly gate: Gate;
   readonly logger: StoreLog;
 }
 
@@ -127,26 +128,10 @@ export class RecordDamaged extends StoreUnavailable {
  * @throws Error of lmdb when it cannot be opened
  */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
-  const { folder, mapBytes, durable, logger } = options;
+  const { folder, durable, gate, logger } = options;
   const { readOnly = false, timeoutMs = WRITE_TIMEOUT_MS, held = async () => true } = options;
   if (!readOnly) await makeFolders(folder);
-  const db: Database<Buffer, Buffer> = open<Buffer, Buffer>({
-    path: folder,
-    noSubdir: false,
-    encoding: 'binary',
-    keyEncoding: 'binary',
-    useVersions: true,
-    mapSize: mapBytes,
-    maxReaders: READERS_MAX,
-    readOnly,
-    noSync: !durable,
-    // A commit then is fsync of the data, then the page that makes it valid: nobody sees what is not on the disk yet.
-    overlappingSync: false,
-    // With it, lmdb-js makes a promise for each turn that nobody can take, and a full disk would end the process.
-    eventTurnBatching: false,
-    // Missing in the types of lmdb-js. No transaction begins before all of its writes are queued.
-    ...{ permissionsMode: 0o600, batchStartThreshold: Number.MAX_SAFE_INTEGER },
-  });
+  const db = await gate.open(() => openDatabase(options));
   // The names of its files, too, are to be there after a crash of the machine.
   if (!readOnly) await syncFolder(folder);
   const faults = createFaults(folder, logger);
@@ -170,7 +155,10 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       try {
         if (!(await held())) throw new Error('another process has taken over the folder');
         admit();
-        const queued = queue(db, condition, writes);
+        const queued = gate.write(async () => {
+          admit();
+          return await queue(db, condition, writes);
+        });
         underWay.add(queued);
         const done = await within(timeoutMs, queued).finally(() => underWay.delete(queued));
         faults.written();

@@ -5,6 +5,7 @@ import type { StoreLog } from '../log.js';
 import { checkDataFile } from './data-file.js';
 import { refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
+import type { Gate } from './gate.js';
 
 /** Address space, not memory and not disk; the map grows by itself. */
 const MAP_BYTES = 4 * 1024 ** 3;
@@ -15,14 +16,15 @@ export interface HistoryFolderOptions {
   readonly isFirst: boolean;
   /** Tells folders set aside apart, epoch milliseconds. */
   readonly nowMs: number;
+  readonly gate: Gate;
   readonly logger: StoreLog;
 }
 
 export async function openHistoryFolder(options: HistoryFolderOptions): Promise<Environment> {
-  const { dataDir, isFirst, logger } = options;
+  const { dataDir, isFirst, gate, logger } = options;
   const folder = join(dataDir, 'history');
   if (isFirst) await setDamagedAside(folder, options);
-  return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, logger });
+  return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, gate, logger });
 }
 
 async function setDamagedAside(folder: string, { nowMs, logger }: HistoryFolderOptions): Promise<void> {

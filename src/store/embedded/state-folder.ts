@@ -12,6 +12,7 @@ import { DataFileDamaged } from './data-bytes.js';
 import { checkMeta } from './data-file.js';
 import { type Environment, type EnvironmentOptions, openEnvironment } from './environment.js';
 import { makeFolders, syncFolder } from './folder.js';
+import { NO_GATE } from './gate.js';
 import { fromBytes, toBytes } from './stored-json.js';
 
 /** Address space, not memory and not disk. */
@@ -35,7 +36,7 @@ export async function makeState(dataDir: string, logger: StoreLog): Promise<bool
   if (found !== null) return false;
   const draft = `${folder}.new`;
   await rm(draft, { recursive: true, force: true });
-  const environment = await openState(draft, { logger });
+  const environment = await openState(draft, { gate: NO_GATE, logger });
   await environment.write(null, [{ key: SCHEMA, value: toBytes({ version: SCHEMA_VERSION }) }]);
   await environment.close();
   await rename(draft, folder);
@@ -90,7 +91,7 @@ function describeEnd(error: unknown): string {
 /** @throws StoreRefused when another release has written it */
 export async function openState(
   folder: string,
-  options: Pick<EnvironmentOptions, 'logger' | 'held' | 'readOnly'>,
+  options: Pick<EnvironmentOptions, 'logger' | 'held' | 'readOnly' | 'gate'>,
 ): Promise<Environment> {
   await makeFolders(folder);
   return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, ...options });

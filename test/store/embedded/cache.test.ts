@@ -8,6 +8,7 @@ import { createClock } from '../../../src/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
 import { entryKey } from '../../../src/store/embedded/cache-records.js';
 import { openEnvironment } from '../../../src/store/embedded/environment.js';
+import { NO_GATE } from '../../../src/store/embedded/gate.js';
 import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
 import type { CachePlace, CacheStore } from '../../../src/store/port.js';
 import { DAY, MINUTE } from '../../support/test-clock.js';
@@ -135,7 +136,13 @@ describe('a record that was changed on the disk', () => {
     inFolder(async (folder) => {
       const path = join(folder, 'cache');
       const logger = createTestLog();
-      const environment = await openEnvironment({ folder: path, mapBytes: 2 ** 26, durable: false, logger });
+      const environment = await openEnvironment({
+        folder: path,
+        mapBytes: 2 ** 26,
+        durable: false,
+        gate: NO_GATE,
+        logger,
+      });
       const clock = createClock();
       const cache = createLmdbCache({ environment, clock, hasRoom: () => true, onWritten: () => {} });
       const names = Array.from({ length: 10 }, (_, at) => `{s}${at}`);
@@ -170,7 +177,14 @@ describe('the folder of the cache at the start', () => {
   async function open(dataDir: string) {
     const log = createTestLog();
     const clock = createClock();
-    const opened = await openCacheFolder({ dataDir, isFirst: true, maxBytes: 1_000_000, clock, logger: log });
+    const opened = await openCacheFolder({
+      dataDir,
+      isFirst: true,
+      maxBytes: 1_000_000,
+      clock,
+      gate: NO_GATE,
+      logger: log,
+    });
     return { ...opened, log };
   }
 
@@ -210,6 +224,7 @@ describe('the folder of the cache at the start', () => {
           folder: join(folder, 'cache'),
           mapBytes: 2 ** 26,
           durable: false,
+          gate: NO_GATE,
           logger,
         });
         await other.write(null, [{ key: Buffer.from('F'), value: Buffer.from('0') }]);

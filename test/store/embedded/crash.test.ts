@@ -1,10 +1,14 @@
 /** Processes that are killed in the middle of their work, and a file that is looked at by lmdb and by ourselves after. */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { EmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../../src/store/port.js';
-import { kill, startScript } from './child.js';
+import { type Child, kill, script, startScript } from './child.js';
 import { inFolder, openIn } from './in-folder.js';
+import { findStrace } from './strace.js';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -14,35 +18,62 @@ interface Life {
   readonly said: ReadonlyMap<number, readonly string[]>;
 }
 
-/** Lets a process work until it has said so many lines, and kills it. */
-async function live(folder: string, role: string, name: string, first: number, lines: number): Promise<Life> {
-  const child = await startScript('work-loop.mjs', folder, role, name, String(first));
+interface Living {
+  readonly child: Child;
+  /** How many lines it has said. */
+  lines(): number;
+  /** Resolves when it is dead, which it is by our hand alone. */
+  readonly ended: Promise<Life>;
+}
+
+/** @param onLine called as it goes on */
+async function begin(folder: string, role: string, name: string, onLine: (living: Living) => void) {
+  const child = await startScript('work-loop.mjs', folder, role, name, '0');
   let text = '';
+  const lines = () => text.split('\n').length - 1;
+  async function end(): Promise<Life> {
+    // `close`, not `exit`: what it said before it died is still to be read.
+    const [code, signal] = await once(child, 'close');
+    expect({ name, code, signal }).toEqual({ name, code: null, signal: 'SIGKILL' });
+    const said = new Map<number, string[]>();
+    for (const line of text.slice(0, text.lastIndexOf('\n')).split('\n')) {
+      const [number, what] = [Number(line.split(' ')[0]), line.slice(line.indexOf(' ') + 1)];
+      said.set(number, [...(said.get(number) ?? []), what]);
+    }
+    return { name, said };
+  }
+  const living: Living = { child, lines, ended: end() };
   child.stdout.on('data', (chunk) => {
     text += chunk;
-    if (text.split('\n').length > lines) child.kill('SIGKILL');
+    onLine(living);
   });
-  // `close`, not `exit`: what it said before it died is still to be read.
-  const [, signal] = await once(child, 'close');
-  expect(signal).toBe('SIGKILL');
-  const said = new Map<number, string[]>();
-  for (const line of text.slice(0, text.lastIndexOf('\n')).split('\n')) {
-    const [number, what] = [Number(line.split(' ')[0]), line.slice(line.indexOf(' ') + 1)];
-    said.set(number, [...(said.get(number) ?? []), what]);
-  }
-  return { name, said };
+  return living;
+}
+
+/** Lets a process work until it has said so many lines, and kills it. */
+async function live(folder: string, role: string, name: string, most: number): Promise<Life> {
+  const living = await begin(folder, role, name, ({ child, lines }) => {
+    if (lines() >= most) child.kill('SIGKILL');
+  });
+  return await living.ended;
 }
 
 /** Every commit that was acknowledged is there, whole: its record or a later one of that name, and its audit line. */
 async function checkRegistry({ registry }: Store, { name, said }: Life): Promise<void> {
   const { version, records } = await registry.load();
-  const audit = new Set((await registry.readAudit(1_000_000)).map(({ text }) => text));
+  const lines = await registry.readAudit(1_000_000);
+  const audit = new Map(lines.map(({ id, text }) => [text, Number(id)]));
   for (const [number, all] of said) {
     const told = all.find((what) => what.startsWith('version '));
     if (told === undefined) continue;
     const at = Number(told.split(' ')[1]);
     expect(version).toBeGreaterThanOrEqual(at);
-    expect(audit.has(`${name} ${number}`)).toBe(true);
+    // Each commit has one line, and nothing else has any. What stands there instead, and around it, tells who wrote over it.
+    const around = lines.filter(({ id }) => Math.abs(Number(id) - at) <= 3);
+    expect(
+      audit.get(`${name} ${number}`),
+      `${name} ${number}; version ${version}; ${around.map(({ id, text }) => `${id}: ${text}`).join(', ')}`,
+    ).toBe(at);
     const record = records.get(`${name} ${number % 50}`);
     expect(record?.revision).toBeGreaterThanOrEqual(at);
     if (record?.revision === at) expect(record.value).toBe(`${number}`.padEnd(number % 300));
@@ -94,7 +125,7 @@ describe('kill -9 in the middle of work', () => {
         for (let round = 0; round < 25; round += 1) {
           // Steps that share no factor with what one piece of work says, so that all points are met.
           const four = [0, 1, 2, 3].map((at) =>
-            live(folder, 'further', `life ${round}.${at}`, 0, 1 + (((round * 4 + at) * 37) % 101)),
+            live(folder, 'further', `life ${round}.${at}`, 1 + (((round * 4 + at) * 37) % 101)),
           );
           const ended = await Promise.all(four);
           store.clearDeadReaders();
@@ -121,7 +152,7 @@ describe('kill -9 in the middle of work', () => {
       inFolder(async (folder) => {
         const lives: Life[] = [];
         for (const [at, lines] of [1, 9, 50, 200, 350].entries()) {
-          lives.push(await live(folder, 'only', `life ${at}`, 0, lines));
+          lives.push(await live(folder, 'only', `life ${at}`, lines));
           const store = await openIn(folder, { auditMax });
           for (const life of lives) await checkRegistry(store, life);
           await checkNotes(store, lives.at(-1) as Life);
@@ -132,6 +163,44 @@ describe('kill -9 in the middle of work', () => {
         await store.close();
       }),
     120_000,
+  );
+});
+
+/** Opens the store, commits and closes it, in a process in which each read of the file by lmdb takes some 50 ms more. */
+async function openLate(strace: string, folder: string): Promise<void> {
+  const late = ['-P', join(folder, 'state', 'data.mdb'), '-e', 'inject=pread64:delay_exit=50000'];
+  const once = [process.execPath, script('commit-once.mjs'), folder, '1', 'further'];
+  const { stderr } = await promisify(execFile)(strace, ['-f', '-e', 'trace=pread64', ...late, ...once]);
+  expect(stderr).toContain('DELAYED');
+}
+
+describe('a process that opens while others write', () => {
+  it(
+    'loses nothing of theirs, however long it takes',
+    () =>
+      inFolder(async (folder) => {
+        const strace = await findStrace();
+        const store = await openIn(folder, { role: 'first', auditMax });
+        const writers = await Promise.all(
+          ['one', 'other'].map((name) => begin(folder, 'further', name, () => {})),
+        );
+        await Promise.all(writers.map(({ child }) => once(child.stdout, 'data')));
+        // What lmdb reads when it opens is held up, for many commits of the others. Each alone does harm every other time.
+        await Promise.all([1, 2, 3].map(() => openLate(strace, folder)));
+        const lives = await Promise.all(
+          writers.map(async ({ child, ended }) => {
+            child.kill('SIGKILL');
+            return await ended;
+          }),
+        );
+        for (const life of lives) await checkRegistry(store, life);
+        await checkCounters(store, lives);
+        await store.close();
+        const again = await openIn(folder, { auditMax });
+        expect(again.log.lines).toEqual([]);
+        await again.close();
+      }),
+    60_000,
   );
 });
 

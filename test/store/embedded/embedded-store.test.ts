@@ -17,10 +17,9 @@ describe('the embedded store', () => {
       await store.documents.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
       const environment = ['data.mdb', 'lock.mdb'];
-      const paths = ['cache', 'history', 'state', 'volatile'].flatMap((name) => [
-        name,
-        ...environment.map((file) => join(name, file)),
-      ]);
+      const environments = ['cache', 'gate/opening', 'gate/writing', 'history', 'state', 'volatile'];
+      const inner = environments.flatMap((name) => [name, ...environment.map((file) => join(name, file))]);
+      const paths = ['gate', ...inner];
       const found = (await readdir(dataDir, { recursive: true })).sort();
       expect(found).toEqual(['lock', ...paths].sort());
       const modes = found.map(async (file) => [file, await modeOf(join(dataDir, file))]);
@@ -29,7 +28,7 @@ describe('the embedded store', () => {
         ...Object.fromEntries(paths.map((path) => [path, path.endsWith('.mdb') ? '600' : '700'])),
       });
       await store.close();
-      expect((await readdir(dataDir)).sort()).toEqual(['cache', 'history', 'state', 'volatile']);
+      expect((await readdir(dataDir)).sort()).toEqual(['cache', 'gate', 'history', 'state', 'volatile']);
     }));
 
   it('keeps what is emptied at each start in memory, where there is no other process', () =>
@@ -37,7 +36,7 @@ describe('the embedded store', () => {
       const store = await open(folder);
       expect(await store.leases.claim(['a'], 'ann', 60_000)).toEqual([true]);
       expect(await store.leases.claim(['a'], 'bob', 60_000)).toEqual([false]);
-      expect((await readdir(folder)).sort()).toEqual(['cache', 'history', 'lock', 'state']);
+      expect((await readdir(folder)).sort()).toEqual(['cache', 'gate', 'history', 'lock', 'state']);
       await store.close();
     }));
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Environment, openEnvironment } from '../../../src/store/embedded/environment.js';
+import { NO_GATE } from '../../../src/store/embedded/gate.js';
 import { createMemoryEnvironment } from '../../../src/store/embedded/memory-environment.js';
 import { createTestLog } from '../test-log.js';
 
@@ -60,6 +61,7 @@ it('does what the environment on the disk does', async () => {
         folder: join(parent, `${run}`),
         mapBytes: 1 << 24,
         durable: false,
+        gate: NO_GATE,
         logger: createTestLog(),
       });
       try {
