@@ -17,9 +17,15 @@ export function answeredBy(headers: { get(name: string): string | null }): Answe
   if (/stale/.test(detail)) return { words: `from the cache${old}; being asked anew`, tone: 'info' };
   if (/;\s*hit\b/.test(status)) return { words: `from the cache, no platform call${old}`, tone: 'good' };
   const days = /days=(\d+)\/(\d+)/.exec(detail);
-  if (days !== null && days[1] !== days[2])
-    return { words: `${days[1]} of ${counted(Number(days[2]), 'day')} from the cache${old}`, tone: 'info' };
-  if (days !== null) return { words: `from the cache, no platform call${old}`, tone: 'good' };
+  if (days !== null) return { words: byDays(Number(days[1]), Number(days[2]), old), tone: 'info' };
   if (status === '') return { words: 'answered', tone: 'info' };
   return { words: 'asked of the platform just now', tone: 'info' };
+}
+
+/** @param fetched days that the platform was asked for, of `total` */
+function byDays(fetched: number, total: number, old: string): string {
+  // The call of another request, which was under way already, had the days that were missing.
+  if (fetched === 0) return `without a platform call of its own${old}`;
+  if (fetched === total) return 'asked of the platform just now';
+  return `${total - fetched} of ${counted(total, 'day')} from the cache${old}`;
 }
