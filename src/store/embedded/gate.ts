@@ -21,7 +21,7 @@ import { makeFolders } from './folder.js';
 export interface Gate {
   /**
    * Calls `work` while no process writes.
-   * @throws StoreUnavailable when one has not come to the end of its writes within the time limit
+   * @throws StoreUnavailable when one does not come to the end of its writes
    */
   open<T>(work: () => T): Promise<T>;
   /** Calls `work` while no process opens; waits for as long as one does. */
@@ -41,8 +41,18 @@ const signsOf = (dataDir: string) => ['opening', 'writing'].map((name) => join(d
 
 const MAP_BYTES = 2 ** 16;
 const LOOK_EVERY_MS = 2;
-/** Longer than what is written may take. */
-const OPEN_TIMEOUT_MS = 10_000;
+
+/** How long one that opens waits for those that write. */
+export interface Patience {
+  /** At one time, milliseconds: less than any write may take, for all of them wait meanwhile. */
+  readonly waitMs: number;
+  /** How long others may write before it waits again. */
+  readonly restMs: number;
+  readonly tries: number;
+}
+
+/** A write that has not ended by then is that of a process that stands still. */
+const PATIENCE: Patience = { waitMs: 1_000, restMs: 500, tries: 7 };
 
 /**
  * To be called before the first process opens anything: makes the gate, and makes it anew when it is damaged, as it may be
@@ -75,29 +85,33 @@ export function openGateIfThere(dataDir: string): Gate {
 }
 
 /** @param dataDir has been prepared */
-export function openGate(dataDir: string): Gate {
+export function openGate(dataDir: string, { waitMs, restMs, tries } = PATIENCE): Gate {
   const [opening, writing] = signsOf(dataDir).map(openSign) as [Sign, Sign];
 
-  async function nobodyWrites(): Promise<void> {
-    for (let waitedMs = 0; waitedMs < OPEN_TIMEOUT_MS; waitedMs += LOOK_EVERY_MS) {
+  /** @returns whether that came to be in time */
+  async function nobodyWrites(): Promise<boolean> {
+    for (let waitedMs = 0; waitedMs < waitMs; waitedMs += LOOK_EVERY_MS) {
       // Before the first look, too: by then whoever has looked for us too early can be seen.
       await sleep(LOOK_EVERY_MS);
-      if (!writing.isUp()) return;
+      if (!writing.isUp()) return true;
     }
-    throw new StoreUnavailable(
-      `the data folder ${dataDir} could not be opened: a process of the gateway has not ended a write for ${OPEN_TIMEOUT_MS / 1000} s`,
-    );
+    return false;
   }
 
   return {
     async open(work) {
-      const takeDown = opening.putUp();
-      try {
-        await nobodyWrites();
-        return work();
-      } finally {
-        takeDown();
+      for (let left = tries; left > 0; left -= 1) {
+        const takeDown = opening.putUp();
+        try {
+          if (await nobodyWrites()) return work();
+        } finally {
+          takeDown();
+        }
+        await sleep(restMs);
       }
+      throw new StoreUnavailable(
+        `the data folder ${dataDir} could not be opened: a process of the gateway stands still while it writes`,
+      );
     },
     async write(work) {
       for (;;) {
