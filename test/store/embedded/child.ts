@@ -8,7 +8,7 @@ export type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 export const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** Runs a script of this folder in a process of its own. It uses the built code, as real processes do. */
+/** Runs a script of this folder, or one that is named by its path, in a process of its own. It uses the built code, as real processes do. */
 export async function startScript(name: string, ...args: string[]): Promise<Child> {
   await access(script('../../../dist/modules/store/embedded/embedded-store.js')).catch(() => {
     throw new Error('dist/ is missing: run npm run build first (npm test does)');

@@ -3,14 +3,21 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../../src/store/port.js';
+import { type Bundle, bundleScript } from './bundle.js';
 import { type Child, kill, script, startScript } from './child.js';
 import { inFolder, openIn } from './in-folder.js';
 import { findStrace } from './strace.js';
 
 const DAY_MS = 24 * 3_600_000;
+
+let loop: Bundle;
+beforeAll(async () => {
+  loop = await bundleScript('work-loop.mjs');
+});
+afterAll(() => loop.remove());
 
 interface Life {
   readonly name: string;
@@ -28,7 +35,7 @@ interface Living {
 
 /** @param onLine called as it goes on */
 async function begin(folder: string, role: string, name: string, onLine: (living: Living) => void) {
-  const child = await startScript('work-loop.mjs', folder, role, name, '0');
+  const child = await startScript(loop.path, folder, role, name, '0');
   let text = '';
   const lines = () => text.split('\n').length - 1;
   async function end(): Promise<Life> {
@@ -187,12 +194,8 @@ describe('a process that opens while others write', () => {
         await Promise.all(writers.map(({ child }) => once(child.stdout, 'data')));
         // What lmdb reads when it opens is held up, for many commits of the others. Each alone does harm every other time.
         await Promise.all([1, 2, 3].map(() => openLate(strace, folder)));
-        const lives = await Promise.all(
-          writers.map(async ({ child, ended }) => {
-            child.kill('SIGKILL');
-            return await ended;
-          }),
-        );
+        for (const { child } of writers) child.kill('SIGKILL');
+        const lives = await Promise.all(writers.map(({ ended }) => ended));
         for (const life of lives) await checkRegistry(store, life);
         await checkCounters(store, lives);
         await store.close();
@@ -210,7 +213,7 @@ describe('a process that stands still', () => {
     () =>
       inFolder(async (folder) => {
         const store = await openIn(folder, { role: 'first' });
-        const child = await startScript('work-loop.mjs', folder, 'further', 'still', '0');
+        const child = await startScript(loop.path, folder, 'further', 'still', '0');
         await once(child.stdout, 'data');
         child.stdout.resume();
         child.kill('SIGSTOP');
@@ -235,7 +238,7 @@ describe('a process that stands still', () => {
 describe('a process that ends without closing the store', () => {
   it('leaves nothing in the way of the next', () =>
     inFolder(async (folder) => {
-      const child = await startScript('work-loop.mjs', folder, 'only', 'first', '0');
+      const child = await startScript(loop.path, folder, 'only', 'first', '0');
       await once(child.stdout, 'data');
       await kill(child);
       const { registry, close } = await openIn(folder);
