@@ -1,5 +1,5 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createStreamPlaces } from '../../src/platform/stream-places.js';
 
 function placesFor(turns: number, maxQueued = 100) {
@@ -10,7 +10,11 @@ function placesFor(turns: number, maxQueued = 100) {
       entered.push(team);
       return leave;
     });
-  return { places, entered, enter };
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  /** Whoever still waits when the test is over waits no longer, and has nobody to tell. */
+  const crowdIn = (team: string) => void enter(team, 60_000, over.signal).catch(() => {});
+  return { places, entered, enter, crowdIn };
 }
 
 it.each([
@@ -19,20 +23,20 @@ it.each([
   [2, 1],
   [1, 1],
 ])('of %i turns %i are for streams', async (turns, wanted) => {
-  const { places, enter } = placesFor(turns);
-  for (let n = 0; n < 10; n++) void enter(`team-${n}`);
+  const { places, crowdIn } = placesFor(turns);
+  for (let n = 0; n < 10; n++) crowdIn(`team-${n}`);
   await turnOfTheLoop();
   expect(places.running).toBe(wanted);
 });
 
 it('leaves the last place to another team, and serves those who wait in turns by team', async () => {
-  const { places, entered, enter } = placesFor(8);
+  const { places, entered, enter, crowdIn } = placesFor(8);
   const held = await Promise.all([1, 2, 3, 4, 5].map(() => enter('many')));
-  void enter('many');
-  void enter('many');
+  crowdIn('many');
+  crowdIn('many');
   const leaveFew = await enter('few');
   expect(places.running).toBe(6);
-  void enter('few');
+  crowdIn('few');
   await turnOfTheLoop();
   expect(entered).toEqual([...Array<string>(5).fill('many'), 'few']);
   leaveFew();
