@@ -84,16 +84,28 @@ export function createOracle({ platform, scheduler, faults }: OracleOptions): Or
     return atMs >= doneMs + PROMISE_MS && !faults.disturbed(replica, doneMs, atMs);
   }
 
-  function judgeAccess({ replica, team, key, advertiser, atMs }: Asked): void {
-    const dead = revoked.get(key);
-    if (dead !== undefined && isKnown(dead, replica, atMs))
-      wrong(`a key revoked at ${dead.doneMs} was answered`);
+  /** @returns for each policy that may have been in force whether it allows what was asked */
+  function allowed({ replica, team, advertiser, atMs }: Asked): boolean[] {
     const all = policies.get(team) ?? [];
     // What came before the newest one that the replica has to know of is over.
     const since = all.findLastIndex((policy) => isKnown(policy, replica, atMs));
-    const inForce = all.slice(Math.max(0, since));
-    if (!inForce.some(({ advertisers }) => advertisers === '*' || advertisers.includes(advertiser)))
-      wrong(`${team} was shown advertiser ${advertiser}`);
+    return all
+      .slice(Math.max(0, since))
+      .map(({ advertisers }) => advertisers === '*' || advertisers.includes(advertiser));
+  }
+
+  function judgeAccess(asked: Asked): void {
+    const dead = revoked.get(asked.key);
+    if (dead !== undefined && isKnown(dead, asked.replica, asked.atMs))
+      wrong(`a key revoked at ${dead.doneMs} was answered`);
+    if (!allowed(asked).includes(true)) wrong(`${asked.team} was shown advertiser ${asked.advertiser}`);
+  }
+
+  /** Nobody is refused what every policy that may have been in force allows, nor by a key that nobody revoked. */
+  function judgeRefusal(asked: Asked, code: string): void {
+    if (code === 'advertiser_forbidden' && !allowed(asked).includes(false))
+      wrong(`${asked.team} was refused advertiser ${asked.advertiser}, which it may see`);
+    if (code === 'revoked_api_key' && !revoked.has(asked.key)) wrong('a key that nobody revoked was refused');
   }
 
   function purgedSince({ replica, advertiser, atMs }: Asked): number {
@@ -159,6 +171,7 @@ export function createOracle({ platform, scheduler, faults }: OracleOptions): Or
       const tookMs = scheduler.nowMs - asked.atMs;
       if (tookMs > LONGEST_MS) wrong(`answered after ${tookMs} ms, by ${outcome}`);
       if (status !== 200 && (code === null || !REFUSALS.has(code))) wrong(`answered ${status} ${code}`);
+      if (code !== null) judgeRefusal(asked, code);
       if (body === null) return;
       judgeAccess(asked);
       judgeReport(asked, body, cacheStatus.includes('stale-if-error'));
