@@ -252,6 +252,7 @@ const KNOWS = {
     'store',
     'tables',
     'workers',
+    'last-used',
     'record',
     'errors',
     'clock',

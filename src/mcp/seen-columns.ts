@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
+import { createLastUsed } from '../last-used.js';
 import { type RecordOf, recordForm } from '../record.js';
 import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
@@ -35,16 +36,7 @@ export interface SeenColumnsOptions {
 }
 
 export function createSeenColumns({ documents, logger }: SeenColumnsOptions): SeenColumns {
-  const known = new Map<string, Seen>();
-
-  /** The team that was there first goes first. */
-  function remember(team: string, seen: Seen): void {
-    known.set(team, seen);
-    for (const oldest of known.keys()) {
-      if (known.size <= MAX_TEAMS) return;
-      known.delete(oldest);
-    }
-  }
+  const known = createLastUsed<Seen>(MAX_TEAMS);
 
   return {
     async add(team, endpoint, columns) {
@@ -55,7 +47,7 @@ export function createSeenColumns({ documents, logger }: SeenColumnsOptions): Se
           ...{ key: keyOf(team), ttlMs: KEPT_MS, decode: SeenForm.parse, encode: JSON.stringify },
           add: (stored) => withColumns(stored ?? [], endpoint, columns),
         });
-        remember(team, all ?? withColumns(before, endpoint, columns));
+        known.set(team, all ?? withColumns(before, endpoint, columns));
       } catch (error) {
         logger.debug({ err: error }, 'columns that were seen are not written down');
       }
