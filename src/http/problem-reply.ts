@@ -33,9 +33,9 @@ export function registerProblems(app: FastifyInstance, rules: ProblemRules): voi
     sendProblem(translate(error, rules), request, reply),
   );
   const notFound = createNotFound(app);
-  app.addHook('onRequest', async (request) => {
-    // Before its body is read, which would be told to be wrong first.
-    if (request.is404) throw notFound(request);
+  // Before its body is read, which would be told to be wrong first. By callback: every request passes here.
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 ? notFound(request) : undefined);
   });
 }
 

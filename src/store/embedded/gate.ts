@@ -116,8 +116,11 @@ export function openGate(dataDir: string, { waitMs, restMs, tries } = PATIENCE):
     async write(work) {
       for (;;) {
         const takeDown = writing.putUp();
-        if (!opening.isUp()) return await work().finally(takeDown);
-        takeDown();
+        try {
+          if (!opening.isUp()) return await work();
+        } finally {
+          takeDown();
+        }
         await sleep(LOOK_EVERY_MS);
       }
     },
