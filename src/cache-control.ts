@@ -4,17 +4,14 @@
  *
  * @param header its lines joined by commas
  * @returns names in lower case, each with its value in lower case and without quotes, `''` where it has none. Of a
- *   directive that is there twice, the last one counts. A comma ends a directive, inside of quotes too: then `no-store`
- *   is seen wherever it stands
+ *   directive that is there twice, the first one counts (RFC 9111, section 4.2.1). A comma ends a directive, inside of
+ *   quotes too: then `no-store` is seen wherever it stands
  */
 export function readDirectives(header: string): ReadonlyMap<string, string> {
-  return new Map(
-    header
-      .toLowerCase()
-      .split(',')
-      .map((part): [string, string] => {
-        const [name = '', value = ''] = part.trim().split('=', 2);
-        return [name, value.replaceAll('"', '')];
-      }),
-  );
+  const directives = new Map<string, string>();
+  for (const part of header.toLowerCase().split(',')) {
+    const [name = '', value = ''] = part.trim().split('=', 2);
+    if (!directives.has(name)) directives.set(name, value.replaceAll('"', ''));
+  }
+  return directives;
 }

@@ -7,7 +7,7 @@ describe('readDirectives', () => {
     ['', { '': '' }],
     ['No-Store', { 'no-store': '' }],
     ['max-age="60", Public', { 'max-age': '60', public: '' }],
-    ['max-age=1, max-age=2', { 'max-age': '2' }],
+    ['max-age=1, max-age=2', { 'max-age': '1' }],
     ['private="set-cookie, max-age=9"', { private: 'set-cookie', 'max-age': '9' }],
     ['max-age=60=90', { 'max-age': '60' }],
     ['max-age = 60', { 'max-age ': ' 60' }],

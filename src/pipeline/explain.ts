@@ -5,7 +5,7 @@ import { currentState, type Divisibility } from '../divisibility/state.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry } from '../report/entry.js';
 import type { ExplainedEntry } from '../report/explained.js';
-import { freshForMs, isFinal } from '../report/freshness.js';
+import { freshForMs, isFinal, rememberedForMs } from '../report/freshness.js';
 import type { Format } from '../report/output-options.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall } from '../report/platform-call.js';
@@ -128,7 +128,8 @@ function explainDays(options: ExplainOptions, question: ReportQuestion, looked: 
 function explainRefusal(options: ExplainOptions, part: Entry | null): Explanation['refusal'] {
   if (part?.header.form !== 'refusal') return null;
   const { status, fetchedAt } = part.header;
-  const leftMs = options.policy.negativeMs - Math.max(0, options.now() - fetchedAt);
+  const leftMs =
+    rememberedForMs(part.header, options.policy.negativeMs) - Math.max(0, options.now() - fetchedAt);
   return { status, ttlSeconds: Math.floor(leftMs / 1000) };
 }
 

@@ -3,7 +3,15 @@ import type { Purges } from '../cache/purges.js';
 import type { CacheDirectives } from '../http/cache-directives.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry } from '../report/entry.js';
-import { ageMs, type FreshnessRules, freshForMs, isFinal, type State, stateAt } from '../report/freshness.js';
+import {
+  ageMs,
+  type FreshnessRules,
+  freshForMs,
+  isFinal,
+  rememberedForMs,
+  type State,
+  stateAt,
+} from '../report/freshness.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { HeldEntry } from './entries.js';
 import type { EntryRef } from './question.js';
@@ -76,5 +84,5 @@ function isProvisionalOnly({ header }: Entry, finalOn: number | undefined, rules
 function stateOf({ header }: Entry, nowMs: number, rules: FreshnessRules, negativeMs: number): State {
   if (header.form !== 'refusal') return stateAt(header, rules, nowMs);
   // From the future after a clock was set back: then it is not known how old it is.
-  return Math.abs(nowMs - header.fetchedAt) < negativeMs ? 'fresh' : 'absent';
+  return Math.abs(nowMs - header.fetchedAt) < rememberedForMs(header, negativeMs) ? 'fresh' : 'absent';
 }

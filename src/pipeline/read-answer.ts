@@ -41,7 +41,7 @@ export async function readAnswer(
 ): Promise<Fetched> {
   const rule = options.policy.endpoints.get(asked.report.endpoint);
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
-  const caching = originCaching(response.headers, options.now());
+  const caching = originCaching(response.headers, asked.startedAt, options.now());
   const facts: AnswerFacts = {
     fetchStartedAt: asked.startedAt,
     fetchedAt: options.now(),
@@ -50,6 +50,7 @@ export async function readAnswer(
     originMs: rule?.freshness === 'origin' ? caching.originMs : null,
     seq: asked.seq,
   };
+  const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
   const { digest } = options.workerPool;
   const input = { ...digestInput(asked, rule, options), charset: charsetOf(contentType) };
   const unread = { digest, input, token: response.token };
@@ -58,12 +59,11 @@ export async function readAnswer(
     const body = Buffer.concat(chunks);
     const accounts = (await accountsIn(body, unread)).filter((account) => ID_LIKE.test(account));
     const refusal = refusalOf(asked, response, contentType, body, { ...facts, accounts });
-    return { ...refusal, storable: refusal.storable && !caching.noStore };
+    return { ...refusal, storable: refusal.storable && storable };
   }
   // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
   if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
-  const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
   const rules = options.policy.rulesFor(asked.report);
   const context = { asked, facts, rules, contentType, storable, status: response.status };
   if (rule === undefined && !isJson(contentType)) {

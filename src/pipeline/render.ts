@@ -13,7 +13,7 @@ import { type Assembled, assemble, assembleBytes, type Body } from '../report/as
 import type { Past } from '../report/assemble-input.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { BodyPieces, BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
-import { type FreshnessRules, MAX_FUTURE_MS } from '../report/freshness.js';
+import { type FreshnessRules, MAX_FUTURE_MS, rememberedForMs } from '../report/freshness.js';
 import type { Format } from '../report/output-options.js';
 import { fieldFaults } from '../report/project-rows.js';
 import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
@@ -98,7 +98,11 @@ function refusalAnswer(
   if (shape.format !== 'raw') throw rejected(entry);
   if (entry.header.tainted) throw invalid('the refusal holds the platform token');
   const answer = assembleBytes(entry, rules, nowMs);
-  return { ...answer, freshUntilMs: entry.header.fetchedAt + negativeMs, stale: false };
+  return {
+    ...answer,
+    freshUntilMs: entry.header.fetchedAt + rememberedForMs(entry.header, negativeMs),
+    stale: false,
+  };
 }
 
 function rejected({ header }: Entry<RefusalHeader>): GatewayError {

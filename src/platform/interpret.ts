@@ -90,7 +90,7 @@ export function parseRetryAfter(
   if (value === undefined) return null;
   const text = value.trim();
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
-  const date = parseHttpDate(text);
+  const date = parseHttpDate(text, nowMs);
   return date === null ? null : untilTime(date, headers, nowMs);
 }
 
@@ -100,20 +100,30 @@ export function parseRetryAfter(
  * @returns milliseconds; 0 when it is over by both
  */
 export function untilTime(timeMs: number, headers: Headers, nowMs: number): number {
-  const platformMs = parseHttpDate(single(headers.date)?.trim() ?? '') ?? nowMs;
+  const platformMs = parseHttpDate(single(headers.date)?.trim() ?? '', nowMs) ?? nowMs;
   const waits = [timeMs - nowMs, timeMs - platformMs].filter((wait) => wait > 0);
   return waits.length === 0 ? 0 : Math.min(...waits);
 }
 
 /** The three forms of RFC 9110, section 5.6.7; `Date.parse` would take almost anything, `-5` too. */
-function parseHttpDate(text: string): number | null {
+function parseHttpDate(text: string, nowMs: number): number | null {
   const clock = '\\d{2}:\\d{2}:\\d{2}';
   const isCurrent = new RegExp(`^[A-Z][a-z]{2}, \\d{2} [A-Z][a-z]{2} \\d{4} ${clock} GMT$`).test(text);
   const isRfc850 = new RegExp(`^[A-Z][a-z]+, \\d{2}-[A-Z][a-z]{2}-\\d{2} ${clock} GMT$`).test(text);
   const isAsctime = new RegExp(`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \\d]\\d ${clock} \\d{4}$`).test(text);
   if (!isCurrent && !isRfc850 && !isAsctime) return null;
-  const date = Date.parse(isAsctime ? `${text} GMT` : text);
+  const date = Date.parse(isAsctime ? `${text} GMT` : isRfc850 ? inItsCentury(text, nowMs) : text);
   return Number.isNaN(date) ? null : date;
+}
+
+/** A year of two digits is the one that is no more than 50 years ahead. */
+function inItsCentury(rfc850: string, nowMs: number): string {
+  return rfc850.replace(/-(\d{2}) /, (_, digits: string) => {
+    const thisYear = new Date(nowMs).getUTCFullYear();
+    const year = thisYear - (thisYear % 100) + Number(digits);
+    if (year > thisYear + 50) return `-${year - 100} `;
+    return `-${year <= thisYear - 50 ? year + 100 : year} `;
+  });
 }
 
 export interface OriginCaching {
@@ -123,8 +133,11 @@ export interface OriginCaching {
   readonly originMs: number | null;
 }
 
-/** RFC 9111, sections 3, 4.2 and 5.2.2; there is no heuristic freshness. */
-export function originCaching(headers: Headers, nowMs: number): OriginCaching {
+/**
+ * RFC 9111, sections 3, 4.2 and 5.2.2; there is no heuristic freshness.
+ * @param startedMs when the call began, by the same clock as `nowMs`, which is when its answer had come
+ */
+export function originCaching(headers: Headers, startedMs: number, nowMs: number): OriginCaching {
   const directives = readDirectives(joined(headers['cache-control']));
   const noStore = directives.has('no-store');
   const varies = joined(headers.vary)
@@ -132,18 +145,27 @@ export function originCaching(headers: Headers, nowMs: number): OriginCaching {
     .some((name) => name.trim() === '*');
   if (noStore || directives.has('private') || varies) return { noStore, originMs: null };
   if (directives.has('no-cache')) return { noStore, originMs: 0 };
-  const age = /^\d+$/.exec(single(headers.age)?.trim() ?? '');
-  const ageMs = age === null ? 0 : Number(age[0]) * 1000;
-  return { noStore, originMs: Math.max(0, lifetimeMs(directives, headers, nowMs) - ageMs) };
+  const leftMs = lifetimeMs(directives, headers, nowMs) - initialAgeMs(headers, startedMs, nowMs);
+  return { noStore, originMs: Math.max(0, leftMs) };
+}
+
+/** RFC 9111, section 4.2.3; of several ages the first counts, and what is none is left out of account (section 5.1). */
+function initialAgeMs(headers: Headers, startedMs: number, nowMs: number): number {
+  const [first = ''] = joined(headers.age).split(',', 1);
+  const ageMs = /^\d+$/.test(first.trim()) ? Number(first) * 1000 : 0;
+  const dateMs = parseHttpDate(single(headers.date)?.trim() ?? '', nowMs) ?? nowMs;
+  // Whole seconds, as the date tells no more.
+  const apparentMs = Math.floor(Math.max(0, nowMs - dateMs) / 1000) * 1000;
+  return Math.max(apparentMs, ageMs + Math.max(0, nowMs - startedMs));
 }
 
 /** What is said but cannot be read counts as stale (RFC 9111, section 4.2.1). */
 function lifetimeMs(directives: ReadonlyMap<string, string>, headers: Headers, nowMs: number): number {
   const said = directives.get('s-maxage') ?? directives.get('max-age');
   if (said !== undefined) return /^\d+$/.test(said) ? Math.min(Number(said), MAX_AGE_S) * 1000 : 0;
-  const expires = parseHttpDate(single(headers.expires)?.trim() ?? '');
+  const expires = parseHttpDate(single(headers.expires)?.trim() ?? '', nowMs);
   if (expires === null) return 0;
-  return expires - (parseHttpDate(single(headers.date)?.trim() ?? '') ?? nowMs);
+  return expires - (parseHttpDate(single(headers.date)?.trim() ?? '', nowMs) ?? nowMs);
 }
 
 /** RFC 9111, section 1.2.2. */

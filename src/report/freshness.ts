@@ -70,6 +70,11 @@ function restatingMs(ageDays: number, { settled, restatingMs }: FreshnessRules):
   return settled !== undefined && ageDays >= settled.fromAge ? settled.ms : restatingMs;
 }
 
+/** @returns milliseconds for which a refusal is remembered: by the gateway's rule, and no longer than the platform's own lets it */
+export function rememberedForMs({ originMs }: Pick<Facts, 'originMs'>, negativeMs: number): number {
+  return Math.min(negativeMs, originMs ?? negativeMs);
+}
+
 export type State = 'fresh' | 'revalidate' | 'error-only' | 'absent';
 
 /**

@@ -123,6 +123,9 @@ async function perform(
     body: body ?? '',
   });
   const session = calls.total;
+  // By its own clock, which a test moves.
+  response.sendDate = false;
+  response.setHeader('date', new Date(platform.now()).toUTCString());
   const stage: Stage = {
     response,
     noteStatus,

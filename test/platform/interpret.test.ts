@@ -207,6 +207,11 @@ describe('caching as the origin says it (RFC 9111)', () => {
     [{ 'cache-control': 'max-age=60', age: '45' }, 15_000, false],
     [{ 'cache-control': 'max-age=60', age: '90' }, 0, false],
     [{ 'cache-control': 'max-age=60', age: 'old' }, 60_000, false],
+    [{ 'cache-control': 'max-age=60', age: '45, 0' }, 15_000, false],
+    [{ 'cache-control': 'max-age=60', age: ['45', '0'] }, 15_000, false],
+    [{ 'cache-control': 'max-age=60, max-age=5' }, 60_000, false],
+    [{ expires: 'Thursday, 18-Aug-50 02:01:18 GMT', date }, 749_138_478_000, false],
+    [{ expires: 'Sunday, 06-Nov-94 08:49:37 GMT', date }, 0, false],
     [{ 'cache-control': 'max-age=soon', expires: 'Sat, 21 Nov 2026 13:00:00 GMT' }, 0, false],
     [{ 'cache-control': 'max-age=99999999999' }, 2 ** 31 * 1000, false],
     [{ expires: 'Sat, 21 Nov 2026 12:01:00 GMT', date }, 60_000, false],
@@ -220,6 +225,14 @@ describe('caching as the origin says it (RFC 9111)', () => {
     [{ 'cache-control': 'max-age=60', vary: ['accept', '*'] }, null, false],
     [{ 'cache-control': 'max-age=60', vary: 'accept' }, 60_000, false],
   ])('%j: fresh for %s ms, no-store: %s', (headers, originMs, noStore) => {
-    expect(originCaching(headers, NOW)).toEqual({ originMs, noStore });
+    expect(originCaching(headers, NOW, NOW)).toEqual({ originMs, noStore });
+  });
+
+  it.each<[string, Headers, number]>([
+    ['the time that its call took', { 'cache-control': 'max-age=60', age: '10' }, 45_000],
+    ['what its date says', { 'cache-control': 'max-age=60', date: 'Sat, 21 Nov 2026 11:59:20 GMT' }, 20_000],
+    ['the older of both', { 'cache-control': 'max-age=60', age: '50', date }, 5000],
+  ])('counts as its age %s', (_, headers, originMs) => {
+    expect(originCaching(headers, NOW - 5000, NOW)).toEqual({ originMs, noStore: false });
   });
 });
