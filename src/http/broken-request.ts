@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { randomId } from '../chance.js';
 import { type ErrorCode, GatewayError, PROBLEM_TYPE, toProblem } from '../errors.js';
+import { wallMs } from '../time.js';
 
 export interface Refused {
   readonly status: number;
@@ -22,9 +23,18 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   const { code } = refusal;
   const problem = toProblem(refusal, randomId());
   const body = JSON.stringify(problem);
-  socket.write(
-    `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${problem.requestId}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  const head = [
+    `HTTP/1.1 ${problem.status} ${problem.title}`,
+    `content-type: ${PROBLEM_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${problem.requestId}`,
+    `date: ${new Date(wallMs()).toUTCString()}`,
+    'cache-control: no-store',
+    // A 405 says which methods there are: of what is to be tunnelled to, none.
+    ...(problem.status === 405 ? ['allow: '] : []),
+    'connection: close',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
   // Not only ended: whoever sends nonsense may keep its own half open for ever.
   socket.destroySoon();
   return { status: problem.status, code };

@@ -1,7 +1,7 @@
 /**
  * What RFC 9111 asks of a shared cache, of an endpoint set to `freshness: origin`. The cases are this repository's own;
  * each has the id under which the public suite of HTTP cache tests knows the behaviour. The suite itself is played here
- * where `HTTP_CACHE_TESTS` names its index: `npm run test:http-cache` fetches it and does so.
+ * where `HTTP_CACHE_TESTS` names its index: `npm run test:caching` fetches it and does so.
  */
 import { writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';

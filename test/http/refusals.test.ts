@@ -114,10 +114,19 @@ describe('what the framework refuses', () => {
     const answer = await raw(server, line, headers, body);
     expect(answer.status).toBe(status);
     expect(answer.head.toLowerCase()).toContain('content-type: application/problem+json; charset=utf-8');
+    // RFC 9110, section 6.6.1, and RFC 6585, section 5: also where no request came about.
+    expect(answer.head).toMatch(/^date: \w{3}, .* GMT$/im);
+    expect(answer.head).toMatch(/^cache-control: no-store$/im);
     if (code !== '') {
       expect(answer.problem()).toMatchObject({ code, status, type: `/docs/errors/${code}` });
       expect(answer.head.toLowerCase()).toContain(`x-request-id: ${answer.problem().requestId}`);
     }
+  });
+
+  it('says of a tunnel that it takes no method', async () => {
+    const server = await listening();
+    const { status, head: answered } = await raw(server, 'CONNECT platform:443 HTTP/1.1');
+    expect([status, /^allow: *$/im.test(answered)]).toEqual([405, true]);
   });
 
   it('lets a GET pass that says its body is empty', async () => {
