@@ -5,7 +5,6 @@ import { nearPath, nearReport } from './near-path.js';
 
 interface KnownRoute {
   readonly url: string;
-  readonly pattern: RegExp;
   readonly methods: readonly string[];
 }
 
@@ -14,11 +13,13 @@ export function createNotFound(app: FastifyInstance): (request: FastifyRequest) 
   const routes: KnownRoute[] = [];
   app.addHook('onRoute', ({ url, method }) => {
     // One that ends in a wildcard is many addresses, and says nothing.
-    if (!url.includes('*')) routes.push({ url, pattern: patternOf(url), methods: [method].flat() });
+    if (!url.includes('*')) routes.push({ url, methods: [method].flat() });
   });
   return ({ url, method }) => {
     const path = url.split('?', 1)[0] as string;
-    const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods);
+    const methods = routes
+      .filter((route) => patternOf(route.url).test(path))
+      .flatMap((route) => route.methods);
     const isOther = methods.length > 0 && !methods.includes(method);
     return isOther ? wrongMethod([...new Set(methods)].sort()) : nothingAt(path, suggested(routes));
   };

@@ -8,7 +8,6 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { AjvCompiler } from '@fastify/ajv-compiler';
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -30,6 +29,7 @@ import { type ProblemRules, registerProblems } from './problem-reply.js';
 import { refusePath } from './refuse-path.js';
 import { type Accounted, GONE, logRequest } from './request-log.js';
 import { lookFirst, type SocketRules } from './socket-first.js';
+import { buildValidator, READING, UNSEEN } from './validator.js';
 import { tellWhenGone } from './waiting-answers.js';
 
 declare module 'fastify' {
@@ -72,9 +72,6 @@ export interface ServerOptions {
   readonly onDone: (request: Accounted, status: number, durationMs: number) => void;
 }
 
-/** One for all planes of the process: Ajv compiles the schema of schemas, and each of ours, once. */
-const buildValidator = AjvCompiler();
-
 export function createServer(options: ServerOptions): FastifyInstance {
   const { logger, plane } = options;
   const account = (request: Accounted, status: number, durationMs: number, complete: boolean) => {
@@ -93,14 +90,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     // The gate bounds the whole target; what the router refuses for its length alone is no problem+json.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
-    ajv: {
-      customOptions: {
-        removeAdditional: false,
-        coerceTypes: false,
-        allErrors: true,
-        keywords: ['env', 'secret'],
-      },
-    },
+    ajv: { customOptions: { ...READING, keywords: [...READING.keywords], ...UNSEEN } },
     schemaController: { compilersFactory: { buildValidator } },
     serverFactory: (route) => gatedServer(route, options, account),
     clientErrorHandler(error: Error & { code?: string }, socket: Socket) {

@@ -61,7 +61,7 @@ it('links of a page lead to the addresses of the reader', () => {
 
 it('without its files there are the interface and the errors', async () => {
   const app = fastify();
-  openReader(openLibrary('/nowhere')).register(app);
+  openReader(() => openLibrary('/nowhere')).register(app);
   const { statusCode, headers } = await app.inject('/docs');
   expect([statusCode, headers.location]).toEqual([302, '/docs/api']);
 });

@@ -39,36 +39,53 @@ const OWN = [
   { address: '/docs/errors', title: 'Errors' },
 ];
 
-/** @param library what comes with the gateway */
-export function openReader(library: Library = openLibrary()): Reader {
-  const shelves = shelvesOf(library);
-  const send: Reader['send'] = (reply, page) => sendReaderPage(reply, readerPage(page, shelves));
-  const names = new Map(library.names.map((name) => [addressOfPage(name), name]));
-  const made = new Map<string, string>();
-
-  function pageAt(address: string): string {
-    const known = made.get(address);
-    if (known !== undefined) return known;
-    const name = names.get(address);
-    if (name === undefined) throw new GatewayError('not_found');
-    const page = readerPage({ address, ...library.page(name) }, shelves);
-    made.set(address, page);
-    return page;
-  }
-
+/** @param open what comes with the gateway; read when the first page is asked for, since most processes show none */
+export function openReader(open: () => Library = openLibrary): Reader {
+  let opened: OpenReader | undefined;
+  const books = () => {
+    opened ??= readAll(open());
+    return opened;
+  };
   return {
-    send,
+    send: (reply, page) => sendReaderPage(reply, readerPage(page, books().shelves)),
     register(app) {
       const options = { schema: { hide: true } };
       app.get(FIRST, options, async (_request, reply) =>
         // Without its files there are the interface and the errors.
-        names.has(FIRST) ? sendReaderPage(reply, pageAt(FIRST)) : reply.redirect('/docs/api'),
+        books().names.has(FIRST) ? sendReaderPage(reply, books().pageAt(FIRST)) : reply.redirect('/docs/api'),
       );
       for (const folder of ['', '/adr'])
         app.get(`${FIRST}${folder}/:page`, options, async (request, reply) => {
           const { page } = request.params as { page: string };
-          return sendReaderPage(reply, pageAt(`${FIRST}${folder}/${page}`));
+          return sendReaderPage(reply, books().pageAt(`${FIRST}${folder}/${page}`));
         });
+    },
+  };
+}
+
+interface OpenReader {
+  readonly shelves: readonly Shelf[];
+  /** Files by address. */
+  readonly names: ReadonlyMap<string, string>;
+  /** @throws GatewayError `not_found` */
+  pageAt(address: string): string;
+}
+
+function readAll(library: Library): OpenReader {
+  const shelves = shelvesOf(library);
+  const names = new Map(library.names.map((name) => [addressOfPage(name), name]));
+  const made = new Map<string, string>();
+  return {
+    shelves,
+    names,
+    pageAt(address) {
+      const known = made.get(address);
+      if (known !== undefined) return known;
+      const name = names.get(address);
+      if (name === undefined) throw new GatewayError('not_found');
+      const page = readerPage({ address, ...library.page(name) }, shelves);
+      made.set(address, page);
+      return page;
     },
   };
 }
