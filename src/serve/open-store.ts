@@ -1,13 +1,12 @@
-/** The store the settings name, waited for when it is Redis and away. */
+/** The store the settings name, waited for when it is Redis and away. What the other one needs is not loaded. */
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
-import { createEmbeddedStore } from '../store/embedded/embedded-store.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
 import type { RedisConnection } from '../store/redis/connection.js';
 import type { OnRedisCall } from '../store/redis/observed.js';
-import { createRedisStore, type RedisStore } from '../store/redis/redis-store.js';
+import type { RedisStore } from '../store/redis/redis-store.js';
 import { StoreRefused } from '../store/refused.js';
 import { nextTurn, sleep } from '../time.js';
 
@@ -53,6 +52,7 @@ export async function openStore(
 
 /** The supervisor, which outlives its workers, opens it before them. */
 async function openEmbedded(config: Config, clock: Clock, logger: Logger): Promise<Store> {
+  const { createEmbeddedStore } = await import('../store/embedded/embedded-store.js');
   const several = config.server.workers > 1 || cluster.isWorker;
   const first = several ? 'first' : 'only';
   const store = await createEmbeddedStore({
@@ -85,6 +85,7 @@ async function openRedis(
   logger: Logger,
   onCall?: OnRedisCall,
 ): Promise<RedisStore> {
+  const { createRedisStore } = await import('../store/redis/redis-store.js');
   const connection = redisConnection(config) as RedisConnection;
   const registryUrl = config.secrets.get('REDIS_REGISTRY_URL');
   const registryConnection = () => (registryUrl === undefined ? undefined : { url: registryUrl.read() });
