@@ -30,6 +30,18 @@ export function nearMisses(env: Environment): readonly string[] {
   });
 }
 
+/**
+ * An admin plane that is not for this machine alone. Not refused: in a container no other can be reached.
+ * @param host as it is set, an address or a name
+ * @returns a line, or none
+ */
+export function openAdminPlane(host: string): readonly string[] {
+  if (/^(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1|localhost)$/i.test(host)) return [];
+  return [
+    `the admin plane listens on ${host} (ADMIN_HOST), which others than this machine may reach: each of its calls asks for an admin token, its pages and metrics do not unless set so; let only operators reach the port`,
+  ];
+}
+
 function knownNames(): ReadonlySet<string> {
   const settings = listSettings().flatMap(({ env, secret }) =>
     env === undefined ? [] : secret ? [env, `${env}_FILE`] : [env],

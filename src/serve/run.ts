@@ -5,6 +5,7 @@ import { createClock } from '../clock.js';
 import { keepApart } from '../config/admin-tokens.js';
 import type { Config, ProxySettings } from '../config/load.js';
 import { type SecretWatch, watchSecrets } from '../config/secret.js';
+import { openAdminPlane } from '../config/warnings.js';
 import type { ParsedTeams } from '../declared/parse-teams.js';
 import { createServices, type Services } from '../services.js';
 import type { Store } from '../store/port.js';
@@ -62,7 +63,8 @@ async function start(options: RunOptions, log: Log): Promise<Running> {
   const clock = createClock();
   log.hide(settingSecrets(config));
   const { logger } = log;
-  if (planes.includes('admin')) for (const warning of config.warnings) logger.warn(warning);
+  const warnings = [...config.warnings, ...openAdminPlane(config.server.adminHost)];
+  if (planes.includes('admin')) for (const warning of warnings) logger.warn(warning);
   const { host, port } = config.server;
   const tracing = await openTracing({
     settings: config.tracing,

@@ -21,6 +21,7 @@ export async function serve(
   // Whoever reads standard error may be gone, like the reader of the log: no reason to end.
   process.stderr.on('error', () => {});
   const log = createLog({ level: config.logLevel });
+  openNoDebugger(log);
   const { workers } = config.server;
   if (workers === 1)
     return runUntilSignal(log, () => run({ config, proxy, log, planes: ['data', 'admin', 'metrics'] }));
@@ -105,6 +106,16 @@ function crashOnSurprise({ logger, close }: Log): void {
   };
   process.on('uncaughtException', crash('uncaught exception'));
   process.on('unhandledRejection', crash('unhandled rejection'));
+}
+
+/**
+ * Node would listen for a debugger on the loopback, without a password: whoever reaches that reads every secret. Only a
+ * process that is started with `--inspect` has one.
+ */
+function openNoDebugger({ logger }: Log): void {
+  process.on('SIGUSR1', () =>
+    logger.warn('SIGUSR1 opens no debugger; start with node --inspect to have one'),
+  );
 }
 
 /** The token itself is shown to a person at a terminal only, never to a log collector. */

@@ -3,12 +3,25 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { effectiveSettings } from '../../src/config/show.js';
-import { missingCredential, nearMisses } from '../../src/config/warnings.js';
+import { missingCredential, nearMisses, openAdminPlane } from '../../src/config/warnings.js';
 import { nearName } from '../../src/near-name.js';
 
 const BASE = { GATEWAY_CONFIG: '', PLATFORM_BASE_URL: 'https://platform.example' };
 const secrets = (...names: string[]) => new Map(names.map((name) => [name, fixedSecret(name, 'x')]));
 const REQUEST = ['PLATFORM_USERNAME', 'PLATFORM_PASSWORD', 'PLATFORM_CLIENT_ID', 'PLATFORM_CLIENT_SECRET'];
+
+describe('an admin plane', () => {
+  it.each(['127.0.0.1', '127.8.9.1', '::1', 'localhost', '::ffff:127.0.0.1'])(
+    'on %s is its machine’s own',
+    (host) => {
+      expect(openAdminPlane(host)).toEqual([]);
+    },
+  );
+
+  it.each(['0.0.0.0', '::', '10.0.0.7', 'gateway.internal', '127.evil.example'])('on %s is told', (host) => {
+    expect(openAdminPlane(host)).toEqual([expect.stringContaining(`listens on ${host} (ADMIN_HOST)`)]);
+  });
+});
 
 describe('a name that is one letter off', () => {
   it.each([

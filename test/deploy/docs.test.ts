@@ -21,7 +21,13 @@ const page = (path: string): string => pages.find((one) => one.path === path)?.t
 
 beforeAll(async () => {
   const below = await readdir(join(ROOT, 'docs'), { recursive: true });
-  const paths = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...below.map((name) => join('docs', name))];
+  const paths = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    ...below.map((name) => join('docs', name)),
+  ];
   const markdown = paths.filter((path) => path.endsWith('.md'));
   pages = await Promise.all(
     markdown.map(async (path) => ({ path, text: await readFile(join(ROOT, path), 'utf8') })),
