@@ -31,28 +31,44 @@ export interface Faults {
 const STORE: readonly StoreFault[] = ['late', 'lost-request', 'lost-answer', 'cut-off', 'deaf', 'babbling'];
 const PLATFORM: readonly PlatformFault[] = ['slow', 'error-500', 'too-many', 'reset', 'truncated', 'silent'];
 
-/** @param calmMs from then on nothing goes wrong */
-export function planFaults(chance: Chance, replicas: readonly string[], calmMs: number): Faults {
+export interface FaultOptions {
+  readonly replicas: readonly string[];
+  /** From when to when callers ask: outside of it nothing goes wrong. */
+  readonly workMs: readonly [number, number];
+  /** Whether the store may lose what it was told. */
+  readonly mayLose: boolean;
+  /** Whether the platform is silent for long, and the store late at the end of that. */
+  readonly isCrowd: boolean;
+}
+
+export function planFaults(chance: Chance, options: FaultOptions): Faults {
+  const { replicas, mayLose, isCrowd } = options;
+  const [beginMs, calmMs] = options.workMs;
   const windows = <Kind>(kinds: readonly Kind[], count: number, longestMs: number): Window<Kind>[] =>
     Array.from({ length: count }, () => {
-      const fromMs = chance.between(2_000, calmMs - 2_000);
+      const fromMs = chance.between(beginMs, calmMs - 500);
       return {
         ...{ kind: chance.pick(kinds), fromMs },
         toMs: Math.min(calmMs, fromMs + chance.between(200, longestMs)),
         replica: chance.is(0.7) ? chance.pick(replicas) : null,
       };
     });
-  const store = windows(STORE, chance.between(0, 6), 6_000);
-  const platform = windows(PLATFORM, chance.between(0, 5), 5_000);
-  const losses = chance.is(0.3)
-    ? [
-        {
-          atMs: chance.between(6_000, calmMs - 5_000),
-          kind: chance.is(0.3) ? ('emptied' as const) : ('failover' as const),
-          backMs: chance.between(0, 400),
-        },
-      ]
-    : [];
+  const store = windows(STORE, chance.between(0, 5), 4_000);
+  const platform = windows(PLATFORM, chance.between(0, 4), 3_000);
+  if (isCrowd) {
+    platform.unshift({ kind: 'silent', fromMs: beginMs, toMs: beginMs + 2_000, replica: null });
+    store.unshift({ kind: 'late', fromMs: beginMs + 1_500, toMs: calmMs, replica: null });
+  }
+  const losses =
+    mayLose && chance.is(0.3)
+      ? [
+          {
+            atMs: chance.between(beginMs + 1_000, calmMs - 500),
+            kind: chance.is(0.3) ? ('emptied' as const) : ('failover' as const),
+            backMs: chance.between(0, 400),
+          },
+        ]
+      : [];
   const meets = ({ replica }: Window<unknown>, one: string) => replica === null || replica === one;
   return {
     store,

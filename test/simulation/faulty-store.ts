@@ -7,6 +7,8 @@ import type { Scheduler } from './scheduler.js';
 export interface FaultyStoreOptions {
   readonly store: Store;
   readonly replica: string;
+  /** The process it is of: one that is started again is another. */
+  readonly owner: string;
   readonly scheduler: Scheduler;
   readonly chance: Chance;
   readonly faults: Faults;
@@ -56,7 +58,7 @@ export function faultyStore(options: FaultyStoreOptions): Store {
 }
 
 function ask(
-  { replica, scheduler, chance, faults }: FaultyStoreOptions,
+  { replica, owner, scheduler, chance, faults }: FaultyStoreOptions,
   limitMs: number,
   call: () => unknown,
 ): Promise<unknown> {
@@ -66,12 +68,12 @@ function ask(
   const isLateThere = chance.is(0.5);
   const delay = () => chance.between(0, 3);
   return new Promise((resolve, reject) => {
-    const limit = scheduler.after(limitMs, replica, () => reject(new StoreUnavailable('not in time')));
+    const limit = scheduler.after(limitMs, owner, () => reject(new StoreUnavailable('not in time')));
     if (meets === 'cut-off' || meets === 'lost-request') return;
     scheduler.after(delay() + (isLateThere ? lateMs : 0), SERVER, () => {
       const done = (settle: () => void) => {
         if (meets === 'lost-answer') return;
-        scheduler.after(delay() + (isLateThere ? 0 : lateMs), replica, () => {
+        scheduler.after(delay() + (isLateThere ? 0 : lateMs), owner, () => {
           scheduler.stopTimer(limit);
           settle();
         });
@@ -86,14 +88,14 @@ function ask(
 
 /** Messages may be lost; so each listener hears each of them late, twice, or never. */
 function faultyBus(bus: Bus, options: FaultyStoreOptions): Bus {
-  const { replica, scheduler, chance, faults } = options;
+  const { replica, owner, scheduler, chance, faults } = options;
   return {
     publish: (channel, message) =>
       ask(options, QUICK_MS, () => bus.publish(channel, message)) as Promise<void>,
     subscribe(channel, listener) {
       let listens = true;
       const hear = (message: string, ms: number) =>
-        void scheduler.after(ms, replica, () => {
+        void scheduler.after(ms, owner, () => {
           if (listens) listener(message);
         });
       const end = bus.subscribe(channel, (message) => {

@@ -1,9 +1,11 @@
 /** Knows what the platform said and when, who may see what, and which changes were acknowledged; judges every answer. */
 import type { ReportBody } from '../support/start-gateway.js';
+import { HOUR, MINUTE } from '../support/test-clock.js';
 import type { Faults } from './faults.js';
 import { RULES } from './replicas.js';
 import type { Scheduler } from './scheduler.js';
-import { dayAgo, type SimPlatform } from './sim-platform.js';
+import { mostSkewMs, type Shape } from './shape.js';
+import { dayAgo, type Said, type SimPlatform } from './sim-platform.js';
 
 export interface Asked {
   readonly replica: string;
@@ -17,6 +19,8 @@ export interface Asked {
   readonly directive: string | null;
   /** By the scheduler's time, as all below. */
   readonly atMs: number;
+  /** By the wall's. */
+  readonly wallMs: number;
 }
 
 export interface Given {
@@ -43,7 +47,16 @@ export interface PurgeOrder extends Change {
   readonly advertiser: number | null;
 }
 
+/** What an answer showed, and the moment at which that was known. */
+export interface Known {
+  readonly asked: Pick<Asked, 'advertiser' | 'from' | 'to'>;
+  readonly knownAt: string;
+  readonly rows: ReadonlyMap<string, number | null>;
+}
+
 export interface Oracle {
+  /** Answers by days, which the history has. */
+  readonly known: Known[];
   readonly policies: Map<string, Policy[]>;
   readonly revoked: Map<string, Change>;
   readonly purges: PurgeOrder[];
@@ -69,12 +82,15 @@ export interface OracleOptions {
   readonly platform: SimPlatform;
   readonly scheduler: Scheduler;
   readonly faults: Faults;
+  readonly shape: Shape;
 }
 
-export function createOracle({ platform, scheduler, faults }: OracleOptions): Oracle {
+export function createOracle({ platform, scheduler, faults, shape }: OracleOptions): Oracle {
+  const skewMs = mostSkewMs(shape);
   const policies = new Map<string, Policy[]>();
   const revoked = new Map<string, Change>();
   const purges: PurgeOrder[] = [];
+  const known: Known[] = [];
   const counts = new Map<string, number>();
 
   /** Whether a replica has to know of a change at a moment. */
@@ -120,24 +136,30 @@ export function createOracle({ platform, scheduler, faults }: OracleOptions): Or
   function judgePart(asked: Asked, part: Part, isRescued: boolean): void {
     const { from, to, value, asOf } = part;
     const asOfMs = Date.parse(asOf);
-    const what = `${asked.advertiser} ${from} to ${to}: ${value} as of ${asOfMs - startMs()}`;
+    const sinceMs = scheduler.momentOf(asOfMs - skewMs);
+    const what = `${asked.advertiser} ${from} to ${to}: ${value} as of ${sinceMs}`;
     const said = platform.said(asked.advertiser, from, to, asked.byDate);
-    const sinceMs = asOfMs - startMs();
     // What is not to come from before a purge, or from a cache, was not even asked for before.
     const isFetched = asked.directive === 'no-cache' && !isRescued;
     const earliestMs = Math.max(purgedSince(asked), isFetched ? asked.atMs : 0);
-    if (!said.some((one) => one.value === value && one.endMs >= sinceMs && one.atMs >= earliestMs))
+    const spoken = said.filter(
+      (one) => one.value === value && one.endMs >= sinceMs && one.atMs >= earliestMs,
+    );
+    if (spoken.length === 0)
       wrong(
         `the platform never said it since, and since ${earliestMs}: ${what}; it said ${JSON.stringify(said.slice(-5))}`,
       );
-    const ageMs = asked.atMs - sinceMs;
-    if (sinceMs > scheduler.nowMs) wrong(`of the future: ${what}`);
-    const leniencyMs = RULES.freshness.staleWhileRevalidate + (isRescued ? RULES.freshness.staleIfError : 0);
-    const limitMs = (freshSeconds(part, asOfMs) + leniencyMs) * 1000;
+    if (asOfMs - skewMs > scheduler.trueMs()) wrong(`of the future: ${what}`);
+    const ageMs = asked.wallMs - asOfMs;
+    // One of those is what it was made of: what was said later is at least as new, and tells of another answer.
+    const begun = spoken.filter(({ atMs }) => atMs <= scheduler.momentOf(asOfMs + skewMs));
+    const freshS = Math.max(
+      ...(begun.length > 0 ? begun : spoken).map((one) => freshSeconds(part, asOfMs, one, said)),
+    );
+    const leniencyS = RULES.staleWhileRevalidate + (isRescued ? RULES.staleIfError : 0);
+    const limitMs = (freshS + leniencyS) * 1000 + skewMs;
     if (ageMs > limitMs) wrong(`${ageMs} ms old, and ${limitMs} are allowed: ${what}`);
   }
-
-  const startMs = () => scheduler.wallMs() - scheduler.nowMs;
 
   function judgeReport(asked: Asked, { data, meta }: ReportBody, isRescued: boolean): void {
     for (const row of data) {
@@ -148,18 +170,26 @@ export function createOracle({ platform, scheduler, faults }: OracleOptions): Or
     const numberOf = (date: string | null) =>
       (data.find((row) => date === null || row.date === date)?.impressions ?? null) as number | null;
     if (!asked.byDate) {
-      judgePart(asked, { ...asked, value: numberOf(null), asOf: meta.asOf, eldest: asked.to }, isRescued);
+      const part = { ...asked, value: numberOf(null), asOf: meta.asOf, eldest: asked.to, isAlone: false };
+      judgePart(asked, part, isRescued);
       return;
     }
+    const { advertiser, from, to } = asked;
+    const rows = new Map<string, number | null>();
+    for (let date = from; date <= to; date = dayAgo(Date.parse(date), -1)) rows.set(date, numberOf(date));
+    if (meta.knownAt !== undefined)
+      known.push({ asked: { advertiser, from, to }, knownAt: meta.knownAt, rows });
     const shown = new Map(meta.days?.map((day) => [day.date, day.asOf]));
     for (let date = asked.from; date <= asked.to; date = dayAgo(Date.parse(date), -1)) {
       // Without a word on each day it is as old as the oldest, at most.
       const part = { from: date, to: date, value: numberOf(date), asOf: shown.get(date) ?? meta.asOf };
-      judgePart(asked, { ...part, eldest: shown.size > 0 ? date : asked.from }, isRescued);
+      const isAlone = shown.size > 0 || shape.divisible === 'never';
+      judgePart(asked, { ...part, isAlone, eldest: isAlone ? date : asked.from }, isRescued);
     }
   }
 
   return {
+    known,
     policies,
     revoked,
     purges,
@@ -177,12 +207,19 @@ export function createOracle({ platform, scheduler, faults }: OracleOptions): Or
       judgeReport(asked, body, cacheStatus.includes('stale-if-error'));
     },
   };
+}
 
-  function freshSeconds({ eldest }: Part, asOfMs: number): number {
-    const { current, restating, final } = RULES.freshness;
-    if (eldest >= dayAgo(asOfMs, 0)) return current;
-    return eldest >= dayAgo(asOfMs, RULES.restatementDays) ? restating : final;
-  }
+/**
+ * For how long a part is fresh. A day without rows at the end of its answer is believed when that very day was seen so
+ * before, at least an hour ago.
+ */
+function freshSeconds({ eldest, isAlone }: Part, asOfMs: number, one: Said, said: readonly Said[]): number {
+  const { current, restating, final, empty, emptyFinal } = RULES.freshness;
+  if (eldest >= dayAgo(asOfMs, 0)) return current;
+  const isFinal = eldest < dayAgo(asOfMs, RULES.restatementDays);
+  const isBelieved = said.some((other) => other.isEmptyEnd && one.wallMs - other.wallMs >= HOUR - MINUTE);
+  if (isAlone && one.isEmptyEnd && !isBelieved) return isFinal ? emptyFinal : empty;
+  return isFinal ? final : restating;
 }
 
 interface Part {
@@ -192,6 +229,8 @@ interface Part {
   readonly asOf: string;
   /** The day by which it is judged how old it may be. */
   readonly eldest: string;
+  /** Whether `asOf` is that of this day, and not of the oldest one of its answer. */
+  readonly isAlone: boolean;
 }
 
 function wrong(what: string): never {

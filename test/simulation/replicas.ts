@@ -16,51 +16,68 @@ import type { Chance } from './chance-of-seed.js';
 import type { Faults } from './faults.js';
 import { faultyStore } from './faulty-store.js';
 import type { Scheduler } from './scheduler.js';
-import type { SimPlatform } from './sim-platform.js';
+import type { Shape } from './shape.js';
+import type { Connections, SimPlatform } from './sim-platform.js';
 
 /** Seconds; the oracle counts with them. */
 export const RULES = {
-  freshness: { current: 2, restating: 4, final: 10, staleWhileRevalidate: 4, staleIfError: 30 },
+  freshness: { current: 1, restating: 3, final: 8, empty: 1, emptyFinal: 2 },
+  staleWhileRevalidate: 1,
+  /** Longer than a night: what was kept before it is still known after it. */
+  staleIfError: 10_800,
   restatementDays: 3,
-  timeoutMs: 4_000,
+  timeoutMs: 3_000,
 } as const;
 
-const FIRST_TOKEN = 'token-0-of-the-simulated-platform';
+export const FIRST_TOKEN = 'token-0-of-the-simulated-platform';
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
 
-/** Read once, before time is virtual. */
-export async function settings(): Promise<Config> {
+/** @returns the configuration of a seed: what it is made of is read once, before time is virtual */
+export async function settings(): Promise<(shape: Shape) => Config> {
   const folder = await mkdtemp(join(tmpdir(), 'dgw-simulation-'));
-  const path = join(folder, 'config.yaml');
-  const { freshness, restatementDays, timeoutMs } = RULES;
+  try {
+    const read = (divisible: Shape['divisible']) => [divisible, readSettings(folder, divisible)] as const;
+    const all = new Map((['auto', 'always', 'never'] as const).map(read));
+    return ({ divisible, maxConcurrent }) => {
+      const config = all.get(divisible) as Config;
+      return { ...config, platform: { ...config.platform, maxConcurrent } };
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function readSettings(folder: string, divisible: Shape['divisible']): Config {
+  const path = join(folder, `${divisible}.yaml`);
+  const { freshness, restatementDays, timeoutMs, staleWhileRevalidate, staleIfError } = RULES;
   const tree = {
     platform: { timeoutMs },
     report: {
       restatementDays,
       freshness: {
         ...{ currentSeconds: freshness.current, restatingSeconds: freshness.restating },
-        ...{ finalSeconds: freshness.final, emptySeconds: freshness.current },
-        emptyFinalSeconds: freshness.restating,
-        staleWhileRevalidateSeconds: freshness.staleWhileRevalidate,
-        staleIfErrorSeconds: freshness.staleIfError,
+        ...{ finalSeconds: freshness.final, emptySeconds: freshness.empty },
+        emptyFinalSeconds: freshness.emptyFinal,
+        staleWhileRevalidateSeconds: staleWhileRevalidate,
+        staleIfErrorSeconds: staleIfError,
       },
+      endpoints: { 'campaigns/get': { divisible } },
     },
   };
   writeFileSync(path, stringify(tree));
-  try {
-    return loadConfig({
-      GATEWAY_CONFIG: path,
-      GATEWAY_DATA_DIR: join(folder, 'data'),
-      PLATFORM_BASE_URL: 'http://platform.test',
-      PLATFORM_TOKEN: FIRST_TOKEN,
-    });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  return loadConfig({
+    GATEWAY_CONFIG: path,
+    GATEWAY_DATA_DIR: join(folder, 'data'),
+    PLATFORM_BASE_URL: 'http://platform.test',
+    PLATFORM_TOKEN: FIRST_TOKEN,
+  });
 }
 
 export interface Replica {
   readonly name: string;
+  /** Its process: one that is started again is another. */
+  readonly owner: string;
+  readonly agent: Connections;
   readonly services: Services;
   /** Set where requests come in by Fastify. */
   readonly data: FastifyInstance | null;
@@ -78,14 +95,15 @@ export interface ReplicaOptions {
   readonly byFastify: boolean;
 }
 
-/** Starts a replica, in virtual time and by its own name. */
-export async function startReplica(name: string, options: ReplicaOptions): Promise<Replica> {
+/** Starts a replica, in virtual time and as this owner. */
+export async function startReplica(name: string, owner: string, options: ReplicaOptions): Promise<Replica> {
   const { config, server, platform, scheduler, byFastify } = options;
+  const agent = platform.connect();
   const clock = clockOf(scheduler);
   const log: string[] = [];
   const services = await createServices({
     config,
-    store: faultyStore({ ...options, store: server.handle(), replica: name }),
+    store: faultyStore({ ...options, store: server.handle(), replica: name, owner }),
     clock,
     log: createLog({
       level: process.env.SIM_LOG ?? 'warn',
@@ -94,14 +112,14 @@ export async function startReplica(name: string, options: ReplicaOptions): Promi
     }),
     masterKey: fixedSecret('GATEWAY_MASTER_KEY', MASTER_KEY),
     proxy: {},
-    agent: platform.connect(),
+    agent,
     graceMs: 1_500,
   });
   const { replicas } = services.limits;
   await replicas.join();
-  if (!byFastify) return { name, services, data: null, log };
+  if (!byFastify) return { name, owner, agent, services, data: null, log };
   const joined = Object.create(replicas, { join: { value: async () => {} } }) as typeof replicas;
-  const data = await scheduler.hold(name, async () => {
+  const data = await scheduler.hold(owner, async () => {
     const plane = await buildDataPlane({
       services: { ...services, limits: { ...services.limits, replicas: joined } },
       adminToken: fixedSecret('ADMIN_TOKEN', 'admin-token-of-the-simulation'),
@@ -112,7 +130,7 @@ export async function startReplica(name: string, options: ReplicaOptions): Promi
     await plane.ready();
     return plane;
   });
-  return { name, services, data, log };
+  return { name, owner, agent, services, data, log };
 }
 
 /** What has begun is finished, and everything is let go of. */

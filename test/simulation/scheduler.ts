@@ -5,14 +5,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { SleepOptions, Timer, TimeSource } from '../../src/time.js';
 import type { Chance } from './chance-of-seed.js';
-
-interface Task extends Timer {
-  readonly atMs: number;
-  readonly owner: string;
-  readonly work: () => void;
-  readonly everyMs: number | null;
-  stopped: boolean;
-}
+import { createQueue, Task, takeAt } from './queue.js';
 
 export interface Scheduler extends TimeSource {
   readonly nowMs: number;
@@ -25,8 +18,14 @@ export interface Scheduler extends TimeSource {
   begin<T>(owner: string, work: () => Promise<T>): Promise<T>;
   /** Begins work of an owner that waits for the machine, as for its files: until it is over, time stands still. */
   hold<T>(owner: string, work: () => Promise<T>): Promise<T>;
-  /** Nothing of this owner is done any more, as of a process that is killed. */
+  /** Nothing of this owner is done any more, as of a process that is killed; whoever asked it is told {@link Killed}. */
   kill(owner: string): void;
+  /** Sets all clocks of the wall forward, as after a long sleep; what counts from a start does not notice. */
+  leap(ms: number): void;
+  /** Milliseconds since the Unix epoch, by a clock that is right. */
+  trueMs(): number;
+  /** @returns when it was so late, in milliseconds as `nowMs` counts them, by a clock that is right */
+  momentOf(wallMs: number): number;
   /** What of an owner is still to be done. */
   waiting(owner: string): number;
   /** Lets time pass until then, or until the work is done. @throws what the work throws */
@@ -36,35 +35,55 @@ export interface Scheduler extends TimeSource {
   hash(): string;
 }
 
+/** Who was asked is gone. */
+export class Killed extends Error {
+  override readonly name = 'Killed';
+}
+
 /** More pieces of work at one moment are a circle. */
 const MOST_AT_ONCE = 200_000;
+/** Longer no seed takes, by its own time. */
+const LONGEST_MS = 600_000;
 const afterPromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export function createScheduler(chance: Chance, startMs: number): Scheduler {
+/** @param skewOf how much too late a clock of an owner is, in milliseconds */
+export function createScheduler(
+  chance: Chance,
+  startMs: number,
+  skewOf: (owner: string) => number = () => 0,
+): Scheduler {
   const trace: Hash = createHash('sha256');
-  let future: Task[] = [];
+  const future = createQueue();
   const due: Task[] = [];
   let [nowMs, steps, owner, atOnce] = [0, 0, 'world', 0];
   let held: Promise<unknown> | null = null;
+  const leaps: { readonly atMs: number; readonly ms: number }[] = [];
+  const trueMs = () => startMs + nowMs + leaps.reduce((sum, { ms }) => sum + ms, 0);
+  const killed = new Set<string>();
+  /** Of those who asked an owner, and wait. */
+  const asking = new Map<string, Set<(error: Killed) => void>>();
 
-  /** By time, and what was put in first comes first. */
-  function put(task: Task): void {
-    let [low, high] = [0, future.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((future[middle] as Task).atMs <= task.atMs) low = middle + 1;
-      else high = middle;
-    }
-    future.splice(low, 0, task);
-  }
   function add(ms: number, of: string, work: () => void, everyMs: number | null = null): Task {
-    const task: Task = {
-      ...{ atMs: nowMs + Math.max(0, ms), owner: of, work, everyMs, stopped: false },
-      ref: () => task,
-      unref: () => task,
-    };
-    put(task);
+    const task = new Task(nowMs + Math.max(0, ms), 0, of, work, everyMs);
+    if (killed.has(of)) task.stopped = true;
+    else future.put(task);
     return task;
+  }
+  function begin<T>(of: string, work: () => Promise<T>): Promise<T> {
+    const askers = asking.get(of) ?? new Set();
+    asking.set(of, askers);
+    return new Promise<T>((resolve, reject) => {
+      if (killed.has(of)) return reject(new Killed());
+      askers.add(reject);
+      add(
+        0,
+        of,
+        () =>
+          void work()
+            .then(resolve, reject)
+            .finally(() => askers.delete(reject)),
+      );
+    });
   }
   function stop(timer: Timer): void {
     (timer as Task).stopped = true;
@@ -72,20 +91,22 @@ export function createScheduler(chance: Chance, startMs: number): Scheduler {
 
   function next(): Task | null {
     for (;;) {
-      while (future.length > 0 && (future[0] as Task).atMs <= nowMs) due.push(future.shift() as Task);
+      for (let first = future.first(); first !== undefined && first.atMs <= nowMs; first = future.first())
+        due.push(future.take());
       if (due.length > 0) {
-        const [task] = due.splice(chance.below(due.length), 1) as [Task];
+        const task = takeAt(due, chance.below(due.length));
         if (!task.stopped) return task;
         continue;
       }
-      const [first] = future;
+      const first = future.first();
       if (first === undefined) return null;
       if (!first.stopped) [nowMs, atOnce] = [first.atMs, 0];
-      else future.shift();
+      else future.take();
     }
   }
 
-  async function step(): Promise<boolean> {
+  /** @returns whether there was anything to do */
+  function step(): boolean {
     const task = next();
     if (task === null) return false;
     steps += 1;
@@ -95,14 +116,11 @@ export function createScheduler(chance: Chance, startMs: number): Scheduler {
     trace.update(`${nowMs} ${task.owner}\n`);
     owner = task.owner;
     if (task.everyMs === null) task.stopped = true;
-    else put(Object.assign(task, { atMs: nowMs + task.everyMs }));
-    task.work();
-    await afterPromises();
-    while (held !== null) {
-      await held;
-      await afterPromises();
+    else {
+      task.atMs = nowMs + task.everyMs;
+      future.put(task);
     }
-    owner = 'world';
+    task.work();
     return true;
   }
 
@@ -117,7 +135,7 @@ export function createScheduler(chance: Chance, startMs: number): Scheduler {
       return owner;
     },
     uptimeMs: () => nowMs,
-    wallMs: () => startMs + nowMs,
+    wallMs: () => trueMs() + skewOf(owner),
     startTimer: (work, ms) => add(ms, owner, work),
     stopTimer: stop,
     startTicks: (work, everyMs) => add(everyMs, owner, work, everyMs),
@@ -131,8 +149,7 @@ export function createScheduler(chance: Chance, startMs: number): Scheduler {
       return controller.signal;
     },
     after: add,
-    begin: (of, work) =>
-      new Promise((resolve, reject) => void add(0, of, () => void work().then(resolve, reject))),
+    begin,
     hold(of, work) {
       owner = of;
       const done = work().finally(() => {
@@ -141,11 +158,19 @@ export function createScheduler(chance: Chance, startMs: number): Scheduler {
       held = done.catch(() => {});
       return done;
     },
-    kill(of) {
-      for (const task of [...due, ...future]) if (task.owner === of) task.stopped = true;
-      future = future.filter(({ stopped }) => !stopped);
+    trueMs,
+    momentOf(wallMs) {
+      let left = wallMs - startMs;
+      for (const { atMs, ms } of leaps) if (left > atMs) left = Math.max(atMs, left - ms);
+      return left;
     },
-    waiting: (of) => [...due, ...future].filter((task) => task.owner === of && !task.stopped).length,
+    leap: (ms) => void leaps.push({ atMs: nowMs, ms }),
+    kill(of) {
+      killed.add(of);
+      for (const reject of asking.get(of) ?? []) reject(new Killed());
+      for (const task of [...due, ...future.all]) if (task.owner === of) task.stopped = true;
+    },
+    waiting: (of) => [...due, ...future.all].filter((task) => task.owner === of && !task.stopped).length,
     async run(work) {
       let isOver = false;
       const over = () => {
@@ -154,7 +179,14 @@ export function createScheduler(chance: Chance, startMs: number): Scheduler {
       work.then(over, over);
       await afterPromises();
       while (!isOver) {
-        if (!(await step())) throw new Error('something waits for what is not simulated');
+        if (!step()) throw new Error('something waits for what is not simulated');
+        if (nowMs > LONGEST_MS) throw new Error('something is waited for that never comes');
+        await afterPromises();
+        while (held !== null) {
+          await held;
+          await afterPromises();
+        }
+        owner = 'world';
       }
       return await work;
     },

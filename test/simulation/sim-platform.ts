@@ -9,19 +9,27 @@ import type { Scheduler } from './scheduler.js';
 export interface Said {
   /** By the scheduler's time. */
   readonly atMs: number;
+  /** The same, by the wall's. */
+  readonly wallMs: number;
   /** When all of it had arrived; Infinity until then, and where it never did. */
   endMs: number;
   readonly value: number | null;
+  /** No day of its answer from this one on had a row. */
+  readonly isEmptyEnd: boolean;
 }
 
 export interface SimPlatform {
   /** A replica's connections; what is under way on them is broken off with them. */
-  connect(): Dispatcher;
+  connect(): Connections;
   /** Gives a day another number, or its first. */
   restate(advertiser: number, day: string): void;
+  /** Takes the numbers of a day and of those after it away, as in an outage. */
+  unsay(advertiser: number, fromDay: string): void;
   /** @returns what was said of these days, as days (`from` is `to`) or as a whole */
   said(advertiser: number, from: string, to: string, byDate: boolean): readonly Said[];
   issueToken(): string;
+  /** A token of before, again. */
+  accept(token: string): void;
   /** All tokens but this one are refused from now on. */
   refuseOthers(token: string): void;
   readonly today: string;
@@ -62,22 +70,27 @@ class Platform implements SimPlatform {
   readonly #said = new Map<string, Said[]>();
   readonly #tokens = new Set<string>();
   #last = 0;
+  #issued = 0;
 
   constructor(options: SimPlatformOptions) {
     this.#options = options;
   }
 
-  connect(): Dispatcher {
+  connect(): Connections {
     return new Connections((asked, handler, open) => this.#receive(asked, handler, open));
   }
 
   get today(): string {
-    return dayAgo(this.#options.scheduler.wallMs(), 0);
+    return dayAgo(this.#options.scheduler.trueMs(), 0);
   }
   issueToken(): string {
-    const token = `token-${this.#tokens.size}-of-the-simulated-platform`;
+    const token = `token-${this.#issued}-of-the-simulated-platform`;
+    this.#issued += 1;
     this.#tokens.add(token);
     return token;
+  }
+  accept(token: string): void {
+    this.#tokens.add(token);
   }
   refuseOthers(token: string): void {
     for (const one of this.#tokens) if (one !== token) this.#tokens.delete(one);
@@ -87,30 +100,37 @@ class Platform implements SimPlatform {
     // Never the same number twice: a row tells which of all states of its day it is.
     this.#values.set(`${advertiser} ${day}`, this.#last);
   }
+  unsay(advertiser: number, fromDay: string): void {
+    for (const name of this.#values.keys()) {
+      const [of, day] = name.split(' ') as [string, string];
+      if (of === String(advertiser) && day >= fromDay) this.#values.set(name, null);
+    }
+  }
   said(advertiser: number, from: string, to: string, byDate: boolean): readonly Said[] {
     return this.#said.get(`${advertiser} ${from} ${to} ${byDate}`) ?? [];
   }
 
-  #receive(asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<Fail>): void {
+  #receive(asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<UnderWay>): void {
     const { scheduler, chance, faults } = this.#options;
     const caller = scheduler.owner;
     let state: 'open' | 'over' = 'open';
     const end = () => {
       if (state === 'over') return false;
       state = 'over';
-      open.delete(fail);
+      open.delete(underWay);
       this.underWay -= 1;
       return true;
     };
     const fail = (error: Error) => {
       if (end()) handler.onError?.(error);
     };
+    const underWay: UnderWay = { fail, end };
     this.underWay += 1;
-    open.add(fail);
+    open.add(underWay);
     handler.onConnect?.((error) => fail(error ?? new Error('aborted')));
     const kind = faults.platformFault(scheduler.nowMs);
     const meets = kind !== null && chance.is(0.6) ? kind : null;
-    const there = chance.between(1, 30) + (meets === 'slow' ? chance.between(500, 4_000) : 0);
+    const there = chance.between(1, 30) + (meets === 'slow' ? chance.between(300, 3_500) : 0);
     scheduler.after(there, PLATFORM, () => {
       if (meets === 'silent') return;
       const told: Said[] = [];
@@ -165,36 +185,56 @@ class Platform implements SimPlatform {
     for (let day = from; day <= to; day = dayAgo(Date.parse(day), -1)) days.push(day);
     const numberOf = (day: string) => this.#values.get(`${advertiser} ${day}`) ?? null;
     const atMs = scheduler.nowMs;
-    const say = (first: string, last: string, value: number | null) => {
+    const say = (first: string, last: string, value: number | null, isEmptyEnd: boolean) => {
       const name = `${advertiser} ${first} ${last} ${byDate}`;
-      const one: Said = { atMs, value, endMs: Number.POSITIVE_INFINITY };
+      const one: Said = {
+        atMs,
+        wallMs: scheduler.trueMs(),
+        value,
+        isEmptyEnd,
+        endMs: Number.POSITIVE_INFINITY,
+      };
       told.push(one);
       this.#said.set(name, [...(this.#said.get(name) ?? []), one]);
     };
     scheduler.note(`said ${advertiser} ${from} ${to} ${byDate}`);
     if (byDate) {
-      for (const day of days) say(day, day, numberOf(day));
+      const lastFull = days.findLast((day) => numberOf(day) !== null) ?? '';
+      for (const day of days) say(day, day, numberOf(day), day > lastFull);
       return days.flatMap((date) => {
         const impressions = numberOf(date);
         return impressions === null ? [] : [{ date, advertiserId: advertiser, impressions }];
       });
     }
     const impressions = days.reduce((sum, day) => sum + (numberOf(day) ?? 0), 0);
-    say(from, to, impressions);
+    say(from, to, impressions, false);
     return [{ advertiserId: advertiser, impressions }];
   }
 }
 
 type Asked = Dispatcher.DispatchOptions;
-type Fail = (error: Error) => void;
 
-class Connections extends Dispatcher {
-  readonly #open = new Set<Fail>();
-  readonly #receive: (asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<Fail>) => void;
+interface UnderWay {
+  fail(error: Error): void;
+  /** Without a word to whoever asked. */
+  end(): void;
+}
+type Receive = (asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<UnderWay>) => void;
 
-  constructor(receive: (asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<Fail>) => void) {
+export class Connections extends Dispatcher {
+  readonly #open = new Set<UnderWay>();
+  readonly #receive: Receive;
+
+  constructor(receive: Receive) {
     super();
     this.#receive = receive;
+  }
+  get underWay(): number {
+    return this.#open.size;
+  }
+  /** As those of a process that is killed. */
+  forget(): void {
+    for (const { end } of this.#open) end();
   }
   override dispatch(asked: Asked, handler: Dispatcher.DispatchHandler): boolean {
     this.#receive(asked, handler, this.#open);
@@ -202,6 +242,6 @@ class Connections extends Dispatcher {
   }
   override async close(): Promise<void> {}
   override async destroy(): Promise<void> {
-    for (const fail of this.#open) fail(new Error('the connections are closed'));
+    for (const { fail } of this.#open) fail(new Error('the connections are closed'));
   }
 }

@@ -2,15 +2,22 @@
 import { useChance } from '../../src/chance.js';
 import type { Config } from '../../src/config/load.js';
 import { useTime } from '../../src/time.js';
-import { createMemoryServer } from '../support/memory/memory-store.js';
+import { createMemoryServer, type MemoryServer } from '../support/memory/memory-store.js';
 import { clockOf, DAY, NOON } from '../support/test-clock.js';
+import { caller } from './asking.js';
+import { atRest } from './at-rest.js';
 import { chanceOf } from './chance-of-seed.js';
+import { ends, newTeams } from './ends.js';
 import { type Faults, planFaults } from './faults.js';
 import { createOracle } from './oracle.js';
+import { lookBack } from './past.js';
 import { type Replica, startReplica, stopReplica } from './replicas.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
-import { ADVERTISERS, createSimPlatform, DAYS_BACK, dayAgo } from './sim-platform.js';
-import { askAt, caller, newTeam, operator, question, restating, type WorldOfSeed } from './workload.js';
+import { NAMES, type Shape, shapeOf } from './shape.js';
+import { ADVERTISERS, createSimPlatform, DAYS_BACK, dayAgo, type SimPlatform } from './sim-platform.js';
+import { watchSlots } from './watch-slots.js';
+import { operator, restating } from './workload.js';
+import { lapse, type WorldOfSeed } from './world.js';
 
 export interface Outcome {
   readonly seed: number;
@@ -22,96 +29,107 @@ export interface Outcome {
   readonly counts: ReadonlyMap<string, number>;
 }
 
-const NAMES = ['replica-0', 'replica-1', 'replica-2'];
+/** When all three serve, and callers begin. */
+const BEGIN_MS = 1_800;
 /** Nothing goes wrong any more, nobody asks any more, and everything has come to rest. */
-const [WORK_MS, QUIET_MS] = [20_000, 10_000];
-const CALLERS = 4;
-/** Leases that are never released: they say that something has been done, until they lapse. */
-const LAPSING = /^(cross-check:|history:sweep)/;
+const QUIET_MS = 10_000;
 
-/** Every fourth seed's callers come in by Fastify, and those of the others at `gateway.ts`. */
-const isByFastify = (seed: number) => seed % 4 === 0;
+export interface SimulateOptions {
+  readonly configOf: (shape: Shape) => Config;
+  /** Whether callers come in by Fastify, or at `gateway.ts`. */
+  readonly byFastify: boolean;
+}
 
 /** @throws what the oracle found, or what was thrown at a caller */
-export async function simulate(seed: number, config: Config): Promise<Outcome> {
+export async function simulate(seed: number, options: SimulateOptions): Promise<Outcome> {
   const chance = (name: string) => chanceOf(seed, name);
-  const scheduler = createScheduler(chance('order'), NOON + chance('hour').below(DAY));
-  const machine = { now: Date.now, random: Math.random };
+  const shape = shapeOf(chance('shape'));
+  const skewOf = (owner: string) => shape.skewMs.get(owner.replace(/#.*/, '')) ?? 0;
+  const scheduler = createScheduler(chance('order'), NOON + chance('hour').below(DAY), skewOf);
+  const machine = { now: Date.now, random: Math.random, traces: Error.stackTraceLimit };
   useTime(scheduler);
   useChance(chance('program'));
   // Libraries look at them, too.
   Date.now = () => scheduler.wallMs();
   Math.random = chance('libraries').randomShare;
+  // Most errors are refusals that nobody reads the trace of, and it costs more than the refusal.
+  if (process.env.SEED === undefined) Error.stackTraceLimit = 0;
   try {
-    return await scheduler.run(play(seed, config, scheduler));
-  } catch (error) {
-    const again = `SEED=${seed} npx vitest run test/simulation/simulation.test.ts`;
-    throw new Error(`${(error as Error).message}\nTo play it again: ${again}`, { cause: error });
+    return await scheduler.run(play(seed, shape, scheduler, options));
   } finally {
     useTime(null);
     useChance(null);
     Date.now = machine.now;
     Math.random = machine.random;
+    Error.stackTraceLimit = machine.traces;
   }
 }
 
-async function play(seed: number, config: Config, scheduler: Scheduler): Promise<Outcome> {
+async function play(
+  seed: number,
+  shape: Shape,
+  scheduler: Scheduler,
+  { configOf, byFastify }: SimulateOptions,
+): Promise<Outcome> {
   const chance = (name: string) => chanceOf(seed, name);
-  const faults = planFaults(chance('faults'), NAMES, WORK_MS);
+  const untilMs = BEGIN_MS + shape.workMs;
+  const faults = planFaults(chance('faults'), {
+    ...{ replicas: NAMES, workMs: [BEGIN_MS, untilMs], isCrowd: shape.isCrowd },
+    mayLose: shape.end !== 'lost-registry',
+  });
   const logger = { info() {}, warn() {}, error() {} };
   const server = createMemoryServer({ clock: clockOf(scheduler), logger });
   const platform = createSimPlatform({ scheduler, faults, chance: chance('platform') });
   platform.issueToken();
-  const oracle = createOracle({ platform, scheduler, faults });
+  const oracle = createOracle({ platform, scheduler, faults, shape });
   const world: WorldOfSeed = {
-    ...{ scheduler, platform, oracle, chance: chance('workload'), keys: [], replicas: new Map() },
+    ...{ scheduler, platform, oracle, faults, shape, chance: chance('workload'), keys: [], owners: [] },
+    replicas: new Map(),
     isLossy: faults.losses.length > 0,
   };
-  const dice = chance('numbers');
-  for (const advertiser of ADVERTISERS)
-    for (let ago = 0; ago <= DAYS_BACK; ago += 1)
-      if (dice.is(0.85)) platform.restate(advertiser, dayAgo(scheduler.wallMs(), ago));
-  const options = {
-    config,
-    server,
-    platform,
-    scheduler,
-    faults,
-    byFastify: isByFastify(seed),
-    chance: chance('store'),
+  firstNumbers(platform, scheduler, chance('numbers'));
+  if (shape.night !== null) hideEnds(world);
+  const config = configOf(shape);
+  const options = { config, server, platform, scheduler, faults, byFastify, chance: chance('store') };
+  const start = async (name: string) => {
+    const owner = `${name}#${world.owners.length}`;
+    world.owners.push(owner);
+    const begun = scheduler.begin(owner, () => startReplica(name, owner, options));
+    const replica = await begun.catch((error: unknown) => {
+      // A process whose start fails ends.
+      scheduler.kill(owner);
+      throw error;
+    });
+    world.replicas.set(name, replica);
   };
-  const start = async (name: string) =>
-    void world.replicas.set(name, await scheduler.begin(name, () => startReplica(name, options)));
   for (const name of NAMES) await start(name);
-  const [first] = [...world.replicas.values()] as [Replica];
-  await newTeam(world, first, 'one', [1]);
-  await newTeam(world, first, 'two', [2]);
-  await newTeam(world, first, 'all', '*');
-  if (world.keys.length < 3) throw new Error('the teams could not be made');
+  await newTeams(world, world.replicas.get(NAMES[0]) as Replica);
   lose(faults, server, scheduler);
+  const endWatch = watchSlots(world);
   await Promise.all([
-    ...Array.from({ length: CALLERS }, () => caller(world, WORK_MS)),
-    operator(world, WORK_MS),
-    restating(world, WORK_MS),
-    restarts(world, start),
+    ...Array.from({ length: shape.callers }, () => caller(world, untilMs)),
+    operator(world, untilMs),
+    restating(world, untilMs),
+    ends({ world, server, start }),
+    night(world),
   ]);
-  await quiet(scheduler);
+  await lapse(world, QUIET_MS);
   await atRest(world, server);
-  for (const replica of world.replicas.values())
-    await scheduler.begin(replica.name, () => stopReplica(replica));
-  await quiet(scheduler);
-  if (platform.underWay > 0) throw new Error(`${platform.underWay} calls of the platform are left`);
-  for (const name of NAMES)
-    if (scheduler.waiting(name) > 0) throw new Error(`${scheduler.waiting(name)} timers of ${name} are left`);
+  endWatch();
+  await lookBack(world);
+  await endAll(world);
   const { steps, nowMs } = scheduler;
   return { seed, hash: scheduler.hash(), steps, virtualMs: nowMs, counts: oracle.counts };
 }
 
-const quiet = (scheduler: Scheduler) =>
-  new Promise<void>((resolve) => void scheduler.after(QUIET_MS, 'world', resolve));
+function firstNumbers(platform: SimPlatform, scheduler: Scheduler, dice: ReturnType<typeof chanceOf>): void {
+  for (const advertiser of ADVERTISERS)
+    for (let ago = 0; ago <= DAYS_BACK; ago += 1)
+      if (dice.is(0.85)) platform.restate(advertiser, dayAgo(scheduler.trueMs(), ago));
+}
 
 /** The store is emptied, or another server takes over that has not got the last changes. */
-function lose({ losses }: Faults, server: ReturnType<typeof createMemoryServer>, scheduler: Scheduler): void {
+function lose({ losses }: Faults, server: MemoryServer, scheduler: Scheduler): void {
   for (const { atMs, backMs, kind } of losses) {
     let failOver = () => {};
     scheduler.after(atMs - backMs - scheduler.nowMs, 'store', () => {
@@ -123,70 +141,27 @@ function lose({ losses }: Faults, server: ReturnType<typeof createMemoryServer>,
   }
 }
 
-/** One replica is stopped, or killed, and started again. */
-async function restarts(world: WorldOfSeed, start: (name: string) => Promise<void>): Promise<void> {
-  const { scheduler, chance, replicas, isLossy } = world;
-  const wait = (ms: number) => new Promise<void>((resolve) => void scheduler.after(ms, 'world', resolve));
-  // Of a registry that is lost, those that live know most.
-  if (isLossy || chance.is(0.5)) return;
-  await wait(chance.between(4_000, 15_000));
-  const name = chance.pick(NAMES);
-  const replica = replicas.get(name) as Replica;
-  replicas.delete(name);
-  // What came before is still answered.
-  await scheduler.begin(name, () => stopReplica(replica));
-  await wait(chance.between(0, 4_000));
-  for (;;) {
-    try {
-      return await start(name);
-    } catch (error) {
-      if ((error as Error).name !== 'StoreUnavailable') throw error;
-      await wait(1_000);
-    }
-  }
+/** Hours in which nobody asks. */
+async function night(world: WorldOfSeed): Promise<void> {
+  const { scheduler, shape } = world;
+  if (shape.night === null) return;
+  await lapse(world, shape.night.share * shape.workMs);
+  scheduler.leap(shape.night.ms);
+  hideEnds(world);
 }
 
-/** Nothing is held, nobody waits, everybody knows the same, and everything is answered. */
-async function atRest(world: WorldOfSeed, server: ReturnType<typeof createMemoryServer>): Promise<void> {
-  const { replicas, oracle, keys } = world;
-  const leases = server.leases().filter(([name]) => !LAPSING.test(name));
-  if (leases.length > 0) throw new Error(`leases are left: ${JSON.stringify(leases)}`);
-  for (const { name, services, log } of replicas.values()) {
-    const outlived = log.find((line) => line.includes('outlived its call'));
-    if (outlived !== undefined)
-      throw new Error(`${name} let go of a lock that nobody had ended: ${outlived}`);
-    const { budget, pipeline, registry, directory } = services;
-    const left = { running: budget.running, queued: budget.queued, waiting: pipeline.waiting() };
-    if (Object.values(left).some((count) => count > 0))
-      throw new Error(`${name} has left ${JSON.stringify(left)}`);
-    const [{ services: other }] = [...replicas.values()] as [Replica];
-    if (registry.version !== other.registry.version) throw new Error(`${name} knows another registry`);
-    for (const [id, all] of oracle.policies) {
-      const wanted = all.findLast(({ doneMs }) => doneMs !== null);
-      const later = wanted === undefined ? all : all.slice(all.indexOf(wanted));
-      const found = JSON.stringify(directory.team(id)?.advertisers);
-      if (wanted !== undefined && !later.some(({ advertisers }) => JSON.stringify(advertisers) === found))
-        throw new Error(`${name} has lost the policy of ${id}: ${found}`);
-    }
-    for (const key of keys) {
-      const isRevoked = (directory.key(key.id)?.revokedAt ?? null) !== null;
-      const wanted = oracle.revoked.get(key.text);
-      if (wanted?.doneMs !== undefined && wanted.doneMs !== null && !isRevoked)
-        throw new Error(`${name} has lost the revocation of ${key.id}`);
-    }
-  }
-  await everythingIsAnswered(world);
+/** An outage at the platform: late days are not there, and after the next one more of them. */
+function hideEnds({ platform, chance, scheduler }: WorldOfSeed): void {
+  for (const advertiser of ADVERTISERS)
+    if (chance.is(0.8)) platform.unsay(advertiser, dayAgo(scheduler.trueMs(), chance.between(3, 8)));
 }
 
-async function everythingIsAnswered(world: WorldOfSeed): Promise<void> {
-  const { replicas, oracle, keys, scheduler } = world;
-  const last = keys.find(({ team }) => team === 'all');
-  if (last === undefined) throw new Error('no key of a team that sees all');
-  const before = oracle.counts.get('200') ?? 0;
-  for (const replica of replicas.values()) {
-    const asked = question({ ...world, keys: [last] }, replica);
-    await askAt(world, { ...asked, directive: null, atMs: scheduler.nowMs }, replica);
-  }
-  if ((oracle.counts.get('200') ?? 0) < before + replicas.size)
-    throw new Error('not everything is answered at rest');
+async function endAll(world: WorldOfSeed): Promise<void> {
+  const { scheduler, platform, replicas, owners } = world;
+  for (const replica of replicas.values()) await scheduler.begin(replica.owner, () => stopReplica(replica));
+  await lapse(world, QUIET_MS);
+  if (platform.underWay > 0) throw new Error(`${platform.underWay} calls of the platform are left`);
+  for (const owner of owners)
+    if (scheduler.waiting(owner) > 0)
+      throw new Error(`${scheduler.waiting(owner)} timers of ${owner} are left`);
 }

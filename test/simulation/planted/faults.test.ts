@@ -3,6 +3,6 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import faults from './faults.json' with { type: 'json' };
 
-it.each(faults)('can be planted: $name', ({ file, from }) => {
-  expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);
+it.each(faults)('can be planted: $name', ({ edits }) => {
+  for (const { file, from } of edits) expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);
 });

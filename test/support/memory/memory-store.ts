@@ -22,6 +22,8 @@ export interface MemoryServer {
   save(): () => void;
   /** Starts again with nothing. */
   empty(): void;
+  /** Starts again without its registry: everything else is there. */
+  loseRegistry(): void;
   /** Leases that are held now: the name of each, and its owner. */
   leases(): readonly (readonly [name: string, owner: string])[];
 }
@@ -89,6 +91,7 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
     handle: () => ({ ...parts, registry: createMemoryRegistry(registry, limitsOf(limits)) }),
     save,
     empty: toNothing,
+    loseRegistry: () => become(() => void Object.assign(registry, NO_REGISTRY)),
     leases: () => owners.entries(),
   };
 }

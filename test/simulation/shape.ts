@@ -1,0 +1,48 @@
+/** What differs from seed to seed, beside what goes wrong: decided before anything is begun. */
+import { HOUR, MINUTE } from '../support/test-clock.js';
+import type { Chance } from './chance-of-seed.js';
+
+export const NAMES = ['replica-0', 'replica-1', 'replica-2'] as const;
+
+export interface Shape {
+  /** For how long callers ask. Most seeds are short: many of them find more than a few long ones. */
+  readonly workMs: number;
+  readonly callers: number;
+  /** Many callers at once, for few calls, while platform and store are slow. */
+  readonly isCrowd: boolean;
+  /** Platform calls at once, of all replicas. */
+  readonly maxConcurrent: number;
+  readonly divisible: 'auto' | 'always' | 'never';
+  /** By how much the clock of a replica is too late; below 0: too early. */
+  readonly skewMs: ReadonlyMap<string, number>;
+  /** What becomes of a replica, or of all of them. */
+  readonly end: 'none' | 'stop' | 'kill' | 'lost-registry';
+  /** When, after how much of the work, a night passes in which nobody asks; null: in none. */
+  readonly night: { readonly share: number; readonly ms: number } | null;
+}
+
+/** Days may be known as confirmed when a night has passed. */
+const NIGHT = [HOUR + 5 * MINUTE, 2 * HOUR] as const;
+/** Clocks of replicas may differ by less than five minutes; by seconds, what is fresh for seconds can still be told. */
+const MOST_SKEW_MS = 700;
+
+export function shapeOf(chance: Chance): Shape {
+  const night = chance.is(0.2) ? { share: 0.25, ms: chance.between(...NIGHT) } : null;
+  const isLong = night !== null || chance.is(0.05);
+  const isCrowd = chance.is(0.15);
+  const skews = chance.is(0.3);
+  return {
+    ...{ night, isCrowd },
+    workMs: isLong ? chance.between(8_000, 10_000) : chance.between(3_000, 5_500),
+    callers: isCrowd ? 8 : 3,
+    maxConcurrent: isCrowd ? 1 : chance.pick([1, 3, 3, 8]),
+    divisible: chance.pick(['auto', 'auto', 'always', 'never'] as const),
+    skewMs: new Map(NAMES.map((name) => [name, skews ? chance.between(-MOST_SKEW_MS, MOST_SKEW_MS) : 0])),
+    end: chance.pick(['none', 'none', 'stop', 'kill', 'kill', 'lost-registry'] as const),
+  };
+}
+
+/** By how much a clock is wrong at most. */
+export function mostSkewMs({ skewMs }: Shape): number {
+  return Math.max(...[...skewMs.values()].map(Math.abs));
+}
