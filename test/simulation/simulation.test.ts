@@ -7,7 +7,7 @@ import { type PlayOptions, playSeed } from './play-seed.js';
 import regressionSeeds from './regression-seeds.json' with { type: 'json' };
 
 /** As many as CI has time for. */
-const SEEDS = Number(process.env.SEEDS ?? 150);
+const SEEDS = Number(process.env.SEEDS ?? 200);
 const { SEED, BY_FASTIFY } = process.env;
 const inTurn = Array.from({ length: SEEDS }, (_, at) => at + 1);
 const always = regressionSeeds.map(({ seed }) => seed);
