@@ -31,6 +31,15 @@ export interface RedisServer {
   close(): Promise<void>;
 }
 
+let own: string | null = null;
+
+/** Names the program where no test runner has found one. */
+export function useRedisProgram(path: string): void {
+  own = path;
+}
+
+export const redisProgram = (): string => own ?? inject('redisServer');
+
 const TRIES = 5;
 /** Starts a server on a free port of the loopback, without persistence, and waits until it answers. */
 export async function startRedis(options: StartRedisOptions = {}): Promise<RedisServer> {
@@ -95,7 +104,7 @@ async function launch(port: number, folder: string, args: readonly string[]): Pr
     '--appendonly',
     'no',
   ];
-  const child = spawn(inject('redisServer'), [...settings, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(redisProgram(), [...settings, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   // Both: its own word, for somebody else may be what answers on the port, and an answer.

@@ -2,7 +2,7 @@
  * Waits in real time for what comes by itself: another process, a socket, a message of a store. For a value that is
  * to be something, `expect.poll` says more when it fails; for time itself there are clocks.
  */
-import { vi } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** Long, because a loaded machine is slow; nothing waits for it to pass. */
 const PATIENCE_MS = 20_000;
@@ -38,8 +38,12 @@ export async function waitFor<T>(
     return null;
   };
   try {
-    const { found } = await vi.waitUntil(attempt, { timeout: PATIENCE_MS, interval: INTERVAL_MS });
-    return found;
+    const deadline = performance.now() + PATIENCE_MS;
+    for (let got = await attempt(); ; got = await attempt()) {
+      if (got !== null) return got.found;
+      if (performance.now() > deadline) throw new Error(`time is up after ${PATIENCE_MS / 1000} s`);
+      await pause(INTERVAL_MS);
+    }
   } catch (cause) {
     const said = process === undefined ? '' : `\n${process.stdout}\n${process.stderr}`;
     throw new Error(`no sign of ${what}: ${cause instanceof Error ? cause.message : cause}${said}`, {

@@ -4,8 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { inject } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../../support/redis.js';
+import { freePort, type RedisServer, redisProgram, startRedis } from '../../support/redis.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** A client that gives each of its commands all the time it takes. */
@@ -53,7 +52,7 @@ export async function startSentinels(): Promise<Sentinels> {
     await client.set('first', 'write');
     if ((await client.wait(1, 20_000)) !== 1) throw new Error('the replica does not follow');
   });
-  const sentinel = spawn(inject('redisServer'), [settings, '--sentinel'], { stdio: 'ignore' });
+  const sentinel = spawn(redisProgram(), [settings, '--sentinel'], { stdio: 'ignore' });
   await ask(sentinelPort, async (client) => {
     await waitFor(
       'a known replica',
