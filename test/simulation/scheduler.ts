@@ -135,7 +135,8 @@ export function createScheduler(
       return owner;
     },
     uptimeMs: () => nowMs,
-    wallMs: () => trueMs() + skewOf(owner),
+    // Whole milliseconds, as the machine has them.
+    wallMs: () => Math.floor(trueMs() + skewOf(owner)),
     startTimer: (work, ms) => add(ms, owner, work),
     stopTimer: stop,
     startTicks: (work, everyMs) => add(everyMs, owner, work, everyMs),
