@@ -37,7 +37,11 @@ export function columnsOf(rows: readonly Row[]): ReportColumn[] {
       numeric: counted,
       measure: counted,
       noSum: counted ? (mixesMoney(name, rows) ? MIXED : whyNoSum(name)) : null,
-      width: Math.min(counted ? 18 : 36, Math.max(titleOf(name).length + 2, longest + (counted ? 5 : 1))),
+      // Beside digits letters are narrow.
+      width: Math.min(
+        counted ? 18 : 36,
+        Math.max(titleOf(name).length + 1, Math.ceil(counted ? longest : longest * 0.85) + 3),
+      ),
     };
   });
 }

@@ -29,9 +29,7 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
     ) : null;
   const constant = columns.filter((column) => isConstant(column, rows));
   const varied = columns.filter((column) => !constant.includes(column));
-  const roomy = varied.map((column) =>
-    column.name === 'date' ? { ...column, width: first === undefined ? 13 : 21 } : column,
-  );
+  const roomy = varied.map((column) => ({ ...column, width: roomOf(column, report) }));
   return (
     <Card title="Rows">
       <Constants columns={constant} row={rows[0]} />
@@ -60,6 +58,14 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
       <WhyNoSum columns={columns} />
     </Card>
   );
+}
+
+/** For its cells, the tag of a provisional day, and what stands below them in bold. @returns characters, about */
+function roomOf({ name, numeric, width }: ReportColumn, { rows, meta }: Shown): number {
+  if (name === 'date') return meta.firstProvisionalDate === undefined ? 13 : 23;
+  if (!numeric) return width;
+  const below = totalsOf(meta)?.[name] ?? sumOf(rows, name);
+  return Math.max(width, Math.ceil(shown(below, true).length * 1.1) + 3);
 }
 
 /** What is the same in every row, told once. */
