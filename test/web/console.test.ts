@@ -72,6 +72,9 @@ describe('the overview', () => {
   });
 });
 
+const isBelow = (width: number) => (box: { x: number; width: number } | null) =>
+  box !== null && box.x >= 0 && box.x + box.width <= width;
+
 describe('a session', () => {
   it('survives a reload at the view one was at, and ends with signing out', async () => {
     const { page, context, faults } = await signedIn(
@@ -82,6 +85,11 @@ describe('a session', () => {
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    // The last of the sections, which stand in a line that a phone does not show whole.
+    expect(await page.getByRole('link', { name: 'Audit' }).boundingBox()).toSatisfy(isBelow(390));
     const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ name: 'dgw_console', httpOnly: true, sameSite: 'Strict' });
     await page.getByRole('button', { name: 'Sign out' }).click();

@@ -38,13 +38,7 @@ export function Shell({ product, sections, current, who, links, children }: Shel
               dsp-gateway <span class="product">{product}</span>
             </span>
           </p>
-          <nav aria-label="Sections">
-            {sections.map(({ name, title }) => (
-              <a key={name} href={hrefOf([name])} aria-current={name === current ? 'page' : undefined}>
-                {title}
-              </a>
-            ))}
-          </nav>
+          <Sections sections={sections} current={current} />
           <Who {...who} />
           <div class="side-links small quiet">
             {links.map(({ href, title }) => (
@@ -64,6 +58,23 @@ export function Shell({ product, sections, current, who, links, children }: Shel
         {children}
       </main>
     </div>
+  );
+}
+
+function Sections({ sections, current }: Pick<ShellProps, 'sections' | 'current'>) {
+  const nav = useRef<HTMLElement>(null);
+  // On a phone they stand in a line that scrolls.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
+  return (
+    <nav ref={nav} aria-label="Sections">
+      {sections.map(({ name, title }) => (
+        <a key={name} href={hrefOf([name])} aria-current={name === current ? 'page' : undefined}>
+          {title}
+        </a>
+      ))}
+    </nav>
   );
 }
 
