@@ -130,12 +130,34 @@ describe('examples whose programs may not be here', () => {
 
   it('in R: reads a report where there is R with httr2, and stands as it did elsewhere', async () => {
     const program = `${recipe('r')}\ncat(nrow(report), class(report$date), names(report)[1:3])`;
-    const hasR = await promisify(execFile)('Rscript', ['-e', 'library(httr2)']).then(
-      () => true,
-      () => false,
-    );
-    if (!hasR) return expect(program).toContain('req_perform');
+    if (!(await runs('Rscript', ['-e', 'library(httr2)']))) return expect(program).toContain('req_perform');
     const { lines, code } = await run('Rscript', 'report.R', program, '1');
     expect([lines.at(-1), code]).toEqual(['7 Date date advertiserId currency', 0]);
   });
+
+  it('with pandas: reads a report where there is pandas, and stands as it did elsewhere', async () => {
+    const program = `${recipe('py')}\nprint(report.date.dtype.kind, report.impressions.dtype.kind, len(report))`;
+    if (!(await runs('python3', ['-c', 'import pandas'])))
+      return expect(program).toContain('pandas.read_csv');
+    const { lines, stderr, code } = await run('python3', 'report.py', program, '1');
+    expect([stderr, lines, code]).toEqual(['', [expect.stringMatching(/^M i (29|30)$/)], 0]);
+  });
+
+  it('with DuckDB: reads a report through a pipe where there is DuckDB, and what it would read elsewhere', async () => {
+    const [asked = '', read = ''] = recipe('sh').split(/(?<=\|\n)(?= *duckdb)/);
+    const hasDuckDb = await runs('duckdb', ['-version']);
+    const program = hasDuckDb ? asked + read : asked.replace(/\|\n$/, '');
+    const { lines, stderr, code } = await run('sh', 'report.sh', program, '1');
+    expect([stderr, code]).toEqual(['', 0]);
+    expect(lines[0]).toMatch(hasDuckDb ? /^date,impressions$/ : /^date,advertiserId,currency,impressions,/);
+    expect(lines.length).toBeGreaterThan(25);
+    expect(read).toContain("read_csv('/dev/stdin')");
+  });
 });
+
+/** Whether there is a program, with what it needs. */
+const runs = (program: string, args: readonly string[]): Promise<boolean> =>
+  promisify(execFile)(program, args).then(
+    () => true,
+    () => false,
+  );
