@@ -72,6 +72,33 @@ describe('a reservation', () => {
     expect(await left()).toBe(100);
   });
 
+  it.each([
+    ['Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z', 23],
+    ['Europe/Berlin', '2026-10-25', '2026-10-24T22:00:00.000Z', 25],
+    // Its clocks go forward at midnight: the day begins at one.
+    ['Africa/Cairo', '2026-04-24', '2026-04-23T22:00:00.000Z', 23],
+    // They go back at midnight: an hour of this day comes twice.
+    ['Africa/Cairo', '2026-10-29', '2026-10-28T21:00:00.000Z', 25],
+  ])('in %s is of %s for as long as that day is', async (timezone, day, begins, hours) => {
+    const { book, clock } = await open(timezone);
+    const dayAt = async (ms: number) => {
+      clock.set(new Date(ms).toISOString());
+      return (await book.left(ask.team, ask.route, 100)).day;
+    };
+    const firstMs = Date.parse(begins);
+    const endMs = firstMs + hours * HOUR;
+    expect(await dayAt(firstMs - 1)).not.toBe(day);
+    expect(await dayAt(firstMs)).toBe(day);
+    expect(await book.reserve({ ...ask, amount: 100 })).toMatchObject({ kind: 'reserved' });
+    for (let ms = firstMs; ms < endMs; ms += HOUR / 2) {
+      clock.set(new Date(ms).toISOString());
+      expect(await book.reserve({ ...ask, amount: 1 })).toEqual({ kind: 'over', day, left: 0 });
+    }
+    expect(await dayAt(endMs - 1)).toBe(day);
+    expect(await dayAt(endMs)).not.toBe(day);
+    expect(await book.reserve({ ...ask, amount: 100 })).toMatchObject({ kind: 'reserved' });
+  });
+
   it('of a day without a limit is made too, and counts for the limit that the day is given later', async () => {
     const { book, clock, reserve, left } = await open();
     const named = await book.reserve({ ...ask, max: null, currency: 'EUR' });
