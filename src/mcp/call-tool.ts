@@ -96,10 +96,21 @@ const ARGUMENT_OF: ReadonlyMap<string, string> = new Map([
   ['_final', 'final'],
 ]);
 
+/** What an agent would give in the place of a parameter that a message speaks of. */
+const GIVEN_FOR: readonly (readonly [spoken: RegExp, given: string])[] = [
+  [/\bbyDate=1\b/g, '"date" to split'],
+  [/\bbyCampaign=1\b/g, '"campaign" to split'],
+  [/(?<![\w])(_\w+|dateFrom|dateTo)=(\w+)/g, '$1 "$2"'],
+  ...[...ARGUMENT_OF].map(([name, argument]) => [new RegExp(`(?<!\\w)${name}\\b`, 'g'), argument] as const),
+];
+
 function inWordsOfTools(error: GatewayError): GatewayError {
   const { errors } = error.options;
-  if (errors === undefined || !errors.some(({ param }) => ARGUMENT_OF.has(param))) return error;
-  const renamed = errors.map((one) => ({ ...one, param: ARGUMENT_OF.get(one.param) ?? one.param }));
+  if (errors === undefined) return error;
+  const renamed = errors.map(({ param, message }) => ({
+    param: ARGUMENT_OF.get(param) ?? param,
+    message: GIVEN_FOR.reduce((text, [spoken, given]) => text.replace(spoken, given), message),
+  }));
   return new GatewayError(error.code, { ...error.options, errors: renamed });
 }
 

@@ -1,15 +1,15 @@
 /** Tools about the team itself, and about what there is. */
 import { GatewayError, invalidQuery } from '../errors.js';
+import type { ShownAdvertiser } from '../pipeline/show-advertisers.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { holdsText, isAdditive } from '../report/row-names.js';
 import { DOES_NOT_ADD_UP, type Table, tableOf } from '../tables/table.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
 import type { DescribeArguments } from './tools.js';
 
-export async function whoami({ showMe, showAdvertisers }: ToolParts, call: ToolCall): Promise<Table> {
-  const { usage: _, key, advertisers, defaultFormat: _format, ...me } = await showMe(call.caller);
-  const mayRead = call.caller.team.scopes.includes('report:read');
-  const known = mayRead ? (await showAdvertisers.ofTeam({ ...call.ask, query: '' })).advertisers : [];
+export async function whoami(parts: ToolParts, call: ToolCall): Promise<Table> {
+  const { usage: _, key, advertisers, defaultFormat: _format, ...me } = await parts.showMe(call.caller);
+  const known = await advertisersOf(parts, call);
   return {
     about: {
       ...me,
@@ -20,6 +20,21 @@ export async function whoami({ showMe, showAdvertisers }: ToolParts, call: ToolC
     rowCount: known.length,
     rows: known.map(({ id, name, lastSeenAt }) => [id, name, lastSeenAt]),
   };
+}
+
+/** Names lie in the store; which ids a team was granted is known without it. */
+async function advertisersOf(
+  { showAdvertisers }: ToolParts,
+  { caller: { team }, ask }: ToolCall,
+): Promise<readonly ShownAdvertiser[]> {
+  if (!team.scopes.includes('report:read')) return [];
+  try {
+    return (await showAdvertisers.ofTeam({ ...ask, query: '' })).advertisers;
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'not_ready') throw error;
+    const granted = team.advertisers === '*' ? [] : team.advertisers;
+    return granted.map((id) => ({ id, name: null, lastSeenAt: null }));
+  }
 }
 
 /** @throws GatewayError `not_ready` while it cannot be read */

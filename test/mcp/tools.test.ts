@@ -1,6 +1,7 @@
 /** What an assistant of a team is told by each tool, in either revision of the protocol. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { reportIn, type SimulatedGateway, startGateway } from '../support/start-gateway.js';
+import { StoreUnavailable } from '../../src/store/port.js';
+import { reportIn, type SimulatedGateway, startGateway, withGateway } from '../support/start-gateway.js';
 import { waitFor } from '../support/wait-for.js';
 import { agentOf, type Told } from './agent.js';
 
@@ -67,6 +68,20 @@ describe.each(['legacy', 'modern'] as const)('an assistant by the %s revision', 
     expect(await paramsOf({ asOf: 'then' })).toEqual(['asOf']);
     expect(await paramsOf({ period: { relative: 'soon' } })).toEqual(['period.relative']);
     expect(await paramsOf({ period: { from: '2026-11-07', to: '2026-11-01' } })).toEqual(['period.to']);
+  });
+
+  it('is told what to do by the names that it would give', async () => {
+    const agent = await agentOf(gateway, key, era);
+    const wrongWith = async (args: object) => {
+      const { body } = await agent.call('query_report', { advertiserId: 1, period: WEEK, ...args });
+      return (body.errors as { message: string }[])[0]?.message;
+    };
+    expect(await wrongWith({ asOf: '2026-11-20', split: ['campaign'] })).toBe(
+      'goes with reports by date for a period: add "date" to split, period.from and period.to',
+    );
+    expect(await wrongWith({ final: 'only', split: ['campaign'] })).toBe(
+      'with only goes with reports by date, whose rows say which days are left: add "date" to split, or give final "require"',
+    );
   });
 
   it('is told which values there are', async () => {
@@ -193,4 +208,20 @@ describe('a tool', () => {
     expect(answers.at(-1)?.body.help).toContain('retryAfterSeconds');
     await expect(agent.client.listTools()).rejects.toThrow(/429|rate/i);
   });
+});
+
+it('a team is told who it is, and what it was granted, while the store is away', async () => {
+  const held = await withGateway({
+    wrapStore: (store) => ({
+      ...store,
+      documents: { ...store.documents, get: () => Promise.reject(new StoreUnavailable('away')) },
+    }),
+  });
+  const agent = await agentOf(held, await held.addTeam({ scopes: SCOPES, advertisers: [1, 2] }));
+  const told = await agent.call('whoami');
+  expect(told.isError).toBe(false);
+  expect(told.body).toMatchObject({ team: { id: 'team-1' }, scopes: SCOPES });
+  expect(rowsOf(told)).toEqual(
+    [1, 2].map((advertiserId) => ({ advertiserId, name: null, lastSeenAt: null })),
+  );
 });
