@@ -11,6 +11,7 @@ import type { Stage } from './stage.js';
 import { putTable, tableOf } from './table.js';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
+const PICTURES = fileURLToPath(new URL('../../docs/pictures', import.meta.url));
 const PAGE = fileURLToPath(new URL('../../docs/hardening.md', import.meta.url));
 /** As the shell's own for a command line that is wrong (`sysexits.h`). */
 const USAGE = 64;
@@ -36,7 +37,12 @@ export async function main(given: readonly string[]): Promise<number> {
   const startedAt = new Date();
   say(`seed ${options.seed}, ${options.minutes} minutes: ${options.only.join(', ')}`);
   try {
-    const results = await runStages(options, { say, load: loadStage, now: Date.now });
+    const results = await runStages(options, {
+      say,
+      load: loadStage,
+      now: Date.now,
+      ...(options.write ? { pictures: PICTURES } : {}),
+    });
     const table = tableOf(
       {
         date: startedAt.toISOString().slice(0, 10),

@@ -8,6 +8,8 @@ export interface RunnerPorts {
   /** Loads a stage, or null where its file is not there. */
   readonly load: (name: StageName) => Promise<Stage | null>;
   readonly now: () => number;
+  /** The folder for pictures; none are made where it is absent. */
+  readonly pictures?: string;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface RunnerPorts {
  */
 export async function runStages(
   { minutes, only, seed }: Pick<Options, 'minutes' | 'only' | 'seed'>,
-  { say, load, now }: RunnerPorts,
+  { say, load, now, ...folders }: RunnerPorts,
 ): Promise<readonly StageResult[]> {
   const stages: Stage[] = [];
   for (const name of only) {
@@ -31,7 +33,7 @@ export async function runStages(
     const until = now() + shareOf(endsAt - now(), weights);
     const tell = (line: string) => say(`${stage.name}: ${line}`);
     tell(`${stage.title}, for ${Math.round((until - now()) / 1000)} s`);
-    const cases = await runOne(stage, { until, seed, say: tell, timeLeft: () => until - now() });
+    const cases = await runOne(stage, { until, seed, say: tell, timeLeft: () => until - now(), ...folders });
     for (const { name, result, times, worst, note = '' } of cases)
       tell(`${result.toUpperCase()} ${name} (${times}×, worst ${worst}) ${note}`.trimEnd());
     results.push({ stage, cases });

@@ -24,6 +24,8 @@ export interface StageInput {
   readonly say: (line: string) => void;
   /** Milliseconds until `until`; asked between cases. */
   readonly timeLeft: () => number;
+  /** The folder for pictures; none are made where it is absent. */
+  readonly pictures?: string;
 }
 
 export interface Stage {

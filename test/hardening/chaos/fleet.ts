@@ -24,7 +24,8 @@ export const TEAMS = { one: [1], two: [2, 3], moving: [4], all: '*' } as const;
 export type TeamId = keyof typeof TEAMS;
 
 const WRITE = 'POST /api/v1/campaign/create';
-const GUARD = {
+/** Of every team: its writes are read. */
+export const GUARD = {
   [WRITE]: {
     budget: {
       ...{ field: 'body.budget.total', currencyField: 'body.currency', currency: 'EUR' },

@@ -1,0 +1,204 @@
+/** What a fleet is put through after its load: held connections, slow requests, bombs from either side. */
+import { gzipSync } from 'node:zlib';
+import { type Answer, ask, REPORT } from '../../support/ask.js';
+import type { Gateway } from '../../support/processes.js';
+import type { Fleet } from '../chaos/fleet.js';
+import type { CaseResult } from '../stage.js';
+import { dripRequests, filesAllowed, holdIdle } from './connections.js';
+import { lookAt } from './samples.js';
+
+/** What a caller has to send its whole request, in these stages; a busy machine looks later. */
+export const REQUEST_SECONDS = 4;
+const CUT_MS = (REQUEST_SECONDS + 10) * 1000;
+const [IDLE, SPARE, SLOW, BOMBS] = [10_000, 2_000, 200, 8];
+/** Of a gateway that lives; what a busy machine makes of it. */
+const SOON_MS = 5_000;
+const MEBIBYTE = 2 ** 20;
+/** More than an answer may have (64 MiB) for each call under way. */
+const BOMB_MEMORY_MAX = 768 * MEBIBYTE;
+
+/** What of a fleet is asked. */
+type Asked = Pick<Fleet, 'gateways' | 'keys' | 'sim'>;
+
+interface Outcome {
+  readonly times: number;
+  readonly faults: readonly string[];
+  readonly worstMs: number;
+  readonly note: string;
+}
+
+export interface SoakCase {
+  readonly name: string;
+  readonly what: string;
+  run(fleet: Asked): Promise<Outcome>;
+}
+
+export const SOAK_CASES: readonly SoakCase[] = [
+  {
+    name: 'Many idle connections',
+    what: `One gateway is given ${IDLE} connections that ask once and stay, or as many as the limit of files allows; others go on asking.`,
+    run: idle,
+  },
+  {
+    name: 'Slowloris, heads',
+    what: `${SLOW} requests whose heads come byte by byte; each has ${REQUEST_SECONDS} s for the whole request.`,
+    run: (fleet) =>
+      slow(fleet, (key) => ({
+        begin: `GET ${REPORT} HTTP/1.1\r\nhost: gateway\r\nx-api-key: ${key}\r\nx-slow: `,
+        byte: 'a',
+      })),
+  },
+  {
+    name: 'Slowloris, bodies',
+    what: `${SLOW} requests whose bodies come byte by byte; each has ${REQUEST_SECONDS} s for the whole request.`,
+    run: (fleet) =>
+      slow(fleet, (key) => ({
+        begin: `POST ${REPORT} HTTP/1.1\r\nhost: gateway\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`,
+        byte: ' ',
+      })),
+  },
+  {
+    name: 'Bombs from the platform',
+    what: 'Answers that are small and unpack to more than is allowed (gzip), several at once: 502, and memory is bounded.',
+    run: platformBombs,
+  },
+  {
+    name: 'Bombs in requests',
+    what: 'Bodies that are packed, longer than allowed, or nested a hundred thousand times: refused where they are read, also of a write that is guarded, and nothing reaches the platform.',
+    run: requestBombs,
+  },
+];
+
+const first = ({ gateways }: Asked): Gateway => gateways[0] as Gateway;
+const keyOf = ({ keys }: Asked): string => keys.get('all')?.key ?? '';
+const ms = (value: number): string => `${Math.round(value)} ms`;
+const mib = (bytes: number): string => `${Math.round(bytes / MEBIBYTE)} MiB`;
+
+/** A plain report, some times. @returns the longest time; what was no answer is a fault */
+async function wellAsked(fleet: Asked, times: number): Promise<{ worstMs: number; faults: string[] }> {
+  const faults: string[] = [];
+  let worstMs = 0;
+  for (let at = 0; at < times; at += 1) {
+    const startedMs = performance.now();
+    const url = `${first(fleet).data}${REPORT}?advertiserId=${1 + (at % 6)}&_period=last_7_days&byDate=1`;
+    const { status } = await ask(url, { key: keyOf(fleet) });
+    const tookMs = performance.now() - startedMs;
+    worstMs = Math.max(worstMs, tookMs);
+    if (status !== 200) faults.push(`a plain report was answered ${status}`);
+    if (tookMs > SOON_MS) faults.push(`a plain report took ${ms(tookMs)}`);
+  }
+  return { worstMs, faults };
+}
+
+async function idle(fleet: Asked): Promise<Outcome> {
+  const gateway = first(fleet);
+  // The gateway is started with the same limit.
+  const count = Math.min(IDLE, filesAllowed() - SPARE);
+  const before = await lookAt(gateway);
+  const held = await holdIdle(gateway.data, count);
+  const { worstMs, faults } = await wellAsked(fleet, 50);
+  const during = await lookAt(gateway);
+  const open = held.open();
+  held.close();
+  if (open < count) faults.push(`${count - open} of ${count} connections were closed`);
+  const after = await settled(gateway, before.handles);
+  if (after > before.handles + SPARE / 100) faults.push(`${after} files are open, ${before.handles} were`);
+  const each = Math.round((during.memory - before.memory) / count / 1024);
+  return { times: count, faults, worstMs, note: `${open} open; ${each} KiB of memory each` };
+}
+
+/** Open files when they are few again, or time is up. */
+async function settled(gateway: Gateway, handles: number): Promise<number> {
+  const startedMs = performance.now();
+  for (;;) {
+    const now = await lookAt(gateway);
+    if (now.handles <= handles + SPARE / 100 || performance.now() - startedMs > SOON_MS) return now.handles;
+  }
+}
+
+async function slow(
+  fleet: Asked,
+  shape: (key: string) => { readonly begin: string; readonly byte: string },
+): Promise<Outcome> {
+  const dripping = dripRequests(first(fleet).data, {
+    ...shape(keyOf(fleet)),
+    count: SLOW,
+    longestMs: CUT_MS,
+  });
+  const { worstMs, faults } = await wellAsked(fleet, 50);
+  const { left, longestMs, said } = await dripping;
+  if (left > 0) faults.push(`${left} connections were still open after ${ms(CUT_MS)}`);
+  const answered = [...said].join(', ');
+  return {
+    ...{ times: SLOW, faults, worstMs },
+    note: `the last was closed after ${ms(longestMs)}; answered ${answered === '' ? 'nothing' : answered}`,
+  };
+}
+
+async function platformBombs(fleet: Asked): Promise<Outcome> {
+  const gateway = first(fleet);
+  const before = await lookAt(gateway);
+  await fleet.sim.set({ contentEncoding: 'bomb' });
+  const startedMs = performance.now();
+  const headers = { 'cache-control': 'no-cache' };
+  const answers = await Promise.all(
+    Array.from({ length: BOMBS }, (_, at) =>
+      ask(`${gateway.data}${REPORT}?advertiserId=${1 + at}&dateFrom=2026-01-01&dateTo=2026-01-02`, {
+        ...{ key: keyOf(fleet), headers },
+      }),
+    ),
+  );
+  const worstMs = performance.now() - startedMs;
+  const during = await lookAt(gateway);
+  await fleet.sim.set({ contentEncoding: 'none' });
+  const faults = answers
+    .map(codeOf)
+    .filter((code) => code !== '502 upstream_too_large')
+    .map((code) => `a bomb was answered ${code}`);
+  const grownBy = during.memory - before.memory;
+  if (grownBy > BOMB_MEMORY_MAX) faults.push(`memory grew by ${mib(grownBy)}`);
+  faults.push(...(await wellAsked(fleet, 6)).faults);
+  return { times: BOMBS, faults, worstMs, note: `memory grew by ${mib(grownBy)}` };
+}
+
+async function requestBombs(fleet: Asked): Promise<Outcome> {
+  const gateway = first(fleet);
+  const nested = `{"advertiserId":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  const bombs: readonly (readonly [string, Buffer, Record<string, string>, readonly number[]])[] = [
+    ['packed', gzipSync(Buffer.alloc(50 * MEBIBYTE, 32)), { 'content-encoding': 'gzip' }, [400, 415]],
+    ['long', Buffer.alloc(4 * MEBIBYTE, 32), {}, [413]],
+    ['nested', Buffer.from(nested), {}, [400, 422]],
+  ];
+  const before = await lookAt(gateway);
+  await fleet.sim.forget();
+  const faults: string[] = [];
+  let worstMs = 0;
+  for (const path of [REPORT, '/api/v1/campaign/create', '/mcp'])
+    for (const [name, body, headers, allowed] of bombs) {
+      const startedMs = performance.now();
+      const answer = await ask(gateway.data + path, {
+        ...{ method: 'POST', key: keyOf(fleet), body },
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+      });
+      worstMs = Math.max(worstMs, performance.now() - startedMs);
+      if (!allowed.includes(answer.status)) faults.push(`${path}, ${name}: ${codeOf(answer)}`);
+    }
+  const calls = await fleet.sim.calls();
+  if (calls.length > 0) faults.push(`the platform was asked ${calls.length} times`);
+  const grownBy = (await lookAt(gateway)).memory - before.memory;
+  return { times: 9, faults, worstMs, note: `memory grew by ${mib(grownBy)}` };
+}
+
+const codeOf = ({ status, text }: Answer): string =>
+  `${status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? text.slice(0, 100)}`;
+
+/** @returns the line of the table */
+export async function playSoakCase({ name, what, run }: SoakCase, fleet: Asked): Promise<CaseResult> {
+  const { times, faults, worstMs, note } = await run(fleet);
+  const result = faults.length === 0 ? 'held' : 'failed';
+  return { name, what, times, result, worst: ms(worstMs), note: [note, ...new Set(faults)].join('; ') };
+}

@@ -1,0 +1,48 @@
+/** What gateways say of themselves, looked at again and again. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { ask } from '../../support/ask.js';
+import type { Gateway } from '../../support/processes.js';
+import type { Quantity, Sample } from './chart.js';
+
+const METRICS: { readonly [Name in Quantity]: string } = {
+  memory: 'dsp_gateway_process_resident_memory_bytes',
+  handles: 'dsp_gateway_process_open_fds',
+  delay: 'dsp_gateway_nodejs_eventloop_lag_p99_seconds',
+};
+
+/** @throws where a figure is missing */
+export async function lookAt(gateway: Gateway): Promise<Record<Quantity, number>> {
+  const { text } = await ask(`${gateway.admin}/metrics`);
+  const read = (metric: string) => {
+    const value = new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1];
+    if (value === undefined) throw new Error(`no ${metric} at ${gateway.admin}`);
+    return Number(value);
+  };
+  return { memory: read(METRICS.memory), handles: read(METRICS.handles), delay: read(METRICS.delay) };
+}
+
+export interface Sampling {
+  readonly samples: readonly Sample[];
+  stop(): Promise<void>;
+}
+
+/** Looks at all gateways, and again when so many milliseconds have passed. */
+export function startSampling(gateways: readonly Gateway[], everyMs: number): Sampling {
+  const samples: Sample[] = [];
+  const startedMs = performance.now();
+  const end = new AbortController();
+  const looking = (async () => {
+    while (!end.signal.aborted) {
+      const at = (performance.now() - startedMs) / 1000;
+      samples.push({ at, values: await Promise.all(gateways.map(lookAt)) });
+      await pause(everyMs, undefined, { signal: end.signal }).catch(() => {});
+    }
+  })();
+  return {
+    samples,
+    async stop() {
+      end.abort();
+      await looking;
+    },
+  };
+}
