@@ -1,9 +1,15 @@
 import { Cluster, type Redis } from 'ioredis';
+import { randomShare } from '../../chance.js';
+import { startTimer } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { bounded } from './bounded.js';
 import { createClient, describeConnection, type RedisClient, type RedisConnection } from './connection.js';
 import { refuseEviction } from './eviction.js';
 import { unavailable } from './failure.js';
+import { retryDelayMs } from './retry.js';
+
+/** Clients that are to end. */
+const closing = new WeakSet<RedisClient>();
 
 /**
  * Opens a client and waits until it can be used. After that it reconnects by itself, for ever.
@@ -26,12 +32,29 @@ export async function connect(
   client.on('node error', remember);
   try {
     await bounded(open(client), limitMs);
+    keepAlive(client);
     return client;
   } catch (error) {
     client.disconnect();
     // ioredis rejects with "Connection is closed."; why it was closed came as an event.
     throw unavailable(`cannot connect to Redis at ${describeConnection(connection)}`, reason ?? error);
   }
+}
+
+/**
+ * ioredis ends a client for ever when the sentinels tell of a failover just while it connects anew, which is when they
+ * do: it is connected again, until it is closed here.
+ */
+function keepAlive(client: RedisClient): void {
+  client.on('end', () => {
+    const delayMs = retryDelayMs(1, randomShare());
+    startTimer(() => {
+      if (closing.has(client) || client.status !== 'end') return;
+      client.connect().catch(() => {
+        // Why, was told as 'error'; it ends again, or retries by itself.
+      });
+    }, delayMs);
+  });
 }
 
 async function open(client: RedisClient): Promise<void> {
@@ -48,6 +71,7 @@ async function open(client: RedisClient): Promise<void> {
 
 /** Lets commands in flight end, then closes; cuts off what has not ended within `limitMs`. */
 export async function disconnect(client: RedisClient, limitMs: number): Promise<void> {
+  closing.add(client);
   try {
     await bounded(client.quit(), limitMs);
   } catch {

@@ -1,5 +1,7 @@
+import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
+import { connect, disconnect } from '../../../src/store/redis/connect.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { waitFor } from '../../support/wait-for.js';
 import { change } from '../conformance-registry.js';
@@ -78,5 +80,24 @@ describe('reconnect', () => {
     await untilItWorks(() => keep(store.cache, put('second')));
     expect(store.health()).toEqual({ ok: true });
     await store.close();
+  });
+});
+
+describe('a client that the library ends while it connects anew', () => {
+  it('is connected again, until it is closed', async () => {
+    const server = await startServer();
+    const client = (await connect({ url: server.url }, 'data', 10_000)) as Redis;
+    // As its failover detector does when the sentinels tell of another primary.
+    const { connector } = client as unknown as { connector: { disconnect(): void } };
+    client.once('connecting', () => connector.disconnect());
+    const ended = new Promise((resolve) => client.once('end', resolve));
+    client.disconnect(true);
+    await ended;
+    await expect.poll(() => client.status).toBe('ready');
+    expect(await client.ping()).toBe('PONG');
+
+    await disconnect(client, 10_000);
+    await expect.poll(() => countConnections(server.url)).toBe(0);
+    expect(client.status).toBe('end');
   });
 });
