@@ -151,10 +151,12 @@ async function platformBombs(fleet: Asked): Promise<Outcome> {
   const worstMs = performance.now() - startedMs;
   const during = await lookAt(gateway);
   await fleet.sim.set({ contentEncoding: 'none' });
-  const faults = answers
-    .map(codeOf)
-    .filter((code) => code !== '502 upstream_too_large')
+  const codes = answers.map(codeOf);
+  // On a busy machine the time of a call may be up before the bomb is unpacked.
+  const faults = codes
+    .filter((code) => code !== '502 upstream_too_large' && code !== '504 upstream_timeout')
     .map((code) => `a bomb was answered ${code}`);
+  if (!codes.includes('502 upstream_too_large')) faults.push('no bomb was found too large');
   const grownBy = during.memory - before.memory;
   if (grownBy > BOMB_MEMORY_MAX) faults.push(`memory grew by ${mib(grownBy)}`);
   faults.push(...(await wellAsked(fleet, 6)).faults);
