@@ -43,7 +43,7 @@ export function createDailyShares(
   });
   const exhausted = ({ limits }: Team) =>
     new GatewayError('upstream_budget_exhausted', {
-      detail: `The team's ${limits.upstreamCallsPerDay} platform calls of this day (UTC) are used up; cached reports go on being served.`,
+      detail: `The team's ${share(limits.upstreamCallsPerDay)} used up; cached reports go on being served.`,
       retryAfterS: Math.max(1, Math.ceil((resetMs() - clock.now()) / 1000)),
     });
 
@@ -69,4 +69,10 @@ export function createDailyShares(
       return { left, resetsAt: new Date(resetMs()).toISOString() };
     },
   };
+}
+
+/** @returns `20 platform calls of this day (UTC) are` */
+function share(calls: number): string {
+  const isOne = calls === 1;
+  return `${calls} platform ${isOne ? 'call' : 'calls'} of this day (UTC) ${isOne ? 'is' : 'are'}`;
 }

@@ -9,6 +9,7 @@ import { checkAddress } from '../policy/check-address.js';
 import { checkTeam } from '../policy/check-team.js';
 import type { Series } from '../series/create-series.js';
 import { isRange, NO_RANGE, RANGE, SHOWN_SERIES } from '../series/describe.js';
+import type { Range } from '../series/shape.js';
 import { StoreUnavailable } from '../store/port.js';
 
 export interface OwnSeriesOptions {
@@ -26,9 +27,7 @@ export function registerOwnSeries(app: FastifyInstance, { identify, series }: Ow
       const caller = identify(readKeyHeaders(request.raw), request.trace);
       checkTeam({ caller });
       checkAddress({ caller, address: request.ip });
-      const { range } = request.query as { readonly range?: unknown };
-      if (!isRange(range))
-        throw new GatewayError('invalid_query', { errors: [{ param: 'range', message: NO_RANGE }] });
+      const range = readRange(request.query);
       const { id, limits } = caller.team;
       const team = { id, callsPerDay: limits.upstreamCallsPerDay };
       const shown = await series.read(range, team).catch((error: unknown) => {
@@ -37,6 +36,19 @@ export function registerOwnSeries(app: FastifyInstance, { identify, series }: Ow
       return reply.header('cache-control', 'private, no-store').send(shown);
     },
   );
+}
+
+/** @throws GatewayError `invalid_query`, for what it does not know, too: a misspelt name is not to be taken for its absence */
+function readRange(query: unknown): Range {
+  const { range, ...others } = query as Readonly<Record<string, unknown>>;
+  const errors = Object.keys(others).map((param) => ({
+    param,
+    message: 'is not known; there is range alone',
+  }));
+  if (isRange(range) && errors.length === 0) return range;
+  throw new GatewayError('invalid_query', {
+    errors: isRange(range) ? errors : [{ param: 'range', message: NO_RANGE }, ...errors],
+  });
 }
 
 function storeAway(cause: StoreUnavailable): GatewayError {

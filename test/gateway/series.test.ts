@@ -117,6 +117,8 @@ it('is refused without a range, without a key, and while the store is away', asy
   const key = await gateway.addTeam();
   expect(outcomeOf(await gateway.call('/gateway/v1/series', { key }))).toBe('400 invalid_query');
   expect(outcomeOf(await gateway.call('/gateway/v1/series?range=2h', { key }))).toBe('400 invalid_query');
+  const misspelt = await gateway.call('/gateway/v1/series?range=1h&teem=growth', { key });
+  expect(misspelt.json()).toMatchObject({ code: 'invalid_query', errors: [{ param: 'teem' }] });
   expect(outcomeOf(await gateway.call('/gateway/v1/series?range=1h'))).toBe('401 missing_api_key');
   expect(outcomeOf(await gateway.call('/gateway/v1/series?range=1h', { key, method: 'POST' }))).toBe(
     '405 method_not_allowed',

@@ -81,7 +81,10 @@ describe("a team's daily share of platform calls", () => {
     const shares = createDailyShares(allowances, (id) => completeTeam({ id, limits }), rig.clock);
     expect(await shares.exhausted('growth')).toBeNull();
     await shares.take('growth');
-    expect(await shares.exhausted('growth')).toMatchObject({ code: 'upstream_budget_exhausted' });
+    expect(await shares.exhausted('growth')).toMatchObject({
+      code: 'upstream_budget_exhausted',
+      message: expect.stringContaining("The team's 1 platform call of this day (UTC) is used up"),
+    });
     limits = { upstreamCallsPerDay: 2 };
     rig.clock.advance(MINUTE / 60);
     expect(await shares.exhausted('growth')).toBeNull();

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { span as spanOfCommands } from '../../src/commands/span.js';
+import { Refused, wordsOf } from '../../src/web/ui/api.js';
 import { bytes, counted, duration, fromNow, moment, percent, span } from '../../src/web/ui/format.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 import { sortedBy } from '../../src/web/ui/sort.js';
@@ -47,7 +48,21 @@ describe('numbers', () => {
     expect(fromNow('2026-11-22T09:00:00Z', now)).toBe('1 h ago');
     expect(fromNow('2026-11-22T10:00:02Z', now)).toBe('just now');
     expect(fromNow('2026-11-25T14:00:00Z', now)).toBe('in 3 d 4 h');
+    expect(fromNow('2027-11-22T10:00:00Z', now)).toBe('in 365 d');
+    expect(fromNow('2199-01-01T00:00:00Z', now)).toBe('on 2199-01-01');
+    expect(fromNow('2020-02-29T23:00:00Z', now)).toBe('on 2020-02-29');
     expect([moment('never'), fromNow('never', now)]).toEqual(['never', 'never']);
+  });
+});
+
+describe('a refusal', () => {
+  it('says how long to wait, not which header has it', () => {
+    const problem = {
+      ...{ title: 'Rate limited', status: 429, code: 'rate_limited', detail: 'Too many requests.' },
+      help: 'Wait for as many seconds as retry-after says, then repeat.',
+    };
+    expect(wordsOf(new Refused(problem, 90))).toBe('Too many requests. Wait for 1 min 30 s, then repeat.');
+    expect(wordsOf(new Refused(problem, null))).toBe(`Too many requests. ${problem.help}`);
   });
 });
 

@@ -1,5 +1,7 @@
 /** Calls of the gateway, with the session's cookie; what it refuses becomes an error that can be shown. */
 
+import { span } from './format.js';
+
 export interface Fault {
   readonly param: string;
   readonly message: string;
@@ -108,5 +110,8 @@ export function wordsOf(error: unknown): string {
   if (!(error instanceof Refused)) return `This page has a fault: ${String(error)}. Reload it to go on.`;
   const { detail, help, errors = [] } = error.problem;
   const faults = errors.map(({ param, message }) => `${param} ${message}.`);
-  return [...(faults.length > 0 ? faults : [detail]), help ?? ''].join(' ').trim();
+  const words = [...(faults.length > 0 ? faults : [detail]), help ?? ''].join(' ').trim();
+  // A header, which no person sees: its value is said instead.
+  const wait = error.retryAfter;
+  return wait === null ? words : words.replace(/as many seconds as `?retry-after`? says/, span(wait));
 }

@@ -69,12 +69,16 @@ export function moment(iso: string): string {
   return Number.isNaN(time.getTime()) ? iso : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** `5 min ago`, `in 3 d 4 h` */
+/** Beyond it nobody counts days. */
+const FAR_S = 366 * 86_400;
+
+/** `5 min ago`, `in 3 d 4 h`; more than a year away the day itself, `on 2199-01-01` */
 export function fromNow(iso: string, nowMs: number): string {
   const seconds = (Date.parse(iso) - nowMs) / 1000;
   if (Number.isNaN(seconds)) return iso;
   const length = Math.abs(seconds);
   if (length < 5) return 'just now';
+  if (length > FAR_S) return `on ${new Date(iso).toISOString().slice(0, 10)}`;
   // Days with hours, hours with minutes: nobody reads `2 d 6 s`.
   const step = length >= 86_400 ? 3600 : length >= 3600 ? 60 : 1;
   const words = span(Math.floor(length / step) * step);
