@@ -1,0 +1,97 @@
+/** What goes on while processes are killed, and what was said of it: each piece of work one step after another. */
+import { admin, ask, type IssuedKey } from '../../support/ask.js';
+import type { Gateway } from '../../support/processes.js';
+import { activeToken, create, type World } from './world.js';
+
+/** What was acknowledged, and what was sent and may have happened. */
+export interface Diary {
+  /** The team `free` was called by these numbers: the last that was acknowledged, and the last that was sent. */
+  readonly name: { acknowledged: number; sent: number };
+  /** Keys by their text. In doubt: an answer to its revocation never came. */
+  readonly keys: Map<string, 'valid' | 'in doubt' | 'revoked'>;
+  readonly token: { acknowledged: string | null; isInDoubt: boolean };
+  /** Idempotent writes by their key: the answer's body, null where none came. */
+  readonly once: Map<string, string | null>;
+  /** Steps that were acknowledged. */
+  steps: number;
+}
+
+export function newDiary(): Diary {
+  return {
+    name: { acknowledged: 0, sent: 0 },
+    keys: new Map(),
+    token: { acknowledged: null, isInDoubt: false },
+    once: new Map(),
+    steps: 0,
+  };
+}
+
+type Step = (gateway: Gateway) => Promise<void>;
+
+/** @returns stops them when each has ended its step */
+export function startWorks(world: World, diary: Diary, chance: () => number): () => Promise<void> {
+  let going = true;
+  const anyOne = () => world.gateways[Math.floor(chance() * world.gateways.length)] as Gateway;
+  const loops = worksOf(world, diary).map(async (step) => {
+    while (going) {
+      try {
+        await step(anyOne());
+        diary.steps += 1;
+      } catch {
+        // Whoever asked one that was killed knows nothing of it: the diary says so already. Others are asked next.
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  });
+  return async () => {
+    going = false;
+    await Promise.all(loops);
+  };
+}
+
+function worksOf({ sim, keys }: World, diary: Diary): readonly Step[] {
+  let last: IssuedKey | null = null;
+  let writes = 0;
+  return [
+    async function rename(gateway) {
+      const { name } = diary;
+      name.sent += 1;
+      const number = name.sent;
+      await admin(gateway, 'PATCH', '/teams/free', { name: `n${number}` });
+      name.acknowledged = number;
+    },
+    async function changeKeys(gateway) {
+      const before = last;
+      last = await admin<IssuedKey>(gateway, 'POST', '/teams/free/keys', {});
+      diary.keys.set(last.key, 'valid');
+      if (before === null) return;
+      diary.keys.set(before.key, 'in doubt');
+      await admin(gateway, 'DELETE', `/keys/${before.id}`);
+      diary.keys.set(before.key, 'revoked');
+    },
+    async function rotate(gateway) {
+      const token = await sim.issueToken();
+      diary.token.isInDoubt = true;
+      await admin(gateway, 'POST', '/token/rotate', { token, force: true });
+      diary.token.acknowledged = await activeToken(gateway);
+      diary.token.isInDoubt = false;
+    },
+    async function writeOnce(gateway) {
+      writes += 1;
+      const name = `once-${writes}-${Date.now()}`;
+      diary.once.set(name, null);
+      const answer = await create(gateway, keys.free, name, name);
+      if (answer.status === 201) diary.once.set(name, answer.text);
+    },
+    async function writeGuarded(gateway) {
+      writes += 1;
+      const { status } = await create(gateway, keys.guarded, `guarded-${writes}`);
+      if (status !== 201) throw new Error(`answered ${status}`);
+    },
+    async function read(gateway) {
+      await ask(`${gateway.data}/api/v1/report/campaigns/get?advertiserId=1&byDate=1&_period=last_7_days`, {
+        key: keys.free,
+      });
+    },
+  ];
+}

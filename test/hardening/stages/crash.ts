@@ -1,0 +1,37 @@
+/** Processes that are killed without a word, among changes and writes. */
+import { chanceOf } from '../../simulation/chance-of-seed.js';
+import { useRedisProgram } from '../../support/redis.js';
+import { playCrashes } from '../crash/play.js';
+import { KINDS, openWorld } from '../crash/world.js';
+import type { CaseResult, Stage } from '../stage.js';
+
+/** What is not done here, and why. */
+const NOT_RUN: readonly CaseResult[] = [
+  {
+    name: 'Power loss',
+    what: 'Writes after the last sync are dropped.',
+    ...{ times: 0, result: 'not run', worst: '-' },
+    note: 'needs a device or file system that drops writes; kills lose nothing that the system has taken',
+  },
+];
+
+export const stage: Stage = {
+  name: 'crash',
+  title: 'Gateways and Redis killed among changes and writes',
+  weight: 4,
+  async run({ seed, say, timeLeft }) {
+    useRedisProgram(process.env.REDIS_SERVER || 'redis-server');
+    const chance = chanceOf(seed, 'crash').randomShare;
+    const results: CaseResult[] = [];
+    for (const [at, kind] of KINDS.entries()) {
+      const endsAt = timeLeft() - timeLeft() / (KINDS.length - at);
+      const world = await openWorld(kind);
+      try {
+        results.push(await playCrashes(world, { goOn: () => timeLeft() > endsAt, chance, say }));
+      } finally {
+        await world.end();
+      }
+    }
+    return [...results, ...NOT_RUN];
+  },
+};
