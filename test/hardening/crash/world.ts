@@ -21,6 +21,8 @@ export interface World {
   readonly what: string;
   readonly gateways: readonly Gateway[];
   readonly sim: ReturnType<typeof simulatorOf>;
+  /** What was answered while Redis was away may not have been written down. */
+  readonly redisIsKilled: boolean;
   /** Of a team that may do everything, without a guard and with one. */
   readonly keys: { readonly free: string; readonly guarded: string };
   /** Kills one of them, waits until it is gone, and starts it again. @param chance from 0 to 1: which one */
@@ -92,6 +94,7 @@ export async function openWorld({ name, what, count, env, victim }: Kind): Promi
     gateways,
     sim: simulatorOf(platform.url),
     keys: { free, guarded },
+    redisIsKilled: victim === 'either',
     async strike(chance) {
       if (redis !== null && victim === 'either' && chance < 0.5) await redis.restart();
       else {
