@@ -1,0 +1,32 @@
+/** The stage in brief: each target with the inputs of one seed; and that it can fail. */
+import { expect, it, onTestFinished } from 'vitest';
+import { wrongReport, wrongWith } from './answers.js';
+import { playTarget } from './play.js';
+import { TARGETS } from './targets.js';
+
+const INPUTS = 60;
+
+it.each(TARGETS.map((open) => [open.name, open] as const))(
+  '%s: nothing that was not foreseen',
+  async (_, open) => {
+    const target = await open();
+    onTestFinished(() => target.close());
+    const result = await playTarget(target, 1, (tried) => tried < INPUTS);
+    expect(result).toMatchObject({ times: INPUTS, result: 'held', note: 'seed 1' });
+  },
+);
+
+it('tells what is wrong, with the input that was', async () => {
+  const reply = (status: number, text: string, type = 'application/problem+json') => ({
+    ...{ status, text, headers: { 'content-type': type }, body: Buffer.from(text) },
+    json: <T>() => JSON.parse(text) as T,
+  });
+  expect(wrongWith(reply(500, '{}'))).toBe('answered 500: {}');
+  expect(wrongWith(reply(404, '<p>', 'text/html'))).toContain('as text/html');
+  expect(wrongWith(reply(404, '{"status":400,"code":"x"}'))).toContain('is no problem');
+  expect(wrongReport(reply(200, '{"data":[1]}'))).toContain('is no report');
+  const target = { name: 'a', what: 'b', tryOne: async () => 'was wrong', close: async () => {} };
+  expect(await playTarget(target, 3, () => false)).toMatchObject({
+    ...{ times: 1, result: 'failed', note: 'seed 3; input 0: was wrong' },
+  });
+});

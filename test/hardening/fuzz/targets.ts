@@ -1,0 +1,206 @@
+/** What is given inputs that are nearly right. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, loadConfig } from '../../../src/config/load.js';
+import type { Chance } from '../../simulation/chance-of-seed.js';
+import { ROOT } from '../../support/processes.js';
+import {
+  ADMIN_TOKEN,
+  REPORT,
+  type Reply,
+  startGateway,
+  startGatewayAt,
+} from '../../support/start-gateway.js';
+import { wrongReport, wrongWith } from './answers.js';
+import { mutated } from './mutate.js';
+
+export interface Target {
+  readonly name: string;
+  readonly what: string;
+  /** @returns what is wrong, with the input; null: nothing */
+  tryOne(chance: Chance): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+const said = (input: string, wrong: string | null) =>
+  wrong === null ? null : `${JSON.stringify(input.slice(0, 300))} ${wrong}`;
+
+const QUERIES = [
+  `${REPORT}?advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07`,
+  `${REPORT}?advertiserId=1&byCampaign=1&_period=last_7_days&_fields=spent,clicks&_sort=-spent`,
+  `${REPORT}?advertiserId=1&byDate=1&_period=yesterday&_totals=1&_asOf=2026-11-20&_format=ndjson`,
+  '/gateway/v1/series?range=24h',
+  '/gateway/v1/diff?endpoint=campaigns/get&query=advertiserId%3D1%26byDate%3D1',
+  '/gateway/v1/advertisers?search=a&limit=10',
+  '/api/v1/campaign/7?userId=1',
+  '/docs/errors/invalid_query',
+];
+
+export async function queries(): Promise<Target> {
+  const gateway = await startGateway({ logLevel: 'error' });
+  const key = await gateway.addTeam({ advertisers: [1] });
+  return {
+    name: 'Targets of the data plane',
+    what: 'Paths and queries that are nearly right, with a key of a team that may see one advertiser.',
+    async tryOne(chance) {
+      // What Node itself would not take from a socket is no target.
+      const target = `/${mutated(chance.pick(QUERIES).slice(1), chance)}`.replace(
+        /[^\x21-\x7e]/g,
+        percentEncoded,
+      );
+      return said(target, wrongWith(await gateway.call(target, { key })));
+    },
+    close: () => gateway.close(),
+  };
+}
+
+/** Lone surrogates have no bytes. */
+const percentEncoded = (letter: string) =>
+  [...Buffer.from(letter)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+
+const BODIES: readonly (readonly ['POST' | 'PATCH', string, object])[] = [
+  [
+    'POST',
+    '/admin/v1/teams',
+    { id: 'new', scopes: ['report:read'], advertisers: [1, 2], limits: { maxConcurrent: 5 } },
+  ],
+  [
+    'PATCH',
+    '/admin/v1/teams/team-1',
+    { name: 'x', advertisers: '*', ipAllow: ['10.0.0.0/8'], disabled: false },
+  ],
+  [
+    'PATCH',
+    '/admin/v1/teams/team-1',
+    { writeGuard: { 'POST /api/v1/x': { budget: { field: 'body.a', maxPerDay: 5 } } } },
+  ],
+  [
+    'POST',
+    '/admin/v1/cache/purge',
+    { advertiserId: 1, endpoint: 'campaigns/get', from: '2026-11-01', dryRun: true },
+  ],
+  ['POST', '/admin/v1/writes/settle', { id: 'x', outcome: 'not' }],
+];
+
+export async function bodies(): Promise<Target> {
+  const gateway = await startGateway({ logLevel: 'error' });
+  await gateway.addTeam();
+  return {
+    name: 'Bodies of the admin plane',
+    what: 'JSON that is nearly right, with the admin token.',
+    async tryOne(chance) {
+      const [method, url, body] = chance.pick(BODIES);
+      const payload = mutated(JSON.stringify(body), chance);
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
+      const {
+        statusCode,
+        headers: told,
+        payload: text,
+      } = await gateway.admin.inject({ method, url, headers, payload });
+      const reply = { status: statusCode, headers: told, text } as unknown as Reply;
+      return said(`${method} ${url} ${payload}`, wrongWith(reply));
+    },
+    close: () => gateway.close(),
+  };
+}
+
+const ROWS = [
+  '{"data":[{"date":"2026-11-20","advertiserId":1,"impressions":10,"clicks":1,"spent":1.5}]}',
+  '[{"date":"2026-11-20","advertiserId":1,"impressions":10,"spent":"1.50"},{"date":"2026-11-20","advertiserId":1}]',
+  '{"columns":["date","clicks"],"rows":[["2026-11-20",1]]}',
+  '{"success":true,"data":{"items":[{"date":"2026-11-20","advertiserId":1}],"total":1}}',
+];
+
+export async function platformAnswers(): Promise<Target> {
+  let [body, length] = ['', 0];
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+    // A connection that stays open would be waited for: what is missing never comes.
+    response.end(body, () => length > Buffer.byteLength(body) && response.socket?.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const config = { platform: { retry: { attempts: 0 }, circuit: { failures: 1000, openSeconds: 1 } } };
+  const gateway = await startGatewayAt(
+    { url: `http://127.0.0.1:${port}`, token: '42|a-platform-token' },
+    { logLevel: 'error', config },
+  );
+  const key = await gateway.addTeam();
+  return {
+    name: 'Answers of the platform',
+    what: 'JSON that is nearly a report, now and then of another length than it says; each is a report or a foreseen error.',
+    async tryOne(chance) {
+      body = mutated(chance.pick(ROWS), chance);
+      length = Buffer.byteLength(body) + (chance.is(0.1) ? chance.between(-3, 3) : 0);
+      if (length < 0) length = 0;
+      const query = 'advertiserId=1&byDate=1&dateFrom=2026-11-20&dateTo=2026-11-20';
+      const reply = await gateway.report(key, query, { headers: { 'cache-control': 'no-cache' } });
+      return said(body, wrongReport(reply));
+    },
+    async close() {
+      await gateway.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const MESSAGES = [
+  '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"query_report","arguments":{"advertiserId":1,"period":{"relative":"last_7_days"},"split":["date"]}}}',
+  '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
+  '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"query_report","arguments":{"cursor":"abc"}}}',
+  '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+];
+
+export async function messages(): Promise<Target> {
+  const gateway = await startGateway({ logLevel: 'error' });
+  const key = await gateway.addTeam({ scopes: ['report:read', 'mcp'], advertisers: [1] });
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  return {
+    name: 'Messages of MCP',
+    what: 'JSON-RPC that is nearly right; an answer of the protocol, or a problem.',
+    async tryOne(chance) {
+      const body = mutated(chance.pick(MESSAGES), chance);
+      const reply = await gateway.call('/mcp', { method: 'POST', key, body, headers });
+      const isOfProtocol = reply.text.startsWith('{"jsonrpc"') || reply.text.includes('"jsonrpc":"2.0"');
+      return said(body, isOfProtocol && reply.status < 500 ? null : wrongWith(reply));
+    },
+    close: () => gateway.close(),
+  };
+}
+
+export async function settings(): Promise<Target> {
+  const folder = await mkdtemp(join(tmpdir(), 'dgw-fuzz-'));
+  const path = join(folder, 'gateway.yaml');
+  const whole = await readFile(join(ROOT, 'config/default.yaml'), 'utf8');
+  const lines = whole.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'));
+  const env = { GATEWAY_CONFIG: path, GATEWAY_DATA_DIR: folder, PLATFORM_BASE_URL: 'http://127.0.0.1:9' };
+  return {
+    name: 'Settings',
+    what: 'The defaults with a few changes, read as a start reads them: settings, or faults that name what is wrong.',
+    async tryOne(chance) {
+      const from = chance.below(lines.length);
+      const text = mutated(lines.slice(from, from + chance.between(1, 40)).join('\n'), chance);
+      await writeFile(path, text);
+      try {
+        loadConfig({ ...env, PLATFORM_TOKEN: '42|a-platform-token' });
+        return null;
+      } catch (error) {
+        return error instanceof ConfigError ? null : said(text, `threw ${error}`);
+      }
+    },
+    close: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+export const TARGETS: readonly (() => Promise<Target>)[] = [
+  queries,
+  bodies,
+  platformAnswers,
+  messages,
+  settings,
+];
