@@ -39,7 +39,7 @@ const QUERIES = [
   '/docs/errors/invalid_query',
 ];
 
-export async function queries(): Promise<Target> {
+async function queries(): Promise<Target> {
   const gateway = await startGateway({ logLevel: 'error' });
   const key = await gateway.addTeam({ advertisers: [1] });
   return {
@@ -83,7 +83,7 @@ const BODIES: readonly (readonly ['POST' | 'PATCH', string, object])[] = [
   ['POST', '/admin/v1/writes/settle', { id: 'x', outcome: 'not' }],
 ];
 
-export async function bodies(): Promise<Target> {
+async function bodies(): Promise<Target> {
   const gateway = await startGateway({ logLevel: 'error' });
   await gateway.addTeam();
   return {
@@ -112,7 +112,7 @@ const ROWS = [
   '{"success":true,"data":{"items":[{"date":"2026-11-20","advertiserId":1}],"total":1}}',
 ];
 
-export async function platformAnswers(): Promise<Target> {
+async function platformAnswers(): Promise<Target> {
   let [body, length] = ['', 0];
   const server = createServer((request, response) => {
     request.resume();
@@ -158,7 +158,7 @@ const MESSAGES = [
   '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
 ];
 
-export async function messages(): Promise<Target> {
+async function messages(): Promise<Target> {
   const gateway = await startGateway({ logLevel: 'error' });
   const key = await gateway.addTeam({ scopes: ['report:read', 'mcp'], advertisers: [1] });
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -175,7 +175,7 @@ export async function messages(): Promise<Target> {
   };
 }
 
-export async function settings(): Promise<Target> {
+async function settings(): Promise<Target> {
   const folder = await mkdtemp(join(tmpdir(), 'dgw-fuzz-'));
   const path = join(folder, 'gateway.yaml');
   const whole = await readFile(join(ROOT, 'config/default.yaml'), 'utf8');
