@@ -1,5 +1,5 @@
 /** One case of the stage, on one gateway: that the rig works. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { newTeam, simulatorOf } from '../../support/ask.js';
 import { startGateway, startPlatform } from '../../support/processes.js';
 import { GUARD } from '../chaos/fleet.js';
@@ -14,8 +14,8 @@ it('a gateway holds while bodies blow up, and tells its figures meanwhile', asyn
   const bombs = SOAK_CASES.find(({ name }) => name === 'Bombs in requests');
   if (bombs === undefined) throw new Error('there is no such case');
   const sampling = startSampling([gateway], 100);
+  onTestFinished(() => sampling.stop());
   const result = await playSoakCase(bombs, { gateways: [gateway], keys, sim: simulatorOf(platform.url) });
-  await sampling.stop();
   expect(result).toMatchObject({
     result: 'held',
     times: 9,
