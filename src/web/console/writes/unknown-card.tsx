@@ -24,7 +24,7 @@ export interface UnknownAnswer {
 }
 
 const COLUMNS: readonly Column<UnknownWrite>[] = [
-  { title: 'Sent', cell: ({ at }) => moment(at), by: ({ at }) => at },
+  { title: 'Sent', cell: ({ at }) => <span class="nowrap">{moment(at)}</span>, by: ({ at }) => at },
   { title: 'Team', cell: ({ team }) => <Name>{team}</Name>, by: ({ team }) => team },
   { title: 'Call', cell: ({ route }) => <code>{route}</code>, by: ({ route }) => route },
   { title: 'Charged to', cell: ({ day }) => day, by: ({ day }) => day },
