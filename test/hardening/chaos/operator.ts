@@ -90,7 +90,8 @@ export function startOperator(options: OperatorOptions): Operator {
       return answer;
     }
     refused += 1;
-    if (answer !== null && !(mayRefuse() && answer.status === 503))
+    // Of 409 nothing was done: a change before it was refused for being late, was made all the same, and is not known here yet.
+    if (answer !== null && !(mayRefuse() && [409, 503].includes(answer.status)))
       oracle().fault(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 200)}`);
     return null;
   }
