@@ -1,5 +1,5 @@
 /** What is asked: report, advertiser, period, splits, currency. Shown when the button is pressed. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Field } from '../ui/parts.js';
 import { titleOf } from './columns.js';
 import type { Endpoint } from './endpoints.js';
@@ -18,9 +18,9 @@ type Change = (part: Partial<Question>) => void;
 export function ReportForm({ question, endpoints, advertisers, ask }: FormProps) {
   const [draft, setDraft] = useState(question);
   const [fault, setFault] = useState<string | null>(null);
-  // The way back in the browser, or a sent address, is another question.
+  // The way back in the browser, or a sent address, is another question. At once: what is typed meanwhile would be lost.
   const place = JSON.stringify(question);
-  useEffect(() => {
+  useLayoutEffect(() => {
     setDraft(question);
     setFault(null);
   }, [place]);
