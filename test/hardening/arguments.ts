@@ -8,7 +8,7 @@ export interface Options {
   readonly minutes: number;
   readonly only: readonly StageName[];
   readonly seed: number;
-  /** Whether docs/hardening.md gets the table. */
+  /** Whether docs/hardening.md gets the tables. */
   readonly write: boolean;
   readonly help: boolean;
 }
@@ -18,7 +18,7 @@ export const HELP = `npm run test:hardening -- [--minutes N] [--only a,b] [--see
   --minutes N   how long, shared among the stages by their weights (default 10; more than 0, at most 1440)
   --only a,b    some of the stages: ${STAGES.join(', ')}
   --seed S      a whole number that decides what is chance (default: by the clock; it is told)
-  --write       puts the table into docs/hardening.md
+  --write       puts the table of each stage that was run into docs/hardening.md
   --help        says this
 
 Exit code 0: every case that was run held. 1: one did not. 64: the command line was wrong.

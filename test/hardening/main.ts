@@ -43,19 +43,21 @@ export async function main(given: readonly string[]): Promise<number> {
       now: Date.now,
       ...(options.write ? { pictures: PICTURES } : {}),
     });
-    const table = tableOf(
-      {
-        date: startedAt.toISOString().slice(0, 10),
-        minutes: options.minutes,
-        seed: options.seed,
-        commit: commitName(),
-        node: process.versions.node,
-        cores: availableParallelism(),
-      },
-      results,
-    );
-    say(`\n${table}`);
-    if (options.write) await writeFile(PAGE, putTable(await readFile(PAGE, 'utf8'), table));
+    const facts = {
+      date: startedAt.toISOString().slice(0, 10),
+      minutes: options.minutes,
+      seed: options.seed,
+      commit: commitName(),
+      node: process.versions.node,
+      cores: availableParallelism(),
+    };
+    let page = await readFile(PAGE, 'utf8');
+    for (const result of results) {
+      const table = tableOf(facts, result);
+      say(`\n${table}`);
+      page = putTable(page, result.stage.name, table);
+    }
+    if (options.write) await writeFile(PAGE, page);
     const cases = results.flatMap((one) => one.cases);
     return cases.length === 0 || cases.some(({ result }) => result === 'failed') ? 1 : 0;
   } finally {

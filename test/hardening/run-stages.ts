@@ -29,6 +29,7 @@ export async function runStages(
   const endsAt = now() + minutes * 60_000;
   const results: StageResult[] = [];
   for (const [at, stage] of stages.entries()) {
+    const startedMs = now();
     const weights = stages.slice(at).map(({ weight }) => weight);
     const until = now() + shareOf(endsAt - now(), weights);
     const tell = (line: string) => say(`${stage.name}: ${line}`);
@@ -36,7 +37,7 @@ export async function runStages(
     const cases = await runOne(stage, { until, seed, say: tell, timeLeft: () => until - now(), ...folders });
     for (const { name, result, times, worst, note = '' } of cases)
       tell(`${result.toUpperCase()} ${name} (${times}×, worst ${worst}) ${note}`.trimEnd());
-    results.push({ stage, cases });
+    results.push({ stage, cases, ms: now() - startedMs });
   }
   return results;
 }

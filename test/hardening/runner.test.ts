@@ -94,6 +94,7 @@ describe('the runner', () => {
       ['soak', 'held'],
     ]);
     expect(results[0]?.cases[0]?.note).toContain('broken');
+    expect(results.map(({ ms }) => ms)).toEqual([1_000, 0]);
   });
 });
 
@@ -102,27 +103,31 @@ describe('the table', () => {
 
   it('has a line for each case, with what would break a cell made harmless', () => {
     const cases: CaseResult[] = [HELD, { ...HELD, result: 'not run', note: 'no | <b>\nhere \\' }];
-    const text = tableOf(facts, [{ stage: { name: 's', title: 'The stage' }, cases }]);
-    expect(text).toContain('with seed 4: commit abc, Node 20.0.0, 2 cores.\nHeld: 1, failed: 0, not run: 1.');
-    expect(text).toContain('### The stage');
+    const text = tableOf(facts, { stage: { name: 's', title: 'The stage' }, cases, ms: 90_000 });
+    expect(text).toContain('### The stage\n\nHeld: 1, failed: 0, not run: 1.\n');
+    expect(text).toContain('1.5 minutes of a run of 3, with seed 4: commit abc, Node 20.0.0, 2 cores.');
     expect(text).toContain('| a | b | 1 | held | 2 ms |  |');
     expect(text).toContain('| a | b | 1 | **not run** | 2 ms | no \\| &lt;b> here \\\\ |');
   });
 
-  it('goes between its markers, whatever stands there, and leaves the rest', () => {
+  it('goes between the marks of its stage, whatever stands there, and leaves the rest', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (before, old, table) => {
         fc.pre(![before, old, table].some((text) => text.includes('<!-- run:')));
-        const page = `${before}<!-- run:begin -->${old}<!-- run:end -->tail`;
-        expect(putTable(page, table)).toBe(`${before}<!-- run:begin -->\n${table}\n<!-- run:end -->tail`);
+        const page = `${before}<!-- run:s:begin -->${old}<!-- run:s:end -->tail`;
+        expect(putTable(page, 's', table)).toBe(
+          `${before}<!-- run:s:begin -->\n${table}\n<!-- run:s:end -->tail`,
+        );
       }),
     );
   });
 
-  it.each(['', '<!-- run:end --><!-- run:begin -->', '<!-- run:begin --><!-- run:begin --><!-- run:end -->'])(
-    'has no place in %j',
-    (page) => {
-      expect(() => putTable(page, 'table')).toThrow('once each');
-    },
-  );
+  it.each([
+    '',
+    '<!-- run:s:end --><!-- run:s:begin -->',
+    '<!-- run:s:begin --><!-- run:s:begin --><!-- run:s:end -->',
+    '<!-- run:other:begin --><!-- run:other:end -->',
+  ])('has no place in %j', (page) => {
+    expect(() => putTable(page, 's', 'table')).toThrow('once each');
+  });
 });

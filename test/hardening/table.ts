@@ -1,9 +1,10 @@
-/** The results as a table, and the table's place in a page: text in, text out. */
+/** The results as tables, one for each stage, and their places in a page: text in, text out. */
 import type { CaseResult, Stage } from './stage.js';
 
 export interface RunFacts {
   /** YYYY-MM-DD. */
   readonly date: string;
+  /** Of the whole run, with its other stages. */
   readonly minutes: number;
   readonly seed: number;
   /** The short name of what was run, '+' behind it where files were changed since. */
@@ -16,26 +17,22 @@ export interface RunFacts {
 export interface StageResult {
   readonly stage: Pick<Stage, 'name' | 'title'>;
   readonly cases: readonly CaseResult[];
+  /** That the stage took. */
+  readonly ms: number;
 }
 
-const BEGIN = '<!-- run:begin -->';
-const END = '<!-- run:end -->';
-
-/** @returns Markdown: what was run, the sums, and one table for each stage */
-export function tableOf(facts: RunFacts, stages: readonly StageResult[]): string {
-  const all = stages.flatMap(({ cases }) => cases);
-  const count = (result: CaseResult['result']) => all.filter((one) => one.result === result).length;
+/** @returns Markdown: what was run, the sums, and a line for each case */
+export function tableOf(facts: RunFacts, { stage, cases, ms }: StageResult): string {
+  const count = (result: CaseResult['result']) => cases.filter((one) => one.result === result).length;
   return [
-    `Run on ${facts.date} for ${facts.minutes} minutes with seed ${facts.seed}: commit ${facts.commit}, Node ${facts.node}, ${facts.cores} cores.`,
+    `### ${stage.title}`,
+    '',
     `Held: ${count('held')}, failed: ${count('failed')}, not run: ${count('not run')}.`,
-    ...stages.flatMap(({ stage, cases }) => [
-      '',
-      `### ${stage.title}`,
-      '',
-      '| Case | What is done | Times | Result | Worst | Note |',
-      '|---|---|--:|---|--:|---|',
-      ...cases.map(rowOf),
-    ]),
+    `Run on ${facts.date} for ${(ms / 60_000).toFixed(1)} minutes of a run of ${facts.minutes}, with seed ${facts.seed}: commit ${facts.commit}, Node ${facts.node}, ${facts.cores} cores.`,
+    '',
+    '| Case | What is done | Times | Result | Worst | Note |',
+    '|---|---|--:|---|--:|---|',
+    ...cases.map(rowOf),
   ].join('\n');
 }
 
@@ -55,13 +52,14 @@ function cell(text: string): string {
 }
 
 /**
- * @returns the page with the table between its markers, the rest as it was
- * @throws where the markers are not there exactly once each, in their order
+ * @returns the page with the table between the marks of its stage, the rest as it was
+ * @throws where they are not there exactly once each, in their order
  */
-export function putTable(page: string, table: string): string {
-  const [before, ...rest] = page.split(BEGIN);
-  const [, ...after] = (rest[0] ?? '').split(END);
-  if (rest.length !== 1 || after.length !== 1 || before?.includes(END))
-    throw new Error(`the page needs ${BEGIN} and, behind it, ${END}, once each`);
-  return `${before}${BEGIN}\n${table}\n${END}${after[0]}`;
+export function putTable(page: string, stage: string, table: string): string {
+  const [begin, end] = [`<!-- run:${stage}:begin -->`, `<!-- run:${stage}:end -->`];
+  const [before, ...rest] = page.split(begin);
+  const [, ...after] = (rest[0] ?? '').split(end);
+  if (rest.length !== 1 || after.length !== 1 || before?.includes(end))
+    throw new Error(`the page needs ${begin} and, behind it, ${end}, once each`);
+  return `${before}${begin}\n${table}\n${end}${after[0]}`;
 }

@@ -3,9 +3,11 @@ import inject from 'light-my-request';
 import { GatewayError, toProblem } from '../../src/errors.js';
 import { createTrace } from '../../src/telemetry/trace.js';
 import { REPORT, type ReportBody } from '../support/start-gateway.js';
+import type { Chance } from './chance-of-seed.js';
 import type { Asked, Given } from './oracle.js';
 import type { Replica } from './replicas.js';
 import { Killed } from './scheduler.js';
+import type { Night } from './shape.js';
 import { ADVERTISERS, DAYS_BACK, dayAgo } from './sim-platform.js';
 import { anyReplica, type KeyOfTeam, lapse, type WorldOfSeed } from './world.js';
 
@@ -78,17 +80,28 @@ function unlessKilled(error: unknown): null {
 export type Question = Pick<Asked, 'team' | 'advertiser' | 'from' | 'to' | 'byDate' | 'days' | 'directive'>;
 
 /** @returns a question at random, for one who asks now */
-export function question({ chance, scheduler, keys }: WorldOfSeed): Question {
-  const [ago, length] = [chance.between(0, DAYS_BACK), chance.between(0, 4)];
+export function question({ chance, scheduler, keys, shape }: WorldOfSeed): Question {
+  const [from, to] = period(chance, shape.night);
   return {
     team: chance.pick(keys).team,
     advertiser: chance.pick(ADVERTISERS),
-    from: dayAgo(scheduler.trueMs(), ago),
-    to: dayAgo(scheduler.trueMs(), Math.max(0, ago - length)),
+    from: dayAgo(scheduler.trueMs(), from),
+    to: dayAgo(scheduler.trueMs(), to),
     byDate: chance.is(0.8),
     days: chance.is(0.6),
     directive: chance.is(0.1) ? 'no-cache' : null,
   };
+}
+
+/** @returns its first and last day, in days ago */
+function period(chance: Chance, night: Night | null): [from: number, to: number] {
+  if (night !== null && chance.is(0.5)) {
+    // Across both ends that the outage has.
+    const [before, after] = night.outage;
+    return [chance.between(after, DAYS_BACK), chance.between(1, before)];
+  }
+  const [from, length] = [chance.between(0, DAYS_BACK), chance.between(0, 4)];
+  return [from, Math.max(0, from - length)];
 }
 
 /** @returns the question, asked now with this key */

@@ -18,7 +18,16 @@ export interface Shape {
   /** What becomes of a replica, or of all of them. */
   readonly end: 'none' | 'stop' | 'kill' | 'lost-registry';
   /** When, after how much of the work, a night passes in which nobody asks; null: in none. */
-  readonly night: { readonly share: number; readonly ms: number } | null;
+  readonly night: Night | null;
+}
+
+/** Hours in which nobody asks, and an outage at the platform that has become worse when they are over. */
+export interface Night {
+  /** After how much of the work. */
+  readonly share: number;
+  readonly ms: number;
+  /** The first day that is not there, in days ago: before, and after. */
+  readonly outage: readonly [before: number, after: number];
 }
 
 /** Days may be known as confirmed when a night has passed. */
@@ -26,8 +35,11 @@ const NIGHT = [HOUR + 5 * MINUTE, 2 * HOUR] as const;
 /** Clocks of replicas may differ by less than five minutes; by seconds, what is fresh for seconds can still be told. */
 const MOST_SKEW_MS = 700;
 
+const DIVISIBLE = ['auto', 'auto', 'always', 'never'] as const;
+const DIVISIBLE_AT_NIGHT = ['auto', 'always', 'never', 'never'] as const;
+
 export function shapeOf(chance: Chance): Shape {
-  const night = chance.is(0.2) ? { share: 0.25, ms: chance.between(...NIGHT) } : null;
+  const night = chance.is(0.2) ? nightOf(chance) : null;
   const isLong = night !== null || chance.is(0.05);
   const isCrowd = chance.is(0.15);
   const skews = chance.is(0.3);
@@ -36,10 +48,16 @@ export function shapeOf(chance: Chance): Shape {
     workMs: isLong ? chance.between(8_000, 10_000) : chance.between(3_000, 5_500),
     callers: isCrowd ? 8 : 3,
     maxConcurrent: isCrowd ? 1 : chance.pick([1, 3, 3, 8]),
-    divisible: chance.pick(['auto', 'auto', 'always', 'never'] as const),
+    // Whole answers tell of many days at once: an outage that grows is told apart by day.
+    divisible: chance.pick(night === null ? DIVISIBLE : DIVISIBLE_AT_NIGHT),
     skewMs: new Map(NAMES.map((name) => [name, skews ? chance.between(-MOST_SKEW_MS, MOST_SKEW_MS) : 0])),
     end: chance.pick(['none', 'none', 'stop', 'kill', 'kill', 'lost-registry'] as const),
   };
+}
+
+function nightOf(chance: Chance): Night {
+  const before = chance.between(2, 4);
+  return { share: 0.25, ms: chance.between(...NIGHT), outage: [before, chance.between(before + 1, 8)] };
 }
 
 /** By how much a clock is wrong at most. */

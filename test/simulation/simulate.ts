@@ -88,7 +88,7 @@ async function play(
     isLossy: faults.losses.length > 0,
   };
   firstNumbers(platform, scheduler, chance('numbers'));
-  if (shape.night !== null) hideEnds(world);
+  if (shape.night !== null) hideEnds(world, shape.night.outage[0]);
   const config = configOf(shape);
   const options = { config, server, platform, scheduler, faults, byFastify, chance: chance('store') };
   const start = async (name: string) => {
@@ -147,13 +147,13 @@ async function night(world: WorldOfSeed): Promise<void> {
   if (shape.night === null) return;
   await lapse(world, shape.night.share * shape.workMs);
   scheduler.leap(shape.night.ms);
-  hideEnds(world);
+  hideEnds(world, shape.night.outage[1]);
 }
 
-/** An outage at the platform: late days are not there, and after the next one more of them. */
-function hideEnds({ platform, chance, scheduler }: WorldOfSeed): void {
+/** An outage at the platform: late days are not there. */
+function hideEnds({ platform, chance, scheduler }: WorldOfSeed, daysAgo: number): void {
   for (const advertiser of ADVERTISERS)
-    if (chance.is(0.8)) platform.unsay(advertiser, dayAgo(scheduler.trueMs(), chance.between(3, 8)));
+    if (chance.is(0.8)) platform.unsay(advertiser, dayAgo(scheduler.trueMs(), daysAgo));
 }
 
 async function endAll(world: WorldOfSeed): Promise<void> {

@@ -124,6 +124,8 @@ export async function restating(world: WorldOfSeed, untilMs: number): Promise<vo
     await lapse(world, chance.between(100, 1_000));
     const ago = chance.is(0.5) ? 0 : chance.between(0, DAYS_BACK);
     const [advertiser, day] = [chance.pick(ADVERTISERS), dayAgo(scheduler.trueMs(), ago)];
+    // What an outage has taken is seldom there again soon.
+    if (world.shape.night !== null && chance.is(0.7)) continue;
     // An outage at times: what was there is not any more.
     if (chance.is(0.1)) platform.unsay(advertiser, day);
     else platform.restate(advertiser, day);

@@ -21,17 +21,18 @@ export const stage: Stage = {
   weight: 4,
   async run({ seed, say, timeLeft }) {
     useRedisProgram(process.env.REDIS_SERVER || 'redis-server');
-    const chance = chanceOf(seed, 'crash').randomShare;
-    const results: CaseResult[] = [];
-    for (const [at, kind] of KINDS.entries()) {
-      const endsAt = timeLeft() - timeLeft() / (KINDS.length - at);
-      const world = await openWorld(kind);
-      try {
-        results.push(await playCrashes(world, { goOn: () => timeLeft() > endsAt, chance, say }));
-      } finally {
-        await world.end();
-      }
-    }
+    // Side by side: a start leaves a core to others while it waits.
+    const results = await Promise.all(
+      KINDS.map(async (kind) => {
+        const world = await openWorld(kind);
+        const chance = chanceOf(seed, kind.name).randomShare;
+        try {
+          return await playCrashes(world, { goOn: () => timeLeft() > 0, chance, say });
+        } finally {
+          await world.end();
+        }
+      }),
+    );
     return [...results, ...NOT_RUN];
   },
 };
