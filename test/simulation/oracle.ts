@@ -139,9 +139,10 @@ export function createOracle({ platform, scheduler, faults, shape }: OracleOptio
     const sinceMs = scheduler.momentOf(asOfMs - skewMs);
     const what = `${asked.advertiser} ${from} to ${to}: ${value} as of ${sinceMs}`;
     const said = platform.said(asked.advertiser, from, to, asked.byDate);
-    // What is not to come from before a purge, or from a cache, was not even asked for before.
+    // What is not to come from before a purge, or from a cache, was not even asked for before. Replicas tell by their
+    // clocks whether another one's call began since.
     const isFetched = asked.directive === 'no-cache' && !isRescued;
-    const earliestMs = Math.max(purgedSince(asked), isFetched ? asked.atMs : 0);
+    const earliestMs = Math.max(purgedSince(asked), isFetched ? asked.atMs - 2 * skewMs : 0);
     const spoken = said.filter(
       (one) => one.value === value && one.endMs >= sinceMs && one.atMs >= earliestMs,
     );
@@ -217,7 +218,7 @@ function freshSeconds({ eldest, isAlone }: Part, asOfMs: number, one: Said, said
   const { current, restating, final, empty, emptyFinal } = RULES.freshness;
   if (eldest >= dayAgo(asOfMs, 0)) return current;
   const isFinal = eldest < dayAgo(asOfMs, RULES.restatementDays);
-  const isBelieved = said.some((other) => other.isEmptyEnd && one.wallMs - other.wallMs >= HOUR - MINUTE);
+  const isBelieved = said.some((other) => other.isEmptyEnd && one.endWallMs - other.wallMs >= HOUR - MINUTE);
   if (isAlone && one.isEmptyEnd && !isBelieved) return isFinal ? emptyFinal : empty;
   return isFinal ? final : restating;
 }

@@ -13,6 +13,8 @@ export interface Said {
   readonly wallMs: number;
   /** When all of it had arrived; Infinity until then, and where it never did. */
   endMs: number;
+  /** The same, by the wall's; a night may have passed since it was said. */
+  endWallMs: number;
   readonly value: number | null;
   /** No day of its answer from this one on had a row. */
   readonly isEmptyEnd: boolean;
@@ -152,7 +154,7 @@ class Platform implements SimPlatform {
         scheduler.after(chance.between(0, 5), caller, () => {
           if (meets === 'truncated')
             return fail(Object.assign(new Error('broken off'), { code: 'UND_ERR_SOCKET' }));
-          for (const one of told) one.endMs = scheduler.nowMs;
+          for (const one of told) [one.endMs, one.endWallMs] = [scheduler.nowMs, scheduler.trueMs()];
           if (end()) handler.onComplete?.([]);
         });
       });
@@ -193,6 +195,7 @@ class Platform implements SimPlatform {
         value,
         isEmptyEnd,
         endMs: Number.POSITIVE_INFINITY,
+        endWallMs: Number.POSITIVE_INFINITY,
       };
       told.push(one);
       this.#said.set(name, [...(this.#said.get(name) ?? []), one]);

@@ -6,6 +6,8 @@ describe('the chart', () => {
   it('has a line in each panel for each gateway, within the picture, whatever was sampled', () => {
     const value = fc.record({
       memory: fc.double({ min: 0, max: 1e10, noNaN: true }),
+      heap: fc.double({ min: 0, max: 1e10, noNaN: true }),
+      outside: fc.double({ min: 0, max: 1e10, noNaN: true }),
       handles: fc.nat(100_000),
       delay: fc.double({ min: 0, max: 100, noNaN: true }),
     });
@@ -15,7 +17,7 @@ describe('the chart', () => {
     fc.assert(
       fc.property(samples, (given) => {
         const text = chartOf(given, 'a < b');
-        expect(text.match(/<polyline /g)).toHaveLength(9);
+        expect(text.match(/<polyline /g)).toHaveLength(15);
         expect(text).toContain('a &lt; b');
         const height = Number(/viewBox="0 0 720 (\d+)"/.exec(text)?.[1]);
         for (const [, points = ''] of text.matchAll(/points="([^"]+)"/g))
@@ -38,7 +40,8 @@ describe('growth', () => {
   it.each([
     ['few samples tell nothing', [1, 2, 3], 1],
     ['what came to rest', [10, 40, 50, 50, 50, 50, 50, 50], 1],
-    ['what goes on growing', [10, 20, 30, 40, 50, 60, 70, 80], 2],
+    ['what goes on growing', [10, 20, 30, 40, 50, 60, 70, 80], 70 / 30],
+    ['garbage that is not collected yet', [10, 20, 30, 70, 30, 80, 90, 30], 1],
   ])('%s', (_what, values, growth) => {
     expect(growthOf(values)).toBe(growth);
   });

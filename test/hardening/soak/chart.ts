@@ -8,11 +8,13 @@ export interface Sample {
   readonly values: readonly Readonly<Record<Quantity, number>>[];
 }
 
-export type Quantity = 'memory' | 'handles' | 'delay';
+export type Quantity = 'memory' | 'heap' | 'outside' | 'handles' | 'delay';
 
 /** Title with unit, and what the number is divided by to have it. */
 const PANELS: { readonly [Name in Quantity]: readonly [title: string, unit: number] } = {
   memory: ['resident memory, MiB', 2 ** 20],
+  heap: ['JavaScript heap in use, MiB', 2 ** 20],
+  outside: ['resident memory outside of the heap, MiB', 2 ** 20],
   handles: ['open files and sockets', 1],
   delay: ['event-loop delay, 99th percentile, ms', 0.001],
 };
@@ -60,14 +62,12 @@ function panelOf(name: Quantity, samples: readonly Sample[], longest: number, to
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 /**
- * Whether memory still grew when it should have come to rest.
- * @returns the median of the last quarter over that of the second one; 1 for fewer than 8 samples
+ * Whether memory still grew when it should have come to rest: what garbage there is lies above the least.
+ * @returns the least of the last quarter over that of the second one; 1 for fewer than 8 samples
  */
 export function growthOf(values: readonly number[]): number {
   if (values.length < 8) return 1;
   const quarter = Math.floor(values.length / 4);
-  const median = (from: number, to: number) =>
-    values.slice(from, to).sort((a, b) => a - b)[Math.floor((to - from) / 2)] ?? 0;
-  const before = median(quarter, 2 * quarter);
-  return before === 0 ? 1 : median(values.length - quarter, values.length) / before;
+  const before = Math.min(...values.slice(quarter, 2 * quarter));
+  return before === 0 ? 1 : Math.min(...values.slice(values.length - quarter)) / before;
 }

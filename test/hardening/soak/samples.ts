@@ -4,21 +4,27 @@ import { ask } from '../../support/ask.js';
 import type { Gateway } from '../../support/processes.js';
 import type { Quantity, Sample } from './chart.js';
 
-const METRICS: { readonly [Name in Quantity]: string } = {
+const METRICS = {
   memory: 'dsp_gateway_process_resident_memory_bytes',
+  heap: 'dsp_gateway_nodejs_heap_size_used_bytes',
+  heapTotal: 'dsp_gateway_nodejs_heap_size_total_bytes',
   handles: 'dsp_gateway_process_open_fds',
   delay: 'dsp_gateway_nodejs_eventloop_lag_p99_seconds',
-};
+} as const;
 
 /** @throws where a figure is missing */
 export async function lookAt(gateway: Gateway): Promise<Record<Quantity, number>> {
   const { text } = await ask(`${gateway.admin}/metrics`);
-  const read = (metric: string) => {
-    const value = new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1];
-    if (value === undefined) throw new Error(`no ${metric} at ${gateway.admin}`);
+  const read = (name: keyof typeof METRICS) => {
+    const value = new RegExp(`^${METRICS[name]} (\\S+)$`, 'm').exec(text)?.[1];
+    if (value === undefined) throw new Error(`no ${METRICS[name]} at ${gateway.admin}`);
     return Number(value);
   };
-  return { memory: read(METRICS.memory), handles: read(METRICS.handles), delay: read(METRICS.delay) };
+  const memory = read('memory');
+  return {
+    ...{ memory, heap: read('heap'), outside: Math.max(0, memory - read('heapTotal')) },
+    ...{ handles: read('handles'), delay: read('delay') },
+  };
 }
 
 export interface Sampling {
