@@ -28,8 +28,10 @@ export function newDiary(): Diary {
 
 type Step = (gateway: Gateway) => Promise<void>;
 
+type Worked = Pick<World, 'gateways' | 'sim' | 'keys'>;
+
 /** @returns stops them when each has ended its step */
-export function startWorks(world: World, diary: Diary, chance: () => number): () => Promise<void> {
+export function startWorks(world: Worked, diary: Diary, chance: () => number): () => Promise<void> {
   let going = true;
   const anyOne = () => world.gateways[Math.floor(chance() * world.gateways.length)] as Gateway;
   const loops = worksOf(world, diary).map(async (step) => {
@@ -49,7 +51,7 @@ export function startWorks(world: World, diary: Diary, chance: () => number): ()
   };
 }
 
-function worksOf({ sim, keys }: World, diary: Diary): readonly Step[] {
+function worksOf({ sim, keys }: Worked, diary: Diary): readonly Step[] {
   let last: IssuedKey | null = null;
   let writes = 0;
   return [

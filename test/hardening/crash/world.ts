@@ -11,7 +11,8 @@ export const CREATE = '/api/v1/campaign/create';
 export const EACH = 10;
 /** More than any run sends: what is looked at is that everything sent was charged. */
 export const MAX_A_DAY = 1_000_000_000;
-const GUARD = { [`POST ${CREATE}`]: { budget: { field: 'body.budget.total', maxPerDay: MAX_A_DAY } } };
+/** Of the team whose writes are charged. */
+export const GUARD = { [`POST ${CREATE}`]: { budget: { field: 'body.budget.total', maxPerDay: MAX_A_DAY } } };
 const REDIS_DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 export type Victim = 'gateway' | 'redis';
@@ -141,4 +142,14 @@ export function create(gateway: Gateway, key: string, name: string, idempotencyK
     },
     headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
   });
+}
+
+/** What is left to guarded writes, and of which day; else what was answered. */
+export async function leftOfDay(
+  gateway: Gateway,
+  guarded: string,
+): Promise<{ readonly amount: number; readonly day: string } | string> {
+  const looked = await create(gateway, guarded, 'look', undefined, '?_dryRun=1');
+  const { left } = looked.json<{ left?: { amount: number; day: string } }>();
+  return left ?? `a dry run answered ${looked.status} ${looked.text.slice(0, 100)}`;
 }

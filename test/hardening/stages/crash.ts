@@ -2,18 +2,9 @@
 import { chanceOf } from '../../simulation/chance-of-seed.js';
 import { useRedisProgram } from '../../support/redis.js';
 import { playCrashes } from '../crash/play.js';
+import { playPowerLoss } from '../crash/power/play.js';
 import { KINDS, openWorld } from '../crash/world.js';
-import type { CaseResult, Stage } from '../stage.js';
-
-/** What is not done here, and why. */
-const NOT_RUN: readonly CaseResult[] = [
-  {
-    name: 'Power loss',
-    what: 'Writes after the last sync are dropped.',
-    ...{ times: 0, result: 'not run', worst: '-' },
-    note: 'needs a device or file system that drops writes; kills lose nothing that the system has taken',
-  },
-];
+import type { Stage } from '../stage.js';
 
 export const stage: Stage = {
   name: 'crash',
@@ -22,7 +13,7 @@ export const stage: Stage = {
   async run({ seed, say, timeLeft }) {
     useRedisProgram(process.env.REDIS_SERVER || 'redis-server');
     // Side by side: a start leaves a core to others while it waits.
-    const results = await Promise.all(
+    const kills = Promise.all(
       KINDS.map(async (kind) => {
         const world = await openWorld(kind);
         const chance = chanceOf(seed, kind.name).randomShare;
@@ -33,6 +24,7 @@ export const stage: Stage = {
         }
       }),
     );
-    return [...results, ...NOT_RUN];
+    const powerLosses = playPowerLoss({ timeLeft, chance: chanceOf(seed, 'power loss').randomShare, say });
+    return (await Promise.all([kills, powerLosses])).flat();
   },
 };
