@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { wrongReport, wrongWith } from './answers.js';
 import { playTarget } from './play.js';
 import { TARGETS } from './targets.js';
+import { wrongBytes, wrongCalls } from './wire.js';
 
 const INPUTS = 60;
 
@@ -29,4 +30,25 @@ it('tells what is wrong, with the input that was', async () => {
   expect(await playTarget(target, 3, () => false)).toMatchObject({
     ...{ times: 1, result: 'failed', note: 'seed 3; input 0: was wrong' },
   });
+});
+
+it('tells what is wrong with bytes that came back, and with what the platform was asked', () => {
+  const ok = 'HTTP/1.1 200 OK\r\n\r\n{}';
+  expect(wrongBytes('', [])).toBeNull();
+  expect(wrongBytes(`${ok}HTTP/1.1 404 Not Found\r\n\r\n`, ['token'])).toBeNull();
+  expect(wrongBytes(`${ok}HTTP/1.1 500 Internal\r\n\r\n`, [])).toContain('answered 500');
+  expect(wrongBytes('HTTP/1.1 200 OK\r\n\r\nthe token', ['token'])).toContain('a secret');
+  expect(wrongBytes('SSH-2.0', [])).toContain('was answered "SSH-2.0"');
+  const call = {
+    ...{ method: 'GET', url: '/api/v1/report/campaigns/get?advertiserId=1' },
+    headers: { authorization: 'Bearer t' },
+  };
+  expect(wrongCalls([call], 't')).toBeNull();
+  expect(wrongCalls([call], 'u')).toContain('by Bearer t');
+  for (const url of ['/api/v1/report/a?advertiserId=2', `${call.url}&advertiserId=1`, '/api/v1/campaign/1'])
+    expect(wrongCalls([call, { ...call, url }], 't')).toContain(url);
+  expect(wrongCalls([{ ...call, method: 'POST' }], 't')).toContain('POST');
+  expect(wrongCalls([{ ...call, headers: { ...call.headers, range: 'bytes=0-' } }], 't')).toContain(
+    'with range',
+  );
 });

@@ -16,6 +16,7 @@ import {
 } from '../../support/start-gateway.js';
 import { wrongReport, wrongWith } from './answers.js';
 import { mutated } from './mutate.js';
+import { sockets } from './sockets.js';
 
 export interface Target {
   readonly name: string;
@@ -200,6 +201,7 @@ async function settings(): Promise<Target> {
 }
 
 export const TARGETS: readonly (() => Promise<Target>)[] = [
+  sockets,
   queries,
   bodies,
   platformAnswers,
