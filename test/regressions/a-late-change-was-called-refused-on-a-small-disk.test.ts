@@ -18,7 +18,7 @@ const [KEY, VALUE] = [Buffer.from('key'), Buffer.from('value')];
 it('a write that waits too long for another process is not known to be refused', () =>
   inFolder(async (folder) => {
     // Less than the room that is left free for what must not be refused.
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder]);
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder]);
     const options = {
       mapBytes: 2 ** 20,
       durable: true,

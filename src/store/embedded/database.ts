@@ -1,5 +1,8 @@
 /** How lmdb-js is asked for an environment: what it would do by itself is not what is relied on here. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
+import { refuseFullDisk } from './disk-room.js';
 
 /** Far more than processes times their reads at one time. */
 const READERS_MAX = 126;
@@ -11,9 +14,11 @@ export interface DatabaseOptions {
   readonly readOnly?: boolean;
 }
 
-/** @throws Error of lmdb when it cannot be opened */
+/** @throws Error of lmdb when it cannot be opened; StoreRefused when it is to be made, and the disk is full */
 export function openDatabase(options: DatabaseOptions): Database<Buffer, Buffer> {
   const { folder, mapBytes, durable, readOnly = false } = options;
+  // Its places of readers are mapped: where the disk has no room for them, the process is ended by SIGBUS.
+  if (!existsSync(join(folder, 'lock.mdb'))) refuseFullDisk(folder);
   return open<Buffer, Buffer>({
     path: folder,
     noSubdir: false,

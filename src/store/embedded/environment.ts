@@ -10,6 +10,7 @@ import type { StoreLog } from '../log.js';
 import { newStamp } from '../new-stamp.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { openDatabase } from './database.js';
+import { createDiskRoom, freeBytesOf } from './disk-room.js';
 import { makeFolders, syncFolder } from './folder.js';
 import type { Gate } from './gate.js';
 import { decodeRecord, encodeRecord } from './record-bytes.js';
@@ -135,6 +136,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   // The names of its files, too, are to be there after a crash of the machine.
   if (!readOnly) await syncFolder(folder);
   const faults = createFaults(folder, logger);
+  const room = createDiskRoom(() => freeBytesOf(folder));
   const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key, durable)));
   let closed = false;
   const underWay = new Set<Promise<boolean>>();
@@ -157,7 +159,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
         admit();
         const queued = gate.write(async () => {
           admit();
-          return await queue(db, condition, writes);
+          return await room.take(writes, () => queue(db, condition, writes));
         });
         underWay.add(queued);
         const done = await within(timeoutMs, queued).finally(() => underWay.delete(queued));

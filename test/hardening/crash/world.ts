@@ -21,6 +21,9 @@ export interface World {
   readonly name: string;
   readonly what: string;
   readonly gateways: readonly Gateway[];
+  readonly redis: RedisServer | null;
+  /** What one of them is started with. */
+  settingsOf(at: number): Env;
   readonly sim: ReturnType<typeof simulatorOf>;
   /** What was answered while Redis was away may not have been written down. */
   readonly redisIsKilled: boolean;
@@ -28,15 +31,22 @@ export interface World {
   readonly keys: { readonly free: string; readonly guarded: string };
   /** Kills one of them, waits until it is gone, and starts it again. @param chance from 0 to 1: which one */
   strike(chance: number): Promise<void>;
+  /** Starts one that has ended. @param env beside its settings */
+  again(at: number, env?: Env): Promise<void>;
+  /** Resolves when everything that a caller can ask answers, at all of them. */
+  allAnswer(): Promise<void>;
   /** Ends them all. */
   end(): Promise<void>;
 }
 
-interface Kind {
+export interface Kind {
   readonly name: string;
   readonly what: string;
   readonly count: number;
-  readonly env: Env;
+  /** By the number of the gateway where they differ. */
+  readonly env: Env | ((at: number) => Env);
+  /** Arguments of its Redis, in the place of those that sync each change. */
+  readonly redisArgs?: readonly string[];
   readonly victim: Victim | 'either';
 }
 
@@ -63,25 +73,24 @@ export const KINDS: readonly Kind[] = [
   },
 ];
 
-export async function openWorld({ name, what, count, env, victim }: Kind): Promise<World> {
+export async function openWorld({ name, what, count, env, redisArgs, victim }: Kind): Promise<World> {
   const platform = await startPlatform();
   const isEmbedded = name.startsWith('Embedded');
-  const redis = isEmbedded ? null : await startRedis({ args: REDIS_DURABLE });
+  const redis = isEmbedded ? null : await startRedis({ args: redisArgs ?? REDIS_DURABLE });
   const settings: Env = {
     ...platform.env,
-    ...env,
     ...(redis === null ? {} : { REDIS_URL: redis.url }),
     GATEWAY_DATA_DIR: join(await tempFolder(), 'data'),
     GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
     ADMIN_TOKEN: 'an-admin-token-of-the-crashes',
   };
+  const settingsOf = (at: number): Env => ({ ...settings, ...(typeof env === 'function' ? env(at) : env) });
   const gateways: Gateway[] = [];
-  for (let at = 0; at < count; at += 1) gateways.push(await startGateway(settings));
+  for (let at = 0; at < count; at += 1) gateways.push(await startGateway(settingsOf(at)));
   const [first] = gateways as [Gateway];
   const free = (await newTeam(first, { id: 'free' })).key;
   const guarded = (await newTeam(first, { id: 'guarded', writeGuard: GUARD })).key;
 
-  /** Everything that a caller can ask answers, at all of them. */
   async function allAnswer(): Promise<void> {
     for (const gateway of gateways)
       for (const key of [free, guarded])
@@ -92,7 +101,7 @@ export async function openWorld({ name, what, count, env, victim }: Kind): Promi
   return {
     name,
     what,
-    gateways,
+    ...{ gateways, redis, settingsOf, allAnswer },
     sim: simulatorOf(platform.url),
     keys: { free, guarded },
     redisIsKilled: victim === 'either',
@@ -101,8 +110,12 @@ export async function openWorld({ name, what, count, env, victim }: Kind): Promi
       else {
         const at = Math.floor(chance * gateways.length);
         await (gateways[at] as Gateway).end('SIGKILL');
-        gateways[at] = await startGateway(settings);
+        gateways[at] = await startGateway(settingsOf(at));
       }
+      await allAnswer();
+    },
+    async again(at, more = {}) {
+      gateways[at] = await startGateway({ ...settingsOf(at), ...more });
       await allAnswer();
     },
     async end() {

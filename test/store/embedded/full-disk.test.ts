@@ -28,7 +28,7 @@ describe('a disk that is full', () => {
   it(
     'refuses what does not fit, keeps what did, and takes what fits again',
     () =>
-      onSmallDisk(3, async (folder) => {
+      onSmallDisk(11, async (folder) => {
         const store = await openIn(folder);
         const { registry } = store;
         const kept = new Map<string, string>();
@@ -56,7 +56,7 @@ describe('a disk that is full', () => {
         };
         expect(await check()).toBe(kept.size);
         // What is deleted leaves pages to be used again, where the deletion itself finds room.
-        await run('mount', ['-o', 'remount,size=8m', join(folder, '..')]);
+        await run('mount', ['-o', 'remount,size=24m', join(folder, '..')]);
         await registry.commit(change({ after: 'wards' }));
         kept.set('after', 'wards');
         await check();
