@@ -20,7 +20,10 @@ export interface DiskRoom {
    * Calls `work` when there is room for these writes, beside those that are under way. Calls are begun in their order.
    * @throws Error that names the lack of room
    */
-  take<T>(writes: readonly Pick<RecordWrite, 'key' | 'value' | 'front'>[], work: () => Promise<T>): Promise<T>;
+  take<T>(
+    writes: readonly Pick<RecordWrite, 'key' | 'value' | 'front'>[],
+    work: () => Promise<T>,
+  ): Promise<T>;
 }
 
 /** @param freeBytes of the disk, null where it is not known */

@@ -1,6 +1,7 @@
 /** Processes that are killed without a word, among changes and writes. */
 import { chanceOf } from '../../simulation/chance-of-seed.js';
 import { useRedisProgram } from '../../support/redis.js';
+import { playLimits } from '../crash/limits/play.js';
 import { playCrashes } from '../crash/play.js';
 import { playPowerLoss } from '../crash/power/play.js';
 import { KINDS, openWorld } from '../crash/world.js';
@@ -25,6 +26,7 @@ export const stage: Stage = {
       }),
     );
     const powerLosses = playPowerLoss({ timeLeft, chance: chanceOf(seed, 'power loss').randomShare, say });
-    return (await Promise.all([kills, powerLosses])).flat();
+    const limits = playLimits({ seed, timeLeft, say });
+    return (await Promise.all([kills, powerLosses, limits])).flat();
   },
 };

@@ -115,7 +115,12 @@ async function playFullDisk(world: World, disk: SmallDisk, chance: () => number)
 }
 
 /** Killed, and started in the trouble, on its folder and on a new one: it either serves, or ends and says why. */
-async function playStarts(world: World, disk: SmallDisk, trouble: Trouble, chance: () => number): Promise<Found> {
+async function playStarts(
+  world: World,
+  disk: SmallDisk,
+  trouble: Trouble,
+  chance: () => number,
+): Promise<Found> {
   const diary = newDiary();
   const stop = startWorks(world, diary, chance);
   await waitFor('some changes', () => diary.steps > 20);

@@ -11,7 +11,12 @@ export interface LimitInput {
 /** What a case found; a text is why it could not be done here. */
 export type Found =
   | string
-  | { readonly times: number; readonly worst: string; readonly faults: readonly string[]; readonly note: string };
+  | {
+      readonly times: number;
+      readonly worst: string;
+      readonly faults: readonly string[];
+      readonly note: string;
+    };
 
 export interface Limit {
   readonly name: string;

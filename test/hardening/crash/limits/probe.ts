@@ -1,6 +1,6 @@
 /** What callers and operators are told meanwhile. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Ask, ask, daysBefore, REPORT } from '../../../support/ask.js';
+import { type Answer, type Ask, ask, daysBefore, REPORT } from '../../../support/ask.js';
 import type { Gateway } from '../../../support/processes.js';
 import { waitFor } from '../../../support/wait-for.js';
 import type { World } from '../world.js';
@@ -88,10 +88,10 @@ export async function startProbe(world: World): Promise<Probe> {
 }
 
 /** @returns what is wrong with a report that came; null where nothing is, or none came */
-export async function faultOfReport(
+async function faultOfReport(
   { sim }: Pick<World, 'sim'>,
   query: string,
-  put: () => ReturnType<typeof ask> | Promise<null>,
+  put: () => Promise<Answer | null>,
 ): Promise<string | null> {
   const answer = await put();
   if (answer === null || answer.status !== 200) return null;
@@ -112,7 +112,10 @@ function codeOf(text: string): string {
 }
 
 /** @returns teams that were made by the answers, and are not there, a line each */
-export async function missingTeams({ gateways }: Pick<World, 'gateways'>, { made }: Probe): Promise<string[]> {
+export async function missingTeams(
+  { gateways }: Pick<World, 'gateways'>,
+  { made }: Probe,
+): Promise<string[]> {
   const faults: string[] = [];
   for (const gateway of gateways) {
     for (const id of made) {
@@ -124,7 +127,11 @@ export async function missingTeams({ gateways }: Pick<World, 'gateways'>, { made
 }
 
 /** What was told that is none of these, a line each. */
-export function others(what: string, counts: ReadonlyMap<string, number>, allowed: readonly string[]): string[] {
+export function others(
+  what: string,
+  counts: ReadonlyMap<string, number>,
+  allowed: readonly string[],
+): string[] {
   return [...counts]
     .filter(([told]) => !allowed.includes(told))
     .map(([told, times]) => `${what}: ${times}× ${told}`);
@@ -146,6 +153,8 @@ export async function waitUntilTold(
   const watched = { stdout: '', stderr: '', exited: gateway.exited };
   await waitFor(`${more} times ${what}`, isTold, watched).catch(async (error: Error) => {
     const exit = await Promise.race([gateway.exited, 'it runs']);
-    throw new Error(`${error.message}; told was ${told(counts)}; ${JSON.stringify(exit)} ${gateway.stderr.slice(-900)}`);
+    throw new Error(
+      `${error.message}; told was ${told(counts)}; ${JSON.stringify(exit)} ${gateway.stderr.slice(-900)}`,
+    );
   });
 }

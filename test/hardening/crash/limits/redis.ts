@@ -27,15 +27,15 @@ export const CACHE_REDIS_FULL: Limit = {
   name: 'Cache’s Redis out of memory',
   what: 'The Redis of the cache (noeviction) has no memory left for writes: changes are taken all the same.',
   play: async ({ chance }) => {
-    const cache = await startRedis({ args: NO_EVICTION });
+    const registry = await startRedis();
     try {
       const world = await openWorld({
-        ...{ name: 'Redis, cache full', what: '', count: 2, victim: 'either' },
-        env: { CACHE_REDIS_URL: cache.url },
+        ...{ name: 'Redis, cache full', what: '', count: 2, victim: 'either', redisArgs: NO_EVICTION },
+        env: { REDIS_REGISTRY_URL: registry.url },
       });
-      return await inWorld(world, () => play(world, cache.url, chance, MADE));
+      return await inWorld(world, () => play(world, world.redis?.url ?? '', chance, MADE));
     } finally {
-      await cache.close();
+      await registry.close();
     }
   },
 };
