@@ -4,7 +4,6 @@
  */
 import { statfsSync } from 'node:fs';
 import { StoreRefused } from '../refused.js';
-import type { RecordWrite } from './environment.js';
 
 /**
  * What others may take of the disk between our look and lmdb's write, bytes. A disk with less
@@ -15,15 +14,17 @@ export const FULL_BELOW_BYTES = 8 * 1024 * 1024;
 /** Pages that are copied on the way to one record, and noted as free: far more than there are. */
 const PAGES_OF_RECORD_BYTES = 16 * 4096;
 
-export interface DiskRoom {
+interface Written {
+  readonly value: Buffer | null;
+  readonly front?: Buffer;
+}
+
+interface DiskRoom {
   /**
    * Calls `work` when there is room for these writes, beside those that are under way. Calls are begun in their order.
    * @throws Error that names the lack of room
    */
-  take<T>(
-    writes: readonly Pick<RecordWrite, 'key' | 'value' | 'front'>[],
-    work: () => Promise<T>,
-  ): Promise<T>;
+  take<T>(writes: readonly Written[], work: () => Promise<T>): Promise<T>;
 }
 
 /** @param freeBytes of the disk, null where it is not known */

@@ -26,7 +26,7 @@ export const FEW_FILES: Limit = {
 };
 
 /** The limit is so low that the gateway itself may find none while works go on: what is acknowledged then holds all the same. */
-export async function playFewFiles(world: World, chance: () => number): Promise<Found> {
+async function playFewFiles(world: World, chance: () => number): Promise<Found> {
   const diary = newDiary();
   const gateway = world.gateways[0] as Gateway;
   const stop = startWorks(world, diary, chance);
