@@ -1,11 +1,12 @@
 /** The folder of the history: what lies in it cannot be fetched again, so what is damaged is set aside, not deleted. */
-import { rename, stat } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoreLog } from '../log.js';
 import { checkDataFile } from './data-file.js';
 import { refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
-import type { Gate } from './gate.js';
+import { syncFolder } from './folder.js';
+import { type Gate, NO_GATE } from './gate.js';
 
 /** Address space, not memory and not disk; the map grows by itself. */
 const MAP_BYTES = 4 * 1024 ** 3;
@@ -23,7 +24,10 @@ export interface HistoryFolderOptions {
 export async function openHistoryFolder(options: HistoryFolderOptions): Promise<Environment> {
   const { dataDir, isFirst, gate, logger } = options;
   const folder = join(dataDir, 'history');
-  if (isFirst) await setDamagedAside(folder, options);
+  if (isFirst) {
+    await setDamagedAside(folder, options);
+    await makeHistory(folder, options);
+  }
   return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, gate, logger });
 }
 
@@ -40,4 +44,21 @@ async function setDamagedAside(folder: string, { nowMs, logger }: HistoryFolderO
       'the history on the disk is damaged; it was set aside, and begins anew: what was known before cannot be asked for until the folder is restored from a backup',
     );
   }
+}
+
+/** Made under another name first: else power that is lost while it is made would look like a history that was damaged. */
+async function makeHistory(folder: string, { dataDir, logger }: HistoryFolderOptions): Promise<void> {
+  if ((await stat(folder).catch(() => null)) !== null) return;
+  const draft = `${folder}.new`;
+  await rm(draft, { recursive: true, force: true });
+  const environment = await openEnvironment({
+    folder: draft,
+    mapBytes: MAP_BYTES,
+    durable: true,
+    gate: NO_GATE,
+    logger,
+  });
+  await environment.close();
+  await rename(draft, folder);
+  await syncFolder(dataDir);
 }
