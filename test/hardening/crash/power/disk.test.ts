@@ -30,6 +30,7 @@ it('has what was synced, and of what came later what is chosen', () => {
   ]);
   expect(image(calls, 'none')).toEqual({ a: 'one' });
   expect(image(calls, 'all')).toEqual({ a: 'one two', b: 'xy' });
+  expect(image(calls, 'names')).toEqual({ a: 'one', b: '' });
   expect(image(calls, 'all', 7)).toEqual({ a: 'one' });
 });
 

@@ -2,10 +2,10 @@
 import { type Disk, type DiskFile, type DiskFolder, type Node, PAGE_BYTES } from './disk.js';
 
 /**
- * What of the writes after the last sync is there. `none`, `all`; `pages`: of each page none or all; `some`: of each page the
+ * What of the writes after the last sync is there. `none`, `all`; `names`: all changes of names, and nothing written; `pages`: of each page none or all; `some`: of each page the
  * first few; `torn`: the same, and of some pages the next write in part, sector by sector.
  */
-export const CHOICES = ['none', 'all', 'pages', 'some', 'torn'] as const;
+export const CHOICES = ['none', 'names', 'all', 'pages', 'some', 'torn'] as const;
 export type Choice = (typeof CHOICES)[number];
 
 export interface ImageOptions {
@@ -51,7 +51,7 @@ export function imageOf(disk: Disk, options: ImageOptions): Image {
 /** The journal of a file system has changes of names in their order. */
 function changesOf({ changes }: Disk, { choice, chance }: ImageOptions) {
   const open = changes.filter(({ durable }) => !durable).length;
-  const parts = { none: 0, all: 1, pages: chance(), some: chance(), torn: chance() };
+  const parts = { none: 0, names: 1, all: 1, pages: chance(), some: chance(), torn: chance() };
   let left = Math.round(open * parts[choice]);
   return changes.flatMap(({ names, durable }) => {
     if (durable) return names;
@@ -78,13 +78,14 @@ function bytesOf({ pieces }: DiskFile, options: ImageOptions): Buffer {
     const next = ofPage[count];
     if (next !== undefined && options.choice === 'torn' && options.chance() < 0.5) torn.add(next);
   }
-  const showsSize = options.zeros && options.choice !== 'none' && options.chance() < 0.5;
+  const mayShow = options.zeros && options.choice !== 'none' && options.choice !== 'names';
+  const showsSize = mayShow && options.chance() < 0.5;
   return put(pieces, there, torn, showsSize, options.chance);
 }
 
 /** How many writes of a page are there. */
 function countOf(least: number, all: number, { choice, chance }: ImageOptions): number {
-  if (choice === 'none') return least;
+  if (choice === 'none' || choice === 'names') return least;
   if (choice === 'all') return all;
   if (choice === 'pages') return chance() < 0.5 ? least : all;
   return least + Math.floor(chance() * (all - least + 1));

@@ -2,7 +2,7 @@
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { simulatorOf } from '../../../support/ask.js';
-import { startGateway, tempFolder } from '../../../support/processes.js';
+import { type Gateway, startGateway, tempFolder } from '../../../support/processes.js';
 import type { CaseResult } from '../../stage.js';
 import { faultsAfter } from '../check.js';
 import { askMe, CREATE, leftOfDay } from '../world.js';
@@ -11,7 +11,7 @@ import { CHOICES, type Choice, type Image, imageOf } from './image.js';
 import { faultsOfFound } from './judge.js';
 import { openLooker } from './looker.js';
 import { type Point, pointOf } from './points.js';
-import { type Recording, record, whyNoStrace } from './record.js';
+import { ADVERTISERS, type Recording, readRows, record, whyNoStrace } from './record.js';
 
 export interface PowerLosses {
   /** Milliseconds; one place is tried in any case. */
@@ -44,10 +44,12 @@ type Judge = (dataDir: string, point: Point) => Promise<string[]>;
 interface Tally {
   times: number;
   worstMs: number;
+  /** Where that was, and what was there of the unsynced writes. */
+  worst: string;
   readonly faults: string[];
 }
 
-const newTally = (): Tally => ({ times: 0, worstMs: 0, faults: [] });
+const newTally = (): Tally => ({ times: 0, worstMs: 0, worst: '', faults: [] });
 
 export async function playPowerLoss(options: PowerLosses): Promise<readonly CaseResult[]> {
   const { timeLeft, chance } = options;
@@ -86,12 +88,12 @@ export async function losePower(recording: Recording, options: PowerLosses): Pro
   ];
 }
 
-function resultOf({ times, worstMs, faults }: Tally, note: string, until: string) {
+function resultOf({ times, worstMs, worst, faults }: Tally, note: string, until: string) {
   return {
     times,
     result: faults.length === 0 ? ('held' as const) : ('failed' as const),
     worst: `${(worstMs / 1000).toFixed(1)} s ${until}`,
-    note: [note, ...faults.slice(0, TOLD_FAULTS)].join('; '),
+    note: [note, `the longest at ${worst}`, ...faults.slice(0, TOLD_FAULTS)].join('; '),
   };
 }
 
@@ -108,10 +110,12 @@ async function loseOnce(
   await writeImage(folder, imageOf(disk, { choice, chance, zeros: true }));
   const begunMs = performance.now();
   const faults = await judge(join(folder, 'data'), point);
-  tally.worstMs = Math.max(tally.worstMs, performance.now() - begunMs);
+  const ms = performance.now() - begunMs;
+  const place = `place ${point.at} of ${recording.trace.length}, unsynced: ${choice}`;
+  if (ms > tally.worstMs) Object.assign(tally, { worstMs: ms, worst: place });
   tally.times += 1;
   for (const fault of faults) {
-    const line = `place ${point.at} of ${recording.trace.length}, unsynced: ${choice}: ${fault}`;
+    const line = `${place}: ${fault}`;
     say(line);
     tally.faults.push(line);
   }
@@ -164,11 +168,28 @@ async function gatewayHolds(
     const before = (await sim.calls()).length;
     // What reached the platform after the power was lost never did.
     const seen = { ...sim, calls: async () => [...sent, ...(await sim.calls()).slice(before)] };
-    return await faultsAfter(
+    const faults = await faultsAfter(
       { gateways: [gateway], keys, sim: seen, redisIsKilled: false },
       structuredClone(diary),
     );
+    return [...faults, ...(await faultsOfRows(gateway, keys.free))];
   } finally {
     await gateway.end('SIGKILL');
   }
+}
+
+/** What the cache has kept are the rows that the platform gives. */
+async function faultsOfRows(gateway: Gateway, key: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const advertiser of ADVERTISERS) {
+    const kept = await readRows(gateway, key, advertiser, false);
+    const anew = await readRows(gateway, key, advertiser, true);
+    if (kept !== anew) faults.push(`rows of advertiser ${advertiser}: ${difference(kept, anew)}`);
+  }
+  return faults;
+}
+
+function difference(kept: string, anew: string): string {
+  const at = [...kept].findIndex((letter, index) => letter !== anew[index]);
+  return `${kept.slice(Math.max(0, at - 40), at + 40)} for ${anew.slice(Math.max(0, at - 40), at + 40)}`;
 }

@@ -8,7 +8,7 @@ export interface Point extends Expected {
   readonly at: number;
 }
 
-/** One point in so many lies anywhere, also while the gateway starts; the others where something was acknowledged just now. */
+/** One point in so many lies anywhere, and half of these while the gateway starts; the others where something was acknowledged just now. */
 const ANYWHERE = 4;
 
 type Recorded = Pick<Recording, 'trace' | 'moments' | 'last' | 'calls'>;
@@ -23,7 +23,8 @@ export function pointOf({ trace, moments, last, calls }: Recorded, chance: () =>
   }));
   const isAnywhere = chance() * ANYWHERE < 1;
   const moment = placed[Math.floor(chance() * placed.length)];
-  const at = isAnywhere || moment === undefined ? Math.floor(chance() * (length + 1)) : moment.at;
+  const most = chance() < 0.5 ? (placed[0]?.at ?? length) : length;
+  const at = isAnywhere || moment === undefined ? Math.floor(chance() * (most + 1)) : moment.at;
   const known = placed.findLast((one) => one.at <= at)?.diary ?? newDiary();
   const next = placed.find((one) => one.at > at);
   // Not the next itself: moments are known to a millisecond.

@@ -1,9 +1,15 @@
 /** Power loss in brief: that the rig works, and can fail. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { checkDataFile } from '../../../../src/store/embedded/data-file.js';
 import { chanceOf } from '../../../simulation/chance-of-seed.js';
 import { findStrace } from '../../../store/embedded/strace.js';
+import { tempFolder } from '../../../support/processes.js';
+import { diskAt } from './disk.js';
+import { imageOf } from './image.js';
 import { losePower } from './play.js';
-import { record } from './record.js';
+import { type Recording, record } from './record.js';
 
 it('a gateway that loses power among its work keeps what it acknowledged; one that never synced has lost it', async () => {
   await findStrace();
@@ -18,6 +24,7 @@ it('a gateway that loses power among its work keeps what it acknowledged; one th
     { times: 4, result: 'held' },
     { times: 1, result: 'held' },
   ]);
+  await expectWhole(recording);
   const { trace } = recording;
   const calls = trace.calls
     .filter(({ kind }) => kind !== 'sync')
@@ -27,3 +34,23 @@ it('a gateway that loses power among its work keeps what it acknowledged; one th
   expect(await losePower(unsynced, late)).toMatchObject([{ result: 'failed' }, { result: 'failed' }]);
   await recording.platform.end('SIGTERM');
 });
+
+/** Wherever the power is lost: what is durable and has its name is whole, from its first moment on. */
+async function expectWhole({ trace, root, moments }: Recording): Promise<void> {
+  const folder = await tempFolder();
+  const path = join(folder, 'data.mdb');
+  const ready = trace.sent.find(({ ms }) => ms > (moments[0]?.ms ?? 0))?.at ?? trace.length;
+  let looks = 0;
+  for (const { from } of trace.calls.filter((call) => call.from <= ready)) {
+    const disk = diskAt(trace.calls, root, from);
+    const image = imageOf(disk, { choice: 'names', chance: () => 0, zeros: false });
+    for (const name of ['data/state/data.mdb', 'data/history/data.mdb']) {
+      const bytes = image.get(name);
+      if (!bytes) continue;
+      await writeFile(path, bytes);
+      expect(() => checkDataFile(path), `${name} at place ${from}`).not.toThrow();
+      looks += 1;
+    }
+  }
+  expect(looks).toBeGreaterThan(0);
+}

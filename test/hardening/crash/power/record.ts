@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { newTeam, type PlatformCall, simulatorOf } from '../../../support/ask.js';
+import { ask, newTeam, type PlatformCall, REPORT, simulatorOf } from '../../../support/ask.js';
 import {
   type Env,
+  type Gateway,
   launch,
   type Platform,
   planeOf,
@@ -103,15 +104,53 @@ export async function record(workMs: number, chance: () => number): Promise<Reco
   const firstDay = await day();
   const { diary, moments } = keptDiary();
   const stop = startWorks({ gateways: [gateway], sim, keys }, diary, chance);
+  const stopReading = startReading(gateway, keys.free, chance);
   await pause(workMs);
   const days = [...new Set([firstDay, await day()])];
   // In the middle of its work: what was under way may be there.
   await gateway.end('SIGKILL');
-  await stop();
-  const lines = createInterface({ input: createReadStream(traceFile, 'latin1'), crlfDelay: Infinity });
-  const all: string[] = [];
-  for await (const line of lines) all.push(line);
-  await rm(traceFile);
+  await Promise.all([stop(), stopReading()]);
+  const trace = await readTrace(traceFile);
   const calls = await sim.calls();
-  return { trace: parseTrace(all), root, moments, last: diary, calls, keys, days, platform, settings };
+  return { trace, root, moments, last: diary, calls, keys, days, platform, settings };
+}
+
+async function readTrace(path: string): Promise<Trace> {
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: createReadStream(path, 'latin1') })) lines.push(line);
+  await rm(path);
+  return parseTrace(lines);
+}
+
+/** Fills the cache, and writes over what is in it. @returns stops it */
+function startReading(gateway: Gateway, key: string, chance: () => number): () => Promise<void> {
+  let going = true;
+  const loop = async () => {
+    while (going) {
+      const advertiser = ADVERTISERS[Math.floor(chance() * ADVERTISERS.length)] as number;
+      // One that was killed answers nobody.
+      await readRows(gateway, key, advertiser, chance() < 0.5).catch(() => {});
+    }
+  };
+  const looping = loop();
+  return async () => {
+    going = false;
+    await looping;
+  };
+}
+
+/** Of the simulated platform. */
+export const ADVERTISERS: readonly number[] = [1, 2, 3, 4, 5, 6];
+
+/** @returns the rows of a report as JSON, or what was answered instead */
+export async function readRows(
+  gateway: Pick<Gateway, 'data'>,
+  key: string,
+  advertiser: number,
+  isAnew: boolean,
+): Promise<string> {
+  const headers: Record<string, string> = isAnew ? { 'cache-control': 'no-cache' } : {};
+  const query = `advertiserId=${advertiser}&byDate=1&byCampaign=1&_period=last_7_days`;
+  const answer = await ask(`${gateway.data}${REPORT}?${query}`, { key, headers });
+  return answer.status === 200 ? JSON.stringify(answer.json().data) : `${answer.status} ${answer.text}`;
 }
