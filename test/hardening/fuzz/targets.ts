@@ -15,6 +15,7 @@ import {
   startGatewayAt,
 } from '../../support/start-gateway.js';
 import { wrongReport, wrongWith } from './answers.js';
+import { entries } from './entries.js';
 import { mutated } from './mutate.js';
 import { sockets } from './sockets.js';
 
@@ -207,4 +208,5 @@ export const TARGETS: readonly (() => Promise<Target>)[] = [
   platformAnswers,
   messages,
   settings,
+  entries,
 ];
