@@ -59,7 +59,7 @@ export async function createParts(options: PartsOptions) {
     onCall: countCalls({ metrics, usage, series, ...traffic }),
   });
   const callMs = config.platform.timeoutMs;
-  const idempotency = createIdempotency({ ...store, now: clock.now, logger, callMs });
+  const idempotency = createIdempotency({ ...store, clock, logger, callMs });
   const pipeline = createPipeline({
     ...{ config, policy, store, clock, logger, registry, purges, erasures },
     platform,

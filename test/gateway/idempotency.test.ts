@@ -11,7 +11,7 @@ import {
   type TestGateway,
   withGateway,
 } from '../support/start-gateway.js';
-import { HOUR } from '../support/test-clock.js';
+import { createTestClock, HOUR } from '../support/test-clock.js';
 
 const CREATE = '/api/v1/campaign/create';
 const BODY = { userId: 1, name: 'New' };
@@ -164,6 +164,16 @@ describe('a repeat with the same idempotency key', () => {
   it('finds the answer on another replica', async () => {
     const { platform, gateway, key, post } = await open(CREATED);
     const replica = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    await post();
+    const again = await poster(replica, key)();
+    expect([again.status, again.headers['idempotency-replayed']]).toEqual([201, 'true']);
+    expect(platform.requests).toHaveLength(1);
+  });
+
+  it('finds the answer on a replica whose clock is two days ahead', async () => {
+    const { platform, gateway, key, post } = await open(CREATED);
+    const clock = createTestClock(new Date(gateway.clock.now() + 48 * HOUR).toISOString());
+    const replica = await gatewayAt(platform, { sharedStore: gateway.store, clock });
     await post();
     const again = await poster(replica, key)();
     expect([again.status, again.headers['idempotency-replayed']]).toEqual([201, 'true']);
