@@ -1,13 +1,15 @@
 /** All of them, one after another, as long as there is time. */
 import { chanceOf } from '../../../simulation/chance-of-seed.js';
 import type { CaseResult, StageInput } from '../../stage.js';
+import { CLOCK_JUMPS, CLOCKS_DIFFER } from './clocks.js';
 import { FULL_DISK, STARTS_ON_FULL_DISK, STARTS_READ_ONLY } from './disk.js';
 import { FEW_FILES } from './files.js';
 import { type Limit, notRun, playLimit } from './limit.js';
 import { CACHE_REDIS_FULL, REDIS_FULL } from './redis.js';
 
 const LIMITS: readonly Limit[] = [
-  ...[FULL_DISK, STARTS_ON_FULL_DISK, STARTS_READ_ONLY, FEW_FILES, REDIS_FULL, CACHE_REDIS_FULL],
+  ...[FULL_DISK, CLOCKS_DIFFER, CLOCK_JUMPS, STARTS_ON_FULL_DISK, STARTS_READ_ONLY],
+  ...[FEW_FILES, REDIS_FULL, CACHE_REDIS_FULL],
 ];
 /** What one takes on a machine that is busy, milliseconds. */
 const EACH_MS = 15_000;
