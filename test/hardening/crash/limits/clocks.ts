@@ -96,7 +96,11 @@ async function playJumps(world: World, clocks: readonly Env[], chance: () => num
   for (const clock of clocks) {
     const stop = startWorks(world, diary, chance);
     const probe = await startProbe(world);
-    await waitUntilTold(world.gateways[0] as Gateway, probe.reports, '200', 10).finally(() => probe.stop());
+    try {
+      await waitUntilTold(world.gateways[0] as Gateway, probe.reports, '200', 10);
+    } finally {
+      await probe.stop();
+    }
     const struckMs = performance.now();
     await (world.gateways[0] as Gateway).end('SIGKILL');
     await stop();
