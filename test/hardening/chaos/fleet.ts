@@ -103,6 +103,8 @@ export async function startFleet(
       id,
       await newTeam(gateways[0] as Gateway, {
         ...{ id, advertisers, writeGuard: GUARD },
+        // Far beyond what a run of hours asks: its refusals would take the place of the load.
+        limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000, upstreamCallsPerDay: 100_000_000 },
         scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh', 'mcp'],
       }),
     );
