@@ -15,17 +15,21 @@ export async function faultOf(error: unknown): Promise<Fault> {
   if (error instanceof CommanderError) return { lines: [], code: codeOf(error) };
   if (error instanceof CommandError)
     return { lines: error.message === '' ? [] : [error.message], code: error.exitCode };
-  const [{ ConfigError }, { SealError }, { StoreRefused }, { WorkersFailed }] = await Promise.all([
-    import('../config/load.js'),
-    import('../credential/seal.js'),
-    import('../store/refused.js'),
-    import('../serve/supervise.js'),
-  ]);
+  const [{ ConfigError }, { SealError }, { StoreRefused }, { WorkersFailed }, { DamagedRecord }] =
+    await Promise.all([
+      import('../config/load.js'),
+      import('../credential/seal.js'),
+      import('../store/refused.js'),
+      import('../serve/supervise.js'),
+      import('../record.js'),
+    ]);
   if (error instanceof WorkersFailed) return error.fault;
   if (error instanceof ConfigError) return { lines: error.faults, code: EXIT.settings };
   if (error instanceof StoreRefused || error instanceof SealError) {
     return { lines: [error.message], code: EXIT.settings };
   }
+  if (error instanceof DamagedRecord)
+    return { lines: [`${error.message}; restore the store from a backup`], code: EXIT.settings };
   const { code, message, stack } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE' || code === 'EACCES') {
     const advice = 'set PORT, ADMIN_PORT or METRICS_PORT to a free port (0 picks one)';

@@ -1,5 +1,5 @@
 /** Prometheus metrics. Names and labels are documented in docs/metrics.md. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 import type { CallReport } from '../platform/slot.js';
 import { type Gauges, registerGauges } from './gauges.js';
 import { createRequestTally, SECONDS } from './request-tally.js';
@@ -44,9 +44,23 @@ const TOLD_FROM_ZERO = {
   outcome: ['restored', 'adopted', 'left'],
 } as const;
 
-export function createMetrics(gauges: Gauges): Metrics {
+/**
+ * Of the process, however many gateways are made in it: their observers of garbage collection and of the event loop cannot
+ * be ended, and would hold each gateway for ever.
+ */
+let processMetrics: readonly Metric[] | undefined;
+
+function collectProcessMetrics(): readonly Metric[] {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'dsp_gateway_' });
+  const metrics = registry.getMetricsAsArray().map(({ name }) => registry.getSingleMetric(name));
+  return metrics.filter((metric) => metric !== undefined);
+}
+
+export function createMetrics(gauges: Gauges): Metrics {
+  const registry = new Registry();
+  processMetrics ??= collectProcessMetrics();
+  for (const metric of processMetrics) registry.registerMetric(metric);
   const requests = createRequestTally(registry);
   const calls = callMetrics(registry);
   const counters = eventCounters(registry);

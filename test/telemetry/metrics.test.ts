@@ -37,6 +37,21 @@ async function samples(metrics: ReturnType<typeof createMetrics>): Promise<Map<s
 }
 
 describe('createMetrics', () => {
+  it('measures the process once, however many gateways are made in it', async () => {
+    const [one, two] = [open(), open()];
+    const shared = (await samples(one)).keys();
+    const names = [...shared].map((sample) => sample.replace(/\{.*/, ''));
+    for (const name of ['dsp_gateway_nodejs_eventloop_lag_p99_seconds', 'dsp_gateway_process_open_fds']) {
+      expect(names).toContain(name);
+      expect(two.registry.getSingleMetric(name)).toBe(one.registry.getSingleMetric(name));
+    }
+    const garbage = 'dsp_gateway_nodejs_gc_duration_seconds';
+    expect(two.registry.getSingleMetric(garbage)).toBe(one.registry.getSingleMetric(garbage));
+    expect(two.registry.getSingleMetric('dsp_gateway_requests_total')).not.toBe(
+      one.registry.getSingleMetric('dsp_gateway_requests_total'),
+    );
+  });
+
   it('counts requests by plane, status, outcome and team, and times them', async () => {
     const metrics = open();
     metrics.request('data', 200, 'hit', 'growth', 2);

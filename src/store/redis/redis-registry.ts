@@ -1,5 +1,6 @@
 import { randomId } from '../../chance.js';
 import { type RegistryCommit, RegistryConflict, type RegistryRecord, type RegistryStore } from '../port.js';
+import { StoreRefused } from '../refused.js';
 import type { RegistryLimits } from '../registry-limits.js';
 import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
 import type { Keys } from './keys.js';
@@ -27,7 +28,7 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
       );
       asked = loadedFrom;
       if (epoch !== '') server = loadedFrom;
-      return { epoch, version, records: joinRecords(records, revisions) };
+      return { epoch, version: checked(version), records: joinRecords(records, revisions) };
     },
 
     async create({ epoch, version, records, audit }) {
@@ -100,6 +101,14 @@ function commitArguments(change: RegistryCommit, limits: RegistryLimits): (strin
     ...[...writes].flatMap(write),
     ...audit,
   ];
+}
+
+/** @throws StoreRefused where there is none: what a script answers ends at a number that is none */
+function checked(version: number | undefined): number {
+  if (version !== undefined) return version;
+  throw new StoreRefused(
+    'the registry in Redis is damaged: its version is no number; restore Redis from a backup',
+  );
 }
 
 function joinRecords(records: readonly string[], revisions: readonly string[]): Map<string, RegistryRecord> {

@@ -90,9 +90,16 @@ async function change(client: Redis, chance: Chance): Promise<string> {
   const fields = (await client.hkeysBuffer(key)).sort(Buffer.compare);
   const field = chance.pick(fields);
   const value = (await client.hgetBuffer(key, field)) ?? Buffer.alloc(0);
-  const other = (await client.hgetBuffer(key, chance.pick(fields))) ?? Buffer.alloc(0);
+  const other = await otherValue(client, chance.is(0.5) ? key : chance.pick(keys), chance);
   const { bytes, how } = damaged(value, other, chance);
   if (bytes === null) await client.hdel(key, field);
   else await client.hset(key, field, bytes);
   return `${key} ${JSON.stringify(field.toString('latin1'))} ${how}`;
+}
+
+/** Of the same group, or of another one: another kind of report, another advertiser. */
+async function otherValue(client: Redis, key: string, chance: Chance): Promise<Buffer> {
+  if ((await client.type(key)) !== 'hash') return Buffer.alloc(0);
+  const values = await client.hvalsBuffer(key);
+  return values.length === 0 ? Buffer.alloc(0) : chance.pick(values);
 }

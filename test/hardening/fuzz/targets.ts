@@ -17,6 +17,7 @@ import {
 import { wrongReport, wrongWith } from './answers.js';
 import { entries } from './entries.js';
 import { mutated } from './mutate.js';
+import { registry } from './registry.js';
 import { sockets } from './sockets.js';
 
 export interface Target {
@@ -209,4 +210,5 @@ export const TARGETS: readonly (() => Promise<Target>)[] = [
   messages,
   settings,
   entries,
+  registry,
 ];
