@@ -5,11 +5,9 @@
 import { statfsSync } from 'node:fs';
 import { StoreRefused } from '../refused.js';
 
-/**
- * What others may take of the disk between our look and lmdb's write, bytes. A disk with less
- * counts as full.
- */
-export const FULL_BELOW_BYTES = 8 * 1024 * 1024;
+const FULL_BELOW_MIB = 8;
+/** What others may take of the disk between our look and lmdb's write. A disk with less counts as full. */
+export const FULL_BELOW_BYTES = FULL_BELOW_MIB * 1024 ** 2;
 
 /** Pages that are copied on the way to one record, and noted as free: far more than there are. */
 const PAGES_OF_RECORD_BYTES = 16 * 4096;
@@ -39,7 +37,9 @@ export function createDiskRoom(freeBytes: () => number | null): DiskRoom {
       );
       const free = freeBytes();
       if (free !== null && free < FULL_BELOW_BYTES + takenBytes + bytes)
-        throw new Error(`no space left on the disk: ${free} bytes are free, and 8 MiB have to stay so`);
+        throw new Error(
+          `no space left on the disk: ${free} bytes are free, and ${FULL_BELOW_MIB} MiB have to stay so`,
+        );
       takenBytes += bytes;
       try {
         return await work();
@@ -58,7 +58,7 @@ export function refuseFullDisk(folder: string): void {
   const free = freeBytesOf(folder);
   if (free === null || free >= FULL_BELOW_BYTES) return;
   throw new StoreRefused(
-    `${folder} cannot be made: its disk is full (${free} bytes are free, 8 MiB are needed): free some, or name a folder on another disk (GATEWAY_DATA_DIR)`,
+    `${folder} cannot be made: its disk is full (${free} bytes are free, ${FULL_BELOW_MIB} MiB are needed): free some, or name a folder on another disk (GATEWAY_DATA_DIR)`,
   );
 }
 

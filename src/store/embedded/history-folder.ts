@@ -1,11 +1,11 @@
 /** The folder of the history: what lies in it cannot be fetched again, so what is damaged is set aside, not deleted. */
-import { rename, rm, stat } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoreLog } from '../log.js';
 import { checkDataFile } from './data-file.js';
 import { refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
-import { syncFolder } from './folder.js';
+import { makeWhole } from './folder.js';
 import { type Gate, NO_GATE } from './gate.js';
 
 /** Address space, not memory and not disk; the map grows by itself. */
@@ -26,10 +26,16 @@ export async function openHistoryFolder(options: HistoryFolderOptions): Promise<
   const folder = join(dataDir, 'history');
   if (isFirst) {
     await setDamagedAside(folder, options);
-    await makeHistory(folder, options);
+    await makeWhole(folder, async (draft) => {
+      const environment = await openHistory(draft, NO_GATE, logger);
+      await environment.close();
+    });
   }
-  return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, gate, logger });
+  return await openHistory(folder, gate, logger);
 }
+
+const openHistory = (folder: string, gate: Gate, logger: StoreLog) =>
+  openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, gate, logger });
 
 async function setDamagedAside(folder: string, { nowMs, logger }: HistoryFolderOptions): Promise<void> {
   if ((await stat(folder).catch(() => null)) === null) return;
@@ -44,21 +50,4 @@ async function setDamagedAside(folder: string, { nowMs, logger }: HistoryFolderO
       'the history on the disk is damaged; it was set aside, and begins anew: what was known before cannot be asked for until the folder is restored from a backup',
     );
   }
-}
-
-/** Made under another name first: else power that is lost while it is made would look like a history that was damaged. */
-async function makeHistory(folder: string, { dataDir, logger }: HistoryFolderOptions): Promise<void> {
-  if ((await stat(folder).catch(() => null)) !== null) return;
-  const draft = `${folder}.new`;
-  await rm(draft, { recursive: true, force: true });
-  const environment = await openEnvironment({
-    folder: draft,
-    mapBytes: MAP_BYTES,
-    durable: true,
-    gate: NO_GATE,
-    logger,
-  });
-  await environment.close();
-  await rename(draft, folder);
-  await syncFolder(dataDir);
 }

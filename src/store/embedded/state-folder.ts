@@ -1,6 +1,5 @@
 /** The folder of the durable environment: made whole, and looked at before lmdb opens it. */
 import { execFile } from 'node:child_process';
-import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,7 +10,7 @@ import { StoreRefused } from '../refused.js';
 import { DataFileDamaged } from './data-bytes.js';
 import { checkMeta } from './data-file.js';
 import { type Environment, type EnvironmentOptions, openEnvironment } from './environment.js';
-import { makeFolders, syncFolder } from './folder.js';
+import { makeFolders, makeWhole } from './folder.js';
 import { NO_GATE } from './gate.js';
 import { fromBytes, toBytes } from './stored-json.js';
 
@@ -26,22 +25,14 @@ const scriptOf = (name: string) => fileURLToPath(new URL(`dist/store/embedded/${
 
 export const stateFolder = (dataDir: string) => join(dataDir, 'state');
 
-/**
- * Made under another name first: a folder of the right name has always been whole, and one that is not is damaged.
- * @returns whether it was made; else it was there
- */
+/** @returns whether it was made; else it was there */
 export async function makeState(dataDir: string, logger: StoreLog): Promise<boolean> {
   const folder = stateFolder(dataDir);
-  const found = await stat(folder).catch(() => null);
-  if (found !== null) return false;
-  const draft = `${folder}.new`;
-  await rm(draft, { recursive: true, force: true });
-  const environment = await openState(draft, { gate: NO_GATE, logger });
-  await environment.write(null, [{ key: SCHEMA, value: toBytes({ version: SCHEMA_VERSION }) }]);
-  await environment.close();
-  await rename(draft, folder);
-  await syncFolder(dataDir);
-  return true;
+  return await makeWhole(folder, async (draft) => {
+    const environment = await openState(draft, { gate: NO_GATE, logger });
+    await environment.write(null, [{ key: SCHEMA, value: toBytes({ version: SCHEMA_VERSION }) }]);
+    await environment.close();
+  });
 }
 
 /**

@@ -55,12 +55,12 @@ export async function entries(): Promise<Target> {
     async tryOne(chance) {
       const before = await ask(chance);
       if (before !== null) return before;
+      // What is written behind an answer is not to undo a change.
+      await gateway.services.settled();
       const changes: string[] = [];
       for (let left = chance.between(1, MOST_CHANGES); left > 0; left -= 1)
         changes.push(await change(client, chance));
-      // What is written behind an answer is not to undo a change, or meet it half-way.
       const wrong = await ask(chance);
-      await gateway.services.settled();
       return wrong === null ? null : `${changes.join(', ')}: ${wrong}`;
     },
     async close() {

@@ -18,7 +18,7 @@ const PREFIX = 'fuzz';
 const [OWN, FOREIGN] = [1, 2];
 /** What a start, or an answer, may say of a registry that cannot be read. */
 const REFUSALS = [StoreRefused, StoreUnavailable, SealError, DamagedRecord];
-const PLACE = 'dateFrom=2026-11-18&dateTo=2026-11-19';
+const PERIOD = 'dateFrom=2026-11-18&dateTo=2026-11-19';
 
 export async function registry(): Promise<Target> {
   const clock = createTestClock();
@@ -81,7 +81,7 @@ async function started(
 
 async function asked(gateway: TestGateway, key: string): Promise<string | null> {
   for (const advertiser of [OWN, FOREIGN]) {
-    const { status, text } = await gateway.report(key, `advertiserId=${advertiser}&byDate=1&${PLACE}`);
+    const { status, text } = await gateway.report(key, `advertiserId=${advertiser}&byDate=1&${PERIOD}`);
     if (status === 200 && advertiser === FOREIGN)
       return `advertiser ${FOREIGN} was shown: ${text.slice(0, 200)}`;
     if (status === 500) return `advertiser ${advertiser} was answered ${text.slice(0, 300)}`;
