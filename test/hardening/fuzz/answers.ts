@@ -22,3 +22,10 @@ export function wrongReport(reply: Reply): string | null {
   const isRows = Array.isArray(data) && data.every((row) => typeof row === 'object' && row !== null);
   return isRows ? null : `is no report: ${reply.text.slice(0, 200)}`;
 }
+
+/** As long as what is done grows with the length; where each part is held against all others, it grows with its square. */
+export function wrongGrowth(shortMs: number, longMs: number, timesAsLong: number): string | null {
+  const times = longMs / shortMs;
+  if (times <= timesAsLong ** 1.5) return null;
+  return `took ${shortMs.toFixed(0)} ms of CPU time, and ${times.toFixed(1)} times that when it was ${timesAsLong} times as long`;
+}

@@ -8,7 +8,7 @@ import { startRedis } from '../../support/redis.js';
 import { reportIn, startGatewayAt } from '../../support/start-gateway.js';
 import { createTestClock, DAY } from '../../support/test-clock.js';
 import { damaged } from './damage.js';
-import type { Target } from './targets.js';
+import type { Target } from './target.js';
 
 const PREFIX = 'fuzz';
 const DAYS_BACK = 40;

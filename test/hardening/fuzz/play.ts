@@ -1,7 +1,7 @@
 /** One target, given inputs for as long as there is time. */
 import { type Chance, chanceOf } from '../../simulation/chance-of-seed.js';
 import type { CaseResult } from '../stage.js';
-import type { Target } from './targets.js';
+import type { Target } from './target.js';
 
 const TOLD_FAULTS = 3;
 

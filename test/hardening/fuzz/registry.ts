@@ -12,7 +12,7 @@ import { startGatewayAt, type TestGateway } from '../../support/start-gateway.js
 import { createTestClock } from '../../support/test-clock.js';
 import { damaged } from './damage.js';
 import { mutated } from './mutate.js';
-import type { Target } from './targets.js';
+import type { Target } from './target.js';
 
 const PREFIX = 'fuzz';
 const [OWN, FOREIGN] = [1, 2];

@@ -1,10 +1,10 @@
 /** Requests as bytes on a socket: those of the corpus, as they are and nearly so. */
 import { connect } from 'node:net';
 import type { Chance } from '../../simulation/chance-of-seed.js';
-import { startGateway } from '../../support/start-gateway.js';
+import { ADMIN_TOKEN, startGateway } from '../../support/start-gateway.js';
 import corpus from './corpus.json' with { type: 'json' };
 import { mutated } from './mutate.js';
-import type { Target } from './targets.js';
+import { said, type Target } from './target.js';
 import { wrongBytes, wrongCalls } from './wire.js';
 
 /** A request that is never finished is given up by the gateway after this. */
@@ -13,6 +13,11 @@ const REQUEST_SECONDS = 5;
 const PATIENCE_MS = 30;
 /** Longer no connection stays open that the caller has ended. */
 const LONGEST_MS = 3 * REQUEST_SECONDS * 1000;
+const CANARY = 'team-that-nobody-may-see';
+const ADMIN_PATHS = [
+  ...['/admin/v1/teams', `/admin/v1/teams/${CANARY}`, '/admin/v1/token', '/admin/v1/cache/purge'],
+  ...['/admin/v1/registry/export', '/admin/v1/status', '/admin/v1/audit', '/console', '/console/api/session'],
+] as const;
 const WHOLE = corpus[0]?.text ?? '';
 
 export async function sockets(): Promise<Target> {
@@ -34,7 +39,7 @@ export async function sockets(): Promise<Target> {
         wrongBytes(answered, secrets) ??
         wrongCalls(told, simulator.token) ??
         wrongLog(gateway.logText, secrets);
-      if (wrong !== null) return `${JSON.stringify(text.slice(0, 600))} ${wrong}`;
+      if (wrong !== null) return said(text, wrong);
       const whole = await say(Number(port), WHOLE.replaceAll('{key}', key), chance, LONGEST_MS);
       return whole.startsWith('HTTP/1.1 200 ')
         ? null
@@ -56,6 +61,36 @@ function inputOf(chance: Chance): string {
 function wrongLog(text: string, secrets: readonly string[]): string | null {
   return secrets.some((secret) => text.includes(secret)) ? 'left a secret in the log' : null;
 }
+
+/** The same, said to the admin plane by one who has no admin token, but a key of a team. */
+export async function adminSockets(): Promise<Target> {
+  const config = { server: { requestTimeoutSeconds: REQUEST_SECONDS } };
+  const gateway = await startGateway({ logLevel: 'error', config });
+  const key = await gateway.addTeam({ id: CANARY });
+  const { port } = new URL(await gateway.admin.listen({ port: 0, host: '127.0.0.1' }));
+  const secrets = [gateway.simulator.token, key, ADMIN_TOKEN, CANARY];
+  const teams = async () => JSON.stringify(await gateway.manage('GET', '/teams'));
+  const before = await teams();
+  return {
+    name: 'Requests on a socket of the admin plane',
+    what: 'The same bytes to the paths of the admin plane, with the key of a team in the place of the admin token: nothing is told, nothing is changed, nothing is asked of the platform.',
+    async tryOne(chance) {
+      const text = toAdminPlane(inputOf(chance), chance).replaceAll('{key}', key);
+      const wrong =
+        wrongBytes(await say(Number(port), text, chance, PATIENCE_MS), secrets) ??
+        wrongLog(gateway.logText, secrets) ??
+        (gateway.simulator.calls.length > 0 ? 'the platform was asked' : null);
+      if (wrong !== null) return said(text, wrong);
+      return (await teams()) === before ? null : said(text, 'changed the teams');
+    },
+    close: () => gateway.close(),
+  };
+}
+
+const toAdminPlane = (text: string, chance: Chance): string =>
+  text
+    .replace(/\/(?:api|gateway)\/v1\/[^ ?]*/g, () => chance.pick(ADMIN_PATHS))
+    .replace(/^x-api-key: /gim, chance.is(0.2) ? 'Cookie: ' : 'Authorization: Bearer ');
 
 /** Says it in up to three pieces, ends when its patience does, and reads until the other side has ended, too. @returns each byte as a letter */
 async function say(port: number, text: string, chance: Chance, patienceMs: number): Promise<string> {

@@ -1,35 +1,17 @@
 /** What is given inputs that are nearly right. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, loadConfig } from '../../../src/config/load.js';
-import type { Chance } from '../../simulation/chance-of-seed.js';
 import { ROOT } from '../../support/processes.js';
-import {
-  ADMIN_TOKEN,
-  REPORT,
-  type Reply,
-  startGateway,
-  startGatewayAt,
-} from '../../support/start-gateway.js';
-import { wrongReport, wrongWith } from './answers.js';
+import { ADMIN_TOKEN, REPORT, type Reply, startGateway } from '../../support/start-gateway.js';
+import { wrongWith } from './answers.js';
 import { entries } from './entries.js';
 import { mutated } from './mutate.js';
+import { longAnswers, platformAnswers } from './platform-answers.js';
 import { registry } from './registry.js';
-import { sockets } from './sockets.js';
-
-export interface Target {
-  readonly name: string;
-  readonly what: string;
-  /** @returns what is wrong, with the input; null: nothing */
-  tryOne(chance: Chance): Promise<string | null>;
-  close(): Promise<void>;
-}
-
-const said = (input: string, wrong: string | null) =>
-  wrong === null ? null : `${JSON.stringify(input.slice(0, 300))} ${wrong}`;
+import { adminSockets, sockets } from './sockets.js';
+import { said, type Target } from './target.js';
 
 const QUERIES = [
   `${REPORT}?advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07`,
@@ -108,52 +90,6 @@ async function bodies(): Promise<Target> {
   };
 }
 
-const ROWS = [
-  '{"data":[{"date":"2026-11-20","advertiserId":1,"impressions":10,"clicks":1,"spent":1.5}]}',
-  '[{"date":"2026-11-20","advertiserId":1,"impressions":10,"spent":"1.50"},{"date":"2026-11-20","advertiserId":1}]',
-  '{"columns":["date","clicks"],"rows":[["2026-11-20",1]]}',
-  '{"success":true,"data":{"items":[{"date":"2026-11-20","advertiserId":1}],"total":1}}',
-];
-
-async function platformAnswers(): Promise<Target> {
-  let [body, length] = ['', 0];
-  const server = createServer((request, response) => {
-    request.resume();
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
-    const isWhole = length <= Buffer.byteLength(body);
-    if (isWhole) response.end(body);
-    // What is missing never comes, and a connection that stays open would be waited for.
-    else response.write(body, () => response.socket?.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const config = { platform: { retry: { attempts: 0 }, circuit: { failures: 1000, openSeconds: 1 } } };
-  const gateway = await startGatewayAt(
-    { url: `http://127.0.0.1:${port}`, token: '42|a-platform-token' },
-    { logLevel: 'error', config },
-  );
-  const key = await gateway.addTeam();
-  return {
-    name: 'Answers of the platform',
-    what: 'JSON that is nearly a report, now and then of another length than it says; each is a report or a foreseen error.',
-    async tryOne(chance) {
-      body = mutated(chance.pick(ROWS), chance);
-      length = Buffer.byteLength(body) + (chance.is(0.1) ? chance.between(-3, 3) : 0);
-      if (length < 0) length = 0;
-      // Each is judged by itself: none is answered from what came before.
-      await gateway.manage('POST', '/cache/purge', { all: true });
-      const query = 'advertiserId=1&byDate=1&dateFrom=2026-11-20&dateTo=2026-11-20';
-      const reply = await gateway.report(key, query, { headers: { 'cache-control': 'no-cache' } });
-      return said(body, wrongReport(reply));
-    },
-    async close() {
-      await gateway.close();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
 const MESSAGES = [
   '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"query_report","arguments":{"advertiserId":1,"period":{"relative":"last_7_days"},"split":["date"]}}}',
   '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
@@ -204,9 +140,11 @@ async function settings(): Promise<Target> {
 
 export const TARGETS: readonly (() => Promise<Target>)[] = [
   sockets,
+  adminSockets,
   queries,
   bodies,
   platformAnswers,
+  longAnswers,
   messages,
   settings,
   entries,

@@ -24,15 +24,21 @@ const WITHHELD = [
   'range',
 ];
 
+/** Of each answer of a connection: they follow one another without a line between. */
+const HEADS = /(?:^|\n|\}|>)HTTP\/1\.1 (\d{3}) [^]*?\r\n\r\n/g;
+
 /** @param bytes each as a letter; none: the connection was closed without a word */
 export function wrongBytes(bytes: string, secrets: readonly string[]): string | null {
   if (secrets.some((secret) => bytes.includes(secret)))
     return `was answered with a secret: ${bytes.slice(0, 300)}`;
   if (bytes === '') return null;
   if (!bytes.startsWith('HTTP/1.1 ')) return `was answered ${JSON.stringify(bytes.slice(0, 200))}`;
-  for (const [, status] of bytes.matchAll(/(?:^|\n|\}|>)HTTP\/1\.1 (\d{3}) /g))
+  for (const [head, status] of bytes.matchAll(HEADS)) {
     if (!FORESEEN.has(Number(status)) && status !== '100')
       return `was answered ${status}: ${bytes.slice(0, 300)}`;
+    if (Number(status) >= 400 && !/\ncontent-type: application\/problem\+json/i.test(head))
+      return `was answered ${status} by no problem: ${head}`;
+  }
   return null;
 }
 

@@ -10,7 +10,7 @@ import type { Stage } from '../stage.js';
 export const stage: Stage = {
   name: 'crash',
   title: 'Gateways and Redis killed among changes and writes',
-  weight: 4,
+  weight: 8,
   async run({ seed, say, timeLeft }) {
     useRedisProgram(process.env.REDIS_SERVER || 'redis-server');
     // Side by side: a start leaves a core to others while it waits.
@@ -25,7 +25,13 @@ export const stage: Stage = {
         }
       }),
     );
-    const powerLosses = playPowerLoss({ timeLeft, chance: chanceOf(seed, 'power loss').randomShare, say });
+    // It takes a core whole: the other half of the time is for kills.
+    const half = timeLeft() / 2;
+    const powerLosses = playPowerLoss({
+      timeLeft: () => timeLeft() - half,
+      chance: chanceOf(seed, 'power loss').randomShare,
+      say,
+    });
     const limits = playLimits({ seed, timeLeft, say });
     return (await Promise.all([kills, powerLosses, limits])).flat();
   },
