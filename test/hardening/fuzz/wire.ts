@@ -25,7 +25,7 @@ const WITHHELD = [
 ];
 
 /** Of each answer of a connection: they follow one another without a line between. */
-const HEADS = /(?:^|\n|\}|>)HTTP\/1\.1 (\d{3}) [^]*?\r\n\r\n/g;
+const HEADS = /(?:^|\n|\}|>)HTTP\/1\.1 (\d{3}) .*?\r\n\r\n/gs;
 
 /** @param bytes each as a letter; none: the connection was closed without a word */
 export function wrongBytes(bytes: string, secrets: readonly string[]): string | null {
