@@ -25,19 +25,20 @@ function unused() {
   );
 }
 
-const faults = unused();
-
 const folder = mkdtempSync('test/report/dead-');
+let found;
 try {
   writeFileSync(`${folder}/unused.ts`, 'export const nobody = 1;\n');
   writeFileSync(`${folder}/used.ts`, 'export const used = 1;\nexport const dead = 2;\n');
   writeFileSync(`${folder}/planted.test.ts`, "import { used } from './used.js';\nvoid used;\n");
-  const planted = unused().filter((fault) => fault.includes(folder));
-  for (const kind of [/unused\.ts.*\(files\)/, /used\.ts: dead \(exports\)/]) {
-    if (!planted.some((fault) => kind.test(fault))) faults.push(`what was planted was not found: ${kind}`);
-  }
+  found = unused();
 } finally {
   rmSync(folder, { recursive: true });
+}
+const faults = found.filter((fault) => !fault.includes(folder));
+for (const kind of [/unused\.ts.*\(files\)/, /used\.ts: dead \(exports\)/]) {
+  if (!found.some((fault) => fault.includes(folder) && kind.test(fault)))
+    faults.push(`what was planted was not found: ${kind}`);
 }
 
 for (const fault of faults) process.stderr.write(`${fault}\n`);

@@ -1,7 +1,7 @@
 /** What becomes of replicas while others go on: one is stopped, or killed without a word, or all are, and the registry is lost. */
 import type { MemoryServer } from '../support/memory/memory-store.js';
 import { FIRST_TOKEN, type Replica, stopReplica } from './replicas.js';
-import { NAMES } from './shape.js';
+import { NAMES, teamsOf } from './shape.js';
 import { newTeam } from './workload.js';
 import { lapse, type WorldOfSeed } from './world.js';
 
@@ -66,13 +66,9 @@ async function loseRegistry(options: EndOptions): Promise<void> {
   await newTeams(world, first);
 }
 
-/** Made in their order, for the keys of the first three are never revoked. */
+/** Made in their order, for their first keys are never revoked. */
 export async function newTeams(world: WorldOfSeed, replica: Replica): Promise<void> {
-  for (const [id, advertisers] of [
-    ['one', [1]],
-    ['two', [2]],
-    ['all', '*'],
-  ] as const)
+  for (const [id, advertisers] of teamsOf(world.shape))
     while (!world.keys.some(({ team }) => team === id)) {
       await newTeam(world, replica, id, advertisers);
       await lapse(world, 10);

@@ -13,11 +13,12 @@ import { createLog } from '../../src/telemetry/logger.js';
 import type { MemoryServer } from '../support/memory/memory-store.js';
 import { clockOf } from '../support/test-clock.js';
 import type { Chance } from './chance-of-seed.js';
+import type { Connections } from './connections.js';
 import type { Faults } from './faults.js';
 import { faultyStore } from './faulty-store.js';
 import type { Scheduler } from './scheduler.js';
 import type { Shape } from './shape.js';
-import type { Connections, SimPlatform } from './sim-platform.js';
+import type { SimPlatform } from './sim-platform.js';
 
 /** Seconds; the oracle counts with them. */
 export const RULES = {

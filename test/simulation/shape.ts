@@ -17,6 +17,8 @@ export interface Shape {
   readonly skewMs: ReadonlyMap<string, number>;
   /** What becomes of a replica, or of all of them. */
   readonly end: 'none' | 'stop' | 'kill' | 'lost-registry';
+  /** Whether some put writes, too, where callers come in by Fastify. */
+  readonly writes: boolean;
   /** When, after how much of the work, a night passes in which nobody asks; null: in none. */
   readonly night: Night | null;
 }
@@ -52,6 +54,7 @@ export function shapeOf(chance: Chance): Shape {
     divisible: chance.pick(night === null ? DIVISIBLE : DIVISIBLE_AT_NIGHT),
     skewMs: new Map(NAMES.map((name) => [name, skews ? chance.between(-MOST_SKEW_MS, MOST_SKEW_MS) : 0])),
     end: chance.pick(['none', 'none', 'stop', 'kill', 'kill', 'lost-registry'] as const),
+    writes: chance.is(0.4),
   };
 }
 
@@ -63,4 +66,11 @@ function nightOf(chance: Chance): Night {
 /** By how much a clock is wrong at most. */
 export function mostSkewMs({ skewMs }: Shape): number {
   return Math.max(...[...skewMs.values()].map(Math.abs));
+}
+
+/** @returns the teams, and which advertisers each may see at first */
+export function teamsOf({
+  writes,
+}: Pick<Shape, 'writes'>): readonly (readonly [string, readonly number[] | '*'])[] {
+  return [['one', [1]], ['two', [2]], ['all', '*'], ...(writes ? [['spends', '*'] as const] : [])];
 }

@@ -1,7 +1,8 @@
 /** The platform, in the place of undici's connections: it knows what it said, of which days, and when. */
-import { Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { DAY } from '../support/test-clock.js';
 import type { Chance } from './chance-of-seed.js';
+import { type Asked, Connections, type UnderWay } from './connections.js';
 import type { Faults } from './faults.js';
 import type { Scheduler } from './scheduler.js';
 
@@ -20,6 +21,15 @@ export interface Said {
   readonly isEmptyEnd: boolean;
 }
 
+/** A write that was carried out. */
+export interface Done {
+  /** Who paid for it, by its body. */
+  readonly of: string;
+  /** By a clock that is right. */
+  readonly wallMs: number;
+  readonly answer: string;
+}
+
 export interface SimPlatform {
   /** A replica's connections; what is under way on them is broken off with them. */
   connect(): Connections;
@@ -36,8 +46,8 @@ export interface SimPlatform {
   refuseOthers(token: string): void;
   readonly today: string;
   readonly underWay: number;
-  /** How often writes of an idempotency key were done. */
-  readonly writes: ReadonlyMap<string, number>;
+  /** What was done for each write, by the name in its body. */
+  readonly writes: ReadonlyMap<string, readonly Done[]>;
 }
 
 export const ADVERTISERS = [1, 2, 3];
@@ -66,7 +76,7 @@ interface Answer {
 
 class Platform implements SimPlatform {
   underWay = 0;
-  readonly writes = new Map<string, number>();
+  readonly writes = new Map<string, Done[]>();
   readonly #options: SimPlatformOptions;
   readonly #values = new Map<string, number | null>();
   readonly #said = new Map<string, Said[]>();
@@ -169,14 +179,17 @@ class Platform implements SimPlatform {
     if (!this.#tokens.has(String(headers.authorization).replace('Bearer ', '')))
       return { status: 401, body: '{"error":"token"}' };
     const { pathname, searchParams } = new URL(String(asked.path), 'http://platform.test');
-    if (!pathname.startsWith('/api/v1/report/')) return this.#write(headers);
+    if (!pathname.startsWith('/api/v1/report/')) return this.#write(String(asked.body));
     return { status: 200, body: JSON.stringify({ data: this.#rows(searchParams, told) }) };
   }
 
-  #write(headers: Readonly<Record<string, string>>): Answer {
-    const name = String(headers['x-write']);
-    this.writes.set(name, (this.writes.get(name) ?? 0) + 1);
-    return { status: 200, body: JSON.stringify({ id: this.writes.size }) };
+  #write(text: string): Answer {
+    const { name, of } = JSON.parse(text) as { readonly name: string; readonly of: string };
+    this.#last += 1;
+    const answer = JSON.stringify({ id: this.#last, name });
+    const done = { of, answer, wallMs: this.#options.scheduler.trueMs() };
+    this.writes.set(name, [...(this.writes.get(name) ?? []), done]);
+    return { status: 201, body: answer };
   }
 
   #rows(query: URLSearchParams, told: Said[]): object[] {
@@ -212,39 +225,5 @@ class Platform implements SimPlatform {
     const impressions = days.reduce((sum, day) => sum + (numberOf(day) ?? 0), 0);
     say(from, to, impressions, false);
     return [{ advertiserId: advertiser, impressions }];
-  }
-}
-
-type Asked = Dispatcher.DispatchOptions;
-
-interface UnderWay {
-  fail(error: Error): void;
-  /** Without a word to whoever asked. */
-  end(): void;
-}
-type Receive = (asked: Asked, handler: Dispatcher.DispatchHandler, open: Set<UnderWay>) => void;
-
-export class Connections extends Dispatcher {
-  readonly #open = new Set<UnderWay>();
-  readonly #receive: Receive;
-
-  constructor(receive: Receive) {
-    super();
-    this.#receive = receive;
-  }
-  get underWay(): number {
-    return this.#open.size;
-  }
-  /** As those of a process that is killed. */
-  forget(): void {
-    for (const { end } of this.#open) end();
-  }
-  override dispatch(asked: Asked, handler: Dispatcher.DispatchHandler): boolean {
-    this.#receive(asked, handler, this.#open);
-    return true;
-  }
-  override async close(): Promise<void> {}
-  override async destroy(): Promise<void> {
-    for (const { fail } of this.#open) fail(new Error('the connections are closed'));
   }
 }

@@ -18,6 +18,7 @@ import { ADVERTISERS, createSimPlatform, DAYS_BACK, dayAgo, type SimPlatform } f
 import { watchSlots } from './watch-slots.js';
 import { operator, restating } from './workload.js';
 import { lapse, type WorldOfSeed } from './world.js';
+import { judgeDay, writer } from './writes.js';
 
 export interface Outcome {
   readonly seed: number;
@@ -43,7 +44,8 @@ export interface SimulateOptions {
 /** @throws what the oracle found, or what was thrown at a caller */
 export async function simulate(seed: number, options: SimulateOptions): Promise<Outcome> {
   const chance = (name: string) => chanceOf(seed, name);
-  const shape = shapeOf(chance('shape'));
+  const decided = shapeOf(chance('shape'));
+  const shape = { ...decided, writes: decided.writes && options.byFastify };
   const skewOf = (owner: string) => shape.skewMs.get(owner.replace(/#.*/, '')) ?? 0;
   const scheduler = createScheduler(chance('order'), NOON + chance('hour').below(DAY), skewOf);
   const machine = { now: Date.now, random: Math.random, traces: Error.stackTraceLimit };
@@ -84,6 +86,7 @@ async function play(
   const oracle = createOracle({ platform, scheduler, faults, shape });
   const world: WorldOfSeed = {
     ...{ scheduler, platform, oracle, faults, shape, chance: chance('workload'), keys: [], owners: [] },
+    writeChance: chance('writes'),
     replicas: new Map(),
     isLossy: faults.losses.length > 0,
   };
@@ -109,12 +112,14 @@ async function play(
   await Promise.all([
     ...Array.from({ length: shape.callers }, () => caller(world, untilMs)),
     operator(world, untilMs),
+    ...(shape.writes ? ['a', 'b'].map((of) => writer(world, untilMs, of)) : []),
     restating(world, untilMs),
     ends({ world, server, start }),
     night(world),
   ]);
   await lapse(world, QUIET_MS);
   await atRest(world, server);
+  if (shape.writes) await judgeDay(world);
   endWatch();
   await lookBack(world);
   await endAll(world);

@@ -7,8 +7,10 @@ import { auditLine } from '../../src/telemetry/audit.js';
 import type { Change } from './oracle.js';
 import type { Replica } from './replicas.js';
 import { Killed } from './scheduler.js';
+import { teamsOf } from './shape.js';
 import { ADVERTISERS, DAYS_BACK, dayAgo } from './sim-platform.js';
 import { anyReplica, lapse, type WorldOfSeed } from './world.js';
+import { GUARD } from './writes.js';
 
 const OPERATOR = { name: 'operator', address: null };
 
@@ -41,6 +43,7 @@ export async function newTeam(
     ...{ id, advertisers: advertisers === '*' ? '*' : [...advertisers] },
     scopes: ['report:read', 'cache:refresh', 'platform:write'],
     limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000 },
+    ...(id === 'spends' ? { writeGuard: GUARD } : {}),
   };
   // Where the team is there already, because a change of unknown outcome was made, it lacks a key alone.
   await change(world, replica, made, () => createTeamRecords(services).create(team, OPERATOR));
@@ -65,7 +68,7 @@ export async function operator(world: WorldOfSeed, untilMs: number): Promise<voi
   while (scheduler.nowMs < untilMs) {
     await lapse(world, chance.between(200, 1_500));
     const replica = await anyReplica(world);
-    if (keys.length < 3) continue;
+    if (keys.length < teamsOf(world.shape).length) continue;
     await chance.pick([purge, purge, narrow, narrow, revokeKey, rotate])(world, replica);
   }
 }
@@ -95,7 +98,7 @@ async function narrow(world: WorldOfSeed, replica: Replica): Promise<void> {
 async function revokeKey(world: WorldOfSeed, replica: Replica): Promise<void> {
   const { scheduler, chance, oracle, keys } = world;
   if (chance.is(0.5)) return newKey(world, chance.pick(['one', 'two', 'all']), replica);
-  const spare = keys.slice(3).filter(({ text }) => !oracle.revoked.has(text));
+  const spare = keys.slice(teamsOf(world.shape).length).filter(({ text }) => !oracle.revoked.has(text));
   if (spare.length === 0) return;
   const { id, text } = chance.pick(spare);
   const made: Change = { byReplica: replica.name, askedMs: scheduler.nowMs, doneMs: null };

@@ -16,6 +16,8 @@ export interface KeyOfTeam {
 export interface WorldOfSeed {
   readonly scheduler: Scheduler;
   readonly chance: Chance;
+  /** Of those who put writes, where there are any. */
+  readonly writeChance: Chance;
   readonly platform: SimPlatform;
   readonly oracle: Oracle;
   readonly faults: Faults;
@@ -35,8 +37,8 @@ export const lapse = ({ scheduler }: Pick<WorldOfSeed, 'scheduler'>, ms: number)
   new Promise<void>((resolve) => void scheduler.after(ms, 'world', resolve));
 
 /** @returns a replica that serves; waits for one */
-export async function anyReplica(world: WorldOfSeed): Promise<Replica> {
-  const { replicas, chance } = world;
+export async function anyReplica(world: WorldOfSeed, chance = world.chance): Promise<Replica> {
+  const { replicas } = world;
   while (replicas.size === 0) await lapse(world, 100);
   return chance.pick([...replicas.values()]);
 }

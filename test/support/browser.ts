@@ -10,8 +10,8 @@ import { expect, inject } from 'vitest';
 import { afterEachFile } from './after-file.js';
 import { ROOT } from './processes.js';
 
-/** Test output, kept to be looked at; not in the repository. */
-const SHOTS = join(ROOT, 'coverage', 'screenshots');
+/** Pictures are for people, and take time: they are kept where `SCREENSHOTS=1` asks for them, not in the repository. */
+const SHOTS = process.env.SCREENSHOTS === '1' ? join(ROOT, 'coverage', 'screenshots') : null;
 
 export interface Look {
   readonly name: 'light' | 'dark' | 'phone';
@@ -32,7 +32,7 @@ export interface Visit {
   readonly faults: readonly string[];
   /** Whatever is thrown away: a lost connection makes errors on the console that are meant to be there. */
   forgive(): void;
-  /** Keeps a picture of all of the page. */
+  /** Keeps a picture of all of the page, where pictures are asked for. */
   shot(name: string): Promise<void>;
   /** In all three looks, one after the other; then it is as before. Expects that axe finds nothing wrong in any */
   shots(name: string): Promise<void>;
@@ -108,9 +108,10 @@ function watch(page: Page, faults: string[]): void {
 }
 
 async function shoot(page: Page, name: string): Promise<void> {
-  await mkdir(SHOTS, { recursive: true });
   // Charts follow the size of the window a frame later.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  if (SHOTS === null) return;
+  await mkdir(SHOTS, { recursive: true });
   await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
 }
 

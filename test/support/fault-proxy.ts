@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { type Chance, chanceOf } from '../simulation/chance-of-seed.js';
+import { createShuffle } from './redis-shuffle.js';
 
 export type Fault =
   | { readonly kind: 'none' }
@@ -18,7 +19,9 @@ export type Fault =
   /** Nobody listens. */
   | { readonly kind: 'stop' }
   /** With this share of the pieces of answers, their connection is reset amid the piece. */
-  | { readonly kind: 'some'; readonly share: number };
+  | { readonly kind: 'some'; readonly share: number }
+  /** Before Redis: messages come in another order, and some of them twice; all else as it does. */
+  | { readonly kind: 'shuffle' };
 
 export interface FaultProxy {
   /** Of the proxy itself; the same as long as it lives. */
@@ -73,8 +76,11 @@ export async function startFaultProxy(target: number, seed: number): Promise<Fau
     const { near, far } = pair;
     let passed = 0;
     const line = createLine();
+    const write = (bytes: Buffer) => void (near.writable && near.write(bytes));
+    const shuffle = createShuffle(write, chance);
     far.on('data', (bytes: Buffer) => {
       if (fault.kind === 'half-open') return;
+      if ((fault.kind === 'shuffle' || shuffle.isAmid) && shuffle.take(bytes)) return;
       const isPicked = fault.kind === 'some' && chance.is(fault.share);
       if (isPicked) broken += 1;
       const room = isPicked ? chance.below(bytes.length) : roomOf(fault) - passed;
@@ -82,7 +88,7 @@ export async function startFaultProxy(target: number, seed: number): Promise<Fau
       const isCut = bytes.length > room;
       const sent = isCut ? bytes.subarray(0, Math.max(0, room)) : bytes;
       if (fault.kind === 'drip') return drip(near, far, sent, fault.bytesPerSecond);
-      line(delayOf(fault), () => near.writable && near.write(sent));
+      line(delayOf(fault), () => write(sent));
       if (!isCut) return;
       if (fault.kind === 'truncate') {
         near.end();

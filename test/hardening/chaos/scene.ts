@@ -104,6 +104,14 @@ function ofRedis(proxies: readonly FaultProxy[], redis: RedisServer): Trouble[] 
       () => redis.kill(),
       () => redis.restart(),
     ),
+    {
+      ...one(
+        'messages in another order',
+        'What gateways tell one another comes up to 0.4 s late, in another order, and some of it twice.',
+        all({ kind: 'shuffle' }),
+      ),
+      ...{ codes: [], isOfStore: false },
+    },
     one('one replica cut off', 'The connections of one gateway stay open, and nothing passes.', async () => {
       await proxies[1]?.set({ kind: 'half-open' });
     }),

@@ -1,6 +1,10 @@
 /** What goes on while processes are killed, and what was said of it: each piece of work one step after another. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Backup } from '../../../src/admin/registry-backup.js';
 import { admin, ask, type IssuedKey } from '../../support/ask.js';
 import type { Gateway } from '../../support/processes.js';
+import { createDoor } from './door.js';
 import { activeToken, create, type World } from './world.js';
 
 /** What was acknowledged, and what was sent and may have happened. */
@@ -41,7 +45,7 @@ export function startWorks(world: Worked, diary: Diary, chance: () => number): (
         diary.steps += 1;
       } catch {
         // Whoever asked one that was killed knows nothing of it: the diary says so already. Others are asked next.
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await pause(5);
       }
     }
   });
@@ -51,9 +55,45 @@ export function startWorks(world: Worked, diary: Diary, chance: () => number): (
   };
 }
 
-function worksOf({ sim, keys }: Worked, diary: Diary): readonly Step[] {
+/** Imports take the place of all there is: so long after one, others change it. */
+const BETWEEN_IMPORTS_MS = 150;
+
+function worksOf(world: Worked, diary: Diary): readonly Step[] {
+  const door = createDoor();
+  const together =
+    (step: Step): Step =>
+    (gateway) =>
+      door.together(() => step(gateway));
+  return [
+    ...changesOf(world, diary).map(together),
+    async function putBack(gateway) {
+      await door.alone(() => importChanged(gateway, world, diary));
+      await pause(BETWEEN_IMPORTS_MS);
+    },
+    ...writesOf(world, diary),
+  ];
+}
+
+/** What is there is put in its own place, under another name of the team. */
+async function importChanged(gateway: Gateway, { gateways }: Worked, { name }: Diary): Promise<void> {
+  const exports = await Promise.all(gateways.map((one) => admin<Backup>(one, 'GET', '/registry/export')));
+  const [backup] = exports as [Backup];
+  // One that has not heard of the last change would take it back.
+  if (!exports.every(({ records }) => isDeepStrictEqual(records, backup.records)))
+    throw new Error('they know different registries');
+  name.sent += 1;
+  const number = name.sent;
+  const records = backup.records.map(({ id, text }) =>
+    id === 'team/free'
+      ? { id, text: JSON.stringify({ ...JSON.parse(text), name: `n${number}` }) }
+      : { id, text },
+  );
+  await admin(gateway, 'POST', '/registry/import', { ...backup, records, replace: true });
+  name.acknowledged = number;
+}
+
+function changesOf({ sim }: Worked, diary: Diary): readonly Step[] {
   let last: IssuedKey | null = null;
-  let writes = 0;
   return [
     async function rename(gateway) {
       const { name } = diary;
@@ -78,6 +118,12 @@ function worksOf({ sim, keys }: Worked, diary: Diary): readonly Step[] {
       diary.token.acknowledged = await activeToken(gateway);
       diary.token.isInDoubt = false;
     },
+  ];
+}
+
+function writesOf({ keys }: Worked, diary: Diary): readonly Step[] {
+  let writes = 0;
+  return [
     async function writeOnce(gateway) {
       writes += 1;
       const name = `once-${writes}-${Date.now()}`;

@@ -55,13 +55,17 @@ it('tells what is wrong with bytes that came back, and with what the platform wa
   expect(wrongBytes('SSH-2.0', [])).toContain('was answered "SSH-2.0"');
   const call = {
     ...{ method: 'GET', url: '/api/v1/report/campaigns/get?advertiserId=1' },
-    headers: { authorization: 'Bearer t' },
+    ...{ headers: { authorization: 'Bearer t' }, body: '' },
   };
   expect(wrongCalls([call], 't')).toBeNull();
   expect(wrongCalls([call], 'u')).toContain('by Bearer t');
   for (const url of ['/api/v1/report/a?advertiserId=2', `${call.url}&advertiserId=1`, '/api/v1/campaign/1'])
     expect(wrongCalls([call, { ...call, url }], 't')).toContain(url);
-  expect(wrongCalls([{ ...call, method: 'POST' }], 't')).toContain('POST');
+  const post = { ...call, method: 'POST', url: '/api/v1/report/campaigns/get', body: '{"advertiserId":1}' };
+  expect(wrongCalls([post, { ...call, method: 'POST', body: '{}' }], 't')).toBeNull();
+  for (const body of ['{}', '{"advertiserId":2}', '{"advertiserId":[1,2]}'])
+    expect(wrongCalls([{ ...post, body }], 't')).toContain(body);
+  expect(wrongCalls([{ ...post, url: '/api/v1/report/other' }], 't')).toContain('other');
   expect(wrongCalls([{ ...call, headers: { ...call.headers, range: 'bytes=0-' } }], 't')).toContain(
     'with range',
   );

@@ -4,7 +4,11 @@ export interface SeenCall {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
 }
+
+/** The report that may be asked for by POST, in a body or beside an empty one. */
+const READ_BY_POST = '/api/v1/report/campaigns/get';
 
 /** 501: what Node's parser takes for a method or coding that it does not know; 505 for a version. */
 const FORESEEN: ReadonlySet<number> = new Set([
@@ -44,12 +48,14 @@ export function wrongBytes(bytes: string, secrets: readonly string[]): string | 
 
 /** The team may read reports of advertiser 1 alone: nothing else reaches the platform, whatever was sent. */
 export function wrongCalls(calls: readonly SeenCall[], token: string): string | null {
-  for (const { method, url, headers } of calls) {
+  for (const { method, url, headers, body } of calls) {
     const { pathname, searchParams } = new URL(url, 'http://platform.test');
-    const of = searchParams.getAll('advertiserId');
-    const call = `the platform was asked ${method} ${url}`;
-    if (method !== 'GET' || !pathname.startsWith('/api/v1/report/')) return call;
-    if (of.length !== 1 || of[0] !== '1') return call;
+    const call = `the platform was asked ${method} ${url} ${body}`;
+    if (method === 'POST' ? pathname !== READ_BY_POST : method !== 'GET') return call;
+    if (!pathname.startsWith('/api/v1/report/')) return call;
+    const { advertiserId = [] } = method === 'POST' ? (JSON.parse(body) as { advertiserId?: unknown }) : {};
+    const of = [...searchParams.getAll('advertiserId'), advertiserId].flat().map(String);
+    if (of.length === 0 || (method === 'GET' && of.length > 1) || of.some((one) => one !== '1')) return call;
     if (headers.authorization !== `Bearer ${token}`) return `${call} by ${String(headers.authorization)}`;
     const passed = WITHHELD.filter((name) => headers[name] !== undefined);
     if (passed.length > 0) return `${call} with ${passed.join(', ')}`;

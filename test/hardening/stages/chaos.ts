@@ -19,7 +19,7 @@ const SCENES: readonly {
   readonly names: string;
   readonly count: number;
 }[] = [
-  { open: openPlainScene, names: 'Faults of the platform and of one Redis', count: 13 },
+  { open: openPlainScene, names: 'Faults of the platform and of one Redis', count: 14 },
   { open: openSentinelScene, names: 'Redis: failover by Sentinel', count: 1 },
   { open: openClusterScene, names: 'Redis: slots move in a Cluster', count: 1 },
   { open: openEvictionScene, names: 'Redis: eviction', count: 1 },
