@@ -13,6 +13,8 @@ import type { CaseResult, Stage } from '../stage.js';
 
 /** A case takes no less: a fault, the way back, and the rest. */
 const LEAST_MS = 6_000;
+/** What a case takes for everything to come to rest, on top of its faults. */
+const REST_MS = 20_000;
 /** In their order, with how many cases each has. */
 const SCENES: readonly {
   readonly open: (seed: number) => Promise<Scene>;
@@ -51,7 +53,7 @@ export const stage: Stage = {
         const player = createPlayer(scene, { seed, today });
         for (const trouble of scene.troubles) {
           if (timeLeft() < LEAST_MS) add({ ...notRun(trouble.name, 'time was up'), what: trouble.what });
-          else add(await player.play(trouble, Date.now() + timeLeft() / casesLeft));
+          else add(await player.play(trouble, Date.now() + timeLeft() / casesLeft - REST_MS));
           casesLeft -= 1;
         }
       } finally {
