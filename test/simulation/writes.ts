@@ -3,6 +3,8 @@
 import type { FastifyInstance } from 'fastify';
 import inject from 'light-my-request';
 import { Killed } from './scheduler.js';
+import { mostSkewMs } from './shape.js';
+import { dayAgo } from './sim-platform.js';
 import { anyReplica, type KeyOfTeam, lapse, type WorldOfSeed } from './world.js';
 
 const CREATE = '/api/v1/campaign/create';
@@ -39,7 +41,8 @@ export async function writer(world: WorldOfSeed, untilMs: number, of: string): P
   while (scheduler.nowMs < untilMs) {
     await lapse(world, chance.between(20, 500));
     const { data, owner, name } = await anyReplica(world, chance);
-    const key = keys.find(({ team }) => team === chance.pick(['all', 'spends']));
+    const payer = chance.pick(['all', 'spends']);
+    const key = keys.find(({ team }) => team === payer);
     if (key === undefined || data === null) continue;
     // Those of a registry that was lost have keys that nobody knows.
     const known = made.filter((write) => keys.includes(write.key));
@@ -107,11 +110,11 @@ const mayForget = ({ isLossy, shape }: WorldOfSeed) => isLossy || shape.end === 
 export async function judgeDay(world: WorldOfSeed): Promise<void> {
   const { platform, replicas, keys, scheduler, shape, faults } = world;
   const key = keys.find(({ team }) => team === 'spends');
-  const done = [...platform.writes].flatMap(([name, times]) => times.map((one) => ({ ...one, name })));
-  const spent = done.filter(({ of }) => of === 'spends');
-  // Clocks that differ have their midnights one after the other; a day that has begun meanwhile has a budget of its own.
-  const days = new Set(spent.map(({ wallMs }) => Math.floor(wallMs / 86_400_000)));
-  days.add(Math.floor(scheduler.trueMs() / 86_400_000));
+  const spent = [...platform.writes.values()].flat().filter(({ of }) => of === 'spends');
+  // A day that has begun meanwhile, by the clock of any replica, has a budget of its own.
+  const skewMs = mostSkewMs(shape);
+  const moments = [...spent.map(({ wallMs }) => wallMs), scheduler.trueMs()];
+  const days = new Set(moments.flatMap((ms) => [dayAgo(ms - skewMs, 0), dayAgo(ms + skewMs, 0)]));
   if (key === undefined || mayForget(world) || days.size > 1) return;
   if (spent.length * EACH > A_DAY)
     throw new Error(`${spent.length} writes of ${EACH} were done, of ${A_DAY} a day`);
