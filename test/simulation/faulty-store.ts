@@ -16,7 +16,8 @@ export interface FaultyStoreOptions {
 
 const SERVER = 'store';
 /** As long as the adapter for Redis waits: for what is quick, and for what is durable. */
-const [QUICK_MS, DURABLE_MS] = [150, 1_000];
+const QUICK_MS = 150;
+export const DURABLE_MS = 1_000;
 const QUICK: ReadonlySet<string> = new Set(['cache', 'leases', 'quotas', 'presence']);
 /** Answered by the adapter itself. */
 const AT_ONCE: ReadonlySet<string> = new Set(['movedOn', 'off', 'roomBytes']);
