@@ -5,6 +5,8 @@
  * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits for the
  * other processes, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
  */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Database } from 'lmdb';
 import type { StoreLog } from '../log.js';
 import { newStamp } from '../new-stamp.js';
@@ -14,6 +16,7 @@ import { createDiskRoom, freeBytesOf } from './disk-room.js';
 import { makeFolders, syncFolder } from './folder.js';
 import type { Gate } from './gate.js';
 import { decodeRecord, encodeRecord } from './record-bytes.js';
+import { isStill } from './same-file.js';
 import { createFaults, unavailable, within } from './write-faults.js';
 
 /** The longest key, bytes. */
@@ -135,6 +138,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const db = await gate.open(() => openDatabase(options));
   // The names of its files, too, are to be there after a crash of the machine.
   if (!readOnly) await syncFolder(folder);
+  const isOnDisk = durable && !readOnly ? await watchFile(folder) : async () => true;
   const faults = createFaults(folder, logger);
   const room = createDiskRoom(() => freeBytesOf(folder));
   const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key, durable)));
@@ -156,6 +160,10 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       for (const { key } of writes) checkKey(key);
       try {
         if (!(await held())) throw new Error('another process has taken over the folder');
+        if (!(await isOnDisk()))
+          throw new Error(
+            'data.mdb was removed or replaced: stop the gateway, and put it back or restore a backup',
+          );
         admit();
         const queued = gate.write(async () => {
           admit();
@@ -183,6 +191,12 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       });
     },
   };
+}
+
+/** What lmdb writes to a file whose name is gone is there for as long as the process is, and no longer. */
+async function watchFile(folder: string): Promise<() => Promise<boolean>> {
+  const path = join(folder, 'data.mdb');
+  return isStill(path, await stat(path));
 }
 
 function createView(db: Database<Buffer, Buffer>, damaged: (key: Buffer) => RecordDamaged): View {

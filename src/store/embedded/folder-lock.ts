@@ -1,4 +1,3 @@
-import type { Stats } from 'node:fs';
 import { type FileHandle, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomId } from '../../chance.js';
@@ -6,6 +5,7 @@ import { sleep, startTicks, stopTicks } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
 import { describeSelf, isRunning, type ProcessIdentity } from './process-identity.js';
+import { absent, isStill } from './same-file.js';
 
 /**
  * One process per data folder, by a file named `lock` in it. Node offers no lock that the kernel lets go of when a
@@ -116,12 +116,6 @@ async function readLock(path: string): Promise<string | null> {
   }
 }
 
-/** For what may be gone by the time it is looked at. */
-function absent(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
-  throw error;
-}
-
 function parseHolder(text: string): Holder | null {
   try {
     return JSON.parse(text) as Holder;
@@ -214,14 +208,6 @@ async function hold(
       if (await held()) await rm(path, { force: true });
       await file.close();
     },
-  };
-}
-
-/** @returns whether the file of that name is still this one */
-function isStill(path: string, { ino, dev }: Pick<Stats, 'ino' | 'dev'>): () => Promise<boolean> {
-  return async () => {
-    const found = await stat(path).catch(absent);
-    return found !== null && found.ino === ino && found.dev === dev;
   };
 }
 

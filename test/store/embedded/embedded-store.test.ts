@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StoreRefused } from '../../../src/store/refused.js';
@@ -78,5 +78,15 @@ describe('the embedded store', () => {
       );
       expect(await first.registry.commit(change({ a: '1' }))).toEqual({ version: 1 });
       await first.close();
+    }));
+
+  it('takes no change of teams and keys once the folder that holds them was removed', () =>
+    inFolder(async (folder) => {
+      const store = await open(folder);
+      await store.registry.commit(change({ a: '1' }));
+      await rm(join(folder, 'state'), { recursive: true });
+      await expect(store.registry.commit(change({ b: '1' }))).rejects.toThrow('data.mdb was removed');
+      expect(store.health()).toMatchObject({ ok: false });
+      await store.close();
     }));
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -158,6 +158,26 @@ describe('an environment', () => {
       expect(told).toEqual(['b']);
       await again.close();
     }));
+
+  it.each<[string, (path: string) => Promise<unknown>]>([
+    ['removed', (path) => rename(path, `${path}.aside`)],
+    ['replaced', (path) => copyFile(path, `${path}.copy`).then(() => rename(`${path}.copy`, path))],
+  ])('acknowledges nothing that would go to a file that was %s, until it is back', (_how, takeAway) =>
+    withEnvironments(async (one, _other, folder) => {
+      const path = join(folder, 'data.mdb');
+      await one.write(null, [put('a', 'one')]);
+      await link(path, `${path}.first`);
+      await takeAway(path);
+      const refused = one.write(null, [put('a', 'two')]);
+      await expect(refused).rejects.toThrow('data.mdb was removed or replaced');
+      await expect(refused).rejects.toThrow(StoreUnavailable);
+      expect(one.health()).toMatchObject({ ok: false });
+      expect(get(one, 'a')?.value).toEqual(bytes('one'));
+      await rename(`${path}.first`, path);
+      expect(await one.write(null, [put('a', 'two')])).toBe(true);
+      expect(one.health()).toEqual({ ok: true });
+    }),
+  );
 
   it.each([
     [true, 'restore the folder from a backup'],
