@@ -1,18 +1,12 @@
 /** Operators at work: keys issued and revoked, a team's advertisers changed, purges, tokens rotated. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { chanceOf } from '../../simulation/chance-of-seed.js';
-import { type Answer, admin, ask, type IssuedKey } from '../../support/ask.js';
+import { type Answer, ask, type IssuedKey } from '../../support/ask.js';
 import type { Gateway } from '../../support/processes.js';
+import { type Change, type Changes, lostChanges } from './changes.js';
 import { type Fleet, TEAMS, type TeamId } from './fleet.js';
 import { put, questionOf } from './load.js';
 import { LONGEST_MS, type Oracle, type Rules } from './oracle.js';
-
-/** A change that was asked for. Without `ackedAt` it may have been made, or not. */
-interface Change<T> {
-  readonly value: T;
-  readonly sentAt: number;
-  ackedAt: number | null;
-}
 
 export interface Operator {
   readonly rules: Rules;
@@ -25,20 +19,6 @@ export interface Operator {
   /** What was acknowledged is there, on every gateway. @returns what is not */
   lost(): Promise<string[]>;
 }
-
-/** What has been asked for in a scene so far. */
-export interface Changes {
-  readonly policies: Change<readonly number[]>[];
-  readonly tokens: Change<string>[];
-  readonly revoked: Change<string>[];
-}
-
-/** None yet. */
-export const noChanges = (): Changes => ({
-  policies: [{ value: [4], sentAt: 0, ackedAt: 0 }],
-  tokens: [],
-  revoked: [],
-});
 
 export interface OperatorOptions {
   readonly changes: Changes;
@@ -122,7 +102,7 @@ export function startOperator(options: OperatorOptions): Operator {
     const issued = (await ordered('POST', '/teams/one/keys', {}))?.json<IssuedKey>();
     if (issued === undefined) return;
     fleet.secrets.add(issued.key);
-    const change: Change<string> = { value: issued.key, sentAt: Date.now(), ackedAt: null };
+    const change: Change<IssuedKey> = { value: issued, sentAt: Date.now(), ackedAt: null };
     revoked.push(change);
     if ((await revoke(issued.id)) === null) return;
     const deadSince = Date.now();
@@ -195,54 +175,6 @@ export function startOperator(options: OperatorOptions): Operator {
       await working;
       await Promise.all(watching);
     },
-    async lost() {
-      const found: string[] = [];
-      for (const gateway of fleet.gateways) found.push(...(await lostOn(gateway, policies, revoked)));
-      const vaults = await Promise.all(
-        fleet.gateways.map((gateway) => admin<{ active: { id: string } }>(gateway, 'GET', '/token')),
-      );
-      if (new Set(vaults.map(({ active }) => active.id)).size > 1)
-        found.push('the gateways have several tokens');
-      const asked = await tokenInUse(fleet, today);
-      if (asked !== null && !candidates(tokens, fleet.platform.token).includes(asked))
-        found.push('the token in use is not the one that was acknowledged last');
-      return found;
-    },
+    lost: () => lostChanges(fleet, changes, today),
   };
-}
-
-/** What may be in force: what was acknowledged last, and what came behind it and may have been made. */
-function candidates<T>(changes: readonly Change<T>[], before: T): T[] {
-  const last = changes.findLastIndex(({ ackedAt }) => ackedAt !== null);
-  const later = changes.slice(Math.max(0, last)).map(({ value }) => value);
-  return last < 0 ? [before, ...later] : later;
-}
-
-async function lostOn(
-  gateway: Gateway,
-  policies: readonly Change<readonly number[]>[],
-  revoked: readonly Change<string>[],
-): Promise<string[]> {
-  const found: string[] = [];
-  const { advertisers } = await admin<{ advertisers: readonly number[] }>(gateway, 'GET', '/teams/moving');
-  const may = candidates(policies, [4]).map((list) => JSON.stringify(list));
-  if (!may.includes(JSON.stringify(advertisers)))
-    found.push(`${gateway.admin} has advertisers ${JSON.stringify(advertisers)}; acknowledged is ${may[0]}`);
-  for (const { value, ackedAt } of revoked) {
-    if (ackedAt === null) continue;
-    const { status } = await ask(`${gateway.data}/gateway/v1/me`, { key: value });
-    if (status !== 401) found.push(`${gateway.data} lets a revoked key in (${status})`);
-  }
-  return found;
-}
-
-/** As the platform sees it. */
-async function tokenInUse(fleet: Fleet, today: string): Promise<string | null> {
-  const [gateway] = fleet.gateways;
-  const { path, options } = questionOf(chanceOf(1, 'token'), today);
-  await fleet.sim.forget();
-  const key = fleet.keys.get('all')?.key ?? '';
-  await ask(`${gateway?.data}${path}`, { ...options, key, headers: { 'cache-control': 'no-cache' } });
-  const [call] = await fleet.sim.calls();
-  return call?.headers.authorization?.replace('Bearer ', '') ?? null;
 }

@@ -4,9 +4,10 @@ import { chanceOf } from '../../simulation/chance-of-seed.js';
 import { ask } from '../../support/ask.js';
 import type { Gateway } from '../../support/processes.js';
 import type { CaseResult } from '../stage.js';
+import { noChanges } from './changes.js';
 import type { Fleet } from './fleet.js';
 import { questionOf, startLoad } from './load.js';
-import { noChanges, type Operator, startOperator } from './operator.js';
+import { type Operator, startOperator } from './operator.js';
 import { createOracle, FOLLOWED_MS } from './oracle.js';
 import type { Scene, Trouble } from './scene.js';
 

@@ -14,7 +14,7 @@ import type { CaseResult, Stage } from '../stage.js';
 /** A case takes no less: a fault, the way back, and the rest. */
 const LEAST_MS = 6_000;
 /** What a case takes for everything to come to rest, on top of its faults. */
-const REST_MS = 20_000;
+const REST_MS = 5_000;
 /** In their order, with how many cases each has. */
 const SCENES: readonly {
   readonly open: (seed: number) => Promise<Scene>;
