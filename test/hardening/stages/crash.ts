@@ -10,7 +10,7 @@ import type { Stage } from '../stage.js';
 export const stage: Stage = {
   name: 'crash',
   title: 'Gateways and Redis killed among changes and writes',
-  weight: 8,
+  weight: 9,
   async run({ seed, say, timeLeft }) {
     useRedisProgram(process.env.REDIS_SERVER || 'redis-server');
     // Side by side: a start leaves a core to others while it waits.
