@@ -31,7 +31,7 @@ export function unreadable(
     range: context.asked.range,
     rows: null,
     rowsFault,
-    bytes: bytesOf(context, accounts, { emptyTail: 'no' }, opaque),
+    bytes: bytesOf(context, accounts, { emptyTail: 'no', lastDay: context.asked.range.to }, opaque),
     days: null,
     splittable: { ok: false, reason: 'the answer has no rows that can be told' },
     rowCount: 0,
@@ -44,13 +44,14 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
   const { asked, facts, storable } = context;
   const { accounts } = digest;
   const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
+  const lastDay = lastDayOf(digest, asked);
   const whole: Entry<RowsHeader> | null =
     digest.whole === null
       ? null
       : {
           header: rowsHeader(facts, facts, digest.whole, {
             accounts,
-            lastDay: asked.range.to,
+            lastDay,
             emptyEnd,
             paging: digest.paging,
             splitFrom: null,
@@ -62,7 +63,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
     range: asked.range,
     rows: whole,
     rowsFault: null,
-    bytes: asked.whole ? bytesOf(context, accounts, emptyEnd, false) : null,
+    bytes: asked.whole ? bytesOf(context, accounts, { ...emptyEnd, lastDay }, false) : null,
     days: digest.days?.map((block) => dayEntry(block, digest, context)) ?? null,
     splittable: digest.splittable,
     rowCount: digest.rowCount,
@@ -148,26 +149,29 @@ function dayEntry(block: DayBlock, { lastDate, accounts }: Digest, context: Cont
 }
 
 function bytesOf(
-  { facts, asked, status, contentType, body, hash }: Context,
+  { facts, status, contentType, body, hash }: Context,
   accounts: readonly string[],
-  emptyEnd: EmptyEnd,
+  end: EmptyEnd & Pick<BytesHeader, 'lastDay'>,
   opaque: boolean,
 ): Entry<BytesHeader> {
-  const lastDay = asked.range.to;
   return {
     header: {
       ...facts,
       form: 'bytes',
-      lastDay,
       opaque,
       status,
       contentType,
       accounts,
-      ...emptyEnd,
+      ...end,
       hash,
     },
     body,
   };
+}
+
+/** A platform that answers with days after the period may change those, however old the period is. */
+function lastDayOf({ lastDate }: Digest, { range: { to } }: AskedReport): string | null {
+  return to !== null && lastDate !== null && lastDate > to ? lastDate : to;
 }
 
 /** Days at the end of the answer that have no rows. Without a split by date only an empty answer tells. */

@@ -65,7 +65,7 @@ function notFinal(dates: readonly string[], past: Past | null): GatewayError {
   const named = dates.length === 0 ? 'the totals' : listed(dates);
   return past === null
     ? new GatewayError('not_final', {
-        detail: `Old enough to be final, but the platform could not be asked since: ${named}.`,
+        detail: `Old enough to be final, but the platform could not be asked since, or answered with days after them: ${named}.`,
         help: 'Repeat the call in a minute.',
       })
     : new GatewayError('not_final', {

@@ -93,9 +93,10 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
   const provisional = parts.find(({ header }) => !isFinal(header, rules))?.header;
   if (provisional === undefined) return null;
   if (provisional.splitFrom !== null) return provisional.lastDay;
-  return daysBetween(from.iso, to.iso).find(
-    (date) => !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays),
-  ) as string;
+  // There is none in the period where it is rows after the period that are not final.
+  const isYoung = (date: string) =>
+    !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays);
+  return daysBetween(from.iso, to.iso).find(isYoung) ?? null;
 }
 
 /** When the answer was known to be so: asked for as of then, it is given again. */
@@ -130,14 +131,17 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDa
   // A day that was left out is in no part.
   const whole = parts[0]?.header.splitFrom === null ? parts[0].header : undefined;
   const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
+  // Whose rows go beyond the period may hold anything for the days in it.
+  const isBeyond = (whole?.lastDay ?? '') > to.iso;
   return daysBetween(from.iso, to.iso).flatMap((date) => {
     const header = byLastDay.get(date) ?? whole;
     if (header === undefined) return [];
     const known = past?.days.get(date);
+    const isOld = isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays);
     return {
       date,
       asOf: new Date(header.fetchedAt).toISOString(),
-      final: known?.final ?? isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays),
+      final: known?.final ?? (isOld && (!isBeyond || isFinal(header, rules))),
       stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
       ...showKnown(known),
     };
