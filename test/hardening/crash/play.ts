@@ -22,7 +22,7 @@ export async function playCrashes(world: World, { goOn, chance, say }: Crashes):
   const faults: string[] = [];
   let [kills, worstMs] = [0, 0];
   do {
-    const stop = startWorks(world, diary, chance);
+    const stop = startWorks(world, diary, { chance, imports: true });
     await pause(chance() * LONGEST_MS);
     const struckMs = performance.now();
     await world.strike(chance());

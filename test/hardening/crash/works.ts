@@ -34,11 +34,22 @@ type Step = (gateway: Gateway) => Promise<void>;
 
 type Worked = Pick<World, 'gateways' | 'sim' | 'keys'>;
 
+export interface WorksOptions {
+  /** From 0 to 1, by seed. */
+  readonly chance: () => number;
+  /** Whether the registry is imported, too: not where others change it, for an import takes that back. */
+  readonly imports: boolean;
+}
+
 /** @returns stops them when each has ended its step */
-export function startWorks(world: Worked, diary: Diary, chance: () => number): () => Promise<void> {
+export function startWorks(
+  world: Worked,
+  diary: Diary,
+  { chance, imports }: WorksOptions,
+): () => Promise<void> {
   let going = true;
   const anyOne = () => world.gateways[Math.floor(chance() * world.gateways.length)] as Gateway;
-  const loops = worksOf(world, diary).map(async (step) => {
+  const loops = worksOf(world, diary, imports).map(async (step) => {
     while (going) {
       try {
         await step(anyOne());
@@ -58,20 +69,17 @@ export function startWorks(world: Worked, diary: Diary, chance: () => number): (
 /** Imports take the place of all there is: so long after one, others change it. */
 const BETWEEN_IMPORTS_MS = 150;
 
-function worksOf(world: Worked, diary: Diary): readonly Step[] {
+function worksOf(world: Worked, diary: Diary, imports: boolean): readonly Step[] {
   const door = createDoor();
   const together =
     (step: Step): Step =>
     (gateway) =>
       door.together(() => step(gateway));
-  return [
-    ...changesOf(world, diary).map(together),
-    async function putBack(gateway) {
-      await door.alone(() => importChanged(gateway, world, diary));
-      await pause(BETWEEN_IMPORTS_MS);
-    },
-    ...writesOf(world, diary),
-  ];
+  async function putBack(gateway: Gateway): Promise<void> {
+    await door.alone(() => importChanged(gateway, world, diary));
+    await pause(BETWEEN_IMPORTS_MS);
+  }
+  return [...changesOf(world, diary).map(together), ...(imports ? [putBack] : []), ...writesOf(world, diary)];
 }
 
 /** What is there is put in its own place, under another name of the team. */

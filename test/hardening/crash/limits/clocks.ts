@@ -64,7 +64,7 @@ async function findFaketime(): Promise<{ env(clock: string): Env } | string> {
 async function playApart(world: World, chance: () => number): Promise<Found> {
   const diary = newDiary();
   const [first] = world.gateways as [Gateway];
-  const stop = startWorks(world, diary, chance);
+  const stop = startWorks(world, diary, { chance, imports: false });
   const probe = await startProbe(world);
   let worstMs = 0;
   try {
@@ -94,7 +94,7 @@ async function playJumps(world: World, clocks: readonly Env[], chance: () => num
   // So that what is charged is known by the day before each jump.
   faults.push(...(await faultsAfter(world, diary)));
   for (const clock of clocks) {
-    const stop = startWorks(world, diary, chance);
+    const stop = startWorks(world, diary, { chance, imports: false });
     const probe = await startProbe(world);
     try {
       await waitUntilTold(world.gateways[0] as Gateway, probe.reports, '200', 10);

@@ -87,7 +87,7 @@ async function playFullDisk(world: World, disk: SmallDisk, chance: () => number)
   let [worstMs, refused, reports] = [0, '', ''];
   for (let turn = 0; turn < TIMES; turn += 1) {
     const gateway = world.gateways[0] as Gateway;
-    const stop = startWorks(world, diary, chance);
+    const stop = startWorks(world, diary, { chance, imports: false });
     const probe = await startProbe(world);
     try {
       await waitUntilTold(gateway, probe.changes, MADE);
@@ -122,7 +122,7 @@ async function playStarts(
   chance: () => number,
 ): Promise<Found> {
   const diary = newDiary();
-  const stop = startWorks(world, diary, chance);
+  const stop = startWorks(world, diary, { chance, imports: false });
   await waitFor('some changes', () => diary.steps > 20);
   await (world.gateways[0] as Gateway).end('SIGKILL');
   await stop();

@@ -29,7 +29,7 @@ export const FEW_FILES: Limit = {
 async function playFewFiles(world: World, chance: () => number): Promise<Found> {
   const diary = newDiary();
   const gateway = world.gateways[0] as Gateway;
-  const stop = startWorks(world, diary, chance);
+  const stop = startWorks(world, diary, { chance, imports: false });
   await waitFor('some changes', () => diary.steps > 20, gateway);
   const open = (await readdir(`/proc/${gateway.pid}/fd`)).length;
   await run('prlimit', [`--pid=${gateway.pid}`, `--nofile=${open + SPARE}:`]);

@@ -45,7 +45,7 @@ async function play(world: World, url: string, chance: () => number, meanwhile: 
   const client = new Redis(url);
   const diary = newDiary();
   const gateway = world.gateways[0] as Gateway;
-  const stop = startWorks(world, diary, chance);
+  const stop = startWorks(world, diary, { chance, imports: false });
   const probe = await startProbe(world);
   let worstMs = 0;
   try {

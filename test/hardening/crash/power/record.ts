@@ -103,7 +103,7 @@ export async function record(workMs: number, chance: () => number): Promise<Reco
   };
   const firstDay = await day();
   const { diary, moments } = keptDiary();
-  const stop = startWorks({ gateways: [gateway], sim, keys }, diary, chance);
+  const stop = startWorks({ gateways: [gateway], sim, keys }, diary, { chance, imports: true });
   const stopReading = startReading(gateway, keys.free, chance);
   await pause(workMs);
   const days = [...new Set([firstDay, await day()])];
