@@ -1,4 +1,5 @@
 /** What a fleet is put through after its load: held connections, slow requests, bombs from either side. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Answer, ask, REPORT } from '../../support/ask.js';
 import type { Gateway } from '../../support/processes.js';
@@ -11,6 +12,9 @@ import { lookAt } from './samples.js';
 export const REQUEST_SECONDS = 4;
 const CUT_MS = (REQUEST_SECONDS + 10) * 1000;
 const [IDLE, SPARE, SLOW, BOMBS] = [10_000, 2_000, 200, 8];
+/** So often one is asked for alone where all of them were too slow. */
+const ALONE = 5;
+const CIRCUIT_MS = 1_200;
 /** Of a gateway that lives; what a busy machine makes of it. */
 const SOON_MS = 5_000;
 const MEBIBYTE = 2 ** 20;
@@ -140,19 +144,24 @@ async function platformBombs(fleet: Asked): Promise<Outcome> {
   const before = await lookAt(gateway);
   await fleet.sim.set({ contentEncoding: 'bomb' });
   const startedMs = performance.now();
-  const headers = { 'cache-control': 'no-cache' };
-  const answers = await Promise.all(
-    Array.from({ length: BOMBS }, (_, at) =>
-      ask(`${gateway.data}${REPORT}?advertiserId=${1 + at}&dateFrom=2026-01-01&dateTo=2026-01-02`, {
-        ...{ key: keyOf(fleet), headers },
-      }),
-    ),
-  );
+  const call = { key: keyOf(fleet), headers: { 'cache-control': 'no-cache' } };
+  const bomb = async (at: number) =>
+    codeOf(
+      await ask(
+        `${gateway.data}${REPORT}?advertiserId=${1 + at}&dateFrom=2026-01-01&dateTo=2026-01-02`,
+        call,
+      ),
+    );
+  const codes = await Promise.all(Array.from({ length: BOMBS }, (_, at) => bomb(at)));
   const worstMs = performance.now() - startedMs;
   const during = await lookAt(gateway);
+  // On a busy machine the time of a call may be up before the bomb is unpacked: then one alone, which is soon done.
+  for (let tries = 0; tries < ALONE && !codes.includes('502 upstream_too_large'); tries += 1) {
+    // Calls that failed in a row have opened the circuit, for a second.
+    await pause(CIRCUIT_MS);
+    codes.push(await bomb(0));
+  }
   await fleet.sim.set({ contentEncoding: 'none' });
-  const codes = answers.map(codeOf);
-  // On a busy machine the time of a call may be up before the bomb is unpacked.
   const faults = codes
     .filter((code) => code !== '502 upstream_too_large' && code !== '504 upstream_timeout')
     .map((code) => `a bomb was answered ${code}`);
