@@ -1,4 +1,4 @@
-import { nextTurn, startTimer, stopTimer } from '../../time.js';
+import { nextTurn, startTimer, stopTimer, uptimeMs } from '../../time.js';
 
 /** The work was not done in time. It may still be done later. */
 export class TimedOut extends Error {
@@ -8,8 +8,9 @@ export class TimedOut extends Error {
 /**
  * Settles as `work` does, or rejects with {@link TimedOut} after `limitMs`.
  *
- * When the time is up, the event loop gets one more turn to read what has already arrived: a process that was busy
- * for longer than the limit must not take its own slowness for the server's.
+ * A process that was busy when the time was up must not take its own slowness for the server's: it waits once more for as
+ * long as it was late, at most `limitMs`, as the question may not have been sent before. Then the event loop gets one more
+ * turn to read what has already arrived.
  *
  * @param onLate called when `work` settles after its time, with its error if it failed.
  */
@@ -20,12 +21,18 @@ export function bounded<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let pending = true;
-    const timer = startTimer(() => {
+    const giveUp = () => {
       nextTurn(() => {
         if (!pending) return;
         pending = false;
         reject(new TimedOut(`no answer within ${limitMs} ms`));
       });
+    };
+    const dueMs = uptimeMs() + limitMs;
+    let timer = startTimer(() => {
+      const overdueMs = uptimeMs() - dueMs;
+      if (overdueMs < 1) giveUp();
+      else timer = startTimer(giveUp, Math.min(overdueMs, limitMs));
     }, limitMs);
     const settle = (inTime: () => void, error?: unknown) => {
       if (!pending) {
