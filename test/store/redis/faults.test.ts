@@ -11,6 +11,7 @@ import {
   everyCall,
   expectUnavailable,
   FAR_TOO_LONG_MS,
+  HASTY,
   openStore,
   TIMEOUT_MS,
   untilItWorks,
@@ -21,10 +22,12 @@ let server: RedisServer;
 let store: RedisStore;
 let log: TestLog;
 
-beforeEach(async () => {
-  server = await startRedis();
-  ({ store, log } = await openStore(server.url));
-});
+function withStore(options: Parameters<typeof openStore>[1] = {}): void {
+  beforeEach(async () => {
+    server = await startRedis();
+    ({ store, log } = await openStore(server.url, options));
+  });
+}
 
 afterEach(async () => {
   const startedMs = performance.now();
@@ -36,6 +39,8 @@ afterEach(async () => {
 const entry = (key: string, text: string) => ({ key, value: Buffer.from(text), ttlMs: 60_000, version: 1 });
 
 describe('a Redis that stands still', () => {
+  withStore(HASTY);
+
   it('holds no call for longer than the timeout, and is used again when it goes on', async () => {
     await keep(store.cache, [entry('{k}1', 'kept')]);
     server.pause();
@@ -87,6 +92,8 @@ describe('a Redis that stands still', () => {
 });
 
 describe('a Redis that is gone', () => {
+  withStore();
+
   it('fails calls under way and later ones, at once, and is found again without a restart of this process', async () => {
     server.pause();
     const underWay = expectUnavailable(everyCall(store));
@@ -149,6 +156,8 @@ describe('a Redis that is gone', () => {
 });
 
 describe('a Redis that refuses', () => {
+  withStore();
+
   it('writes for want of memory, goes on answering reads', async () => {
     await keep(store.cache, [entry('{k}1', 'kept')]);
     await store.registry.commit(change({ a: '1' }));
@@ -180,6 +189,8 @@ describe('a Redis that refuses', () => {
 });
 
 describe('what others put under our keys', () => {
+  withStore();
+
   it('is null when it is no entry, can be replaced, and does not spoil its neighbours', async () => {
     await keep(store.cache, [entry('{k}1', 'mine')]);
     await withControl(server.url, async (control) => {
@@ -207,6 +218,8 @@ describe('what others put under our keys', () => {
 });
 
 describe('cache entries that are being replaced', () => {
+  withStore();
+
   it('are there at every moment, the old ones or the new ones', async () => {
     const { store: writer } = await openStore(server.url, { timeoutMs: 10_000 });
     const { store: reader } = await openStore(server.url, { timeoutMs: 10_000 });
@@ -233,6 +246,8 @@ describe('cache entries that are being replaced', () => {
 });
 
 describe('the keys in Redis', () => {
+  withStore();
+
   it('do not grow with what was deleted', async () => {
     const { store: forgetful } = await openStore(server.url, { tombstonesMax: 3 });
     for (let at = 0; at < 10; at += 1) {

@@ -12,7 +12,11 @@ import { waitFor } from '../../support/wait-for.js';
 import { bodiesOf, forget, keep } from '../entries.js';
 import { createTestLog, type TestLog } from '../test-log.js';
 
+/** Of a store whose calls are meant to end by their timeout. */
 export const TIMEOUT_MS = 150;
+export const HASTY = { timeoutMs: TIMEOUT_MS, registryTimeoutMs: TIMEOUT_MS } as const;
+/** Of all others: what no call takes, on a machine however busy. */
+const PATIENT = { timeoutMs: 20_000, registryTimeoutMs: 20_000 } as const;
 /** What no call may take, on a machine however busy: a multiple of the timeout, and far below ioredis's own waits. */
 export const FAR_TOO_LONG_MS = 20 * TIMEOUT_MS;
 
@@ -23,8 +27,7 @@ export async function openStore(
   const log = createTestLog();
   const store = await createRedisStore({
     connection: { url },
-    timeoutMs: TIMEOUT_MS,
-    registryTimeoutMs: TIMEOUT_MS,
+    ...PATIENT,
     logger: log,
     clock: createClock(),
     ...options,

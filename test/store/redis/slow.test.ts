@@ -4,12 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import { bodiesOf } from '../entries.js';
-import { expectUnavailable, openStore, startServer, TIMEOUT_MS, untilItWorks } from './open-store.js';
+import { expectUnavailable, HASTY, openStore, startServer, TIMEOUT_MS, untilItWorks } from './open-store.js';
 
 describe('a Redis that is slow', () => {
   it('fails the calls it is slow on, but is not taken for dead', async () => {
     const server = await startServer();
-    const { store, log } = await openStore(server.url);
+    const { store, log } = await openStore(server.url, HASTY);
     server.pause();
     await expectUnavailable(Array.from({ length: 30 }, () => bodiesOf(store.cache, ['{k}1'])));
     expect(store.health()).toEqual({ ok: true });
@@ -22,7 +22,7 @@ describe('a Redis that is slow', () => {
   it('is not asked any more when every answer comes too late, says so, and is used again once it is in time', async () => {
     const server = await startServer();
     const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
-    const { store: far, log } = await openStore(`redis://127.0.0.1:${slow.port}`);
+    const { store: far, log } = await openStore(`redis://127.0.0.1:${slow.port}`, HASTY);
     for (let at = 0; at < 10; at += 1) await expectUnavailable([bodiesOf(far.cache, ['{k}1'])]);
     expect(far.health()).toMatchObject({ ok: false, slow: true });
     expect(far.health().reason).toContain('Redis answers too late');
@@ -41,7 +41,7 @@ describe('a Redis that is slow', () => {
     const server = await startServer();
     const slow = await startDelay(server.port, 2 * TIMEOUT_MS);
     const registryTimeoutMs = 100 * TIMEOUT_MS;
-    const { store } = await openStore(`redis://127.0.0.1:${slow.port}`, { registryTimeoutMs });
+    const { store } = await openStore(`redis://127.0.0.1:${slow.port}`, { ...HASTY, registryTimeoutMs });
     await expectUnavailable([store.leases.claim(['a'], 'me', 60_000)]);
     expect(await store.registryLeases.claim(['b'], 'me', 60_000)).toEqual([true]);
     expect(await store.registryLeases.claim(['b'], 'another', 60_000)).toEqual([false]);
