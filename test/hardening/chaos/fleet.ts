@@ -15,6 +15,7 @@ import {
   tempFolder,
 } from '../../support/processes.js';
 import { waitFor } from '../../support/wait-for.js';
+import { INSPECTED } from './heap.js';
 
 export const GATEWAYS = 3;
 /** Of a platform call; what a caller waits is bounded by it. */
@@ -91,6 +92,7 @@ export async function startFleet(
       startGateway({
         ...platform.env,
         ...secrets,
+        ...INSPECTED,
         PLATFORM_BASE_URL: `http://127.0.0.1:${platformProxy.port}`,
         GATEWAY_CONFIG: file,
         ...store.envOf(at),

@@ -6,6 +6,7 @@ import type { Gateway } from '../../support/processes.js';
 import type { CaseResult } from '../stage.js';
 import { noChanges } from './changes.js';
 import type { Fleet } from './fleet.js';
+import { heldBy, leftBehind } from './heap.js';
 import { questionOf, startLoad } from './load.js';
 import { type Operator, startOperator } from './operator.js';
 import { createOracle, FOLLOWED_MS } from './oracle.js';
@@ -53,6 +54,7 @@ export function createPlayer({ fleet, locks }: Scene, options: PlayerOptions): P
       today,
       mayRefuse: () => mayRefuse,
     });
+    const heldBefore = await heldBy(fleet.gateways);
     const load = startLoad(fleet, oracle, seed + at, today);
     let [times, worstBackMs] = [0, 0];
     do {
@@ -75,6 +77,8 @@ export function createPlayer({ fleet, locks }: Scene, options: PlayerOptions): P
       ...secretsInLogs(fleet, read),
     ])
       oracle.fault(text);
+    const left = leftBehind(heldBefore, await heldBy(fleet.gateways));
+    if (left.fault !== null) oracle.fault(left.fault);
     const { violations, times: tookMs, refusals, answers, rows } = oracle.report;
     const p99 = tookMs[Math.floor(tookMs.length * 0.99)] ?? 0;
     const note = [
@@ -82,6 +86,7 @@ export function createPlayer({ fleet, locks }: Scene, options: PlayerOptions): P
       `${done} changes acknowledged, ${refused} refused`,
       `revoked keys let in for at most ${longestAcceptedMs} ms`,
       `back after ${Math.round(worstBackMs)} ms`,
+      left.note,
       ...[...refusals].map(([code, count]) => `${count}× ${code}`),
       ...violations,
     ];

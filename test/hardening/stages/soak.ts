@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { useRedisProgram } from '../../support/redis.js';
 import { noChanges } from '../chaos/changes.js';
+import { heldBy, leftBehind } from '../chaos/heap.js';
 import { startLoad } from '../chaos/load.js';
 import { startOperator } from '../chaos/operator.js';
 import { createOracle } from '../chaos/oracle.js';
@@ -81,9 +82,12 @@ async function underLoad({ fleet }: Scene, { seed, timeLeft, pictures }: StageIn
   await fleet.platformProxy.set({ kind: 'some', share: SHARE });
   for (const proxy of fleet.redisProxies) await proxy.set({ kind: 'some', share: SHARE / 10 });
   const load = startLoad(fleet, oracle, seed, today, 1);
-  await pause(forMs);
+  await pause(forMs / 2);
+  const heldHalfWay = await heldBy(fleet.gateways);
+  await pause(forMs / 2);
   await operator.stop();
   await load.stop();
+  const left = leftBehind(heldHalfWay, await heldBy(fleet.gateways), 'half-way');
   await sampling.stop();
   for (const proxy of [fleet.platformProxy, ...fleet.redisProxies]) await proxy.set({ kind: 'none' });
   const { samples } = sampling;
@@ -97,13 +101,14 @@ async function underLoad({ fleet }: Scene, { seed, timeLeft, pictures }: StageIn
   const growth = Math.max(...growths);
   const last = samples.at(-1)?.values ?? [];
   const { violations, answers, rows, times, refusals } = oracle.report;
-  const faults = [...violations];
+  const faults = [...violations, ...(left.fault === null ? [] : [left.fault])];
   if (growth > GROWTH_MAX && forMs > JUDGED_MS)
     faults.push(`memory grew by ${Math.round((growth - 1) * 100)} % between the second quarter and the last`);
   const note = [
     `${answers} answers in ${Math.round(forMs / 1000)} s, ${rows} rows held to the truth, p99 ${Math.round(times[Math.floor(times.length * 0.99)] ?? 0)} ms`,
     `${fleet.platformProxy.broken + fleet.redisProxies.reduce((sum, { broken }) => sum + broken, 0)} pieces broken off`,
     `memory at the end ${last.map(({ memory }) => Math.round(memory / 2 ** 20)).join(', ')} MiB (its least grew ${growth.toFixed(2)} times from the second quarter to the last at most)`,
+    left.note,
     `open files ${last.map(({ handles }) => handles).join(', ')}`,
     `event-loop delay p99 at most ${Math.round(Math.max(0, ...samples.flatMap(({ values }) => values.map(({ delay }) => delay))) * 1000)} ms`,
     ...[...refusals].map(([code, count]) => `${count}× ${code}`),
