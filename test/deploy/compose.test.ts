@@ -152,7 +152,11 @@ describe('what it runs', () => {
     expect((await post('teams', { id: 'growth', advertisers: [1, 2, 3] })).status).toBe(201);
     const { key } = (await post('teams/growth/keys', {})).json<{ key: string }>();
     const query = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
-    const first = await ask(a.data + query, { key });
+    // On a busy machine Redis may answer too late for a question: it is then asked for without, and nothing is kept.
+    const first = await waitFor('an answer with the store', async () => {
+      const answer = await ask(a.data + query, { key });
+      return answer.headers['cache-status']?.includes('detail=degraded') ? null : answer;
+    });
     expect([first.status, first.headers['cache-status']]).toEqual([200, expect.stringContaining('stored')]);
     // It knows of the key within a second.
     const second = await waitFor('the key on the other gateway', async () => {

@@ -87,6 +87,7 @@ describe('names', () => {
       'NAME_FILE',
       'NODE_ENV',
       'REDIS_SERVER',
+      'HARDENING_MINUTES',
       'HELM',
       'SIGTERM',
       'CONTAINER',
