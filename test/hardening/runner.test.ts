@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readArguments, STAGES, shareOf } from './arguments.js';
 import { runStages } from './run-stages.js';
-import type { CaseResult, Stage } from './stage.js';
+import { type CaseResult, fromAnother, type Stage } from './stage.js';
 import { putTable, tableOf } from './table.js';
 
 const HELD: CaseResult = { name: 'a', what: 'b', times: 1, result: 'held', worst: '2 ms' };
@@ -95,6 +95,15 @@ describe('the runner', () => {
     ]);
     expect(results[0]?.cases[0]?.note).toContain('broken');
     expect(results.map(({ ms }) => ms)).toEqual([1_000, 0]);
+  });
+});
+
+describe('the order of cases', () => {
+  it('begins with each of them by some seed, goes on as they stand, and leaves none out', () => {
+    const all = ['a', 'b', 'c'];
+    const orders = [0, 1, 2, 3].map((seed) => fromAnother(all, seed).join(''));
+    expect(orders).toEqual(['abc', 'bca', 'cab', 'abc']);
+    expect(fromAnother([], 7)).toEqual([]);
   });
 });
 

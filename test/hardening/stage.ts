@@ -37,3 +37,9 @@ export interface Stage {
   /** Ends what it started, also when it throws; a throw is a failed line of its own. */
   run(input: StageInput): Promise<readonly CaseResult[]>;
 }
+
+/** Another one first with each seed, so that short runs do not always leave out the same. */
+export function fromAnother<T>(all: readonly T[], seed: number): readonly T[] {
+  const first = seed % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
+}

@@ -9,7 +9,7 @@ import {
   openSentinelScene,
   type Scene,
 } from '../chaos/scene.js';
-import type { CaseResult, Stage } from '../stage.js';
+import { type CaseResult, fromAnother, type Stage } from '../stage.js';
 
 /** A case takes no less: a fault, the way back, and the rest. */
 const LEAST_MS = 6_000;
@@ -39,9 +39,7 @@ export const stage: Stage = {
       results.push(result);
       say(`${result.name}: ${result.result}`);
     };
-    // Another first with each seed, so that a short run does not always leave out the same.
-    const from = seed % SCENES.length;
-    for (const { open, names, count } of [...SCENES.slice(from), ...SCENES.slice(0, from)]) {
+    for (const { open, names, count } of fromAnother(SCENES, seed)) {
       if (timeLeft() < LEAST_MS) {
         add(notRun(names, 'time was up'));
         casesLeft -= count;
@@ -51,7 +49,7 @@ export const stage: Stage = {
       try {
         const today = await scene.fleet.sim.today();
         const player = createPlayer(scene, { seed, today });
-        for (const trouble of scene.troubles) {
+        for (const trouble of fromAnother(scene.troubles, seed)) {
           if (timeLeft() < LEAST_MS) add({ ...notRun(trouble.name, 'time was up'), what: trouble.what });
           else add(await player.play(trouble, Date.now() + timeLeft() / casesLeft - REST_MS));
           casesLeft -= 1;

@@ -2,7 +2,7 @@
 
 import { PLANTED, type PlantedFault, searchPlanted } from '../../simulation/planted/find.js';
 import { playSeed } from '../../simulation/play-seed.js';
-import type { CaseResult, Stage, StageInput } from '../stage.js';
+import { type CaseResult, fromAnother, type Stage, type StageInput } from '../stage.js';
 
 /** That another run's seeds are others. */
 const APART = 10_000;
@@ -19,7 +19,7 @@ export const stage: Stage = {
     const endsAt = timeLeft() * PLANTED_SHARE;
     const seeds = await playSeeds({ ...input, timeLeft: () => timeLeft() - endsAt });
     const results: CaseResult[] = [seeds];
-    for (const fault of PLANTED) results.push(await findPlanted(fault, input));
+    for (const fault of fromAnother(PLANTED, input.seed)) results.push(await findPlanted(fault, input));
     return results;
   },
 };

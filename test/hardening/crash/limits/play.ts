@@ -1,6 +1,6 @@
 /** All of them, one after another, as long as there is time. */
 import { chanceOf } from '../../../simulation/chance-of-seed.js';
-import type { CaseResult, StageInput } from '../../stage.js';
+import { type CaseResult, fromAnother, type StageInput } from '../../stage.js';
 import { CLOCK_JUMPS, CLOCKS_DIFFER } from './clocks.js';
 import { FULL_DISK, STARTS_ON_FULL_DISK, STARTS_READ_ONLY } from './disk.js';
 import { FEW_FILES } from './files.js';
@@ -20,7 +20,7 @@ export async function playLimits({
   timeLeft,
 }: Pick<StageInput, 'seed' | 'say' | 'timeLeft'>): Promise<CaseResult[]> {
   const results: CaseResult[] = [];
-  for (const limit of LIMITS) {
+  for (const limit of fromAnother(LIMITS, seed)) {
     const chance = chanceOf(seed, limit.name).randomShare;
     const result =
       timeLeft() < EACH_MS ? notRun(limit, 'time was up') : await playLimit(limit, { chance, say });
