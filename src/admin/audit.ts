@@ -1,6 +1,7 @@
 /** The audit trail, newest first. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { isIsoDate } from '../config/rules.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { Store } from '../store/port.js';
@@ -142,12 +143,10 @@ function faultsOf(
   for (const [param, text] of Object.entries({ actor, search }))
     if (!isText(text, /^.{1,200}$/su))
       faults.push({ param, message: 'must be a text of 1 to 200 characters, given once' });
-  if (!isText(since, ISO_TIME) || (since !== undefined && Number.isNaN(Date.parse(since))))
+  if (since !== undefined && !(typeof since === 'string' && isIsoDate(since)))
     faults.push({
       param: 'since',
       message: 'must be an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z',
     });
   return faults;
 }
-
-const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;

@@ -23,7 +23,11 @@ export function effectiveSettings(env: Environment): readonly EffectiveSetting[]
   return listSettings().map((setting) => {
     const { path, env: name = null, secret } = setting;
     const set = name !== null && config.secrets.has(name);
-    const value = secret ? (set ? 'set, not shown' : undefined) : at(config as unknown as Tree, path);
+    const value = secret
+      ? set
+        ? 'set, not shown'
+        : undefined
+      : withoutUser(at(config as unknown as Tree, path));
     return {
       path,
       env: name,
@@ -31,6 +35,11 @@ export function effectiveSettings(env: Environment): readonly EffectiveSetting[]
       from: sourceOf(setting, env, at(tree, path) === undefined ? null : source),
     };
   });
+}
+
+/** An address may hold a user and a password. */
+function withoutUser(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/\/\/[^/?#]*@/, '//…@') : value;
 }
 
 function sourceOf({ env: name, secret }: Setting, env: Environment, yaml: string | null): string {

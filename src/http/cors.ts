@@ -9,10 +9,13 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const EXPOSED_HEADERS = [
   'age',
   'cache-status',
+  'content-disposition',
   'etag',
   'idempotency-replayed',
+  'location',
   'ratelimit',
   'ratelimit-policy',
+  'report-revision',
   'retry-after',
   'x-request-id',
 ];

@@ -11,6 +11,7 @@ import {
 } from '../errors.js';
 import type { Trace } from '../telemetry/trace.js';
 import { createNotFound } from './not-found.js';
+import { bodyTooLarge } from './request-body.js';
 import { VARY } from './respond.js';
 
 /** Fastify's own errors, by code. */
@@ -30,7 +31,7 @@ export interface ProblemRules {
 
 export function registerProblems(app: FastifyInstance, rules: ProblemRules): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
-    sendProblem(translate(error, rules), request, reply),
+    sendProblem(translate(error, rules, request.routeOptions.bodyLimit), request, reply),
   );
   const notFound = createNotFound(app);
   // Before its body is read, which would be told to be wrong first. By callback: every request passes here.
@@ -99,7 +100,8 @@ const OF_AN_ANSWER = [
   'last-modified',
 ];
 
-function translate(error: FastifyError, rules: ProblemRules): GatewayError {
+/** @param bodyLimit bytes that the call takes */
+function translate(error: FastifyError, rules: ProblemRules, bodyLimit: number): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error.validation !== undefined) {
     return new GatewayError('invalid_body', {
@@ -116,6 +118,7 @@ function translate(error: FastifyError, rules: ProblemRules): GatewayError {
   const code = FRAMEWORK[error.code];
   if (code === 'invalid_body')
     return new GatewayError(code, { status: rules.invalidBodyStatus, cause: error });
+  if (code === 'body_too_large') return bodyTooLarge(bodyLimit);
   if (code !== undefined) return new GatewayError(code, { cause: error });
   return error.statusCode !== undefined && error.statusCode < 500
     ? new GatewayError('invalid_request', { cause: error })

@@ -47,14 +47,9 @@ export function logRequest(
   if (trace.stages.length > 0) request.log.debug({ stages: trace.stages }, 'stages of the request');
 }
 
-/** What of a request's address is told: never its query. */
+/** What of a request's address is told: never its query, and no more than a line wants. */
 export function loggedPath({ trace, originalUrl }: Pick<Accounted, 'trace' | 'originalUrl'>): string {
-  return trace.subject ?? pathOf(originalUrl);
-}
-
-/** As it was sent, without its query, and no longer than a line wants. */
-function pathOf(target: string): string {
-  return (target.split('?', 1)[0] as string).slice(0, LOGGED_PATH_CHARS);
+  return (trace.subject ?? (originalUrl.split('?', 1)[0] as string)).slice(0, LOGGED_PATH_CHARS);
 }
 
 function describe(cause: unknown): unknown {

@@ -10,7 +10,7 @@ const CURSOR = { cursor: Type.Optional(Type.String({ maxLength: 100 })) };
 
 const REPORT = {
   endpoint: Type.Optional(Type.String({ maxLength: 200, description: 'Default campaigns/get' })),
-  advertiserId: Type.Optional(Type.Integer({ minimum: 1 })),
+  advertiserId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   period: Type.Optional(
     Type.Object(
       {

@@ -10,6 +10,7 @@ const FIELD_OF: Readonly<Partial<Record<Outcome, UsageField>>> = {
   'stale-if-error': 'stale',
   miss: 'misses',
   refresh: 'misses',
+  forced: 'misses',
   collapsed: 'misses',
 };
 

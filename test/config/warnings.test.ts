@@ -91,6 +91,7 @@ it('effective settings say where each is from, and of a secret only that it is s
     GATEWAY_CONFIG: yaml,
     PORT: '9000',
     PLATFORM_TOKEN: 'secret-of-the-test',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'https://ops:secret-of-the-test@collector.example/v1',
   });
   const of = (path: string) => all.find((setting) => setting.path === path);
   expect(of('server.port')).toEqual({ path: 'server.port', env: 'PORT', value: 9000, from: 'environment' });
@@ -98,5 +99,6 @@ it('effective settings say where each is from, and of a secret only that it is s
   expect(of('server.workers')).toMatchObject({ value: 1, from: 'default' });
   expect(of('platform.token')).toMatchObject({ value: 'set, not shown', from: 'environment' });
   expect(of('platform.password')).toMatchObject({ value: undefined });
+  expect(of('tracing.endpoint')).toMatchObject({ value: 'https://…@collector.example/v1' });
   expect(JSON.stringify(all)).not.toContain('secret-of-the-test');
 });

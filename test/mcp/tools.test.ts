@@ -66,6 +66,8 @@ describe.each(['legacy', 'modern'] as const)('an assistant by the %s revision', 
     };
     expect(await paramsOf({ columns: ['spnt'] })).toEqual(['columns']);
     expect(await paramsOf({ asOf: 'then' })).toEqual(['asOf']);
+    // What JSON does not hold exactly would be another account.
+    expect(await paramsOf({ advertiserId: 2 ** 53 })).toEqual(['advertiserId']);
     expect(await paramsOf({ period: { relative: 'soon' } })).toEqual(['period.relative']);
     expect(await paramsOf({ period: { from: '2026-11-07', to: '2026-11-01' } })).toEqual(['period.to']);
   });

@@ -66,7 +66,9 @@ describe('signing in to the console', () => {
     );
     for (const body of [{}, { token: '' }, { token: ADMIN_TOKEN, more: 1 }])
       expect(outcomeOf(await post(body))).toBe('422 invalid_body');
-    expect(outcomeOf(await post({ token: 'x'.repeat(5000) }))).toBe('413 body_too_large');
+    const large = await post({ token: 'x'.repeat(5000) });
+    expect(outcomeOf(large)).toBe('413 body_too_large');
+    expect(large.text).toMatch(/The body must be at most \d+ bytes\./);
   });
 
   it('is slowed for an address that tries, as with the token in a header', async () => {

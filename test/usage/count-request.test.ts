@@ -23,6 +23,7 @@ describe('a request counts as', () => {
     ['stale-if-error', 'stale'],
     ['miss', 'misses'],
     ['refresh', 'misses'],
+    ['forced', 'misses'],
     ['collapsed', 'misses'],
     ['pass', null],
     ['replay', null],

@@ -74,7 +74,7 @@ export function createRecorder(tracer: Tracer, { clean, platformHost }: TracingO
 
 /** Never with its query, nor with a secret. */
 function pathOf({ trace, originalUrl }: TracedRequest, clean: TracingOptions['clean']): string {
-  const path = trace.subject ?? (originalUrl.split('?', 1)[0] as string).slice(0, LONGEST_PATH);
+  const path = (trace.subject ?? (originalUrl.split('?', 1)[0] as string)).slice(0, LONGEST_PATH);
   // The log's cleaner gives it as it stands between the quotes of JSON.
   return JSON.parse(`"${clean(path)}"`) as string;
 }
