@@ -14,7 +14,7 @@ export interface AdmitOptions {
 /** What of a call tells who makes it. */
 export type Arrival = Pick<ReportCall, 'keys' | 'trace' | 'address' | 'onResponseClosed' | 'isCharged'>;
 
-/** @throws GatewayError 401 `invalid_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429 */
+/** @throws GatewayError 401 `invalid_api_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429 */
 export type Admit = (arrival: Arrival, scope?: Scope) => Promise<Caller>;
 
 export function createAdmit({ identify, limits }: AdmitOptions): Admit {

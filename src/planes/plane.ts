@@ -54,7 +54,8 @@ export function createPlaneServer(
       if (code !== null) metrics.problem(plane, code);
       if (outcome === 'hit' && tier !== null) metrics.hit(tier);
       if (plane !== 'data') return;
-      // Only reports and what is passed through have a subject: probes are not counted, nor whoever looks at the gateway.
+      // What is charged to a team has a subject: reports, what is passed through, calls about reports, tools. Probes and pages
+      // have none, nor have me, series and session.
       if (subject !== null || outcome === 'error') series.add(request.trace, status, durationMs);
       if (tail.isOn && (team !== null || outcome === 'error'))
         tail.note(tailLine(request, status, durationMs, log.clean));
