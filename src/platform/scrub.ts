@@ -48,6 +48,8 @@ export function maskStream(secret: string): Transform {
       done(null, bytes.subarray(0, end));
     },
     flush(done) {
+      // No more comes: what may have begun a spelling began none, and may hold a whole one further on.
+      for (let at = 0; at < tail.length; ) at = 1 + at + maskSpellings(tail.subarray(at), spelling, fill);
       done(null, tail);
     },
   });

@@ -67,6 +67,20 @@ describe('a masked stream', () => {
     );
   });
 
+  it.each([
+    ['3', '%3'],
+    ['0', '\\u00'],
+    ['u', '\\u'],
+    ['%', 'a%'],
+  ])(
+    'never shows %j at the end of %j, which might have been the beginning of an escape',
+    async (token, text) => {
+      const masked = await through(maskStream(token), [Buffer.from(text)]);
+      expect(masked).toHaveLength(text.length);
+      expect(masked.includes(token)).toBe(false);
+    },
+  );
+
   it('leaves everything else as it was, byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(
