@@ -4,11 +4,31 @@ import { Chart } from '../ui/chart.js';
 import { compact, count } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import { columnsOf, type ReportColumn } from './columns.js';
-import { compareGroups, compareTotals, dayValues, periodAgainst } from './compare.js';
+import { AGAINST, compareGroups, compareTotals, dayValues, periodAgainst } from './compare.js';
 import { ChangesTable } from './compare-table.js';
 import { daysOf, type Period, type Question, type ViewState } from './question.js';
+import type { SetView } from './report.js';
 import { Trouble } from './trouble.js';
 import { type Shown, useReport } from './use-report.js';
+
+interface CompareWithProps {
+  readonly against: string;
+  readonly setView: SetView;
+}
+
+export const CompareWith = ({ against, setView }: CompareWithProps) => (
+  <label class="row">
+    <span class="small quiet">Compare with</span>
+    <select value={against} onChange={(event) => setView({ against: event.currentTarget.value })}>
+      <option value="">nothing</option>
+      {AGAINST.map(({ value, title }) => (
+        <option key={value} value={value}>
+          {title}
+        </option>
+      ))}
+    </select>
+  </label>
+);
 
 interface CompareProps {
   readonly question: Question;

@@ -2,7 +2,7 @@
 import { MIXED, type ReportColumn, sumOf, tidy, totalsOf, whyNoSum } from './columns.js';
 import { ofItsCurrency } from './group.js';
 import type { Report, Row } from './parse.js';
-import { DATE, dayAfter, daysOf, type Period } from './question.js';
+import { dayAfter, daysOf, type Period } from './question.js';
 
 export interface Change {
   /** null: there is no row, or its rows have no sum. */
@@ -23,20 +23,17 @@ export interface ComparedGroup {
   readonly changes: Readonly<Record<string, Change>>;
 }
 
-/**
- * @param against `previous`: as many days right before; `year`: the same days a year before; or `2026-10-01,2026-10-07`
- * @returns null for what is no period
- */
+export const AGAINST = [
+  { value: 'previous', title: 'the days before' },
+  { value: 'year', title: 'a year before' },
+] as const;
+
+/** @returns as many days right before, or the same days a year before; null for any other word */
 export function periodAgainst(against: string, now: Period): Period | null {
   const days = daysOf(now).length;
   if (against === 'previous') return { from: dayAfter(now.from, -days), to: dayAfter(now.from, -1) };
-  if (against === 'year') return { from: yearBefore(now.from), to: yearBefore(now.to) };
-  const [from = '', to = '', ...more] = against.split(',');
-  const isPeriod = more.length === 0 && [from, to].every(isDay) && from <= to;
-  return isPeriod ? { from, to } : null;
+  return against === 'year' ? { from: yearBefore(now.from), to: yearBefore(now.to) } : null;
 }
-
-const isDay = (text: string): boolean => DATE.test(text) && !Number.isNaN(Date.parse(text));
 
 /** Of the 29th of February it is the 28th. */
 function yearBefore(day: string): string {

@@ -22,7 +22,7 @@ export interface ViewState {
   /** Name of a column, with `-` in front for the largest first. */
   readonly sort: string;
   readonly filter: string;
-  /** Empty: nothing; `previous`, `year`, or `2026-10-01,2026-10-07`. */
+  /** Empty: nothing; `previous` or `year`. */
   readonly against: string;
   /** What is open above the rows: `explain`, `code`, `diff`. */
   readonly panel: string;
@@ -42,7 +42,7 @@ export const PERIODS = [
   { value: 'last_month', title: 'Last month' },
 ] as const;
 
-export const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SPLIT = /^by[A-Z]\w*$/;
 
 export const FIRST_QUESTION: Question = {

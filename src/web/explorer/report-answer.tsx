@@ -4,8 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { counted, moment } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import { columnsOf, type ReportColumn } from './columns.js';
-import { CompareReport } from './compare-report.js';
-import { CompareWith } from './compare-with.js';
+import { CompareReport, CompareWith } from './compare-report.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { ExplainPanel } from './panel-explain.js';
@@ -123,7 +122,7 @@ function AnswerHead({ question, report, view, setView }: HeadProps) {
           </a>
         </div>
       </div>
-      <CompareWith report={report} view={view} setView={setView} />
+      <CompareWith against={view.against} setView={setView} />
       <Known meta={meta} />
     </Card>
   );
