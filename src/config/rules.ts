@@ -4,6 +4,7 @@ import type { ConfigValues } from './schema.js';
 import type { Secret } from './secret.js';
 import { ruleOf } from './secret-rules.js';
 import { listSettings } from './settings.js';
+import { TOKEN_REQUEST } from './token-request.js';
 
 /** The process's environment, passed in by the command line. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -133,13 +134,6 @@ function proxyFaults(addresses: readonly string[]): string[] {
 function isAddress(text: string): boolean {
   return text.includes(':') ? ipaddr.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text);
 }
-
-const TOKEN_REQUEST = [
-  'PLATFORM_USERNAME',
-  'PLATFORM_PASSWORD',
-  'PLATFORM_CLIENT_ID',
-  'PLATFORM_CLIENT_SECRET',
-] as const;
 
 function credentialFaults(values: ConfigValues, secrets: Secrets): string[] {
   const faults: string[] = [];

@@ -4,17 +4,11 @@ import { OUTSIDE_NAMES } from './describe.js';
 import type { Environment } from './rules.js';
 import type { Secret } from './secret.js';
 import { listSettings } from './settings.js';
-
-const TOKEN_REQUEST = [
-  'PLATFORM_USERNAME',
-  'PLATFORM_PASSWORD',
-  'PLATFORM_CLIENT_ID',
-  'PLATFORM_CLIENT_SECRET',
-];
+import { TOKEN_REQUEST, tokenRequestOf } from './token-request.js';
 
 /** @returns what is said where nothing is set to ask the platform with; null where something is */
 export function missingCredential(secrets: ReadonlyMap<string, Secret>): string | null {
-  if (secrets.has('PLATFORM_TOKEN') || TOKEN_REQUEST.every((name) => secrets.has(name))) return null;
+  if (secrets.has('PLATFORM_TOKEN') || tokenRequestOf(secrets) !== null) return null;
   return `no credential of the platform is set: set PLATFORM_TOKEN, or all of ${TOKEN_REQUEST.join(', ')}; else the gateway uses what was given by dsp-gateway token rotate, and waits for it when nothing was`;
 }
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
+import { tokenRequestOf } from '../config/token-request.js';
 import type { InterpretRules } from '../platform/interpret.js';
 import type { Registry } from '../registry/replica.js';
 import type { Repeated } from '../repeat.js';
@@ -167,14 +168,8 @@ async function plant(
 
 /** @returns null when there is no token request */
 function minterOf({ config, agent, rules }: CredentialOptions): (() => Promise<Minted>) | null {
-  const [username, password, clientId, clientSecret] = [
-    'PLATFORM_USERNAME',
-    'PLATFORM_PASSWORD',
-    'PLATFORM_CLIENT_ID',
-    'PLATFORM_CLIENT_SECRET',
-  ].map((name) => config.secrets.get(name));
-  if (!username || !password || !clientId || !clientSecret) return null;
+  const account = tokenRequestOf(config.secrets);
+  if (account === null) return null;
   const { tokenPath, grantType, timeoutMs } = config.platform;
-  const account = { username, password, clientId, clientSecret };
   return () => mintToken({ agent, baseUrl: rules.baseUrl, tokenPath, grantType, ...account, timeoutMs });
 }

@@ -2,20 +2,16 @@
 import Type from 'typebox';
 import type { Dispatcher } from 'undici';
 import { randomId } from '../chance.js';
-import type { Secret } from '../config/secret.js';
+import type { TokenRequestSecrets } from '../config/token-request.js';
 import { GatewayError } from '../errors.js';
 import { recordForm } from '../record.js';
 import { timeoutSignal } from '../time.js';
 
-export interface MintOptions {
+export interface MintOptions extends TokenRequestSecrets {
   readonly agent: Dispatcher;
   readonly baseUrl: URL;
   readonly tokenPath: string;
   readonly grantType: string;
-  readonly username: Secret;
-  readonly password: Secret;
-  readonly clientId: Secret;
-  readonly clientSecret: Secret;
   readonly timeoutMs: number;
 }
 

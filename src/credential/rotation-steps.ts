@@ -1,5 +1,6 @@
 /** The single steps of a rotation: each reads the vault, asks the platform where it must, and moves the vault. */
 import type { Clock } from '../clock.js';
+import { TOKEN_REQUEST } from '../config/token-request.js';
 import { GatewayError } from '../errors.js';
 import type { Actor } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
@@ -46,7 +47,7 @@ export async function mintAndStage(actor: Actor, options: RotationOptions): Prom
   if (mintToken === null) {
     throw new GatewayError('conflict', {
       detail: 'No token request is configured, so the platform cannot be asked for a token.',
-      help: 'Give a token by POST /admin/v1/token/rotate, or set PLATFORM_USERNAME, PLATFORM_PASSWORD, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET.',
+      help: `Give a token by POST /admin/v1/token/rotate, or set all of ${TOKEN_REQUEST.join(', ')}.`,
     });
   }
   const { secret, expiresInS } = await mintToken();
