@@ -91,7 +91,6 @@ describe('names', () => {
       'HELM',
       'SIGTERM',
       'CONTAINER',
-      'NODE_IMAGE',
     ];
     const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'LICENSE'];
     const known = [...settings, ...others, ...methods];
@@ -249,6 +248,25 @@ describe('tables', () => {
     const names = new Set(files.map((name) => name.replace(/\/.*/, '/')));
     const shown = page('docs/architecture.md').split('## Rooms')[1] ?? '';
     expect([...names].filter((name) => !shown.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('of decisions are in the index by number, which names the numbers that were never given', () => {
+    const records = pages.flatMap(({ path }) => /^docs\/adr\/(\d{4}-.*)$/.exec(path)?.[1] ?? []);
+    const index = page('docs/adr/index.md');
+    const rows = [...index.matchAll(/^\| \[(\d+)\]\((.*?)\)/gm)].map(([, number, file]) => ({
+      number,
+      file,
+    }));
+    expect(rows.map(({ file }) => file)).toEqual([...records].sort());
+    expect(rows.map(({ file }) => file?.slice(0, 4))).toEqual(
+      rows.map(({ number }) => number?.padStart(4, '0')),
+    );
+    const given = new Set(rows.map(({ number }) => Number(number)));
+    const missing = Array.from({ length: Math.max(...given) }, (_, at) => at + 1).filter(
+      (n) => !given.has(n),
+    );
+    const [told = ''] = /[Nn]umbers? [\d, and]+ (?:was|were) never given/.exec(index) ?? [];
+    expect([...told.matchAll(/\d+/g)].map(Number)).toEqual(missing);
   });
 
   it('of decisions name every library', async () => {
