@@ -1,6 +1,8 @@
 # The gateway's image:  docker build -t dsp-gateway .
-# Another base, or one pinned by digest:  --build-arg NODE_IMAGE=node@sha256:…
-ARG NODE_IMAGE=node:24-trixie-slim
+# The base is pinned by the digest of its index, which holds for every architecture. Renew it from time to time, for the
+# digest gets no security updates:  docker buildx imagetools inspect node:24-trixie-slim --format '{{.Manifest.Digest}}'
+# Another base:  --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:24-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -24,10 +24,10 @@ beforeAll(async () => {
 });
 
 describe('the recipe', () => {
-  it('builds and runs on one slim Node image, named by tag, that the package supports', async () => {
+  it('builds and runs on one slim Node image, pinned by digest, that the package supports', async () => {
     const { engines } = await readJson<Manifest>('package.json');
     const images = new Set(stages.map(({ from }) => from));
-    expect([...images]).toEqual([expect.stringMatching(/^node:24-\w+-slim$/)]);
+    expect([...images]).toEqual([expect.stringMatching(/^node:24-\w+-slim@sha256:[0-9a-f]{64}$/)]);
     expect(engines.node).toBe('>=20.19');
   });
 
