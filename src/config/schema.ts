@@ -312,6 +312,13 @@ const endpoint = Type.Object(
         description: 'Members that every row has; an answer with a row that lacks one is no report (502).',
       }),
     ),
+    knownColumns: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        description:
+          'Columns in camelCase that make an answer a report, beside those seen before; an answer without any of both is none (502).',
+      }),
+    ),
     dateField: Type.Optional(Type.String({ minLength: 1, description: 'The member that holds the day.' })),
     rowCap: Type.Optional(
       Type.Integer({

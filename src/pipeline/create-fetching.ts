@@ -28,6 +28,7 @@ import { createFetchReport } from './fetch-report.js';
 import { createFetchUncapped, type FetchUncappedOptions } from './fetch-uncapped.js';
 import { createKeep, type KeepOptions } from './keep.js';
 import { createKnownCaps } from './known-caps.js';
+import { createKnownShapes } from './known-shapes.js';
 import { daysFound, type LookUp } from './look-up.js';
 import { dayRef, dayRefs, type EntryRef } from './question.js';
 import { noteReferenceReports, type ReferenceReport } from './reference-reports.js';
@@ -149,8 +150,11 @@ function explorerOf(
   });
 }
 
-function fetchReportOf({ config, policy, workerPool, clock, onReport }: FetchingOptions) {
+function fetchReportOf(options: FetchingOptions) {
+  const { config, policy, workerPool, clock, onReport, store, background, logger } = options;
+  const declared = (endpoint: string) => policy.endpoints.get(endpoint)?.knownColumns ?? [];
   const fetchReport = createFetchReport({
+    shapes: createKnownShapes({ ...store, declared, background: background.add, logger }),
     ...{ workerPool, policy, now: clock.now },
     maxAnswerBytes: config.platform.maxAnswerBytes,
     maxRows: config.report.maxRows,

@@ -7,14 +7,13 @@ import type { Range } from '../report/period.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import type { AskedReport, Fetched } from './fetched.js';
 import { type ReadOptions, readAnswer } from './read-answer.js';
-import { createSeenPlaces } from './seen-places.js';
 
 export interface FetchInput extends Omit<AskedReport, 'startedAt'> {
   readonly range: Range;
   readonly onCall?: (report: CallReport) => void;
 }
 
-export interface FetchReportOptions extends Omit<ReadOptions, 'places'> {
+export interface FetchReportOptions extends ReadOptions {
   readonly maxAnswerBytes: number;
 }
 
@@ -22,7 +21,6 @@ export interface FetchReportOptions extends Omit<ReadOptions, 'places'> {
 export type FetchReport = (slot: Slot, input: FetchInput) => Promise<Fetched>;
 
 export function createFetchReport(options: FetchReportOptions): FetchReport {
-  const reading: ReadOptions = { ...options, places: createSeenPlaces() };
   return async function fetchReport(slot, input) {
     const { report, range, onCall } = input;
     const { method, target, body } = buildPlatformCall(report, range.from, range.to);
@@ -30,12 +28,14 @@ export function createFetchReport(options: FetchReportOptions): FetchReport {
       'accept-encoding': 'gzip',
       ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
     };
+    // Beside the call: nothing waits for it but the first answers of a process.
+    void options.shapes.load();
     const startedAt = options.now();
     const request = { method, target, body, headers, ...(onCall === undefined ? {} : { onCall }) };
     return slot.send(request, async (response) => {
       const encoding = single(response.headers['content-encoding']);
       const chunks = await readBody(response.body, encoding, options.maxAnswerBytes);
-      const fetched = await readAnswer({ ...input, startedAt }, response, chunks, reading);
+      const fetched = await readAnswer({ ...input, startedAt }, response, chunks, options);
       if (fetched.kind === 'answer' && (fetched.rowsFault !== null || fetched.doubt !== null))
         response.doubt();
       return fetched;

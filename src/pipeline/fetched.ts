@@ -39,6 +39,7 @@ export type Fetched = FetchedAnswer | FetchedRefusal;
 /** What is known of an earlier look: of a day, or of a whole answer. */
 export type Earlier = Facts & {
   readonly rowCount?: number;
+  readonly columns?: readonly string[];
   /** Of a day that was split from an answer. */
   readonly splitFrom?: SplitFrom | null;
 };

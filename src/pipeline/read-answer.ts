@@ -16,7 +16,7 @@ import type { WorkerPool } from '../workers/worker-pool.js';
 import { accountsIn } from './accounts-in.js';
 import { answerOf, doubtful, unreadable } from './answer-parts.js';
 import type { AnswerFacts, AskedReport, Context, Fetched, FetchedRefusal } from './fetched.js';
-import type { SeenPlaces } from './seen-places.js';
+import type { KnownShapes } from './known-shapes.js';
 
 export interface ReadOptions {
   /** Parses, normalises and cuts; large answers on another thread. */
@@ -24,7 +24,7 @@ export interface ReadOptions {
   readonly now: () => number;
   readonly policy: ReportPolicy;
   readonly maxRows: number;
-  readonly places: SeenPlaces;
+  readonly shapes: KnownShapes;
 }
 
 /** Statuses that are remembered for a short time. */
@@ -52,6 +52,7 @@ export async function readAnswer(
   };
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
   const { digest } = options.workerPool;
+  await options.shapes.load();
   const input = { ...digestInput(asked, rule, options), charset: charsetOf(contentType) };
   const unread = { digest, input, token: response.token };
   if (contentType.includes(response.token)) throw invalid('the content type holds the platform token');
@@ -86,7 +87,8 @@ export async function readAnswer(
     });
   }
   const found = outcome.digest;
-  if (found.doubt === null && found.rowCount > 0) options.places.note(asked.report, found.place);
+  if (found.doubt === null && found.rowCount > 0)
+    options.shapes.note(asked.report, found.place, found.columns);
   return found.doubt === null ? answerOf(read, found) : doubtful(read, found, found.doubt);
 }
 
@@ -96,14 +98,14 @@ export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
 }
 
 function digestInput(
-  { report, range, whole }: AskedReport,
+  { report, range, whole, earlier }: AskedReport,
   rule: EndpointRule | undefined,
   options: ReadOptions,
 ): DigestInput {
   const { from, to } = range;
   return {
     rule: rowsRuleOf(rule),
-    seenAt: options.places.of(report),
+    known: options.shapes.of(report, earlier(to)?.columns ?? []),
     period: from === null || to === null ? null : { from, to },
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,

@@ -51,6 +51,8 @@ export interface Digest {
   readonly paging: Paging | null;
   /** Member names joined by dots, from the root to the rows. */
   readonly place: string;
+  /** Of all rows. */
+  readonly columns: readonly string[];
   /** Why it may be no report; null when nothing speaks against it. */
   readonly doubt: string | null;
 }
@@ -72,6 +74,7 @@ export function digestAnswer(text: string, ask: DigestInput): Digest {
     accounts,
     paging,
     place,
+    columns: answer.columns,
     doubt,
   };
 }

@@ -23,6 +23,8 @@ const CODES = new Set('code errorcode errcode errno resultcode returncode retcod
 const TRACES = new Set('trace stack stacktrace backtrace'.split(' '));
 const MESSAGES = new Set('message messages msg detail description exception'.split(' '));
 
+const REASONS = new Set([...FAULTS, 'message', 'messages', 'msg', 'reason', 'reasons']);
+
 const SAYS_ERROR =
   /(?:^|[^a-z])(?:errors?|err|fail|failed|failure|fault|exception|invalid|denied|forbidden|unauthori[sz]ed|unauthenticated|unavailable|timeout|nok)(?:[^a-z]|$)/i;
 const SAYS_TROUBLE =
@@ -59,6 +61,18 @@ export function findErrorSign(document: Json, rows: Json | null, hasRows: boolea
     level = next;
   }
   return null;
+}
+
+/** @returns the member of an object that tells why there is no report, null where none does; a code or message of success does not */
+export function findRefusal({ names, values }: JsonObject): string | null {
+  const words = names.map(bareWord);
+  const isWell = words.some((word, at) => MESSAGES.has(word) && saysWell(values[at] as Json));
+  const at = words.findIndex((word, index) => {
+    const value = values[index] as Json;
+    if (CODES.has(word)) return !isWell && isErrorCode(value);
+    return REASONS.has(word) && isSaid(value);
+  });
+  return at < 0 ? null : (names[at] as string);
 }
 
 /** Whether a message beside no rows sounds like trouble, or a status says that they are still to come. */

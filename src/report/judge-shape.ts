@@ -3,10 +3,10 @@
  * from one is doubtful. A doubtful answer is given with a warning where there is nothing better, and never kept.
  */
 
-import { bareWord, findErrorSign, findTrouble } from './error-signs.js';
-import { type Json, JsonNumber, type JsonObject } from './json.js';
+import { bareWord, findErrorSign, findRefusal, findTrouble } from './error-signs.js';
+import { type Json, JsonNumber, JsonObject } from './json.js';
 import { ABOUT_THE_CALL, PREFERRED } from './member-words.js';
-import { camelCase } from './row-names.js';
+import { camelCase, holdsId, isReportFigure } from './row-names.js';
 import { type FoundRows, RowsError, type RowsInput } from './rows.js';
 
 /** Members of errors and of the frames of their traces. An object of nothing else is no row. */
@@ -18,8 +18,17 @@ const WORDS_OF_ERRORS = new Set(
 const STARTS_WITH_DAY = /^\d{4}-?\d\d-?\d\d/;
 const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
 
+/** What an endpoint is known for. */
+export interface KnownShape {
+  /** Where rows of this kind of report were before: there an unusual name leaves no doubt. */
+  readonly places: readonly string[];
+  /** Columns that its answers had before, or that the configuration names, in camelCase. Empty: nothing is known. */
+  readonly columns: readonly string[];
+}
+
+export const NOTHING_KNOWN: KnownShape = { places: [], columns: [] };
+
 /**
- * @param seenAt where rows of this kind of report were before: there an unusual name leaves no doubt
  * @returns why the answer may be no report, null when nothing speaks against it
  * @throws {RowsError} when it says that it is an error, or lacks a column that the configuration requires
  */
@@ -27,7 +36,7 @@ export function judgeShape(
   document: Json,
   found: FoundRows,
   { rule, byDate }: RowsInput,
-  seenAt: readonly string[],
+  known: KnownShape,
 ): string | null {
   const { rows, single, at } = found;
   const hasRows = single ? rows.some(hasNumber) : rows.some(isRow);
@@ -35,14 +44,53 @@ export function judgeShape(
   if (sign !== null) throw new RowsError(`${JSON.stringify(sign.slice(0, 40))} says that it is an error`);
   const missing = missingColumn(rows, rule.requiredColumns ?? []);
   if (missing !== null) throw new RowsError(`a row has no ${JSON.stringify(missing)}, which is required`);
-  // What the configuration points at, or names the columns of, is what it says.
-  if (rule.rowsPath !== undefined || (rule.requiredColumns ?? []).length > 0) return null;
-  if (rows.length === 0) return doubtInNothing(document, found, seenAt);
+  if ((rule.requiredColumns ?? []).length > 0) return null;
+  const strange = rows.length === 0 ? null : doubtInColumns(document, found, new Set(known.columns));
+  // What the configuration points at is what it says.
+  if (rule.rowsPath !== undefined) return null;
+  if (rows.length === 0) return doubtInNothing(document, found, known.places);
   if (!hasRows) return 'no row holds a figure';
   if (!shareColumn(rows)) return 'the rows have no column in common';
-  if (found.beside && !seenAt.includes(at)) return 'another list has a more usual name';
+  if (strange !== null) return strange;
+  if (found.beside && !known.places.includes(at)) return 'another list has a more usual name';
   const isEmptyOfFacts = byDate && !rows.some((row) => hasDay(row) || hasNumber(row));
   return isEmptyOfFacts ? 'no row holds a day or a number, though a split by date was asked for' : null;
+}
+
+/**
+ * A refusal holds other members than the report. One object is looked at more closely: a list of rows is rarely a refusal.
+ * @throws {RowsError} when the answer is a refusal, as far as that can be told
+ */
+function doubtInColumns(
+  document: Json,
+  { rows, single, value }: FoundRows,
+  known: ReadonlySet<string>,
+): string | null {
+  const names = [...new Set(rows.map((row) => row.names))].flat();
+  const shared = names.filter((name) => known.has(name) || known.has(camelCase(name)));
+  if (known.size > 0 && shared.length === 0) throw refused('it has no column that is known of this endpoint');
+  if (!single) return null;
+  const refusal = findRefusal(rows[0] as JsonObject);
+  const word =
+    refusal === null || known.has(camelCase(refusal)) ? null : JSON.stringify(refusal.slice(0, 40));
+  if (known.size > 0) {
+    if (word !== null) return `its one row has ${word} as a refusal does`;
+    const isFigure = (name: string) => !holdsId(name) && !WORDS_OF_ERRORS.has(bareWord(name));
+    return shared.some(isFigure) ? null : 'its one row has no known column but ids';
+  }
+  if (word !== null) throw refused(`it is one object with ${word} and no list of rows`);
+  if (isScalarData(document)) throw refused('"data" is neither a list nor an object');
+  if (findErrorSign(document, value, false) !== null) return 'a code beside its one row is none of success';
+  return names.some((name) => isReportFigure(camelCase(name))) ? null : 'its one row has no usual figure';
+}
+
+function refused(why: string): RowsError {
+  return new RowsError(`${why}; if it is a report, name a column of it in report.endpoints.*.knownColumns`);
+}
+
+function isScalarData(document: Json): boolean {
+  const data = document instanceof JsonObject ? document.get('data') : undefined;
+  return data !== undefined && (data === null || typeof data !== 'object' || data instanceof JsonNumber);
 }
 
 /** The sign in what was taken for a row: `[{"error": …}]`. */
@@ -50,10 +98,10 @@ function signOfFirst({ rows }: FoundRows): string | null {
   return rows[0] === undefined ? null : findErrorSign(rows[0], null, false);
 }
 
-function doubtInNothing(document: Json, { at, beside }: FoundRows, seenAt: readonly string[]): string | null {
+function doubtInNothing(document: Json, { at, beside }: FoundRows, places: readonly string[]): string | null {
   if (findTrouble(document)) return 'there are no rows, and a message or status that tells why';
   const [name = ''] = at.split('.').slice(-1);
-  const isUsual = at === '' || PREFERRED.includes(name) || seenAt.includes(at);
+  const isUsual = at === '' || PREFERRED.includes(name) || places.includes(at);
   return isUsual && !beside ? null : 'there are no rows, and their list has an unusual name';
 }
 

@@ -7,7 +7,7 @@ import { accountsShown } from './accounts.js';
 import type { ColumnTypes } from './column-types.js';
 import { isoDate } from './iso-date.js';
 import { type Json, type JsonObject, parseJson } from './json.js';
-import { judgeShape } from './judge-shape.js';
+import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import { findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
@@ -18,8 +18,8 @@ export interface NormalizeInput extends RowsInput {
   readonly accountPattern: RegExp;
   /** Names that name no account, whatever they look like. */
   readonly nonAccounts?: readonly string[];
-  /** Where rows of this kind of report were before, as {@link Normalized.place} has it. */
-  readonly seenAt?: readonly string[];
+  /** Absent: nothing. */
+  readonly known?: KnownShape;
 }
 
 export interface NormalizedRow {
@@ -59,7 +59,7 @@ export interface Normalized {
 export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
   const document = parseJson(text, { allowBom: true });
   const found = findRows(document, ask);
-  const doubt = judgeShape(document, found, ask, ask.seenAt ?? []);
+  const doubt = judgeShape(document, found, ask, ask.known ?? NOTHING_KNOWN);
   const columns = new Set<string>();
   const given = draftRows(found.rows, ask.rule.dateField, columns);
   const drafts = ask.byDate ? orderByDate(given) : given;

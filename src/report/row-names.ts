@@ -91,6 +91,18 @@ export function isAdditive(column: string): boolean {
   return ADDITIVE.has(words.at(-1) ?? '') && !NOT_ADDITIVE.test(words.join(' '));
 }
 
+/** Measures that refusals hold too: `{"limit_total": 5, "retry_after_seconds": 3}`. */
+const OF_ANYTHING = new Set(
+  'budget rate total sum avg average min max percent percentage share score value duration seconds'.split(
+    ' ',
+  ),
+);
+
+/** Whether a column, by one of its words, is a figure of advertising: `spentTotal` is, `total` alone is not. */
+export function isReportFigure(column: string): boolean {
+  return wordsOf(column).some((word) => MEASURES.has(word) && !OF_ANYTHING.has(word));
+}
+
 /** Whether what is added up is money, which is of one currency or of none. */
 export function isMoney(column: string): boolean {
   return MONEY.has(wordsOf(column).at(-1) ?? '');

@@ -81,7 +81,7 @@ function platformChosePeriod(left: string): Warning {
 function shapeUnknown(endpoint: string, doubt: string): Warning {
   return {
     code: 'shape_unknown',
-    message: `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt or requiredColumns.`,
+    message: `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`,
   };
 }
 

@@ -19,6 +19,11 @@ const ERRORS: [string, string][] = [
   ],
   ['an error code beside an empty list', '{"code":50001,"message":"internal error","data":[]}'],
   ['a code beside a reason', '{"code":7,"data":{"reason":"shard down"}}'],
+  ['an object without a figure', '{"data":{"reason":"shard down"}}'],
+  ['a text in the place of the report', '{"data":"oops"}'],
+  ['a number in the place of the report', '{"data":7}'],
+  ['a code beside a reason and a number', '{"code":7,"data":{"reason":"quota","retry":3}}'],
+  ['a code beside a message and a total', '{"code":50001,"msg":"limit","total":0}'],
   ['errors', '{"errors":[{"message":"boom"}]}'],
   ['errors beside rows', '{"errors":["shard 3 is down"],"data":[{"date":"2026-11-15","spent":1}]}'],
 ];
@@ -81,8 +86,7 @@ describe('an answer in which rows are doubtful', () => {
   const DOUBTFUL: [string, string, string][] = [
     ['rows that share no column', '{"data":[{"a":1},{"b":2}]}', FINAL],
     ['rows of words about the call', '{"data":[{"message":"try later","code":"E7"}]}', UNSPLIT],
-    ['an object without a figure', '{"data":{"reason":"shard down"}}', UNSPLIT],
-    ['a text in the place of the report', '{"data":"oops"}', UNSPLIT],
+    ['an object without a figure of a report', '{"data":{"retry_after":3}}', UNSPLIT],
     [
       'no rows, and a message that says why',
       '{"message":"Service temporarily unavailable","data":[]}',
@@ -138,6 +142,51 @@ describe('an answer in which rows are doubtful', () => {
     await gateway.services.pipeline?.settled?.();
     gateway.clock.advance(10 * MINUTE);
     expect(reportIn(await gateway.report(key, RESTATING)).data).toEqual(first.data);
+  });
+});
+
+describe('an answer without any column that the endpoint is known for', () => {
+  const STRANGE = '{"data":[{"notice":"closed","retry":3}]}';
+  const OTHER = 'advertiserId=2&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-10';
+
+  it('is 502 for every report of the endpoint, in this process and in another', async () => {
+    const { platform, gateway, key } = await started();
+    await gateway.report(key, FINAL);
+    await gateway.services.pipeline?.settled?.();
+    platform.answer(sends(STRANGE));
+    const other = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    for (const asked of [gateway, other]) {
+      for (const query of [UNSPLIT, OTHER])
+        expect(outcomeOf(await asked.report(key, query))).toBe('502 upstream_invalid_response');
+    }
+    platform.answer(sends('{"data":{"spent":"2.50"}}'));
+    expect(statusOf(await other.report(key, UNSPLIT))).toBe('dsp-gateway; fwd=miss; stored');
+  });
+
+  it('does not take the place of the entry that a new process finds', async () => {
+    const { platform, gateway, key } = await started('{"data":{"spent":"2.50","impressions":3}}');
+    const restating = UNSPLIT.replace('11-10', '11-20');
+    const first = reportIn(await gateway.report(key, restating));
+    await gateway.services.pipeline?.settled?.();
+    const store = { ...gateway.store, documents: { ...gateway.store.documents, get: async () => null } };
+    const other = await gatewayAt(platform, { sharedStore: store, clock: gateway.clock });
+    platform.answer(sends('{"remaining":0,"retry":3}'));
+    gateway.clock.advance(HOUR + 11 * MINUTE);
+    const reply = await other.report(key, restating);
+    expect(statusOf(reply)).toMatch(/detail=stale-if-error$/);
+    expect(reportIn(reply).data).toEqual(first.data);
+  });
+
+  it('is a report where the configuration names a column of it', async () => {
+    const platform = await startRawPlatform(sends(GOOD));
+    const gateway = await gatewayAt(platform, {
+      config: { report: { endpoints: { 'campaigns/get': { knownColumns: ['auctions'] } } } },
+    });
+    const key = await gateway.addTeam();
+    platform.answer(sends('{"code":0,"msg":"closed","retry":1}'));
+    expect(outcomeOf(await gateway.report(key, UNSPLIT))).toBe('502 upstream_invalid_response');
+    platform.answer(sends('{"data":{"auctions":3}}'));
+    expect(statusOf(await gateway.report(key, UNSPLIT))).toBe('dsp-gateway; fwd=miss; stored');
   });
 });
 

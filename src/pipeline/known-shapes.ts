@@ -1,0 +1,107 @@
+/**
+ * What each endpoint is known for: the columns of its reports, in one document that all replicas share, and where the rows of
+ * each kind of report stood, in this process alone. Both are bounded: what is forgotten costs a doubt, and no wrong answer.
+ */
+import type { Logger } from 'pino';
+import Type from 'typebox';
+import { recordForm } from '../record.js';
+import type { CanonicalReport } from '../report/canonicalize.js';
+import type { KnownShape } from '../report/judge-shape.js';
+import { isReportFigure } from '../report/row-names.js';
+import { mergeDocument } from '../store/merge-document.js';
+import type { Documents } from '../store/port.js';
+
+export interface KnownShapes {
+  /** Reads what other processes have seen, once. Never rejects. */
+  load(): Promise<void>;
+  /** @param earlier columns of the entry that is to be replaced */
+  of(report: CanonicalReport, earlier: readonly string[]): KnownShape;
+  /** Notes an answer with rows that left no doubt. */
+  note(report: CanonicalReport, place: string, columns: readonly string[]): void;
+}
+
+export interface KnownShapesOptions {
+  readonly documents: Documents;
+  /** Columns that the configuration names. */
+  readonly declared: (endpoint: string) => readonly string[];
+  readonly background: (work: Promise<unknown>) => void;
+  readonly logger: Logger;
+}
+
+const MAX_KINDS = 1000;
+const MAX_PLACES = 8;
+const MAX_ENDPOINTS = 200;
+/** Rows that each bring names of their own would take room without end. */
+const MAX_COLUMNS = 200;
+const MAX_NAME_CHARS = 100;
+const KEY = 'endpoint-columns';
+const KEPT_MS = 400 * 86_400_000;
+
+const SeenForm = recordForm(Type.Array(Type.Tuple([Type.String(), Type.Array(Type.String())])));
+type Seen = ReadonlyMap<string, readonly string[]>;
+const NONE: Seen = new Map();
+
+export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
+  const { documents, declared, logger } = options;
+  const places = new Map<string, readonly string[]>();
+  let seen = NONE;
+  let loading: Promise<void> | null = null;
+  const kindOf = ({ endpoint, method, split }: CanonicalReport) => [method, endpoint, ...split].join(' ');
+  const untold = (error: unknown) => logger.debug({ err: error }, 'columns of endpoints are not shared');
+
+  async function load(): Promise<void> {
+    const text = await documents.get(KEY);
+    seen = merged((text === null ? null : decode(text)) ?? NONE, seen);
+  }
+
+  async function share(): Promise<void> {
+    const add = (before: Seen | null) => merged(before ?? NONE, seen);
+    seen = (await mergeDocument<Seen>(documents, { key: KEY, ttlMs: KEPT_MS, decode, encode, add })) ?? seen;
+  }
+
+  return {
+    load: () => (loading ??= load().catch(untold)),
+    of(report, earlier) {
+      const named = declared(report.endpoint);
+      const before = [...(seen.get(report.endpoint) ?? []), ...earlier];
+      // A refusal that was once taken for a report must not make reports unknown.
+      const columns = [...named, ...(named.length > 0 || before.some(isReportFigure) ? before : [])];
+      return { places: places.get(kindOf(report)) ?? [], columns };
+    },
+    note(report, place, columns) {
+      const kind = kindOf(report);
+      const known = places.get(kind) ?? [];
+      if (!known.includes(place) && known.length < MAX_PLACES) {
+        if (places.size >= MAX_KINDS) places.clear();
+        places.set(kind, [...known, place]);
+      }
+      if (!columns.some(isReportFigure)) return;
+      const after = merged(seen, new Map([[report.endpoint, columns]]));
+      if (after === seen) return;
+      seen = after;
+      options.background(share().catch(untold));
+    },
+  };
+}
+
+function decode(text: string): Seen | null {
+  const pairs = SeenForm.parse(text);
+  return pairs === null ? null : new Map(pairs);
+}
+
+function encode(seen: Seen): string {
+  return JSON.stringify([...seen]);
+}
+
+/** @returns the first where the second has nothing new */
+function merged(one: Seen, other: Seen): Seen {
+  let all = one;
+  for (const [endpoint, columns] of other) {
+    const before = all.get(endpoint) ?? [];
+    if (before.length === 0 && all.size >= MAX_ENDPOINTS) continue;
+    const fresh = columns.filter((name) => name.length <= MAX_NAME_CHARS && !before.includes(name));
+    const after = [...before, ...fresh].slice(0, MAX_COLUMNS);
+    if (after.length > before.length) all = new Map(all).set(endpoint, after);
+  }
+  return all;
+}

@@ -1,0 +1,115 @@
+/** Which answers are taken for reports, in whatever envelope they come. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { digestAnswer } from '../../src/report/digest.js';
+import { RowsError } from '../../src/report/rows.js';
+
+type Verdict = 'report' | 'doubtful' | 'refused';
+
+function verdictOf(answer: unknown, splits: boolean, columns: readonly string[]): Verdict {
+  try {
+    const { doubt } = digestAnswer(JSON.stringify(answer), {
+      rule: {},
+      period: { from: '2026-11-01', to: '2026-11-10' },
+      byDate: false,
+      splits,
+      accountPattern: /^advertiserid$/,
+      known: { places: [], columns },
+      whole: true,
+    });
+    return doubt === null ? 'report' : 'doubtful';
+  } catch (error) {
+    if (error instanceof RowsError) return 'refused';
+    throw error;
+  }
+}
+
+const COLUMNS = ['spent', 'impressions', 'clicks', 'reach', 'campaignId', 'campaignName', 'spentTotal'];
+const figures = fc
+  .record(
+    {
+      spent: fc.constantFrom<unknown>('1.50', 0, null, 12),
+      impressions: fc.nat(),
+      clicks: fc.nat().map(String),
+      spent_total: fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }),
+      campaign_name: fc.constantFrom('limit', 'Error 7', 'a'),
+      reach: fc.nat(),
+    },
+    { requiredKeys: ['reach'] },
+  )
+  .filter((row) => Object.values(row).some((value) => value !== null));
+const rows = fc.array(
+  figures.chain((row) => fc.nat().map((id) => ({ campaign_id: id, ...row }))),
+  { minLength: 1, maxLength: 5 },
+);
+
+/** What goes around a report that went well. */
+const envelope = fc.constantFrom<(payload: unknown) => unknown>(
+  (data) => data,
+  (data) => ({ data }),
+  (data) => ({ code: 0, message: 'OK', data }),
+  (data) => ({ success: true, error: null, errors: [], data }),
+  (data) => ({ status: 'ok', result: data }),
+  (data) => ({ meta: { status: 200, took: 3 }, data }),
+  (data) => ({ code: 20000, msg: 'success', data }),
+  (report) => ({ request_id: 'abc', report }),
+);
+/** What goes around a refusal with status 200. */
+const cover = fc.constantFrom<(payload: unknown) => unknown>(
+  (data) => data,
+  (data) => ({ data }),
+  (data) => ({ code: 7, data }),
+  (data) => ({ retcode: 1, message: 'limit', data }),
+  (data) => ({ meta: { took: 3 }, data }),
+  (report) => ({ report }),
+  (result) => ({ result, took: 3 }),
+);
+const odd = fc.constantFrom('retry', 'remaining', 'quota', 'limit', 'total', 'took', 'wait_seconds', 'hint');
+const tells = fc.constantFrom('reason', 'msg', 'message', 'error', 'code');
+const refusal = fc.oneof(
+  fc.dictionary(odd, fc.nat(), { minKeys: 1, maxKeys: 3 }),
+  fc
+    .tuple(tells, fc.constantFrom('quota', 'limit reached', 'E_FAIL: error'), fc.dictionary(odd, fc.nat()))
+    .map(([name, text, rest]) => ({ [name]: text, ...rest })),
+  fc.constantFrom<unknown>('oops', 7, true, null),
+);
+
+describe('an answer that is not split by date', () => {
+  it('is a report, whether the endpoint is known or not', () => {
+    fc.assert(
+      fc.property(envelope, figures, rows, fc.boolean(), (around, single, list, isKnown) => {
+        const known = isKnown ? COLUMNS : [];
+        expect(verdictOf(around(single), false, known)).toBe('report');
+        expect(verdictOf(around(list), false, known)).toBe('report');
+        expect(verdictOf(around(list), true, known)).toBe('report');
+      }),
+    );
+  });
+
+  it('is never a report when it is a refusal', () => {
+    fc.assert(
+      fc.property(cover, refusal, fc.boolean(), fc.boolean(), (around, payload, splits, isKnown) => {
+        const verdict = verdictOf(around(payload), splits, isKnown ? COLUMNS : []);
+        expect(verdict).not.toBe('report');
+        if (isKnown) expect(verdict).toBe('refused');
+      }),
+    );
+  });
+
+  it.each<[Verdict, unknown, readonly string[]]>([
+    ['refused', { code: 50001, msg: 'limit', total: 0 }, []],
+    ['doubtful', { code: 50001, msg: 'limit', total: 0 }, ['spent', 'total']],
+    ['refused', { data: 'oops' }, []],
+    ['refused', { code: 7, data: { reason: 'quota', retry: 3 } }, []],
+    ['doubtful', { code: 7, data: { spent: 3 } }, []],
+    ['report', { code: 7, data: { spent: 3 } }, ['spent']],
+    ['doubtful', { total: 0 }, []],
+    ['doubtful', { campaignId: 7, retry: 3 }, ['campaignId', 'spent']],
+    ['report', { code: 0, msg: 'ok', spent: 3 }, []],
+    ['report', { code: 'A7', spent: 3 }, ['code', 'spent']],
+    ['refused', [{ notice: 'closed', retry: 3 }], ['spent']],
+    ['report', { data: { spent_total: 3 } }, ['spentTotal']],
+  ])('%s: %j, known for %j', (verdict, answer, columns) => {
+    expect(verdictOf(answer, false, columns)).toBe(verdict);
+  });
+});
