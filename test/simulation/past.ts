@@ -2,6 +2,7 @@
 import { asks, give, question } from './asking.js';
 import type { Known } from './oracle.js';
 import type { Replica } from './replicas.js';
+import { mostSkewMs } from './shape.js';
 import type { Said } from './sim-platform.js';
 import type { WorldOfSeed } from './world.js';
 
@@ -27,9 +28,13 @@ export async function lookBack(world: WorldOfSeed): Promise<void> {
     const outcome = `past ${given.code ?? given.status}`;
     oracle.counts.set(outcome, (oracle.counts.get(outcome) ?? 0) + 1);
     if (given.body === null) {
-      // What was not written is not known.
       if (given.code !== 'not_known_then')
         throw new Error(`the past was answered ${given.status} ${given.code}`);
+      // What was not written is not known.
+      if (isCalm(world) && world.shape.divisible === 'always' && isWritten(world, then))
+        throw new Error(
+          `every day was written by ${then.knownAt}, and is not known: ${JSON.stringify(then)}`,
+        );
       continue;
     }
     const lacking = new Set(
@@ -49,6 +54,21 @@ function isCalm({ faults, shape, isLossy }: WorldOfSeed): boolean {
   return faults.store.length === 0 && !isLossy && ['none', 'stop'].includes(shape.end);
 }
 
+/** What was said of a day by then: what had begun, and what had been written down. */
+function saidBy(world: WorldOfSeed, then: Known, date: string): readonly (readonly Said[])[] {
+  const { platform, scheduler, shape } = world;
+  const momentMs = scheduler.momentOf(Date.parse(then.knownAt));
+  const all = platform
+    .said(then.asked.advertiser, date, date, true)
+    .filter(({ endMs }) => endMs < Number.POSITIVE_INFINITY);
+  const skewMs = mostSkewMs(shape);
+  const begun = all.filter(({ atMs }) => atMs <= momentMs + skewMs);
+  return [begun, begun.filter(({ endMs }) => endMs <= momentMs - WRITTEN_MS - skewMs)];
+}
+
+const isWritten = (world: WorldOfSeed, then: Known): boolean =>
+  [...then.rows.keys()].every((date) => (saidBy(world, then, date)[1] ?? []).length > 0);
+
 function mayBe(
   world: WorldOfSeed,
   then: Known,
@@ -56,14 +76,7 @@ function mayBe(
   value: number | null,
   isExact: boolean,
 ): boolean {
-  const { platform, scheduler } = world;
-  const momentMs = scheduler.momentOf(Date.parse(then.knownAt));
-  const all = platform
-    .said(then.asked.advertiser, date, date, true)
-    .filter(({ endMs }) => endMs < Number.POSITIVE_INFINITY);
-  const skewMs = Math.max(...[...world.shape.skewMs.values()].map(Math.abs));
-  const begun = all.filter(({ atMs }) => atMs <= momentMs + skewMs);
-  const over = begun.filter(({ endMs }) => endMs <= momentMs - WRITTEN_MS - skewMs);
+  const [begun = [], over = []] = saidBy(world, then, date);
   const sinceMs = isCalm(world) && isExact ? Math.max(0, ...over.map(({ atMs }) => atMs)) : 0;
   return begun.some((one: Said) => one.value === value && one.endMs >= sinceMs);
 }

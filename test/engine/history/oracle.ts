@@ -183,7 +183,59 @@ export function faultOf(shown: ShownDay, key: string, atMs: number, all: readonl
   return seenLast.fromMs - confirmedUntil >= HOUR ? 'was seen more than an hour later, too' : null;
 }
 
-/** Whether nothing need be known of a day by a moment. */
-export function mayBeUnknown(all: readonly Sight[], atMs: number): boolean {
-  return all.filter((one) => !one.missed && one.untilMs <= atMs).every((one) => mayBeThinned(one, all));
+/** Looks that were written down, and those of them whose rows are certainly still kept. */
+function writtenAndKept(all: readonly Sight[]): readonly (readonly Sight[])[] {
+  const written = all.filter(({ missed }) => !missed);
+  return [written, written.filter((one) => !mayBeThinned(one, all))];
+}
+
+/** The moment from which on all days are known: the earliest and the latest that it may be. */
+function knownFrom(days: readonly (readonly Sight[])[]): readonly [earliestMs: number, latestMs: number] {
+  const spans = days.map((all) => {
+    const [written = [], kept = []] = writtenAndKept(all);
+    return [
+      Math.min(...written.map(({ fromMs }) => fromMs)),
+      Math.min(...kept.map(({ untilMs }) => untilMs)),
+    ] as const;
+  });
+  return [Math.max(...spans.map(([from]) => from)), Math.max(...spans.map(([, until]) => until))];
+}
+
+const UNKNOWN = /^Nothing was known at (\S+) of ([\d, -]+?)(?: and (\d+) more days)?\. (.*)$/;
+const SINCE = /^All of them are known from (\S+) on/;
+const NEVER = /^Some of them were never written down/;
+
+/**
+ * @param days by date, of a range that is said not to have been known at a moment
+ * @returns what is wrong with the reason; and from when on all days are said to be known, null where they are not
+ */
+export function reasonOf(
+  detail: string,
+  atMs: number,
+  days: ReadonlyMap<string, readonly Sight[]>,
+): { readonly fault: string | null; readonly sinceMs: number | null } {
+  const [, at = '', list = '', more = '0', rest = ''] = UNKNOWN.exec(detail) ?? [];
+  const faulty = (fault: string) => ({ fault, sinceMs: null });
+  if (Date.parse(at) !== atMs) return faulty('names another moment');
+  const named = list.split(', ');
+  const by = (sights: readonly Sight[] | undefined, end: 'fromMs' | 'untilMs') =>
+    sights?.some((one) => one[end] <= atMs) ?? false;
+  for (const [date, all] of days) {
+    const [written, kept] = writtenAndKept(all);
+    // Of the days that are not named it says only how many they are.
+    const isCounted = Number(more) > 0 && date > (named.at(-1) as string);
+    if (named.includes(date) && by(kept, 'untilMs')) return faulty(`names ${date}, which was known`);
+    if (!named.includes(date) && !isCounted && !by(written, 'fromMs'))
+      return faulty(`does not name ${date}, which was not known`);
+  }
+  const unknown = [...days.values()].map(writtenAndKept);
+  const count = named.length + Number(more);
+  if (count < unknown.filter(([written]) => !by(written, 'fromMs')).length) return faulty('counts too few');
+  if (count > unknown.filter(([, kept]) => !by(kept, 'untilMs')).length) return faulty('counts too many');
+  const [earliestMs, latestMs] = knownFrom([...days.values()]);
+  if (NEVER.test(rest))
+    return { fault: latestMs === Number.POSITIVE_INFINITY ? null : 'says never', sinceMs: null };
+  const sinceMs = Date.parse(SINCE.exec(rest)?.[1] ?? '');
+  const isRight = sinceMs > atMs && sinceMs >= earliestMs && sinceMs <= latestMs;
+  return { fault: isRight ? null : 'says a wrong moment from which on all are known', sinceMs };
 }

@@ -4,7 +4,7 @@ import { outcomeOf, type Reply, type ReportBody, reportIn } from '../../support/
 import type { TestClock } from '../../support/test-clock.js';
 import { dayOf, shiftDay } from '../world.js';
 import type { Gateways } from './gateways.js';
-import { faultOf, keyOf, mayBeUnknown, type Oracle, type Series, type ShownDay } from './oracle.js';
+import { faultOf, keyOf, type Oracle, reasonOf, type Series, type ShownDay } from './oracle.js';
 import { ageOf, datesOf, type RestatingPlatform, type Row, rowsByDay } from './platform.js';
 
 export interface World {
@@ -171,8 +171,13 @@ export async function askThen(asked: Asked, world: World, atMs: number): Promise
   const all = dates.map((date) => world.oracle.sights(asked, date));
   if (outcome !== '200') {
     expect(outcome, reply.text).toBe('404 not_known_then');
-    const unknown = dates.filter((_date, at) => mayBeUnknown(all[at] ?? [], atMs));
-    expect(unknown, `days of which nothing was known at ${iso(atMs)}: ${reply.text}`).not.toEqual([]);
+    const days = new Map(dates.map((date, at) => [date, all[at] ?? []]));
+    const { fault, sinceMs } = reasonOf(reply.json<{ detail: string }>().detail, atMs, days);
+    expect(fault, reply.text).toBeNull();
+    if (sinceMs === null) return null;
+    // That is the first moment at which all days are known.
+    expect(await askThen(asked, world, sinceMs), `as of ${iso(sinceMs)}`).not.toBeNull();
+    expect(outcomeOf(await report(asked, world, `&_asOf=${iso(sinceMs - 1)}`))).toBe('404 not_known_then');
     return null;
   }
   const body = reportIn(reply);
