@@ -42,13 +42,7 @@ export async function startPeers({ folder, days, headers, only, logless = false,
   const context = { profile, folder, platform: address, targets, notModified: 'if-none-match' in headers };
   const makers = {
     'dsp-gateway': () => gateway(context, {}),
-    'dsp-gateway (on the socket)': () => gateway(context, { HITS_ON_SOCKET: '1' }),
-    ...(logless
-      ? {
-          'dsp-gateway (no log line)': () => gateway(context, {}, true),
-          'dsp-gateway (on the socket; no log line)': () => gateway(context, { HITS_ON_SOCKET: '1' }, true),
-        }
-      : {}),
+    ...(logless ? { 'dsp-gateway (no log line)': () => gateway(context, {}, true) } : {}),
     'dsp-gateway (fast path off)': () => gateway(context, { GATEWAY_CONFIG: routedOnly(folder) }),
     ...Object.fromEntries(
       Object.entries(NODE_PEERS).map(([name, kind]) => [name, () => nodePeer(context, kind)]),

@@ -65,8 +65,23 @@ export function schemaFaults(values: ConfigValues): Map<string, string> {
 
 const MAX_FAULTS = 1000;
 
-/** Settings that had another name. */
-const RENAMED: readonly (readonly [RegExp, string])[] = [[/^report\.endpoints\..+\.rows$/, 'rowsAt']];
+/** Settings of earlier releases, with what is allowed in their place. */
+const FORMER: readonly (readonly [RegExp, string])[] = [
+  [/^report\.endpoints\..+\.rows$/, 'the same under its new name rowsAt'],
+  [/^server\.hitsOnSocket$/, 'no such setting any more: hits are read by Node’s HTTP alone; remove it'],
+];
+
+/** Variables of earlier releases, with the setting that each was for. */
+const FORMER_NAMES = { HITS_ON_SOCKET: 'server.hitsOnSocket' };
+
+/** @returns a line for each that is set */
+export function formerNames(env: Environment): string[] {
+  return Object.entries(FORMER_NAMES).flatMap(([name, path]) =>
+    env[name] ? [`${name}: was set; allowed is ${formerly(path)}`] : [],
+  );
+}
+
+const formerly = (path: string) => FORMER.find(([old]) => old.test(path))?.[1];
 
 function requiredNames(params: unknown): string[] {
   return (params as { requiredProperties?: string[] }).requiredProperties ?? [''];
@@ -77,9 +92,8 @@ function describeFault(pointer: string, values: ConfigValues): string {
   const schema = schemaAt(pointer);
   const name = schema?.env ?? path;
   const was = Value.Pointer.Get(values, pointer);
-  const renamed = RENAMED.find(([old]) => old.test(path))?.[1];
-  if (schema === undefined && renamed !== undefined)
-    return `${path}: was set; allowed is the same under its new name ${renamed}`;
+  const former = formerly(path);
+  if (schema === undefined && former !== undefined) return `${path}: was set; allowed is ${former}`;
   if (schema === undefined) {
     const near = nearName(path, namesInYaml());
     return `${path}: was set; allowed is no setting of this name${near === undefined ? '' : `; did you mean ${near}?`}`;

@@ -5,7 +5,7 @@
  */
 import Value from 'typebox/value';
 import { type NamedAdmin, takeAdminTokens } from './admin-tokens.js';
-import { kindOf, rulesBeside, schemaFaults, withoutFaults } from './faults.js';
+import { formerNames, kindOf, rulesBeside, schemaFaults, withoutFaults } from './faults.js';
 import { readYaml } from './read-yaml.js';
 import type { Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
@@ -75,7 +75,7 @@ function protocolOf(address: string): string | null {
  * @throws ConfigError
  */
 export function loadConfig(env: Environment): Config {
-  const faults: string[] = [];
+  const faults = formerNames(env);
   const { tree, source } = readYaml(env, faults);
   dropEmpty(tree, ConfigSchema as SchemaNode);
   const secrets = new Map<string, Secret>();

@@ -69,12 +69,6 @@ const server = group(
       description:
         'Answer plain requests for reports at hand before the router; off: by the router, like all others. The answers are the same.',
     }),
-    hitsOnSocket: Type.Boolean({
-      default: false,
-      env: 'HITS_ON_SOCKET',
-      description:
-        'Answer plain requests for reports in memory before Node’s HTTP reads them; a connection on which anything else came is read by it from there on. Needs server.fastPath.',
-    }),
     serverTiming: Type.Boolean({
       default: false,
       env: 'SERVER_TIMING',

@@ -28,7 +28,6 @@ import { type GateRules, gateFault } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
 import { refusePath } from './refuse-path.js';
 import { type Accounted, GONE, logRequest } from './request-log.js';
-import { lookFirst, type SocketRules } from './socket-first.js';
 import { buildValidator, READING, UNSEEN } from './validator.js';
 import { tellWhenGone } from './waiting-answers.js';
 
@@ -55,8 +54,6 @@ export interface ServerOptions {
   readonly gate: GateRules;
   /** Asked first; every target that it answers was let through by the gate before. */
   readonly answerAtOnce?: AnswerAtOnce;
-  /** Asked before Node's parser; every target that it answers was let through by the gate before. */
-  readonly onSocket?: SocketRules;
   /** Pages of these may read what the gate answers; none where absent. */
   readonly corsOrigins?: readonly string[];
   readonly problems: ProblemRules;
@@ -153,7 +150,6 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
   );
   // Node's own answer to them is a bare 417; ambiguityOf refuses them like all the rest.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  if (options.onSocket !== undefined) lookFirst(server, options.onSocket, options.maxHeaderBytes);
   return server;
 }
 

@@ -1,11 +1,11 @@
 /** The data plane: what teams ask. */
-import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
 import { callerAddress } from '../http/caller-address.js';
 import { corsWithoutOrigin, registerCors } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
+import type { AnswerAtOnce } from '../http/server.js';
 import { registerServerTiming } from '../http/server-timing.js';
 import { slowRefusals } from '../http/slow-refusals.js';
 import type { Plane } from '../openapi/plane.js';
@@ -22,7 +22,7 @@ import { createFastPath } from '../routes/fast-path.js';
 import { registerFinality } from '../routes/finality.js';
 import { registerHealth } from '../routes/health.js';
 import { registerHistory } from '../routes/history.js';
-import { createAnswerHit, createComposeHit } from '../routes/hit-answer.js';
+import { createComposeHit } from '../routes/hit-answer.js';
 import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
 import { registerPins } from '../routes/pins.js';
@@ -30,7 +30,6 @@ import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
 import { registerOwnSeries } from '../routes/series.js';
 import { registerExplorerSession } from '../routes/session.js';
-import { createSocketPath } from '../routes/socket-path.js';
 import { registerStartPage } from '../routes/start-page.js';
 import { takeSessions } from '../routes/take-sessions.js';
 import { registerTruth } from '../routes/truth.js';
@@ -40,13 +39,13 @@ import { createSessions } from '../sessions/sessions.js';
 import { measureAnswers } from '../usage/measure-answers.js';
 import { VERSION } from '../version.js';
 import { registerAgents } from './agents.js';
-import { type AtOnce, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
 import { tailLineOfHit } from './tail-line.js';
 
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;
   const { config, identify } = services;
-  const app = createPlaneServer('data', services, hitsAtOnce(options));
+  const app = createPlaneServer('data', services, hitsAtOnce(services));
   measureAnswers(app);
   if (config.server.serverTiming) registerServerTiming(app);
   slowRefusals(app, services.slowFailures);
@@ -100,12 +99,12 @@ function registerAskRoutes(app: FastifyInstance, { pipeline }: Services): void {
   registerPins(app, pipeline);
 }
 
-/** Nobody where it is turned off, and where log, header or spans tell of the stages that only the other way has. */
-function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
+/** @returns null where it is turned off, and where log, header or spans tell of the stages that only the router's way has */
+function hitsAtOnce(services: Services): AnswerAtOnce | null {
   const { config, gateway, log, metrics, usage, series, tail, tracing } = services;
   const { logger } = log;
   const { fastPath, serverTiming } = config.server;
-  if (!fastPath || serverTiming || tracing !== null || logger.isLevelEnabled('debug')) return {};
+  if (!fastPath || serverTiming || tracing !== null || logger.isLevelEnabled('debug')) return null;
   const isLogged = logger.isLevelEnabled('info');
   const compose = createComposeHit({
     rate: rateOf(services),
@@ -122,19 +121,13 @@ function hitsAtOnce({ services, stopping }: PlaneOptions): AtOnce {
       if (isLogged) log.write(hitLine(answer, REPORT_PREFIX + log.clean(hit.endpoint)));
     },
   });
-  const answer = createAnswerHit({ hit: gateway.hit, compose });
-  const addressOf = callerAddress(config.server.trustedProxies);
-  const onWaiting = (socketOf: () => Socket | null) => watchReader(socketOf, patienceOf(config));
-  const answerAtOnce = createFastPath({ answer, compose, report: gateway.report, addressOf, onWaiting });
-  if (!config.server.hitsOnSocket) return { answerAtOnce };
-  return {
-    answerAtOnce,
-    onSocket: {
-      answer: createSocketPath({ answer, addressOf }),
-      onWaiting: (socket) => onWaiting(() => socket),
-      isStopping: stopping,
-    },
-  };
+  return createFastPath({
+    hit: gateway.hit,
+    compose,
+    report: gateway.report,
+    addressOf: callerAddress(config.server.trustedProxies),
+    onWaiting: (socketOf) => watchReader(socketOf, patienceOf(config)),
+  });
 }
 
 /** What is left of a team's requests; null when there is no such team any more. */

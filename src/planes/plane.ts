@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
 import { widerPath } from '../http/path-gate.js';
-import { createServer, type ServerOptions } from '../http/server.js';
+import { type AnswerAtOnce, createServer } from '../http/server.js';
 import type { Readiness } from '../routes/health.js';
 import type { Services } from '../services.js';
 import { countRequest } from '../usage/count-request.js';
@@ -20,14 +20,14 @@ export interface PlaneOptions {
   readonly workersReady: () => boolean;
 }
 
-/** Who is asked before the router. */
-export type AtOnce = Pick<ServerOptions, 'answerAtOnce' | 'onSocket'>;
-
-/** A server with the rules of every plane, and no route. */
+/**
+ * A server with the rules of every plane, and no route.
+ * @param answerAtOnce asked before the router; null for nobody
+ */
 export function createPlaneServer(
   plane: 'data' | 'admin' | 'metrics',
   { config, log, metrics, usage, series, tail, tracing }: Services,
-  atOnce: AtOnce = {},
+  answerAtOnce: AnswerAtOnce | null = null,
 ): FastifyInstance {
   const { server, routes } = config;
   return createServer({
@@ -39,7 +39,7 @@ export function createPlaneServer(
         .filter(({ pathChars }) => pathChars !== '')
         .map(({ path, pathChars }) => widerPath(path, pathChars)),
     },
-    ...atOnce,
+    ...(answerAtOnce === null ? {} : { answerAtOnce }),
     ...(tracing === null || plane === 'metrics' ? {} : { tracing }),
     corsOrigins: plane === 'data' ? server.corsOrigins : [],
     problems: { invalidBodyStatus: statusOf('invalid_body', plane !== 'data') },

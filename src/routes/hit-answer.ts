@@ -1,16 +1,8 @@
-/**
- * What is answered to a plain request for a report that is finished and at hand, whoever sends it: head and body, and
- * what is to be told when it is over. The path is the same as the router's, `gateway.ts`; what is left out is what Fastify
- * does around it.
- */
-import { randomId } from '../chance.js';
-import { GatewayError } from '../errors.js';
+/** Composes the answer to a plain hit, from memory or from the store: head, body, and what is counted at its end. */
 import { rateLimitHeaders } from '../http/rate-limit-headers.js';
-import { ELSEWHERE, type Hit, type HitAnswer, type HitCall, type ReportReply } from '../http/report-call.js';
-import type { SimpleRequest } from '../http/simple-request.js';
+import type { Hit, HitAnswer, ReportReply } from '../http/report-call.js';
 import type { RateStanding } from '../limits/team-limits.js';
 import { uptimeMs } from '../time.js';
-import { REPORT_PREFIX } from './reports.js';
 
 /** A hit that was sent, for log, metrics and usage. */
 export interface FastAnswer {
@@ -34,21 +26,6 @@ export interface ComposeOptions {
   readonly onDone: (answer: FastAnswer) => void;
 }
 
-export interface HitAnswerOptions {
-  /** @param address of the caller, behind trusted proxies resolved. @throws GatewayError what the router's way would */
-  readonly hit: (call: HitCall, address: string) => Hit | typeof ELSEWHERE | null;
-  readonly compose: ComposeHit;
-}
-
-/**
- * @returns `ELSEWHERE` for what may be in the store, and null for whatever is left to the router: nothing was charged or
- * noted of either
- */
-export type AnswerHit = (
-  request: SimpleRequest,
-  address: () => string,
-) => HitAnswer | typeof ELSEWHERE | null;
-
 /** @param startedMs when the request came, by `uptimeMs()` */
 export type ComposeHit = (method: string, id: string, hit: Hit, startedMs: number) => HitAnswer;
 
@@ -67,26 +44,6 @@ export function createComposeHit(options: ComposeOptions): ComposeHit {
       },
     };
   };
-}
-
-export function createAnswerHit(options: HitAnswerOptions): AnswerHit {
-  return (request, address) => {
-    const startedMs = uptimeMs();
-    if (!request.target.startsWith(REPORT_PREFIX)) return null;
-    const hit = hitOf(options, request, address());
-    if (hit === null || hit === ELSEWHERE) return hit;
-    return options.compose(request.method, randomId(), hit, startedMs);
-  };
-}
-
-/** Whoever is refused anything is told so on the way on. */
-function hitOf({ hit }: HitAnswerOptions, call: HitCall, address: string): ReturnType<typeof hit> {
-  try {
-    return hit(call, address);
-  } catch (error) {
-    if (error instanceof GatewayError) return null;
-    throw error;
-  }
 }
 
 function ownHead({ rate }: ComposeOptions, id: string, hit: Hit): string[] {

@@ -1,7 +1,6 @@
 /** The connections of the servers of a process: which are open, and what is under way on them. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ANSWERED } from '../http/socket-first.js';
 
 /** A caller that has not asked for so long is not between two requests. */
 const IDLE_MS = 1000;
@@ -63,33 +62,21 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
     });
   }
 
-  function answered(socket: Socket): void {
-    const connection = arrived(socket);
-    connection.idleSinceMs = heardMs;
-  }
-
   for (const server of servers) {
     server.on('connection', arrived);
-    // Of those that were never a request.
-    server.on(ANSWERED, answered);
     // In front of whatever answers, for it may do so at once.
     server.prependListener('request', answering);
   }
   const answers = () => [...connections.values()].flatMap((connection) => connection.answers);
 
-  /** Looks, too, whether its caller has taken all: of an answer that was never a response nothing else tells. */
-  function isIdle(socket: Socket, connection: Connection): boolean {
-    if (connection.answers.length > 0) return false;
-    const atMs = nowMs();
-    if (socket.writableLength > 0) connection.idleSinceMs = atMs;
-    return atMs - connection.idleSinceMs >= IDLE_MS;
-  }
+  const isIdle = (connection: Connection) =>
+    connection.answers.length === 0 && nowMs() - connection.idleSinceMs >= IDLE_MS;
 
   return {
     get count() {
       return connections.size;
     },
-    underWay: () => [...connections].reduce((sum, connection) => sum + underWayOn(...connection), 0),
+    underWay: () => answers().length,
     answered: () =>
       Promise.all(answers().map((answer) => new Promise((resolve) => answer.once('close', resolve)))),
     sayClose() {
@@ -97,19 +84,12 @@ export function watchConnections(servers: readonly Server[], nowMs: () => number
       answers().forEach(sayClose);
     },
     // Whoever was told to close comes back on a new connection: that there is none at the moment says nothing.
-    isQuiet: () =>
-      [...connections].every(([socket, connection]) => isIdle(socket, connection)) &&
-      nowMs() - heardMs >= IDLE_MS,
+    isQuiet: () => [...connections.values()].every(isIdle) && nowMs() - heardMs >= IDLE_MS,
     closeIdle() {
-      for (const [socket, connection] of connections) if (isIdle(socket, connection)) socket.destroySoon();
+      for (const [socket, connection] of connections) if (isIdle(connection)) socket.destroySoon();
     },
     arrivals: () => arrivals,
   };
-}
-
-/** An answer that was never a response, and was not read yet, is one as well. */
-function underWayOn({ writableLength }: Socket, { answers }: Connection): number {
-  return answers.length === 0 && writableLength > 0 ? 1 : answers.length;
 }
 
 /** Where its head is sent already, the next answer on its connection says so. */

@@ -46,7 +46,6 @@ describe('any text for a typed setting', () => {
     expect(TYPED.map(({ env }) => env).toSorted()).toEqual([
       'ADMIN_PORT',
       'GATEWAY_TEST_CLOCK',
-      'HITS_ON_SOCKET',
       'LOG_LEVEL',
       'METRICS_PORT',
       'OTEL_SDK_DISABLED',

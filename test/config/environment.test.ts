@@ -27,7 +27,6 @@ const VALUES: readonly [env: string, path: string, initial: unknown, text: strin
   ['LOG_LEVEL', 'logLevel', 'info', 'debug', 'debug'],
   ['GATEWAY_TEST_CLOCK', 'testClock', false, '1', true],
   ['WORKERS', 'server.workers', 1, '4', 4],
-  ['HITS_ON_SOCKET', 'server.hitsOnSocket', false, 'true', true],
   ['SERVER_TIMING', 'server.serverTiming', false, '1', true],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'tracing.endpoint', undefined, 'http://c:4318', 'http://c:4318'],
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'tracing.tracesEndpoint', undefined, 'https://c/x', 'https://c/x'],

@@ -224,8 +224,18 @@ describe('a loaded configuration', () => {
   });
 });
 
-describe('a setting that had another name', () => {
-  it('stops the start, and the line says what it is called now', () => {
+describe('a setting of an earlier release', () => {
+  it('stops the start by either name when it was removed, and the line says what to do', () => {
+    const rest =
+      'was set; allowed is no such setting any more: hits are read by Node’s HTTP alone; remove it';
+    const yaml = stringify({ server: { hitsOnSocket: false } });
+    expect(() => load({ ...BASE, HITS_ON_SOCKET: '0' }, yaml)).toThrow(
+      `HITS_ON_SOCKET: ${rest}\nserver.hitsOnSocket: ${rest}`,
+    );
+    expect(() => load({ ...BASE, HITS_ON_SOCKET: '' }, stringify({}))).not.toThrow();
+  });
+
+  it('stops the start when it has another name, and the line says what it is called now', () => {
     const yaml = stringify({ report: { endpoints: { 'a/b': { rows: 'result.rows' } } } });
     expect(() => load(BASE, yaml)).toThrow(
       'report.endpoints.a/b.rows: was set; allowed is the same under its new name rowsAt',

@@ -5,10 +5,7 @@ import type { Gateway, Platform } from '../support/processes.js';
 import { exchange, head, type RawOptions, readAnswers } from '../support/raw-socket.js';
 import { openImpatient } from './hostile.js';
 
-describe.each([
-  ['by Node’s parser alone', {}],
-  ['with hits on the socket', { HITS_ON_SOCKET: 'true' }],
-])('%s', (_way, env) => {
+describe('over a socket', () => {
   let platform: Platform;
   let gateway: Gateway;
   let sim: ReturnType<typeof simulatorOf>;
@@ -17,7 +14,7 @@ describe.each([
   let limitedKey: string;
 
   beforeAll(async () => {
-    ({ platform, gateway, sim, key } = await openImpatient(env));
+    ({ platform, gateway, sim, key } = await openImpatient());
     limitedKey = (await newTeam(gateway, { id: 'limited', advertisers: [1] })).key;
   });
 

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { newTeam, simulatorOf } from '../support/ask.js';
 import { startGateway, startPlatform, tempFolder } from '../support/processes.js';
 
-/** @param env settings beside its own */
-export async function openImpatient(env: Readonly<Record<string, string>> = {}) {
+export async function openImpatient() {
   const yaml = join(await tempFolder(), 'gateway.yaml');
   await writeFile(yaml, 'server: { requestTimeoutSeconds: 3 }\n');
   const platform = await startPlatform();
-  const gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: yaml, ...env });
+  const gateway = await startGateway({ ...platform.env, GATEWAY_CONFIG: yaml });
   const { key } = await newTeam(gateway, { id: 'hostile' });
   return { platform, gateway, sim: simulatorOf(platform.url), key };
 }

@@ -44,7 +44,6 @@ it('a miss, a hit and a joined request are a tree of spans each: stages, platfor
     OTEL_SERVICE_NAME: 'reports',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
     OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=a%20b',
-    HITS_ON_SOCKET: '1',
   });
   const gateway = await startGateway(env);
   const { key } = await newTeam(gateway, { id: 'growth' });

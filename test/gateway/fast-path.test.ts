@@ -1,10 +1,8 @@
 /**
- * Answers at once are those of the router, byte for byte; and nothing that could change one is remembered. By both ways:
- * before the router, and before Node's HTTP.
+ * Answers at once are those of the router, byte for byte; and nothing that could change one is remembered.
  */
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ANSWERED } from '../../src/http/socket-first.js';
 import type { Services } from '../../src/services.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { prove } from '../support/prove.js';
@@ -26,8 +24,6 @@ interface Scene<G extends TestGateway = TestGateway> {
   readonly key: string;
   /** How many answers were given at once so far. */
   readonly atOnce: () => number;
-  /** How many requests Node's HTTP has read so far. */
-  readonly requests: () => number;
   /** What comes back over a connection of its own, by either way. */
   readonly fast: (request: string) => Promise<string>;
   readonly routed: (request: string) => Promise<string>;
@@ -36,7 +32,6 @@ interface Scene<G extends TestGateway = TestGateway> {
 /** Two data planes over the same services: one answers at once what it can, the other never does. */
 async function sceneOf<G extends TestGateway>(
   gateway: G,
-  hitsOnSocket: boolean,
   team: Readonly<Record<string, unknown>> = {},
 ): Promise<Scene<G>> {
   const key = await gateway.addTeam(team);
@@ -52,18 +47,7 @@ async function sceneOf<G extends TestGateway>(
   const routedPlane = await gateway.buildData({
     config: { ...config, server: { ...config.server, fastPath: false } },
   });
-  const fastPlane = await gateway.buildData({
-    usage: counted,
-    config: { ...config, server: { ...config.server, hitsOnSocket } },
-  });
-  let requests = 0;
-  fastPlane.server.on('request', () => {
-    requests += 1;
-  });
-  let onSocket = 0;
-  fastPlane.server.on(ANSWERED, () => {
-    onSocket += 1;
-  });
+  const fastPlane = await gateway.buildData({ usage: counted });
   onTestFinished(async () => {
     await routedPlane.close();
     await fastPlane.close();
@@ -75,22 +59,18 @@ async function sceneOf<G extends TestGateway>(
   return {
     gateway,
     key,
-    atOnce: () => (hitsOnSocket ? onSocket : atOnce),
-    requests: () => requests,
+    atOnce: () => atOnce,
     fast: (request) => exchange(urls.fast, request),
     routed: (request) => exchange(urls.routed, request),
   };
 }
 
-describe.each([
-  ['before the router', false],
-  ['on the socket', true],
-])('%s', (_way, onSocket) => {
+describe('before the router', () => {
   const scene = async (options: GatewayOptions = {}, team: Readonly<Record<string, unknown>> = {}) =>
-    sceneOf<SimulatedGateway>(await withGateway({ logLevel: 'info', ...options }), onSocket, team);
+    sceneOf<SimulatedGateway>(await withGateway({ logLevel: 'info', ...options }), team);
 
   describe('an answer at once is the router’s, byte for byte', () => {
-    it.each<[string, Ask, isAtOnce: boolean | 'not on the socket']>([
+    it.each<[string, Ask, isAtOnce: boolean]>([
       ['JSON', {}, true],
       ['CSV', { query: `${QUERY}&_format=csv` }, true],
       ['CSV by accept', { headers: ['accept: text/csv'] }, true],
@@ -100,8 +80,8 @@ describe.each([
       ['a relative period', { query: 'advertiserId=1&byDate=1&_period=last_7_days' }, true],
       ['gzip', { headers: ['accept-encoding: gzip'] }, true],
       ['brotli', { headers: ['accept-encoding: br, gzip;q=0.5'] }, true],
-      ['no body', { method: 'HEAD' }, 'not on the socket'],
-      ['no body, compressed', { method: 'HEAD', headers: ['accept-encoding: gzip'] }, 'not on the socket'],
+      ['no body', { method: 'HEAD' }, true],
+      ['no body, compressed', { method: 'HEAD', headers: ['accept-encoding: gzip'] }, true],
       ['modified', { headers: ['if-none-match: "another"'] }, true],
       ['names in any case', { headers: ['Accept: */*', 'USER-AGENT: x', 'Cookie: a=b'] }, true],
       ['a wish for fresh', { headers: ['cache-control: no-cache'] }, false],
@@ -127,9 +107,7 @@ describe.each([
       const [fast, routed] = [await shared.fast(request), await shared.routed(request)];
       expect(masked(fast)).toBe(masked(routed));
       expect(fast).toMatch(/^HTTP\/1\.1 \d{3} /);
-      expect(shared.atOnce()).toBe(isAtOnce === true || (isAtOnce !== false && !onSocket) ? 1 : 0);
-      // What was answered on the socket no other reader has seen.
-      expect(shared.requests() + (onSocket ? shared.atOnce() : 0)).toBe(1);
+      expect(shared.atOnce()).toBe(isAtOnce ? 1 : 0);
     });
 
     it('not modified', async () => {
@@ -164,8 +142,7 @@ describe.each([
       const answers = (await shared.fast(ahead)).split(/(?=HTTP\/1\.1 \d{3} )/);
       expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['200', '200', '400', '200']);
       expect(answers[1]).toContain('application/x-ndjson');
-      // Behind a request that is refused the connection is Node's.
-      expect(shared.atOnce()).toBe(onSocket ? 2 : 3);
+      expect(shared.atOnce()).toBe(3);
     });
   });
 
@@ -198,7 +175,7 @@ describe.each([
 
     it('is no secret’s way into the log', async () => {
       const platform = await startRawPlatform(sends('{"data":[{"date":"2026-11-01","spent":1}]}'));
-      const at = await sceneOf(await gatewayAt(platform, { logLevel: 'info' }), onSocket);
+      const at = await sceneOf(await gatewayAt(platform, { logLevel: 'info' }));
       const ask = { path: `/api/v1/report/${ADMIN_TOKEN}/get` };
       await warm(at, ask);
       expect(await at.fast(requestOf(at.key, ask))).toMatch(/^HTTP\/1\.1 200 /);

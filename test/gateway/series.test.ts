@@ -50,8 +50,8 @@ it('counts reports by either way, what is refused, and no probe', async () => {
   );
 });
 
-it('counts hits that are answered before the router and on the socket, by their tier', async () => {
-  const quick = { logLevel: 'info', config: { server: { hitsOnSocket: true } } };
+it('counts hits that are answered before the router, by their tier', async () => {
+  const quick = { logLevel: 'info' };
   const one = await withGateway(quick);
   const other = await gatewayAt(one.simulator, { ...quick, sharedStore: one.store, clock: one.clock });
   const key = await one.addTeam();

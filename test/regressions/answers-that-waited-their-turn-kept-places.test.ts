@@ -11,7 +11,6 @@ import { waitFor } from '../support/wait-for.js';
 it.each([
   ['at once', { fastPath: true }],
   ['by the router', { fastPath: false }],
-  ['on the socket', { hitsOnSocket: true }],
 ])(
   'lets go of the places of a caller who leaves before its second answer, given %s, could be sent',
   async (_way, server) => {
