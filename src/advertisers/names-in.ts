@@ -1,7 +1,6 @@
 /** Which advertisers the rows of an answer name, and by which names. Pure. */
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { ROW_SEPARATOR } from '../report/entry.js';
-import { type Json, JsonNumber, JsonObject, parseJson } from '../report/json.js';
 import { plainName } from '../report/parameters.js';
 
 /** The longest name that is kept, in UTF-16 units. */
@@ -63,18 +62,20 @@ function rowsWithin(body: Buffer, bytes: number): readonly string[] {
 }
 
 function readRow(text: string, members: readonly Members[], found: Map<string, string | null>): void {
-  const row = parseJson(text);
-  if (!(row instanceof JsonObject)) return;
+  const row = JSON.parse(text) as Readonly<Record<string, unknown>>;
   for (const { id, name, isBoth } of members) {
-    const value = row.get(id);
-    if (isBoth) {
-      if (value instanceof JsonObject) note(value.get('id'), value.get('name'), found);
-    } else note(value, name === null ? undefined : row.get(name), found);
+    const value = row[id];
+    if (!isBoth) note(value, name === null ? undefined : row[name], found);
+    else if (typeof value === 'object' && value !== null) {
+      const whole = value as { readonly id?: unknown; readonly name?: unknown };
+      note(whole.id, whole.name, found);
+    }
   }
 }
 
-function note(id: Json | undefined, name: Json | undefined, found: Map<string, string | null>): void {
-  const text = id instanceof JsonNumber ? id.text : id;
+/** Rows were normalised before: what is a number there, JSON holds exactly. */
+function note(id: unknown, name: unknown, found: Map<string, string | null>): void {
+  const text = typeof id === 'number' ? String(id) : id;
   if (typeof text !== 'string' || !isAdvertiserId(text)) return;
   found.set(text, nameOf(name) ?? found.get(text) ?? null);
 }
@@ -85,7 +86,7 @@ export function isAdvertiserId(text: string): boolean {
 }
 
 /** For people: without what is not to be seen or cannot be written, and never longer than {@link MAX_NAME}. */
-function nameOf(value: Json | undefined): string | null {
+function nameOf(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const name = value
     .replaceAll(/\p{Cc}+/gu, ' ')

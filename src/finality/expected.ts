@@ -8,7 +8,6 @@ import { randomId } from '../chance.js';
 import type { FinalDay } from '../history/day-writes.js';
 import { readContents } from '../history/read-contents.js';
 import { believed, type Revision } from '../history/revision.js';
-import { rowsOf } from '../history/rows-of.js';
 import { sumRows } from '../history/sum-rows.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt, dayNumber } from '../report/days.js';
@@ -122,13 +121,13 @@ async function fieldsOf(
     series,
     others.map((revision) => ({ day: date, revision })),
   );
-  const later = sumRows(rowsOf(entry));
+  const later = await sumRows(entry);
   const fields = new Map<string, string>();
   for (const revision of seen) {
     const at = others.indexOf(revision);
     const old = at < 0 ? entry : contents[at];
     if (old === null || old === undefined) continue;
-    const then = at < 0 ? later : sumRows(rowsOf(old));
+    const then = at < 0 ? later : await sumRows(old);
     const until = dayAt(revision.confirmedUntil, timezone) - (dayNumber(date) as number);
     for (let age = Math.max(0, revision.ageDays); age <= Math.min(until, final.ageDays); age += 1)
       for (const [column, value] of Object.entries(later))

@@ -2,13 +2,11 @@
 import { type GatewayError, invalidQuery } from '../errors.js';
 import type { RowsHeader } from '../report/entry.js';
 import type { HistoryStore } from '../store/history-port.js';
-import { turn } from '../time.js';
 import type { Erasures } from './erasures.js';
 import { guarded, type KeptWhere } from './guarded.js';
 import { isSameMethod } from './method.js';
 import { readContents } from './read-contents.js';
 import { headsIn, type Revision } from './revision.js';
-import { rowsOf } from './rows-of.js';
 import { sumRows } from './sum-rows.js';
 
 export interface RevisionsWanted {
@@ -76,9 +74,7 @@ async function list({ store, isErased }: ListRevisionsOptions, wanted: Revisions
       const { revision, asked } = some[place] as Read;
       const held = entry.header.accounts;
       if (isErased({ ...revision, asked, held })) erased.add(revision);
-      else contents.set(revision, { header: entry.header, totals: sumRows(rowsOf(entry)) });
-      // Whoever asks for a report meanwhile goes first: a day may have tens of thousands of rows.
-      await turn();
+      else contents.set(revision, { header: entry.header, totals: await sumRows(entry) });
     }
   }
   const days = found.map((revisions, at) => ({

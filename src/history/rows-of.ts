@@ -5,6 +5,11 @@ import type { Entry, RowsHeader } from '../report/entry.js';
 export type Row = ReadonlyMap<string, unknown>;
 
 export function rowsOf({ body }: Pick<Entry<RowsHeader>, 'body'>): Row[] {
-  const rows = JSON.parse(`[${body.toString()}]`) as object[];
+  return rowsIn(body.toString());
+}
+
+/** @param text rows with commas between them */
+export function rowsIn(text: string): Row[] {
+  const rows = JSON.parse(`[${text}]`) as object[];
   return rows.map((row) => new Map(Object.entries(row)));
 }

@@ -16,7 +16,7 @@ import type { BodyPieces, BytesHeader, Entry, RefusalHeader, RowsHeader } from '
 import { type FreshnessRules, MAX_FUTURE_MS, rememberedForMs } from '../report/freshness.js';
 import type { Format } from '../report/output-options.js';
 import { fieldFaults } from '../report/project-rows.js';
-import { LARGE_BYTES, type WorkerPool } from '../workers/worker-pool.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Shape } from './shape.js';
 
 /** A body that can be sent as it is. */
@@ -150,6 +150,8 @@ async function makeBody(
   return compress(joinSmall(plain), coding);
 }
 
+/** A body of so many bytes is not copied. */
+const LARGE_BYTES = 1_048_576;
 /** A coding leaves its result in up to ten times the memory that it needs. */
 const WASTE_FROM = 1.125;
 

@@ -1,4 +1,4 @@
-/** Worker threads for large answers, so that a cached hit never waits for somebody's big miss. */
+/** Worker threads for what takes long, so that a cached hit never waits for somebody's miss; see cost.ts. */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -8,6 +8,7 @@ import { PACKAGE_ROOT } from '../package-root.js';
 import type { DigestInput, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/entry.js';
 import type { Packed } from '../tables/pack.js';
+import { isHeavyToEncode, isHeavyToFormat, isHeavyToRead, isHeavyToTable } from './cost.js';
 import {
   asBuffer,
   type DigestedAnswer,
@@ -20,44 +21,6 @@ import {
   type Task,
   tableAnswer,
 } from './tasks.js';
-
-/** Above it, work goes to another thread; below, the way there costs more than the work. */
-export const LARGE_BYTES = 1_048_576;
-
-/** To be made ready for the store: so much takes 3 ms. */
-const LARGE_TO_DEFLATE = 262_144;
-
-/** Above so many cells too: what costs is the number of things in an answer, and they may be small. */
-const HEAVY_CELLS = 10_000;
-const HEAVY_TABLE = 100_000;
-
-/** Whether an answer is read on another thread. @param chunks JSON, whose commas are nearly its cells */
-export function isHeavy(chunks: readonly Uint8Array[]): boolean {
-  if (sizeOf(chunks) >= LARGE_BYTES) return true;
-  let commas = 0;
-  for (const chunk of chunks) {
-    for (let at = chunk.indexOf(COMMA); at >= 0; at = chunk.indexOf(COMMA, at + 1)) commas += 1;
-    if (commas >= HEAVY_CELLS) return true;
-  }
-  return false;
-}
-
-const COMMA = 0x2c;
-
-/** About the bytes of an entry. Every day of an answer names all accounts of it, and rows may bring many columns. */
-function weightOf({ header, body }: RawWrite): number {
-  const listed = Object.values(header).reduce(
-    (sum, value) => sum + (Array.isArray(value) ? value.length : 0),
-    0,
-  );
-  return body.length + listed * BYTES_PER_NAME;
-}
-
-const BYTES_PER_NAME = 16;
-
-function sizeOf(chunks: readonly Uint8Array[]): number {
-  return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-}
 
 export interface Digested {
   readonly outcome: DigestOutcome;
@@ -83,7 +46,7 @@ const WORKER = fileURLToPath(new URL('dist/workers/worker.js', PACKAGE_ROOT));
 
 export function createWorkerPool(): WorkerPool {
   let threads: Piscina | null = null;
-  /** Threads start with the first large answer: many gateways never see one. */
+  /** Threads start with the first answer that needs one: many gateways never see one. */
   const run = (task: Task): Promise<unknown> => {
     threads ??= new Piscina({
       filename: WORKER,
@@ -97,7 +60,7 @@ export function createWorkerPool(): WorkerPool {
 
   return {
     async digest(chunks, ask, token) {
-      if (!isHeavy(chunks)) {
+      if (!isHeavyToRead(chunks)) {
         const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
         return { bytes, outcome: readAnswer(bytes, ask, token), hash: ask.whole ? bodyHash(bytes) : '' };
       }
@@ -105,8 +68,7 @@ export function createWorkerPool(): WorkerPool {
       return { outcome: withBuffers(outcome), bytes: asBuffer(bytes), hash };
     },
     async encode(entries) {
-      if (entries.reduce((sum, entry) => sum + weightOf(entry), 0) < LARGE_TO_DEFLATE)
-        return entries.map(encodeEntry);
+      if (!isHeavyToEncode(entries)) return entries.map(encodeEntry);
       const encoded = (await run({ task: 'encode', entries })) as EncodedBytes[];
       return encoded.map(({ header, body, facts }) => ({
         header: asBuffer(header),
@@ -115,12 +77,11 @@ export function createWorkerPool(): WorkerPool {
       }));
     },
     async format(task) {
-      if (sizeOf(task.chunks) >= LARGE_BYTES || task.rowCount * task.columns.length >= HEAVY_TABLE)
-        return asBuffer((await run({ task: 'format', ...task })) as Uint8Array);
-      return formatRows(task);
+      if (!isHeavyToFormat(task)) return formatRows(task);
+      return asBuffer((await run({ task: 'format', ...task })) as Uint8Array);
     },
     async table(task) {
-      const told = isHeavy(task.chunks)
+      const told = isHeavyToTable(task.chunks)
         ? ((await run({ task: 'table', ...task })) as TabledAnswer)
         : tableAnswer(task);
       if (told.kind === 'packed') return told.packed;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DayRows, diffDay } from '../../src/history/diff-days.js';
 import { sumRows } from '../../src/history/sum-rows.js';
+import { ROW_SEPARATOR } from '../../src/report/entry.js';
 
 const DATE = '2026-11-17';
 const look = (rows: readonly Readonly<Record<string, unknown>>[], columns?: readonly string[]): DayRows => ({
@@ -124,16 +125,20 @@ describe('the diff of a day', () => {
 const byId = (a: Record<string, unknown>, b: Record<string, unknown>) =>
   Number(a.campaignId) - Number(b.campaignId);
 
-it('sums only what may be summed, and money only of one currency', () => {
-  const { rows } = look([
+it('sums only what may be summed, and money only of one currency', async () => {
+  const sum = (rows: readonly object[]) =>
+    sumRows({ body: Buffer.from(rows.map((row) => JSON.stringify(row)).join(ROW_SEPARATOR)) });
+  const euros = [
     { campaignId: 7, impressions: 1, spent: 0.1, reach: 9, currency: 'EUR' },
     { campaignId: 8, impressions: 2, spent: 0.2, reach: 9, currency: 'EUR' },
-  ]);
-  expect(sumRows(rows)).toEqual({ impressions: 3, spent: 0.3 });
-  const mixed = look([
-    { impressions: 1, spent: 0.1, currency: 'EUR' },
-    { impressions: 2, spent: 0.2, currency: 'USD' },
-  ]);
-  expect(sumRows(mixed.rows)).toEqual({ impressions: 3 });
-  expect(sumRows([])).toEqual({});
+  ];
+  expect(await sum(euros)).toEqual({ impressions: 3, spent: 0.3 });
+  const dollars = { impressions: 2, spent: 0.2, currency: 'USD' };
+  expect(await sum([...euros, dollars])).toEqual({ impressions: 5 });
+  // In several turns.
+  expect(await sum(Array.from({ length: 2500 }, () => euros[0] as object))).toEqual({
+    impressions: 2500,
+    spent: 250,
+  });
+  expect(await sum([])).toEqual({});
 });

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { toCsv } from '../../src/report/csv.js';
 import { digestAnswer } from '../../src/report/digest.js';
-import { createWorkerPool, isHeavy } from '../../src/workers/worker-pool.js';
+import { isHeavyToRead } from '../../src/workers/cost.js';
+import { createWorkerPool } from '../../src/workers/worker-pool.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf } from '../support/start-gateway.js';
 import { ASK } from '../workers/large-answer.js';
@@ -63,9 +64,9 @@ describe('work on an answer of many columns', () => {
   });
 
   it('is done on another thread where cells are many, though bytes are few', async () => {
-    expect(isHeavy([Buffer.from(`[${ownMembers(7000).join(',')}]`)])).toBe(true);
-    expect(isHeavy([Buffer.from(`[${ownMembers(700).join(',')}]`)])).toBe(false);
-    expect(isHeavy([Buffer.from(`[${'{},'.repeat(120_000)}{}]`)])).toBe(true);
+    expect(isHeavyToRead([Buffer.from(`[${ownMembers(7000).join(',')}]`)])).toBe(true);
+    expect(isHeavyToRead([Buffer.from(`[${ownMembers(700).join(',')}]`)])).toBe(false);
+    expect(isHeavyToRead([Buffer.from(`[${'{},'.repeat(120_000)}{}]`)])).toBe(true);
     const workerPool = createWorkerPool();
     const chunks = [Buffer.from(ownMembers(600).join(',\n'))];
     const columns = ['date', ...Array.from({ length: 600 }, (_, at) => `m${at}`)];

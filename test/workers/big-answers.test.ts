@@ -1,16 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LARGE_BYTES } from '../../src/workers/worker-pool.js';
 import { openStore } from '../store/redis/open-store.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { startRedis } from '../support/redis.js';
 import { gatewayAt, outcomeOf, reportIn } from '../support/start-gateway.js';
-import { largeAnswer } from './large-answer.js';
+import { largeAnswer, MIB } from './large-answer.js';
 
 const QUERY = 'advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-03';
 /** Of one advertiser, as its report would be. */
 const LARGE = Buffer.from(
-  largeAnswer(3 * LARGE_BYTES)
+  largeAnswer(3 * MIB)
     .toString()
     .replaceAll(/"advertiser_id":\d/g, '"advertiser_id":1'),
 );

@@ -1,6 +1,7 @@
 /** A platform answer that is handled on another thread, for its size. */
 import type { DigestInput } from '../../src/report/digest.js';
 
+export const MIB = 1_048_576;
 export const TOKEN = '42|a/token"of_the-tests';
 const PERIOD = { from: '2026-11-01', to: '2026-11-03' };
 const DATES = ['2026-11-01', '2026-11-03'];

@@ -6,14 +6,14 @@ import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
 import { bodyHash, ROW_SEPARATOR } from '../../src/report/entry.js';
 import { toNdjson } from '../../src/report/ndjson.js';
 import { readAnswer, tableAnswer } from '../../src/workers/tasks.js';
-import { createWorkerPool, LARGE_BYTES } from '../../src/workers/worker-pool.js';
+import { createWorkerPool } from '../../src/workers/worker-pool.js';
 import { decodeOne } from '../cache/decode-one.js';
-import { ASK, inPieces, largeAnswer, TOKEN } from './large-answer.js';
+import { ASK, inPieces, largeAnswer, MIB, TOKEN } from './large-answer.js';
 
 const workerPool = createWorkerPool();
 afterAll(() => workerPool.close());
 
-const LARGE = largeAnswer(3 * LARGE_BYTES);
+const LARGE = largeAnswer(3 * MIB);
 const bodyHashOf = (bytes: Uint8Array) => bodyHash(Buffer.from(bytes));
 const isShared = ({ buffer }: Uint8Array) => buffer instanceof SharedArrayBuffer;
 
@@ -117,14 +117,14 @@ describe('an answer of 3 MiB', () => {
   it('is not JSON, or without rows, as it would be in place', async () => {
     const broken = LARGE.subarray(0, -1);
     expect((await workerPool.digest([broken], ASK, TOKEN)).outcome).toEqual(readAnswer(broken, ASK, TOKEN));
-    const rowless = Buffer.from(`{"data":{"advertiser_id":7,"text":"${'x'.repeat(LARGE_BYTES)}"}}`);
+    const rowless = Buffer.from(`{"data":{"advertiser_id":7,"text":"${'x'.repeat(MIB)}"}}`);
     const { outcome, bytes } = await workerPool.digest([rowless], ASK, TOKEN);
     expect(outcome).toMatchObject({ kind: 'no-rows', accounts: ['7'] });
     expect(bytes.equals(rowless)).toBe(true);
   });
 
   it('is one of several at once, and each gets its own', async () => {
-    const answers = [1, 2, 3, 4, 5].map((times) => largeAnswer(LARGE_BYTES + times * 1000));
+    const answers = [1, 2, 3, 4, 5].map((times) => largeAnswer(MIB + times * 1000));
     const read = await Promise.all(answers.map((answer) => workerPool.digest([answer], ASK, TOKEN)));
     expect(read.map(({ bytes }, at) => bytes.equals(answers[at] as Buffer))).toEqual(answers.map(() => true));
   });
@@ -143,7 +143,7 @@ describe('a small answer', () => {
 
 describe('entries', () => {
   it('are encoded alike on both sides of the limit, each in its place', async () => {
-    const entries = [10, LARGE_BYTES, 0, LARGE_BYTES + 1].map((size, at) => ({
+    const entries = [10, MIB, 0, MIB + 1].map((size, at) => ({
       id: `day ${at}`,
       version: at,
       header: { at, name: '東' },
@@ -162,6 +162,22 @@ describe('entries', () => {
     }
     const small = entries.slice(0, 1);
     expect(await workerPool.encode(small)).toEqual(small.map(encodeEntry));
+  });
+});
+
+describe('20,000 short rows', () => {
+  const rows = Array.from({ length: 20_000 }, (_, at) => `{"date":"2026-11-01","id":${at},"clicks":1}`);
+
+  it('are read and formatted on another thread, though they are less than 1 MiB', async () => {
+    const body = Buffer.from(`{"data":[${rows.join(',')}]}`);
+    expect(body.length).toBeLessThan(MIB);
+    const { outcome } = await workerPool.digest([body], ASK, TOKEN);
+    if (outcome.kind !== 'digest' || outcome.digest.whole === null) throw new Error('no rows');
+    const { body: whole, columns, rowCount } = outcome.digest.whole;
+    expect(isShared(whole)).toBe(true);
+    const csv = await workerPool.format({ format: 'csv', chunks: [whole], columns, rowCount, bom: false });
+    expect(isShared(csv)).toBe(true);
+    expect(csv.toString() === toCsv(whole.toString(), columns, { bom: false })).toBe(true);
   });
 });
 
@@ -195,7 +211,7 @@ describe('CSV and NDJSON', () => {
 
   it.each([
     ['small', 10_000],
-    ['large', 2 * LARGE_BYTES],
+    ['large', 2 * MIB],
   ])('of %s reports are what they are in place', async (_size, bytes) => {
     const { body, columns } = rowsOf(largeAnswer(bytes));
     const chunks = inPieces(body, 65_537);
