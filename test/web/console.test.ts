@@ -76,6 +76,27 @@ const isBelow = (width: number) => (box: { x: number; width: number } | null) =>
   box !== null && box.x >= 0 && box.x + box.width <= width;
 
 describe('a session', () => {
+  it('follows a role that changes while the page is open', async () => {
+    const folder = await tempFolder();
+    const config = join(folder, 'gateway.json');
+    const tokenFile = join(folder, 'token');
+    await writeFile(tokenFile, WATCHER);
+    const startAs = async (role: string, more: Env = {}) => {
+      const adminTokens = [{ name: 'watcher', role, tokenFile }];
+      await writeFile(config, JSON.stringify({ auth: { adminTokens } }));
+      return startGateway({ ...platform.env, GATEWAY_CONFIG: config, ...more });
+    };
+    const first = await startAs('viewer');
+    const { page } = await signedIn(`${first.admin}/#/teams`, 'Admin token', WATCHER);
+    await page.getByText('viewer', { exact: true }).waitFor();
+    const create = page.getByRole('link', { name: 'New team' });
+    expect(await create.count()).toBe(0);
+    await first.end('SIGTERM');
+    await startAs('operator', { GATEWAY_DATA_DIR: first.dataDir, ADMIN_PORT: new URL(first.admin).port });
+    await create.waitFor();
+    expect(await page.getByText('operator', { exact: true }).count()).toBe(1);
+  });
+
   it('survives a reload at the view one was at, and ends with signing out', async () => {
     const { page, context, faults } = await signedIn(
       `${console()}#/audit`,

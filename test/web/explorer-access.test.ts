@@ -1,6 +1,6 @@
 /** The explorer's pins and what a team may do; long reports; and when the gateway says no. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, newTeam, REPORT } from '../support/ask.js';
+import { admin, ask, newTeam, REPORT } from '../support/ask.js';
 import { type Gateway, startGateway, startPlatform } from '../support/processes.js';
 import { signedIn } from './people.js';
 
@@ -47,6 +47,31 @@ describe('pins', () => {
     const { page } = await signedIn(explorer('#/pins'), 'Team key', reader);
     await page.getByText(/There are no pins yet/).waitFor();
     expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+  });
+});
+
+describe('scopes that change while the page is open', () => {
+  const scopes = (of: readonly string[]) => admin(gateway, 'PATCH', '/teams/changed', { scopes: of });
+
+  it('are followed by the buttons when the page is looked at again, and after a refusal', async () => {
+    const { key: own } = await newTeam(gateway, {
+      ...{ id: 'changed', advertisers: [1], scopes: ['report:read', 'report:pin'] },
+    });
+    const json = { endpoint: 'campaigns/get', query: QUERY };
+    await ask(`${gateway.data}/gateway/v1/pins`, { method: 'POST', key: own, json });
+    const { page } = await signedIn(explorer('#/pins'), 'Team key', own);
+    const remove = page.getByRole('button', { name: 'Delete' });
+    await remove.waitFor();
+    await scopes(['report:read']);
+    await page.evaluate('window.dispatchEvent(new Event("focus"))');
+    await expect.poll(() => remove.count()).toBe(0);
+    await scopes(['report:read', 'report:pin']);
+    await page.evaluate('window.dispatchEvent(new Event("focus"))');
+    await remove.click();
+    await scopes(['report:read']);
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText(/needs the scope|lacks the scope/).waitFor();
+    await expect.poll(() => remove.count()).toBe(0);
   });
 });
 

@@ -21,12 +21,13 @@ const sectionsOf = (stopsChanged: () => void): readonly SectionView[] => [
   { name: 'audit', title: 'Audit', view: () => <Audit /> },
 ];
 
-/** Stops are looked for so often, on whatever page somebody is. */
-const STOPS_MS = 5_000;
+/** Stops, and the role of who is signed in, are looked for so often, on whatever page somebody is. */
+const LIVE_MS = 5_000;
 
 export function Console() {
-  const { session, api } = useAdmin();
-  const stops = useLoad('stops', (signal) => api.get<WriteStops>('/admin/v1/writes', signal), STOPS_MS);
+  const { session, api, refresh } = useAdmin();
+  const stops = useLoad('stops', (signal) => api.get<WriteStops>('/admin/v1/writes', signal), LIVE_MS);
+  useLoad('session', refresh, LIVE_MS);
   const { name, role } = session;
   return (
     <Sections product="console" sections={sectionsOf(stops.reload)} who={{ name, role }}>

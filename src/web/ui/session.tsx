@@ -20,6 +20,8 @@ export interface Api {
 export interface Signed<S extends SessionBase> {
   readonly session: S;
   readonly api: Api;
+  /** Asks the gateway again who is signed in: a role or scope may have changed. @throws Refused, Unreachable */
+  readonly refresh: () => Promise<void>;
   readonly signOut: () => Promise<void>;
 }
 
@@ -58,18 +60,40 @@ const ENDED = 'Your session has ended. Sign in again to go on where you were.';
 /** Shows the sign-in page until somebody is signed in; a reload of the page asks the gateway whether it still is so. */
 export function SessionGate({ path, member, signInPage, children }: GateProps) {
   const [state, setState] = useState<State>({ is: 'looking' });
-  useEffect(() => {
-    call('GET', path)
-      .then(({ text }) => setState({ is: 'in', session: JSON.parse(text) as SessionBase }))
-      .catch((error: unknown) => setState({ is: 'out', why: isSignedOut(error) ? null : wordsOf(error) }));
+  const look = useCallback(async () => {
+    const { text } = await call('GET', path);
+    // The same session keeps its identity: nothing is drawn anew.
+    setState((was) => {
+      const isNew = was.is === 'looking' || (was.is === 'in' && JSON.stringify(was.session) !== text);
+      return isNew ? { is: 'in', session: JSON.parse(text) as SessionBase } : was;
+    });
   }, [path]);
-  const ended = useCallback(() => setState({ is: 'out', why: ENDED }), []);
+  useEffect(() => {
+    look().catch((error: unknown) =>
+      setState({ is: 'out', why: isSignedOut(error) ? null : wordsOf(error) }),
+    );
+  }, [look]);
+  const ended = useCallback(() => setState((was) => (was.is === 'in' ? { is: 'out', why: ENDED } : was)), []);
+  const refresh = useCallback(
+    () =>
+      look().catch((error: unknown) => {
+        if (!isSignedOut(error)) throw error;
+        ended();
+      }),
+    [look, ended],
+  );
+  useEffect(() => {
+    const focused = () => void refresh().catch(() => {});
+    window.addEventListener('focus', focused);
+    return () => window.removeEventListener('focus', focused);
+  }, [refresh]);
   const session = state.is === 'in' ? state.session : null;
   const signed = useMemo(
     () =>
       session && {
         session,
-        api: createApi(session.csrf, ended),
+        api: createApi(session.csrf, { ended, refresh }),
+        refresh,
         signOut: async () => {
           // One that is over already is what was wanted.
           await call('DELETE', path, { csrf: session.csrf }).catch((error: unknown) => {
@@ -78,7 +102,7 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
           setState({ is: 'out', why: null });
         },
       },
-    [session, ended, path],
+    [session, ended, refresh, path],
   );
   if (state.is === 'looking')
     return (
@@ -98,13 +122,20 @@ export function SessionGate({ path, member, signInPage, children }: GateProps) {
 
 const isSignedOut = (error: unknown): boolean => error instanceof Refused && error.problem.status === 401;
 
-/** @param ended told when the gateway knows the session no more */
-function createApi(csrf: string, ended: () => void): Api {
+interface Told {
+  /** The gateway knows the session no more. */
+  readonly ended: () => void;
+  /** A call was refused that the page offered. */
+  readonly refresh: () => Promise<void>;
+}
+
+function createApi(csrf: string, { ended, refresh }: Told): Api {
   async function asked(method: Method, path: string, options?: CallOptions): Promise<Answer> {
     try {
       return await call(method, path, options);
     } catch (error) {
       if (isSignedOut(error)) ended();
+      if (error instanceof Refused && error.problem.status === 403) void refresh().catch(() => {});
       throw error;
     }
   }
