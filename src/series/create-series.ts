@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { repeat } from '../repeat.js';
 import type { Documents } from '../store/port.js';
-import { sleep } from '../time.js';
+import { sleep, uptimeMs } from '../time.js';
 import { createOutbox } from './outbox.js';
 import { ALL, toBatches } from './places.js';
 import { createPageReader, type TimedCells } from './read-pages.js';
@@ -62,7 +62,7 @@ export interface SeriesOptions {
   readonly writer?: string;
 }
 
-/** What is lost when the process is killed. */
+/** What a busy process loses when it is killed. After a quiet time the first counts are written at the next look. */
 const FLUSH_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 1000;
 const CLOSE_TRIES = 3;
@@ -74,6 +74,7 @@ export function createSeries(options: SeriesOptions): Series {
   const outbox = createOutbox(options);
   const pages = createPageReader({ ...options, outbox });
   let flushing: Promise<boolean> | null = null;
+  let restsUntilMs = 0;
 
   function collect(): void {
     const counted = tally.take();
@@ -88,8 +89,14 @@ export function createSeries(options: SeriesOptions): Series {
     return flushing;
   }
 
-  const flushes = repeat(FLUSH_EVERY_MS, async () => void (await flush()));
-  const looks = repeat(LOOK_EVERY_MS, async () => tally.queued(traffic.budget.queued));
+  const looks = repeat(LOOK_EVERY_MS, async () => {
+    tally.queued(traffic.budget.queued);
+    if (uptimeMs() < restsUntilMs) return;
+    collect();
+    if (outbox.isEmpty()) return;
+    restsUntilMs = uptimeMs() + FLUSH_EVERY_MS;
+    await flush();
+  });
 
   return {
     add: tally.add,
@@ -121,7 +128,7 @@ export function createSeries(options: SeriesOptions): Series {
     },
     flush,
     async close() {
-      await Promise.all([flushes.stop(), looks.stop()]);
+      await looks.stop();
       // The one under way may have begun before the last count.
       await flushing;
       for (let left = CLOSE_TRIES; !(await flush()); left -= 1) {

@@ -8,6 +8,7 @@ import { createSettle, type Entry } from './settle.js';
 
 export interface Outbox {
   add(batches: ReadonlyMap<Place, Batch>): void;
+  isEmpty(): boolean;
   /** Writes what it can. @returns whether nothing is left. Never rejects; not to be called while one is under way */
   flush(): Promise<boolean>;
   /** What is not in a page of the store yet. @param page as it was read */
@@ -69,6 +70,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
         logger.warn('the store is away for too long: the oldest counts of the series are lost');
       isFull = tooMany.length > 0;
     },
+    isEmpty: () => entries.size === 0,
     async flush() {
       try {
         await write();

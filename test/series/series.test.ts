@@ -1,6 +1,6 @@
 /** The series of a process, on documents in memory: time by a clock, faults by a store that breaks off. */
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSeries } from '../../src/series/create-series.js';
 import type { CountedRequest } from '../../src/series/tally.js';
 import { type Documents, StoreUnavailable } from '../../src/store/port.js';
@@ -66,6 +66,25 @@ const MISS: CountedRequest = {
 };
 const sum = (numbers: readonly (number | null)[]) =>
   numbers.reduce<number>((all, one) => all + (one ?? 0), 0);
+
+describe('counts after a quiet time', () => {
+  it('are shown by other processes within a second, later ones within ten', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { series, another } = open();
+    const seen = async () =>
+      sum((await another('b').read('30d', { id: 'growth', callsPerDay: 1 })).series.requests);
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    series.addHit('growth', 'l1', 1, 1);
+    await vi.advanceTimersByTimeAsync(SECOND);
+    expect(await seen()).toBe(1);
+    series.addHit('growth', 'l1', 1, 1);
+    await vi.advanceTimersByTimeAsync(9 * SECOND);
+    expect(await seen()).toBe(1);
+    await vi.advanceTimersByTimeAsync(SECOND);
+    expect(await seen()).toBe(2);
+  });
+});
 
 describe('the series of all', () => {
   it('has the last hour by the minute, the one under way included, whoever counted', async () => {

@@ -168,6 +168,7 @@ it('issues a key that is shown once, rolls it with an overlap, and revokes it', 
   const { page, shots, faults, forgive, context } = await signedIn(gateway.adminToken, '#/teams/keyed');
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByText('The team has no valid key').waitFor();
+  await page.getByText('Charts load within twenty seconds').waitFor();
   await page.getByRole('button', { name: 'Issue a key' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox', { name: /^What it is for/ }).fill(HOSTILE);

@@ -68,7 +68,7 @@ export function Ledger({ answer: { teams } }: { readonly answer: LedgerAnswer })
   return (
     <Card title="Teams">
       {teams.length === 0 ? (
-        <Empty>No team has asked for anything in this time.</Empty>
+        <Empty>No request of a team was counted in this time.</Empty>
       ) : (
         <DataTable
           caption="Teams and what they asked for"

@@ -15,6 +15,9 @@ const OUTCOMES = [
   { name: 'other', title: 'other', color: '--c6' },
 ] as const;
 
+/** Other processes write down what they counted within ten seconds, and the page asks as often. */
+export const NEW_ONES = 'Charts load within twenty seconds of the first one.';
+
 /** Answered without waiting for the platform. */
 function hitRatio({ outcomes }: Series): number | null {
   const of = (name: string) => sum(outcomes[name] ?? []);
@@ -59,8 +62,7 @@ export function OverviewFigures({
 export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const { series } = answer;
   const times = timesOf(answer);
-  if (sum(series.requests) === 0)
-    return <Empty>Nobody has asked for anything in this time. Charts appear with the first request.</Empty>;
+  if (sum(series.requests) === 0) return <Empty>No request was counted in this time. {NEW_ONES}</Empty>;
   return (
     <div class="grid">
       <Card title="Requests by outcome">

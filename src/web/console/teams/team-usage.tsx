@@ -6,7 +6,7 @@ import { useLoad } from '../../ui/load.js';
 import { Card, Choice, Empty, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { useAdmin } from '../admin.js';
-import { callLines, OverviewFigures, outcomeLines } from '../overview-charts.js';
+import { callLines, NEW_ONES, OverviewFigures, outcomeLines } from '../overview-charts.js';
 import { RANGES, type Range, type SeriesAnswer, sum, timesOf } from '../series.js';
 
 interface UsageDay {
@@ -25,7 +25,7 @@ interface UsageDay {
 /** A team is counted by the hour: an hour has one point. */
 const TEAM_RANGES = RANGES.filter(({ value }) => value !== '1h');
 
-const LIVE_MS = 60_000;
+const LIVE_MS = 10_000;
 
 export function TeamUsage({ id }: { readonly id: string }) {
   const { api } = useAdmin();
@@ -36,8 +36,10 @@ export function TeamUsage({ id }: { readonly id: string }) {
     (signal) => api.get<SeriesAnswer>(`/admin/v1/series?range=${range}&team=${id}`, signal),
     LIVE_MS,
   );
-  const days = useLoad(`usage ${id}`, (signal) =>
-    api.get<{ usage: UsageDay[] }>(`/admin/v1/usage?team=${id}`, signal),
+  const days = useLoad(
+    `usage ${id}`,
+    (signal) => api.get<{ usage: UsageDay[] }>(`/admin/v1/usage?team=${id}`, signal),
+    LIVE_MS,
   );
   const choose = (value: Range) => go(hrefOf(['teams', id], { range: value }), true);
   return (
@@ -50,7 +52,8 @@ export function TeamUsage({ id }: { readonly id: string }) {
 
 function UsageCharts({ answer }: { readonly answer: SeriesAnswer }) {
   const { series } = answer;
-  if (sum(series.requests) === 0) return <Empty>The team has asked for nothing in this time.</Empty>;
+  if (sum(series.requests) === 0)
+    return <Empty>No request of the team was counted in this time. {NEW_ONES}</Empty>;
   const times = timesOf(answer);
   return (
     <>
