@@ -1,9 +1,14 @@
 /** A Redis that comes back without what it had acknowledged: nobody who was revoked is let in again. */
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSentinels } from '../store/redis/topologies.js';
 import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { openRedisScene } from '../support/on-redis.js';
-import { logLines, startGateway } from '../support/processes.js';
+import { type Gateway, logLines, startGateway, startPlatform, tempFolder } from '../support/processes.js';
+import { DAY, MINUTE } from '../support/test-clock.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&_period=yesterday`;
@@ -52,4 +57,101 @@ it('what the store has lost of revocations and tokens is put back by the gateway
   ]);
   const said = [one, two].flatMap(logLines).filter(({ msg }) => msg?.includes('put back from memory'));
   expect(said).toHaveLength(1);
+});
+
+describe('guarded writes of two gateways, whose Redis Sentinel fails over in the middle', () => {
+  const PATH = '/api/v1/campaign/create';
+  const [EACH, A_DAY, BEFORE] = [10, 600, 20];
+  const GUARD = { [`POST ${PATH}`]: { budget: { field: 'body.budget.total', maxPerDay: A_DAY } } };
+  const CAMPAIGN = {
+    ...{ userId: 1, name: 'Autumn', adDomain: 'shop.example', clickUrl: 'https://shop.example/' },
+    ...{ country: 'DE', dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, creativeSetIds: [1] },
+    budget: { daily: 1, total: EACH },
+  };
+
+  async function tell(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
+    const client = new Redis(port, '127.0.0.1');
+    try {
+      return await client.call(command, ...args);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  async function openOnSentinel() {
+    const [platform, sentinels] = await Promise.all([startPlatform(), startSentinels()]);
+    onTestFinished(sentinels.close);
+    const { sentinelPort, name } = sentinels;
+    const config = join(await tempFolder(), 'gateway.yaml');
+    const redis = {
+      sentinels: [{ host: '127.0.0.1', port: sentinelPort }],
+      sentinelName: name,
+      minReplicas: 1,
+    };
+    await writeFile(config, JSON.stringify({ redis }));
+    const env = {
+      ...{ ...platform.env, GATEWAY_CONFIG: config, GATEWAY_TEST_CLOCK: '1' },
+      ...{ GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'), ADMIN_TOKEN: 'an-admin-token-for-tests' },
+    };
+    const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
+    // Noon, so that no day ends in the middle.
+    await admin(one, 'PUT', '/clock', { offsetMs: 1.5 * DAY - (Date.now() % DAY) });
+    const { key } = await newTeam(one, { id: 'guarded', writeGuard: GUARD });
+    return { ...{ one, two, key }, sentinels, simulator: simulatorOf(platform.url) };
+  }
+
+  // The hardest way to go: its connections stay open, and it goes on as a primary when it is back.
+  it(
+    'spend what the day has and no more: the primary stands still, and comes back as a replica',
+    async () => {
+      const { one, two, key, sentinels, simulator } = await openOnSentinel();
+      const { primary, replica, sentinelPort, name } = sentinels;
+      const codes = new Map<string, number>();
+      const create = async ({ data }: Gateway, query = '') => {
+        const answer = await ask(`${data}${PATH}${query}`, { method: 'POST', key, json: CAMPAIGN });
+        const { code = String(answer.status) } = answer.json<{ code?: string }>();
+        return { ...answer, code };
+      };
+      for (const gateway of [one, two])
+        await waitFor('the team', async () => (await create(gateway, '?_dryRun=1')).status === 200, gateway);
+      let gone: Promise<void> | null = null;
+      const refused = () => codes.get('write_guard_unavailable') ?? 0;
+      const failOver = async () => {
+        primary.pause();
+        await waitFor('the failover', async () => {
+          const found = (await tell(sentinelPort, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as string[];
+          return Number(found[1]) === replica.port;
+        });
+        primary.resume();
+        // Until a sentinel has seen it, which takes ten seconds, it takes writes as a primary.
+        const before = refused();
+        await waitFor('refusals', async () => refused() > before + 10);
+        await tell(primary.port, 'REPLICAOF', '127.0.0.1', replica.port);
+        await tell(primary.port, 'CLIENT', 'KILL', 'TYPE', 'normal');
+      };
+      const spend = async (gateway: Gateway) => {
+        const { code } = await create(gateway);
+        codes.set(code, (codes.get(code) ?? 0) + 1);
+        if ((codes.get('201') ?? 0) >= BEFORE) gone ??= failOver();
+        return code;
+      };
+      const spendAll = (gateway: Gateway) =>
+        expect.poll(() => spend(gateway), { timeout: MINUTE, interval: 10 }).toBe('write_guard_refused');
+      await Promise.all([one, two].flatMap((gateway) => [1, 2, 3].map(() => spendAll(gateway))));
+      await gone;
+
+      const sent = (await simulator.calls()).filter(({ path }) => path === PATH).length;
+      expect(sent).toBeGreaterThan(BEFORE);
+      expect(sent * EACH).toBeLessThanOrEqual(A_DAY);
+      for (const gateway of [one, two]) {
+        const { left } = (await create(gateway, '?_dryRun=1')).json<{ left: { amount: number } }>();
+        expect(sent * EACH).toBeLessThanOrEqual(A_DAY - left.amount);
+      }
+      expect(['201', 'write_guard_refused', 'write_guard_unavailable']).toEqual(
+        expect.arrayContaining([...codes.keys()]),
+      );
+      expect(refused()).toBeGreaterThan(0);
+    },
+    3 * MINUTE,
+  );
 });
