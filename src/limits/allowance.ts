@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { QuotaGrant, Quotas } from '../store/port.js';
 import { type AskForPermits, createAskForPermits } from './ask-for-permits.js';
-import { type Bucket, bucketLeft, lookAt, nextIn, type QuotaStatus } from './bucket.js';
+import { type Bucket, bucketLeft, isSameLimit, lookAt, nextIn, type QuotaStatus } from './bucket.js';
 import { createLocalLeases, type LocalLease } from './local-leases.js';
 import type { Replicas } from './replicas.js';
 import { createPermitReturns } from './return-permits.js';
@@ -48,8 +48,8 @@ const HELD_MS = 15_000;
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];
 
 export function createAllowances({ quotas, replicas, clock, logger }: AllowancesOptions): Allowances {
-  const leases = createLocalLeases(clock);
   const returns = createPermitReturns(quotas, logger);
+  const leases = createLocalLeases(clock, returns.letGo);
   const ask = createAskForPermits({ quotas, replicas, clock, logger });
   const batchOf = ({ batch, capacity }: Bucket) =>
     batch ?? Math.floor((capacity * BATCH_PART) / replicas.count);
@@ -62,9 +62,11 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
       while (lease.held < 1) {
         const nowMs = clock.now();
         if (mustWait(lease, nowMs)) return Math.max(1, nextIn(lease.said, nowMs));
-        lease.drawing ??= draw(lease, bucket, batchOf(bucket), { ask, clock }).finally(() => {
-          lease.drawing = null;
-        });
+        lease.drawing ??= draw(lease, batchOf(lease.bucket), { ask, clock, letGo: returns.letGo }).finally(
+          () => {
+            lease.drawing = null;
+          },
+        );
         await lease.drawing;
       }
       lease.held -= 1;
@@ -112,17 +114,20 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
   };
 }
 
+interface DrawParts {
+  readonly ask: AskForPermits;
+  readonly clock: Clock;
+  readonly letGo: (lease: LocalLease) => void;
+}
+
 /** Draws a batch from the shared bucket, or as many permits as are waited for. */
-async function draw(
-  lease: LocalLease,
-  bucket: Bucket,
-  batch: number,
-  { ask, clock }: { readonly ask: AskForPermits; readonly clock: Clock },
-): Promise<void> {
-  const nowMs = clock.now();
+async function draw(lease: LocalLease, batch: number, { ask, clock, letGo }: DrawParts): Promise<void> {
+  const [{ bucket }, nowMs] = [lease, clock.now()];
   const grant = await ask(lease, bucket, Math.max(batch, lease.waiting), nowMs);
   lease.held += grant.granted;
   lease.drawnAtMs = clock.monotonicMs();
+  // The limit was changed meanwhile.
+  if (!isSameLimit(bucket, lease.bucket)) return letGo(lease);
   hear(lease, grant, nowMs);
   const waitMs = Math.min(Math.max(grant.nextInMs, ASK_AGAIN_MIN_MS), ASK_AGAIN_MAX_MS);
   lease.askAtMs = grant.granted > 0 ? 0 : nowMs + waitMs;

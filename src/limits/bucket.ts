@@ -13,6 +13,10 @@ export interface Bucket {
   readonly batch?: number;
 }
 
+export function isSameLimit(one: Bucket, other: Bucket): boolean {
+  return one.capacity === other.capacity && one.refillPerMs === other.refillPerMs;
+}
+
 /** What is known of a bucket without asking. Others' permits drawn and not used count as used. */
 export interface QuotaStatus {
   readonly left: number;

@@ -1,7 +1,7 @@
 /** What this replica holds of each bucket: permits that were drawn and not used, and what the bucket said last. */
 import type { Clock } from '../clock.js';
 import type { QuotaBucket } from '../store/quota-bucket.js';
-import type { Bucket, Known } from './bucket.js';
+import { type Bucket, isSameLimit, type Known } from './bucket.js';
 
 /** More leases than this are looked through for those of no use any more. */
 const MANY = 1024;
@@ -37,14 +37,15 @@ const EMPTY = {
 } as const;
 
 export interface LocalLeases {
-  /** Made when there is none; a bucket whose numbers were changed keeps its lease. */
+  /** Made when there is none. */
   of(bucket: Bucket): LocalLease;
   find(key: string): LocalLease | undefined;
   all(): readonly LocalLease[];
   clear(): void;
 }
 
-export function createLocalLeases(clock: Clock): LocalLeases {
+/** @param letGo called for a lease drawn under another limit, which is in force no more */
+export function createLocalLeases(clock: Clock, letGo: (lease: LocalLease) => void): LocalLeases {
   const leases = new Map<string, LocalLease>();
 
   /** The bucket of a day that is over is never asked for again. */
@@ -56,6 +57,7 @@ export function createLocalLeases(clock: Clock): LocalLeases {
     of(bucket) {
       const usedAtMs = clock.monotonicMs();
       const lease = leases.get(bucket.key) ?? { ...EMPTY, bucket, usedAtMs };
+      if (!isSameLimit(lease.bucket, bucket)) letGo(lease);
       lease.bucket = bucket;
       lease.usedAtMs = usedAtMs;
       if (!leases.has(bucket.key)) {

@@ -243,7 +243,10 @@ export interface Documents {
 export interface QuotaTake {
   /** Whole permits asked for, 0 or more; 0 only looks, and changes nothing. */
   readonly want: number;
-  /** What a full bucket holds, 0 or more. A bucket whose capacity is changed keeps what was used of it. */
+  /**
+   * What a full bucket holds, 0 or more. A bucket whose capacity is changed keeps what was used of it; one that refills,
+   * no more than the new capacity, so that it is never empty for longer than it takes to refill.
+   */
   readonly capacity: number;
   /** Permits that come back, 0 or more, fractions allowed; 0: none ever, as in a daily share. */
   readonly refillPerMs: number;

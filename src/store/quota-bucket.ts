@@ -31,11 +31,13 @@ function checkAmount(amount: number): void {
 }
 
 /** The bucket as it is at the time of the call; null: a new one. */
-export function refilled(bucket: QuotaBucket | null, { refillPerMs, nowMs }: QuotaTake): QuotaBucket {
+export function refilled(bucket: QuotaBucket | null, take: QuotaTake): QuotaBucket {
+  const { capacity, refillPerMs, nowMs } = take;
   if (bucket === null) return { used: 0, atMs: nowMs };
-  if (bucket.atMs - nowMs > CLOCK_LEAD_MAX_MS) return { used: bucket.used, atMs: nowMs };
-  if (nowMs <= bucket.atMs) return bucket;
-  return { used: Math.max(0, bucket.used - (nowMs - bucket.atMs) * refillPerMs), atMs: nowMs };
+  const used = refillPerMs > 0 ? Math.min(bucket.used, capacity) : bucket.used;
+  if (bucket.atMs - nowMs > CLOCK_LEAD_MAX_MS) return { used, atMs: nowMs };
+  if (nowMs <= bucket.atMs) return { used, atMs: bucket.atMs };
+  return { used: Math.max(0, used - (nowMs - bucket.atMs) * refillPerMs), atMs: nowMs };
 }
 
 export function leftIn({ used }: Pick<QuotaBucket, 'used'>, capacity: number): number {

@@ -116,6 +116,29 @@ describe('permits that replicas share', () => {
     expect(await drain(replica, perDay(12))).toBe(0);
   });
 
+  it('drawn under a limit that was lowered since are given up, those at hand and those on their way', async () => {
+    const rig = createAllowanceRig(2);
+    const [one, other] = rig.replicas as [Allowances, Allowances];
+    const [high, low] = [perMinute(20_000), perMinute(1)];
+    for (const replica of [one, other]) expect(await replica.take(high)).toBeNull();
+    const drawn = Promise.all([one.take(high), other.take(high)]);
+    expect([one.takeAtHand(low), other.takeAtHand(low)]).toEqual([false, false]);
+    await drawn;
+    expect([await drain(one, low), await drain(other, low)]).toEqual([0, 0]);
+    expect([one.takeAtHand(low), await one.take(low)]).toEqual([false, MINUTE]);
+    rig.clock.advance(MINUTE);
+    expect([await drain(one, low), await drain(other, low)]).toEqual([1, 0]);
+  });
+
+  it('that were on their way when the limit was lowered are not used', async () => {
+    const { replicas } = createAllowanceRig(1);
+    const [replica] = replicas as [Allowances];
+    const answers = await Promise.all([replica.take(perMinute(6000)), replica.take(perMinute(2))]);
+    expect(
+      answers.filter((wait) => wait === null).length + (await drain(replica, perMinute(2))),
+    ).toBeLessThanOrEqual(2);
+  });
+
   it('go on being given when the clock is set back', async () => {
     const { clock, replicas } = createAllowanceRig(1);
     const [replica] = replicas as [Allowances];

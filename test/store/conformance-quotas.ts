@@ -87,11 +87,14 @@ export function describeQuotas(open: OpenHarness): void {
         expect(await quotas.take('a', share(12, 1))).toMatchObject({ granted: 0, left: 0 });
         expect(await quotas.give('a', 2, 12)).toBe(0);
         expect(await quotas.give('a', 2, 12)).toBe(1);
-        expect(await quotas.take('a', take(0, 0, { capacity: 4 }))).toEqual({
-          granted: 0,
-          left: 0,
-          nextInMs: 800,
-        });
+      }));
+
+    it('that refill keep no more of what was used than a lowered capacity', () =>
+      withStore(open, async ({ store: { quotas } }) => {
+        await quotas.take('a', take(10, 0));
+        const lowered = { granted: 0, left: 0, nextInMs: 100 };
+        expect(await quotas.take('a', take(1, 0, { capacity: 4 }))).toEqual(lowered);
+        expect(await quotas.take('a', take(0, 400, { capacity: 4 }))).toMatchObject({ left: 4 });
       }));
 
     it('are full again when nobody wanted any for their lifetime, and not before', () =>

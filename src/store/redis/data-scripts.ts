@@ -16,6 +16,7 @@ local bucket = KEYS[2]
 local want, capacity, refill, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local found = lives(bucket) and redis.call('HMGET', bucket, 'used', 'at') or {}
 local used, at = tonumber(found[1] or 0), tonumber(found[2] or asked)
+if refill > 0 then used = math.min(used, capacity) end
 if asked > at then
   used = math.max(0, used - (asked - at) * refill)
   at = asked
