@@ -121,6 +121,21 @@ describe('the lines of a chart', () => {
   });
 });
 
+describe('rows whose date is no day of the period', () => {
+  it('are counted, and all others are in the chart', () => {
+    fc.assert(
+      fc.property(rowsOf(0), fc.integer({ min: 0, max: 6 }), (rows, from) => {
+        const days = daysOf({ from: dayAt(from), to: dayAt(6) });
+        const inside = rows.filter(({ date }) => days.includes(String(date)));
+        const { lines, outside } = groupRows([...rows, { clicks: 5 }], days, SPLIT, 'clicks');
+        expect(outside).toBe(rows.length - inside.length + 1);
+        const all = lines.flatMap(({ values }) => values).reduce<number>((a, b) => a + (b ?? 0), 0);
+        expect(all).toBe(sum(inside, 'clicks'));
+      }),
+    );
+  });
+});
+
 describe('a line by day', () => {
   it('has no value where rows of a day do not add up: people, and money of two currencies', () => {
     fc.assert(

@@ -80,6 +80,26 @@ describe('money of two currencies', () => {
   });
 });
 
+describe('rows of days outside of the period', () => {
+  it('are in the table, and the chart says how many it leaves out', async () => {
+    const gateway = await gatewayAt(
+      await startRawPlatform((request, response) => {
+        const from = new URL(request.url ?? '', 'http://platform.test').searchParams.get('dateFrom');
+        const rows = [from, '2020-01-01', '2020-01-02'].map((date) => ({ date, ...DELIVERY }));
+        sends(JSON.stringify({ data: rows }))(request, response);
+      }),
+    );
+    const { page, shots, faults } = await explorer(gateway, await gateway.addTeam(), REPORT);
+    await page.getByText(/^2 rows have no date from \d{4}-\d\d-\d\d to/).waitFor();
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    await table.getByText('2020-01-01').waitFor();
+    await shots('explorer-outside');
+    expect(faults).toEqual([]);
+  });
+});
+
+const DELIVERY = { advertiser_id: 1, campaign_id: 1, impressions: 100, spent: '1.0000', currency: 'USD' };
+
 describe('changes', () => {
   it('between two moments come from history, and the moments are in the address', async () => {
     const { gateway, key, ask, restated } = await historyScene('&byCampaign=1');

@@ -8,6 +8,15 @@ export interface GroupedLine {
   readonly values: readonly (number | null)[];
 }
 
+interface Grouped {
+  readonly lines: GroupedLine[];
+  readonly stacked: boolean;
+  /** Groups without a line. */
+  readonly left: number;
+  /** Rows whose date is no day of the period. */
+  readonly outside: number;
+}
+
 /** As many as have a colour of their own. */
 const MOST_LINES = 9;
 const MOST_TITLE = 48;
@@ -46,13 +55,15 @@ export function groupRows(
   days: readonly string[],
   split: readonly string[],
   metric: string,
-): { lines: GroupedLine[]; stacked: boolean; left: number } {
+): Grouped {
   const mixed = mixesMoney(metric, rows);
   const places = new Map(days.map((day, index) => [day, index]));
   const groups = new Map<string, { title: string; size: number; values: (number | null)[] }>();
+  let outside = 0;
   for (const row of rows) {
     const place = places.get(String(row.date));
     const value = row[metric];
+    if (place === undefined) outside += 1;
     if (place === undefined || typeof value !== 'number') continue;
     const { key, title } = mixed ? ofItsCurrency(row, split) : subjectOf(row, split);
     const group = groups.get(key) ?? { title, size: 0, values: days.map(() => null) };
@@ -77,6 +88,7 @@ export function groupRows(
     })),
     stacked,
     left: stacked ? 0 : others.length,
+    outside,
   };
 }
 

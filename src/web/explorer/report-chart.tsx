@@ -1,7 +1,7 @@
 /** One measure by day: stacked by what the report is split by, the largest and all others together. */
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
-import { count } from '../ui/format.js';
+import { count, counted } from '../ui/format.js';
 import { Card, Empty } from '../ui/parts.js';
 import type { ReportColumn } from './columns.js';
 import { groupRows } from './group.js';
@@ -44,7 +44,7 @@ export function ReportChart({ report, measures, metric, setView }: ReportChartPr
 
 function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'report' | 'metric'>) {
   const { from = null, to = null } = meta.period ?? {};
-  const { days, lines, stacked, left } = useMemo(() => {
+  const { days, lines, stacked, left, outside } = useMemo(() => {
     const known = rows.map(({ date }) => String(date)).filter((date) => /^\d{4}-\d\d-\d\d$/.test(date));
     const [first, last] = [from ?? least(known), to ?? most(known)];
     const all = first === '' ? [] : daysOf({ from: first, to: last });
@@ -63,6 +63,12 @@ function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'repor
   const provisional = meta.firstProvisionalDate;
   return (
     <>
+      {outside === 0 ? null : (
+        <p class="note warn" role="status">
+          {counted(outside, 'row has', 'rows have')} no date from {days[0]} to {days.at(-1)}: not in this
+          chart, but in the table below.
+        </p>
+      )}
       <Chart
         label={`${metric.title} by day${lines.length > 1 ? ', a layer for each of the largest' : ''}`}
         times={times}
