@@ -36,12 +36,13 @@ export interface Watched {
   readonly pause: Pick<Pause, 'leftMs'>;
   readonly circuit: Pick<Circuit, 'isOpen' | 'leftMs'>;
   readonly replicas: Pick<Replicas, 'others'>;
+  readonly isPaged: () => boolean;
 }
 
 /** A new fault: a line here, and its place among the texts of `telemetry/health.ts`. */
 export function watchHealth(
   health: Health,
-  { store, registry, outlook, pause, circuit, replicas }: Watched,
+  { store, registry, outlook, pause, circuit, replicas, isPaged }: Watched,
 ): void {
   // The reason may name an address: it is for the log and the admin plane's status.
   health.watch('store', () => {
@@ -61,6 +62,7 @@ export function watchHealth(
     const leftS = Math.ceil(circuit.leftMs() / 1000);
     return `failing; asked again ${leftS > 0 ? `in ${leftS} s` : 'by the next call'}`;
   });
+  health.watch('platform', () => (isPaged() ? 'answers in pages' : null));
   health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
 }
 

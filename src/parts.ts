@@ -73,7 +73,7 @@ export async function createParts(options: PartsOptions) {
     onReport: credential.referenceReports.note,
   });
   health.holds(heldToken(credential.keeper, clock.now));
-  watchHealth(health, { ...watched, ...traffic });
+  watchHealth(health, { ...watched, ...traffic, ...pipeline });
   return {
     ...foundation,
     ...traffic,

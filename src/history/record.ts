@@ -223,9 +223,9 @@ function portionsOf(days: readonly Entry<RowsHeader>[]): readonly (readonly Entr
   return portions;
 }
 
-/** Not what may be no report, nor what the platform's own headers decide about. */
-function isKept({ header }: Entry<RowsHeader>): boolean {
-  return header.splitFrom !== null && header.originMs === null && header.doubt === undefined;
+/** Not what may be no report, nor what is visibly not what was asked for, nor what the platform's own headers decide about. */
+function isKept({ header: { splitFrom, originMs, doubt, flaws } }: Entry<RowsHeader>): boolean {
+  return splitFrom !== null && originMs === null && doubt === undefined && flaws === undefined;
 }
 
 function keptAccounts({ header }: Entry<RowsHeader>, asked: readonly string[]): KeptAccounts {

@@ -16,6 +16,7 @@ const EXPOSED_HEADERS = [
   'ratelimit',
   'ratelimit-policy',
   'report-revision',
+  'report-warnings',
   'retry-after',
   'x-request-id',
 ];

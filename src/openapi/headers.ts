@@ -41,6 +41,9 @@ export const RESPONSE_HEADERS = {
   ratelimit: text("What is left of the team's requests: r, and t seconds until they are whole again."),
   'ratelimit-policy': text("The team's requests: q within w seconds."),
   'report-revision': text('Names the rows of a report that is split by day.'),
+  'report-warnings': text(
+    'Of CSV, NDJSON and raw: the codes that meta.warnings has in JSON, with commas between them.',
+  ),
   location: text('Where what was made can be read.'),
   'set-cookie': text('The session, for the browser alone.'),
   'retry-after': Type.Integer({ minimum: 0, description: 'Seconds to wait before the next try.' }),

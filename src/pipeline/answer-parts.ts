@@ -3,12 +3,14 @@ import { dayNumber, daysBetween } from '../report/days.js';
 import type { DayBlock, Digest, RowBlock } from '../report/digest.js';
 import { type EmptyEnd, judgeEmptyDays } from '../report/empty-days.js';
 import type { BytesHeader, Entry, RowsHeader } from '../report/entry.js';
+import type { Flaw } from '../report/flaws.js';
 import { isFinalDay, MAX_FUTURE_MS } from '../report/freshness.js';
 import type { AnswerFacts, AskedReport, Context, FetchedAnswer } from './fetched.js';
 
 /** An answer that may be no report: whole, unsplit, and never kept. */
 export function doubtful(context: Context, digest: Digest, doubt: string): FetchedAnswer {
-  const answer = answerOf({ ...context, storable: false }, digest);
+  // What may be no report cannot be held against what was asked for.
+  const answer = answerOf({ ...context, storable: false }, { ...digest, flaws: [] });
   const { rows } = answer;
   return {
     ...answer,
@@ -36,13 +38,14 @@ export function unreadable(
     splittable: { ok: false, reason: 'the answer has no rows that can be told' },
     rowCount: 0,
     doubt: null,
+    flaws: [],
     storable: context.storable,
   };
 }
 
 export function answerOf(context: Context, digest: Digest): FetchedAnswer {
-  const { asked, facts, storable } = context;
-  const { accounts } = digest;
+  const { asked, facts } = context;
+  const { accounts, flaws } = digest;
   const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
   const lastDay = lastDayOf(digest, asked);
   const whole: Entry<RowsHeader> | null =
@@ -55,6 +58,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
             emptyEnd,
             paging: digest.paging,
             splitFrom: null,
+            flaws,
           }),
           body: digest.whole.body,
         };
@@ -63,17 +67,25 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
     range: asked.range,
     rows: whole,
     rowsFault: null,
-    bytes: asked.whole ? bytesOf(context, accounts, { ...emptyEnd, lastDay }, false) : null,
+    bytes: asked.whole ? bytesOf(context, accounts, { ...emptyEnd, lastDay, ...flawed(flaws) }, false) : null,
     days: digest.days?.map((block) => dayEntry(block, digest, context)) ?? null,
     splittable: digest.splittable,
     rowCount: digest.rowCount,
     doubt: null,
-    storable,
+    flaws,
+    // Of several pages one is not the report.
+    storable: context.storable && digest.paging === null,
   };
+}
+
+/** A header says nothing of flaws where there are none. */
+function flawed(flaws: readonly Flaw[]): { readonly flaws?: readonly Flaw[] } {
+  return flaws.length === 0 ? {} : { flaws };
 }
 
 type RowsFacts = Pick<RowsHeader, 'accounts' | 'lastDay' | 'paging' | 'splitFrom'> & {
   readonly emptyEnd: EmptyEnd;
+  readonly flaws: readonly Flaw[];
 };
 
 /** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
@@ -97,7 +109,8 @@ function rowsHeader(facts: AnswerFacts, times: Times, block: RowBlock, rest: Row
     paging: rest.paging,
     splitFrom: rest.splitFrom,
   };
-  return emptySince === undefined ? header : { ...header, emptySince };
+  if (emptySince === undefined && rest.flaws.length === 0) return header;
+  return { ...header, ...(emptySince === undefined ? {} : { emptySince }), ...flawed(rest.flaws) };
 }
 
 /** A final day whose rows are gone may be an outage, too, though rows follow: it is looked at once more. */
@@ -126,7 +139,11 @@ function timesOf(block: DayBlock, { asked, facts }: Context): Times {
 
 type Times = Pick<AnswerFacts, 'fetchStartedAt' | 'fetchedAt'>;
 
-function dayEntry(block: DayBlock, { lastDate, accounts }: Digest, context: Context): Entry<RowsHeader> {
+function dayEntry(
+  block: DayBlock,
+  { lastDate, accounts, flaws }: Digest,
+  context: Context,
+): Entry<RowsHeader> {
   const { asked, facts } = context;
   const { range, generation } = asked;
   const isAtEnd = lastDate === null || block.date > lastDate;
@@ -137,6 +154,7 @@ function dayEntry(block: DayBlock, { lastDate, accounts }: Digest, context: Cont
       lastDay: block.date,
       emptyEnd: judgeEmptyDays(empty ? [block.date] : [], facts.fetchedAt, asked.earlier),
       paging: null,
+      flaws,
       splitFrom: {
         from: range.from as string,
         to: range.to as string,
@@ -151,7 +169,7 @@ function dayEntry(block: DayBlock, { lastDate, accounts }: Digest, context: Cont
 function bytesOf(
   { facts, status, contentType, body, hash }: Context,
   accounts: readonly string[],
-  end: EmptyEnd & Pick<BytesHeader, 'lastDay'>,
+  end: EmptyEnd & Pick<BytesHeader, 'lastDay' | 'flaws'>,
   opaque: boolean,
 ): Entry<BytesHeader> {
   return {

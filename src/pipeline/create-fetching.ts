@@ -75,6 +75,8 @@ export interface Fetching {
   readonly crossChecks: CrossChecks;
   readonly selections: Selections;
   readonly explorer: Explorer;
+  /** Whether some report came as one page of several lately. */
+  readonly isPaged: () => boolean;
 }
 
 export function createFetching(options: FetchingOptions): Fetching {
@@ -92,9 +94,9 @@ export function createFetching(options: FetchingOptions): Fetching {
     selectable: createSelectable({ registry, accountFields: policy.accountFields, now }),
     onEvent: options.metrics.selection,
   });
+  const { fetchReport, isPaged } = fetchReportOf(options);
   const fetchDays = createFetchDays({
-    ...{ platform, learner, partRefusals, purges, callMs },
-    fetchReport: fetchReportOf(options),
+    ...{ platform, learner, partRefusals, purges, callMs, fetchReport },
     fetchUncapped: fetchUncappedOf(options),
     keep: createKeep({
       ...{ tier: options.tier, lookUp, learner, policy, background: background.add },
@@ -123,7 +125,7 @@ export function createFetching(options: FetchingOptions): Fetching {
     onServed: truth.served,
     onFailed: truth.failed,
   });
-  return { fetchDays, learner, partRefusals, crossChecks, selections, explorer };
+  return { fetchDays, learner, partRefusals, crossChecks, selections, explorer, isPaged };
 }
 
 function explorerOf(
@@ -153,13 +155,16 @@ function explorerOf(
 function fetchReportOf(options: FetchingOptions) {
   const { config, policy, workerPool, clock, onReport, store, background, logger } = options;
   const declared = (endpoint: string) => policy.endpoints.get(endpoint)?.knownColumns ?? [];
+  const shapes = createKnownShapes({
+    ...{ documents: store.documents, declared, background: background.add, now: clock.now, logger },
+  });
   const fetchReport = createFetchReport({
-    shapes: createKnownShapes({ ...store, declared, background: background.add, logger }),
+    shapes,
     ...{ workerPool, policy, now: clock.now },
     maxAnswerBytes: config.platform.maxAnswerBytes,
     maxRows: config.report.maxRows,
   });
-  return noteReferenceReports(fetchReport, policy, onReport);
+  return { isPaged: shapes.isPaged, fetchReport: noteReferenceReports(fetchReport, policy, onReport) };
 }
 
 function fetchUncappedOf(options: FetchingOptions) {

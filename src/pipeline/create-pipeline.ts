@@ -70,6 +70,8 @@ export interface Pipeline extends Omit<Asking, 'stopAsking'> {
   readonly explain: Explain;
   /** An answer as JSON as a table in pages. */
   readonly table: WorkerPool['table'];
+  /** Whether some report came as one page of several lately. */
+  readonly isPaged: () => boolean;
   /** Requests that wait for what others have under way. */
   readonly waiting: () => number;
   /** Waits for work that outlives its request. */
@@ -101,7 +103,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxWaiting: MAX_WAITING,
   });
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
-  const { fetchDays, learner, partRefusals, crossChecks, selections, explorer } = createFetching({
+  const { fetchDays, learner, partRefusals, crossChecks, selections, explorer, isPaged } = createFetching({
     ...{ ...options, policy },
     ...{ tier, lookUp, workerPool, background, truth, isRecorded: history.isRecorded },
     ...{ onDays: history.record, onRows: advertisers.sighted, onCut: history.voidCut },
@@ -142,6 +144,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     ...{ canonical, explain, table: workerPool.table },
+    isPaged,
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(past.flush),
     async close() {

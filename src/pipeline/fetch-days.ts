@@ -109,7 +109,7 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
     if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
     const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;
     const { state } = learner.status(report);
-    if (state === 'proven' && reason !== CAPPED && fetched.doubt === null)
+    if (state === 'proven' && reason !== CAPPED && fetched.doubt === null && fetched.flaws.length === 0)
       background(learner.couldNotSplit(report, reason));
   }
 }

@@ -2,6 +2,7 @@ import type { GatewayError } from '../errors.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { EmptyEnd } from '../report/empty-days.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader, SplitFrom } from '../report/entry.js';
+import type { Flaw } from '../report/flaws.js';
 import type { Facts, FreshnessRules } from '../report/freshness.js';
 import type { Range } from '../report/period.js';
 import type { Splittable } from '../report/rows.js';
@@ -20,9 +21,11 @@ export interface FetchedAnswer {
   readonly rowCount: number;
   /** Why it may be no report; null when nothing speaks against it. */
   readonly doubt: string | null;
+  /** What of it is visibly not what was asked for. */
+  readonly flaws: readonly Flaw[];
   /**
-   * False when the platform said `no-store`, when RFC 9111 forbids it where that decides, and for what is no report
-   * or may be none.
+   * False when the platform said `no-store`, when RFC 9111 forbids it where that decides, and for what is no report,
+   * may be none, or is one page of several.
    */
   readonly storable: boolean;
 }

@@ -140,7 +140,8 @@ function isWorthKeeping(
 
 /** For as long as it may be of any use. */
 function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite {
-  const ttlMs = freshForMs(entry.header, rules) + rules.staleIfErrorMs;
+  const isFlawed = entry.header.flaws !== undefined;
+  const ttlMs = freshForMs(entry.header, rules) + (isFlawed ? 0 : rules.staleIfErrorMs);
   return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
 }
 

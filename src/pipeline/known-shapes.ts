@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import Type from 'typebox';
 import { recordForm } from '../record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Digest } from '../report/digest.js';
 import type { KnownShape } from '../report/judge-shape.js';
 import { isReportFigure } from '../report/row-names.js';
 import { mergeDocument } from '../store/merge-document.js';
@@ -16,8 +17,10 @@ export interface KnownShapes {
   load(): Promise<void>;
   /** @param earlier columns of the entry that is to be replaced */
   of(report: CanonicalReport, earlier: readonly string[]): KnownShape;
-  /** Notes an answer with rows that left no doubt. */
-  note(report: CanonicalReport, place: string, columns: readonly string[]): void;
+  /** Notes an answer that left no doubt. */
+  note(report: CanonicalReport, found: Pick<Digest, 'place' | 'columns' | 'flaws' | 'paging'>): void;
+  /** Whether some report came as one page of several lately. */
+  isPaged(): boolean;
 }
 
 export interface KnownShapesOptions {
@@ -25,6 +28,7 @@ export interface KnownShapesOptions {
   /** Columns that the configuration names. */
   readonly declared: (endpoint: string) => readonly string[];
   readonly background: (work: Promise<unknown>) => void;
+  readonly now: () => number;
   readonly logger: Logger;
 }
 
@@ -36,15 +40,18 @@ const MAX_COLUMNS = 200;
 const MAX_NAME_CHARS = 100;
 const KEY = 'endpoint-columns';
 const KEPT_MS = 400 * 86_400_000;
+/** For so long the operator is told that there are pages. */
+const PAGED_MS = 86_400_000;
 
 const SeenForm = recordForm(Type.Array(Type.Tuple([Type.String(), Type.Array(Type.String())])));
 type Seen = ReadonlyMap<string, readonly string[]>;
 const NONE: Seen = new Map();
 
 export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
-  const { documents, declared, logger } = options;
+  const { documents, declared, now, logger } = options;
   const places = new Map<string, readonly string[]>();
   let seen = NONE;
+  let pagedAtMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | null = null;
   const kindOf = ({ endpoint, method, split }: CanonicalReport) => [method, endpoint, ...split].join(' ');
   const untold = (error: unknown) => logger.debug({ err: error }, 'columns of endpoints are not shared');
@@ -59,7 +66,19 @@ export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
     seen = (await mergeDocument<Seen>(documents, { key: KEY, ttlMs: KEPT_MS, decode, encode, add })) ?? seen;
   }
 
+  const isPaged = () => now() < pagedAtMs + PAGED_MS;
+
+  function notePage({ endpoint, split }: CanonicalReport, paging: Digest['paging']): void {
+    if (!isPaged())
+      logger.warn(
+        { endpoint, split, ...paging },
+        'a report of the platform is one page of several: it is served with the warning pages_left and not kept; if the platform has a parameter for larger pages, ask with it',
+      );
+    pagedAtMs = now();
+  }
+
   return {
+    isPaged,
     load: () => (loading ??= load().catch(untold)),
     of(report, earlier) {
       const named = declared(report.endpoint);
@@ -68,7 +87,9 @@ export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
       const columns = [...named, ...(named.length > 0 || before.some(isReportFigure) ? before : [])];
       return { places: places.get(kindOf(report)) ?? [], columns };
     },
-    note(report, place, columns) {
+    note(report, { place, columns, flaws, paging }) {
+      if (paging !== null) notePage(report, paging);
+      if (flaws.length > 0 || columns.length === 0) return;
       const kind = kindOf(report);
       const known = places.get(kind) ?? [];
       if (!known.includes(place) && known.length < MAX_PLACES) {

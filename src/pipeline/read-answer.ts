@@ -87,8 +87,7 @@ export async function readAnswer(
     });
   }
   const found = outcome.digest;
-  if (found.doubt === null && found.rowCount > 0)
-    options.shapes.note(asked.report, found.place, found.columns);
+  if (found.doubt === null) options.shapes.note(asked.report, found);
   return found.doubt === null ? answerOf(read, found) : doubtful(read, found, found.doubt);
 }
 

@@ -111,10 +111,11 @@ function headersOf(
   { shown, source }: Pick<Answer, 'shown' | 'source'>,
   nowMs: number,
 ): Record<string, string> {
-  const { tag, asOfMs, freshUntilMs, coding, revision } = shown;
+  const { tag, asOfMs, freshUntilMs, coding, revision, warnings } = shown;
   const validators = { tag, asOfMs, freshUntilMs, meansUntilMs, keep: source.storable };
   const headers = cacheHeaders(validators, coding, source, nowMs);
   if (revision !== null) headers['report-revision'] = revision;
+  if (warnings.length > 0) headers['report-warnings'] = warnings.join(', ');
   return headers;
 }
 

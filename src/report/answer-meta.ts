@@ -6,7 +6,7 @@ import type { FinalRules } from './final-days.js';
 import { isFinal, isFinalDay, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
 import { projectRows } from './project-rows.js';
-import { historyWarnings, leftOutWarnings, schemaWarnings, warningsOf } from './warnings.js';
+import { historyWarnings, leftOutWarnings, schemaWarnings, type Warning, warningsOf } from './warnings.js';
 
 /**
  * @param fields the columns that are shown; null: all
@@ -16,7 +16,7 @@ export function revisionOf(
   parts: readonly Entry<RowsHeader>[],
   fields: readonly string[] | null = null,
 ): string | null {
-  if (parts.length === 0) return null;
+  if (parts.length === 0 || parts.some(isFlawed)) return null;
   const days = parts.map(({ header: { lastDay, splitFrom } }) =>
     splitFrom === null ? null : `${lastDay} ${splitFrom.sortedHash}`,
   );
@@ -25,18 +25,40 @@ export function revisionOf(
     : digest([...(days as string[]), ...(fields === null ? [] : ['_fields', ...fields])]).slice(0, 22);
 }
 
+/** Whether it is visibly not what was asked for: that is not in the history, and has no name there. */
+const isFlawed = ({ header }: Entry) => header.flaws !== undefined;
+
+/** All that a caller is warned of. */
+export function warningsIn({
+  report,
+  parts,
+  totals,
+  rules,
+  past,
+  leftOut,
+}: AssembleInput): readonly Warning[] {
+  return [
+    ...warningsOf(report, parts, totals),
+    ...schemaWarnings(parts),
+    ...historyWarnings(past),
+    ...leftOutWarnings(leftOut, parts.length === 0, rules),
+  ];
+}
+
 /** `meta` of a JSON answer, as text. */
-export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, rowCount: number): string {
+export function writeMeta(
+  ask: AssembleInput,
+  warnings: readonly Warning[],
+  {
+    asOfMs,
+    stale,
+    rowCount,
+  }: { readonly asOfMs: number; readonly stale: boolean; readonly rowCount: number },
+): string {
   const { report, parts, totals, rules, past } = ask;
   const { from, to } = report;
   const revision = revisionOf(parts, ask.fields);
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
-  const warnings = [
-    ...warningsOf(report, parts, totals),
-    ...schemaWarnings(parts),
-    ...historyWarnings(past),
-    ...leftOutWarnings(ask.leftOut, parts.length === 0, rules),
-  ];
   const provisional = firstProvisional(ask);
   const all = totals === null ? parts : [...parts, totals];
   const meta = {
@@ -55,6 +77,7 @@ export function writeMeta(ask: AssembleInput, asOfMs: number, stale: boolean, ro
     stale,
     ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
     reach: { summable: report.split.length === 0 },
+    ...(warnings.some(({ code }) => code === 'pages_left') ? { complete: false } : {}),
     // The platform's own numbers, shown only when these rows are not all there are.
     ...(paging === null ? {} : { paging }),
     ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
@@ -93,6 +116,7 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
   const provisional = parts.find(({ header }) => !isFinal(header, rules))?.header;
   if (provisional === undefined) return null;
   if (provisional.splitFrom !== null) return provisional.lastDay;
+  if (provisional.flaws !== undefined) return from.iso;
   // There is none in the period where it is rows after the period that are not final.
   const isYoung = (date: string) =>
     !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays);
@@ -102,7 +126,7 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
 /** When the answer was known to be so: asked for as of then, it is given again. */
 function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly knownAt?: string } {
   if (past === null ? !isRecorded : past.atMs === null) return {};
-  if (parts.length === 0) return {};
+  if (parts.length === 0 || parts.some(isFlawed)) return {};
   const newestMs = Math.max(...parts.map(({ header }) => header.fetchedAt));
   return { knownAt: new Date(past?.atMs ?? newestMs).toISOString() };
 }
@@ -137,7 +161,7 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDa
     const header = byLastDay.get(date) ?? whole;
     if (header === undefined) return [];
     const known = past?.days.get(date);
-    const isOld = isFinalDay(dayNumber(date) as number, header.fetchedOn, rules.restatementDays);
+    const isOld = isFinal({ ...header, lastDay: date }, rules);
     return {
       date,
       asOf: new Date(header.fetchedAt).toISOString(),

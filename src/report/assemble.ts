@@ -2,7 +2,7 @@
  * Parts to a finished body: rows are joined, never parsed; the ETag is made from digests, so that a 304 needs no
  * body at all.
  */
-import { revisionOf, writeMeta } from './answer-meta.js';
+import { revisionOf, warningsIn, writeMeta } from './answer-meta.js';
 import type { AssembleInput } from './assemble-input.js';
 import { type Rewrite, rewritesFor } from './column-types.js';
 import {
@@ -56,6 +56,8 @@ export interface Assembled {
   readonly rowCount: number;
   /** Names the rows by their days: the same rows, the same revision. Null for what is not kept by days. */
   readonly revision: string | null;
+  /** Codes of warnings that its body does not hold. */
+  readonly warnings: readonly string[];
   /** About the size of the body, known before it is made. */
   readonly weight: number;
   /** Account ids the answer holds. */
@@ -80,7 +82,9 @@ export function assemble(ask: AssembleInput): Assembled {
   const asOfMs = all.length === 0 ? nowMs : Math.min(...all.map(({ header }) => header.fetchedAt));
   const stale = past === null && all.some(({ header }) => stateAt(header, rules, nowMs) !== 'fresh');
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
-  const meta = format === 'json' ? writeMeta(ask, asOfMs, stale, rowCount) : '';
+  const warned = warningsIn(ask);
+  const meta = format === 'json' ? writeMeta(ask, warned, { asOfMs, stale, rowCount }) : '';
+  const warnings = format === 'json' ? [] : codesOf(warned);
   const hashes = parts.map(({ header }) => header.hash);
   // Columns stand in the order in which the platform first showed them, which the rows in date order need not tell.
   const columns = format === 'csv' ? JSON.stringify(unionColumns(parts)) : '';
@@ -91,7 +95,7 @@ export function assemble(ask: AssembleInput): Assembled {
   return {
     status: 200,
     contentType: CONTENT_TYPES[format],
-    tag: digest([format, String(ask.bom), meta, columns, types, fields, ...hashes]).slice(0, 22),
+    tag: digest([format, String(ask.bom), meta, columns, types, fields, ...warnings, ...hashes]).slice(0, 22),
     asOfMs,
     newestMs: Math.max(...all.map(({ header }) => header.fetchedAt)),
     freshUntilMs:
@@ -101,6 +105,7 @@ export function assemble(ask: AssembleInput): Assembled {
     stale,
     rowCount,
     revision: revisionOf(parts, ask.fields),
+    warnings,
     weight: parts.reduce((sum, { body }) => sum + body.length, meta.length),
     accounts: [...new Set(all.flatMap(({ header }) => header.accounts))],
     seq: Math.min(...all.map(({ header }) => header.seq)),
@@ -125,11 +130,16 @@ export function assembleBytes(
     stale: stateAt(header, rules, nowMs) !== 'fresh',
     rowCount: 0,
     revision: null,
+    warnings: codesOf(header.flaws ?? []),
     weight: body.length,
     accounts: header.accounts,
     seq: header.seq,
     body: () => ({ ready: [body], deflated: null }),
   };
+}
+
+function codesOf(warned: readonly { readonly code: string }[]): readonly string[] {
+  return [...new Set(warned.map(({ code }) => code))];
 }
 
 interface Pieces {

@@ -3,6 +3,7 @@ import Type, { type TObject, type TSchema } from 'typebox';
 import { FINAL_FILTERS, FORMATS, VINTAGES } from './output-options.js';
 import type { GatewayParameter, Kind, ParameterTable } from './parameters.js';
 import { PERIOD_WORDS } from './period.js';
+import { WARNING_CODES } from './warnings.js';
 
 const KINDS: Readonly<Record<Kind, TSchema>> = {
   int: Type.Integer({ minimum: 1, description: 'At most 16 digits.' }),
@@ -115,8 +116,7 @@ const Day = Type.Object(
 export const ShownWarning = Type.Object(
   {
     code: Type.String({
-      description:
-        'For programs: first_seen_late, history_missed, parameters_passed_on, platform_chose_period, provisional_days_left_out, schema_mixed, shape_unknown, thinned, totals_unavailable; more may come.',
+      description: `For programs: ${[...WARNING_CODES].sort().join(', ')}; more may come.`,
     }),
     message: Type.String({ description: 'For people: what it means, and what to do.' }),
     days: Type.Optional(
@@ -185,6 +185,9 @@ const Meta = Type.Object(
     reach: Type.Object({
       summable: Type.Boolean({ description: 'False for rows split by date: people come back.' }),
     }),
+    complete: Type.Optional(
+      Type.Literal(false, { description: 'The platform gave one page of several: rows are missing.' }),
+    ),
     paging: Type.Optional(Paging),
     days: Type.Optional(Type.Array(Day, { description: 'With _days=1.' })),
     totals: Type.Optional(Row),

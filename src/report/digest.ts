@@ -7,6 +7,7 @@ import { encodeTypes } from './column-types.js';
 import { daysBetween } from './days.js';
 import { CharsetError, decodeText } from './decode-text.js';
 import { bodyHash, joinRows, ROW_SEPARATOR } from './entry.js';
+import type { Flaw } from './flaws.js';
 import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
 import { type Normalized, type NormalizedRow, type NormalizeInput, normalizeAnswer } from './normalize.js';
@@ -37,6 +38,8 @@ export interface DayBlock extends RowBlock {
   readonly date: string;
   /** Digest of the rows without regard to their order, for telling whether two answers agree on a day. */
   readonly sortedHash: string;
+  /** Some row is there twice. */
+  readonly repeats: boolean;
 }
 
 export interface Digest {
@@ -55,12 +58,14 @@ export interface Digest {
   readonly columns: readonly string[];
   /** Why it may be no report; null when nothing speaks against it. */
   readonly doubt: string | null;
+  /** What of all of it is visibly not what was asked for. */
+  readonly flaws: readonly Flaw[];
 }
 
 /** @throws JsonError, RowsError */
 export function digestAnswer(text: string, ask: DigestInput): Digest {
   const answer = normalizeAnswer(text, ask);
-  const { rows, accounts, splittable, paging, place, doubt } = answer;
+  const { rows, accounts, splittable, paging, place, doubt, flaws } = answer;
   const cut = ask.byDate && ask.period !== null && splittable.ok;
   const days =
     cut && ask.period !== null ? splitByDay(answer, daysBetween(ask.period.from, ask.period.to)) : null;
@@ -76,7 +81,14 @@ export function digestAnswer(text: string, ask: DigestInput): Digest {
     place,
     columns: answer.columns,
     doubt,
+    flaws: repeatsRow(rows, days) ? [...flaws, { code: 'duplicate_rows' }] : flaws,
   };
+}
+
+/** @param days the same rows, where they are split: they were sorted there */
+function repeatsRow(rows: readonly NormalizedRow[], days: readonly DayBlock[] | null): boolean {
+  if (days !== null) return days.some(({ repeats }) => repeats);
+  return new Set(rows.map(({ json }) => json)).size < rows.length;
 }
 
 function wholeOf({ rows, columns, types }: Normalized): RowBlock {
@@ -110,6 +122,7 @@ function dayBlock(date: string, { rows, drafts, types }: Normalized, start: numb
     ? written.map(({ json }) => json)
     : writeRows(drafts.slice(start, end), own);
   const body = Buffer.from(texts.join(ROW_SEPARATOR));
+  const sorted = texts.toSorted();
   return {
     date,
     body,
@@ -117,7 +130,8 @@ function dayBlock(date: string, { rows, drafts, types }: Normalized, start: numb
     types: encodeTypes(columns, own),
     rowCount: written.length,
     hash: bodyHash(body),
-    sortedHash: sortedHashOf(texts),
+    sortedHash: sortedHashOf(sorted),
+    repeats: sorted.some((text, at) => text === sorted[at + 1]),
   };
 }
 

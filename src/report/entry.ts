@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { encodeTypes, joinTypes, type Rewrite, rewriteRows, rewritesFor } from './column-types.js';
 import { joinEmptyDays } from './empty-days.js';
+import { joinFlaws } from './flaws.js';
 import type { Facts } from './freshness.js';
 import type { NormalizedRow } from './normalize.js';
 import type { Paging } from './paging.js';
@@ -179,7 +180,8 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
   const columns = [...new Set(filled.flatMap(({ header }) => header.columns))];
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];
   const last = parts.at(-1) as Entry<RowsHeader>;
-  const { emptySince: _, ...header } = oldest.header;
+  const { emptySince: _, flaws: __, ...header } = oldest.header;
+  const flaws = joinFlaws(parts.map((entry) => entry.header));
   return {
     body,
     header: {
@@ -193,6 +195,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
       rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
       hash: bodyHash(body),
       splitFrom: null,
+      ...(flaws.length === 0 ? {} : { flaws }),
       ...(oldest.header.splitFrom === null ? {} : { joinedUnder: oldest.header.splitFrom.generation }),
     },
   };

@@ -45,22 +45,25 @@ export function bareWord(name: string): string {
  * @returns the name of the member that says that the answer is an error, null when none does
  */
 export function findErrorSign(document: Json, rows: Json | null, hasRows: boolean): string | null {
-  let level: Json[] = [document];
-  for (let depth = 0; depth < DEEPEST; depth += 1) {
-    const next: Json[] = [];
-    for (const value of level) {
-      if (!(value instanceof JsonObject)) continue;
-      const sign = signIn(value, rows, hasRows);
-      if (sign !== null) return sign;
-      for (const [at, name] of value.names.entries()) {
-        const member = value.values[at] as Json;
-        if (member !== rows && member instanceof JsonObject && WRAPPERS.has(bareWord(name)))
-          next.push(member);
-      }
-    }
-    level = next;
+  for (const object of wrappersOf(document, rows)) {
+    const sign = signIn(object, rows, hasRows);
+    if (sign !== null) return sign;
   }
   return null;
+}
+
+/** @returns the objects around a report that may tell how the call went, level by level */
+export function wrappersOf(document: Json, rows: Json | null): readonly JsonObject[] {
+  const all: JsonObject[] = [];
+  let level: Json[] = [document];
+  for (let depth = 0; depth < DEEPEST; depth += 1) {
+    const objects = level.filter((value) => value instanceof JsonObject);
+    all.push(...objects);
+    level = objects.flatMap(({ names, values }) =>
+      values.filter((value, at) => value !== rows && WRAPPERS.has(bareWord(names[at] as string))),
+    );
+  }
+  return all;
 }
 
 /** @returns the member of an object that tells why there is no report, null where none does; a code or message of success does not */
@@ -138,7 +141,7 @@ function isErrorCode(value: Json): boolean {
 }
 
 /** Whether a member says anything: `{"code":0,"message":""}`, `[]` and `"none"` do not. */
-function isSaid(value: Json): boolean {
+export function isSaid(value: Json): boolean {
   if (isJsonArray(value)) return value.some(isSaid);
   if (value instanceof JsonObject) return value.values.some(isSaid);
   const text = scalarText(value);

@@ -6,6 +6,7 @@
  */
 import { dayNumber } from './days.js';
 import type { EmptyEnd } from './empty-days.js';
+import { FLAWED_MS, type Flaw } from './flaws.js';
 
 export interface FreshnessRules {
   readonly restatementDays: number;
@@ -33,6 +34,8 @@ export interface Facts extends EmptyEnd {
   readonly kind: 'bounded' | 'open' | 'undeclared';
   /** Set when RFC 9111 decides instead (`freshness: origin`); such an answer is never served stale. */
   readonly originMs: number | null;
+  /** What of it is visibly not what was asked for; absent where nothing is. */
+  readonly flaws?: readonly Flaw[] | undefined;
 }
 
 /** A clock this far behind the writer's is not trusted: the entry counts as absent. */
@@ -45,15 +48,20 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
 
 /** @returns whether the last day was past restatement when the fetch began: its numbers change no more. */
 export function isFinal(
-  facts: Pick<Facts, 'lastDay' | 'fetchedOn'>,
+  facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws'>,
   rules: Pick<FreshnessRules, 'restatementDays'>,
 ): boolean {
-  if (facts.lastDay === null) return false;
+  if (facts.lastDay === null || facts.flaws !== undefined) return false;
   return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
 }
 
 /** @returns milliseconds of freshness, counted from `fetchedAt` */
 export function freshForMs(facts: Facts, rules: FreshnessRules): number {
+  const ms = freshByAgeMs(facts, rules);
+  return facts.flaws === undefined ? ms : Math.min(ms, FLAWED_MS);
+}
+
+function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.originMs !== null) return facts.originMs;
   if (facts.kind === 'undeclared') return rules.undeclaredMs;
   if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
@@ -86,7 +94,7 @@ export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): Sta
   const pastMs = nowMs - facts.fetchedAt - freshForMs(facts, rules);
   if (pastMs < 0) return 'fresh';
   // RFC 9111, section 4.2.4: what the platform forbids to serve stale is not told apart here, so nothing is.
-  if (facts.originMs !== null) return 'absent';
+  if (facts.originMs !== null || facts.flaws !== undefined) return 'absent';
   if (pastMs < rules.staleWhileRevalidateMs) return 'revalidate';
   return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
 }

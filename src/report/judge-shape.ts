@@ -4,6 +4,7 @@
  */
 
 import { bareWord, findErrorSign, findRefusal, findTrouble } from './error-signs.js';
+import { startsWithDay } from './flaws.js';
 import { type Json, JsonNumber, JsonObject } from './json.js';
 import { ABOUT_THE_CALL, PREFERRED } from './member-words.js';
 import { camelCase, holdsId, isReportFigure } from './row-names.js';
@@ -15,7 +16,6 @@ const WORDS_OF_ERRORS = new Set(
     ' ',
   ),
 );
-const STARTS_WITH_DAY = /^\d{4}-?\d\d-?\d\d/;
 const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
 
 /** What an endpoint is known for. */
@@ -117,10 +117,7 @@ function hasNumber({ names, values }: JsonObject): boolean {
 }
 
 function hasDay({ values }: JsonObject): boolean {
-  return values.some((value) => {
-    const text = value instanceof JsonNumber ? value.text : value;
-    return typeof text === 'string' && STARTS_WITH_DAY.test(text);
-  });
+  return values.some(startsWithDay);
 }
 
 /** Whether any column is in every row. Rows of one shape share their list of names. */

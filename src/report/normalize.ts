@@ -5,12 +5,13 @@
 
 import { accountsShown } from './accounts.js';
 import type { ColumnTypes } from './column-types.js';
+import { dateFlaws, type Flaw, platformWarning } from './flaws.js';
 import { isoDate } from './iso-date.js';
 import { type Json, type JsonObject, parseJson } from './json.js';
 import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
-import { findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
+import { type FoundRows, findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
 import { type DraftRow, type RowPlan, typesOf, writeRows } from './typed-rows.js';
 
 export interface NormalizeInput extends RowsInput {
@@ -46,6 +47,8 @@ export interface Normalized {
   readonly paging: Paging | null;
   /** Member names joined by dots, from the root to the rows. */
   readonly place: string;
+  /** What of all of it is visibly not what was asked for. */
+  readonly flaws: readonly Flaw[];
   /** Why it may be no report, for people; null when nothing speaks against it. */
   readonly doubt: string | null;
 }
@@ -78,8 +81,23 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
     ),
     paging: found.paging,
     place: found.at,
+    flaws: flawsOf(document, found, given, ask),
     doubt,
   };
+}
+
+function flawsOf(
+  document: Json,
+  { value, paging }: FoundRows,
+  rows: readonly DraftRow[],
+  { byDate, period }: NormalizeInput,
+): readonly Flaw[] {
+  const warning = platformWarning(document, value);
+  return [
+    ...(byDate ? dateFlaws(rows, period) : []),
+    ...(warning === null ? [] : [warning]),
+    ...(paging === null ? [] : [{ code: 'pages_left' as const }]),
+  ];
 }
 
 /** Rows in date order, those of one day in the order given; rows without a date come last. Linear in the rows. */

@@ -4,20 +4,25 @@ import type { CanonicalReport } from './canonicalize.js';
 import { schemaMix } from './column-kinds.js';
 import type { Entry, EntryHeader, RowsHeader } from './entry.js';
 import { type FinalRules, tellExpected } from './final-days.js';
+import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
 import { didYouMean } from './parameters.js';
 
+/** For programs. */
+export const WARNING_CODES = [
+  ...FLAW_CODES,
+  'first_seen_late',
+  'history_missed',
+  'parameters_passed_on',
+  'platform_chose_period',
+  'provisional_days_left_out',
+  'schema_mixed',
+  'shape_unknown',
+  'thinned',
+  'totals_unavailable',
+] as const;
+
 export interface Warning {
-  /** For programs. */
-  readonly code:
-    | 'first_seen_late'
-    | 'history_missed'
-    | 'parameters_passed_on'
-    | 'platform_chose_period'
-    | 'provisional_days_left_out'
-    | 'schema_mixed'
-    | 'shape_unknown'
-    | 'thinned'
-    | 'totals_unavailable';
+  readonly code: (typeof WARNING_CODES)[number];
   /** For people: what it means, and what to do. */
   readonly message: string;
   /** All days that it is about. */
@@ -36,6 +41,7 @@ export function warningsOf(
   return [
     ...questionWarnings(report),
     ...(doubt === undefined ? [] : [shapeUnknown(report.endpoint, doubt)]),
+    ...flawWarnings(all),
     ...(missing === null ? [] : [totalsUnavailable(missing)]),
   ];
 }
@@ -84,6 +90,31 @@ function shapeUnknown(endpoint: string, doubt: string): Warning {
     message: `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`,
   };
 }
+
+/** What was visibly not asked for, with the days where it is of days. */
+function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
+  return joinFlaws(parts.map(({ header }) => header)).map(({ code, text }) => {
+    const held = parts.filter(({ header }) => header.flaws?.some((flaw) => flaw.code === code));
+    const days = held.flatMap(({ header }) =>
+      header.form === 'rows' && header.splitFrom !== null ? [header.lastDay as string] : [],
+    );
+    const said = code === 'platform_warning' && text !== undefined ? `: ${text}` : '';
+    const message = `${FLAW_WORDS[code]}${said}. The rows are passed on as given. The answer is not final and not in the history, and is kept for five minutes at most.`;
+    return { code, message, ...(days.length === 0 ? {} : { days }) };
+  });
+}
+
+const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
+  duplicate_rows:
+    'The platform gave the same row more than once. Do not add up the rows before one of them is removed',
+  pages_left:
+    'The platform gave one page of several, so that rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
+  platform_warning: 'The platform gave a warning with its answer',
+  rows_outside_range:
+    'The platform gave rows of days outside of the period. Leave them out before the rows are added up',
+  undated_rows:
+    'The platform gave rows without a date, though the report is split by date. They may be totals: do not add them to the others',
+};
 
 /** @returns null when the unsplit report is the one row that totals are */
 function whyNoTotals(header: EntryHeader): string | null {

@@ -20,7 +20,7 @@ export type Conditions = Readonly<Record<HealthPart, string>>;
 const BY_SEVERITY: Readonly<Record<HealthPart, readonly string[]>> = {
   store: ['ok', 'out of memory', 'slow', 'away', 'registry lost'],
   credential: ['ok', 'unproven', 'expiring', 'expired', 'refused', 'missing'],
-  platform: ['ok', 'paused', 'failing'],
+  platform: ['ok', 'answers in pages', 'paused', 'failing'],
 };
 
 /** What a process has under way and in memory. */

@@ -172,6 +172,15 @@ function storeFindings({ conditions, storeKind, storeReason }: VerdictFacts): re
 function platformFindings(text: string): readonly Finding[] {
   const part = 'platform';
   if (text === 'ok') return [];
+  if (text === 'answers in pages')
+    return [
+      {
+        level: 'warning',
+        part,
+        says: 'the platform gave a report in pages within the last day, of which one was served (pages_left) and none is kept: rows are missing',
+        do: 'look at the log for its endpoint; ask with the parameter for larger pages, where the platform has one, or for shorter periods',
+      },
+    ];
   if (text.startsWith('paused'))
     return [
       {

@@ -17,6 +17,7 @@ function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'ide
       stale: false,
       rowCount: 4,
       revision: null,
+      warnings: [],
       coding,
       checkFromMs: null,
       isPieced: false,

@@ -23,7 +23,7 @@ function answerOf(clicks: number, fetchStartedAt: number): Fetched {
   );
   return {
     ...{ kind: 'answer', range: RANGE, rows: null, rowsFault: null, bytes: null, days, rowCount: 2 },
-    ...{ splittable: { ok: true }, doubt: null, storable: true },
+    ...{ splittable: { ok: true }, doubt: null, flaws: [], storable: true },
   } as Fetched;
 }
 

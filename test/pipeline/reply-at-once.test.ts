@@ -10,7 +10,15 @@ const body = [Buffer.from('{}')];
 /** What of both an answer at once looks at. */
 const finishedOf = (asOfMs: number, freshUntilMs: number) =>
   ({
-    ...{ asOfMs, freshUntilMs, tag: 'a', coding: 'identity', status: 200, contentType: 'text/csv' },
+    ...{
+      asOfMs,
+      freshUntilMs,
+      tag: 'a',
+      coding: 'identity',
+      warnings: [],
+      status: 200,
+      contentType: 'text/csv',
+    },
     body,
   }) as unknown as Finished;
 const askedOf = (meansUntilMs: number, fileName: string | null = null) =>

@@ -56,7 +56,7 @@ describe('the description of a report call', () => {
             full ? { paging, doubt: 'it looks like none', splitFrom: CUT, fetchedOn: NEXT_DAY } : {},
           ),
         ],
-        totals: full ? rowsEntry([{ a: 1 }]) : null,
+        totals: full ? rowsEntry([{ a: 1 }], { flaws: [{ code: 'pages_left' }] }) : null,
         days: full,
         bom: false,
         fields: null,

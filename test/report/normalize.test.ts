@@ -140,6 +140,7 @@ describe('an answer', () => {
       paging: null,
       place: '',
       doubt: null,
+      flaws: [],
     });
   });
 
