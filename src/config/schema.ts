@@ -552,7 +552,7 @@ const history = group(
     enabled: Type.Boolean({
       default: true,
       description:
-        'What reports by date said is written down, day by day, so that it can be asked for as of a past moment. Off on a Redis that may evict it.',
+        'What reports by date said is written down, day by day, so that it can be asked for as of a past moment.',
     }),
     retentionDays: Type.Integer({
       minimum: 32,

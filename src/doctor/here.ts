@@ -45,15 +45,10 @@ export async function lookHere({ env, runs }: HereOptions): Promise<readonly Che
       ...(isEmbedded ? folderLooks(folder, runs) : {}),
       'master key': async () => secret(known, 'GATEWAY_MASTER_KEY', join(folder, 'master.key'), isEmbedded),
       'admin token': async () => secret(known, 'ADMIN_TOKEN', join(folder, 'admin.token'), isEmbedded),
-      ...(connection === null ? {} : redisLooks(connection, redisUse(known))),
+      ...(connection === null ? {} : redisLooks(connection, known?.redis.timeoutMs ?? 1000)),
     })),
   ];
 }
-
-const redisUse = (known: Config | null) => ({
-  timeoutMs: known?.redis.timeoutMs ?? 1000,
-  holdsHistory: known?.history.enabled === true && !known.secrets.has('REDIS_REGISTRY_URL'),
-});
 
 const NOT_ITS_SETTINGS =
   'not looked at: the settings of the running gateway are not set in this shell (PLATFORM_BASE_URL is missing); run doctor where they are, too';

@@ -24,17 +24,8 @@ interface ServerFacts {
 const CONNECT_MS = 5_000;
 const DRIFT_MS = 60_000;
 
-export interface RedisUse {
-  readonly timeoutMs: number;
-  /** History and pins are to lie there. */
-  readonly holdsHistory: boolean;
-}
-
 /** The first look asks; the others judge what it found. */
-export function redisLooks(
-  connection: RedisConnection,
-  { timeoutMs, holdsHistory }: RedisUse,
-): Readonly<Record<string, Look>> {
+export function redisLooks(connection: RedisConnection, timeoutMs: number): Readonly<Record<string, Look>> {
   let facts: readonly ServerFacts[] | null = null;
   const judged = (judge: (all: readonly ServerFacts[]) => string | Found) => async () =>
     facts === null ? ({ level: 'skipped', says: 'Redis did not answer', do: null } as const) : judge(facts);
@@ -49,7 +40,7 @@ export function redisLooks(
       }
       return `${where}, version ${[...new Set(facts.map(({ version }) => version))].join(', ')}`;
     },
-    'Redis: eviction': judged((all) => eviction(all, holdsHistory)),
+    'Redis: eviction': judged(eviction),
     'Redis: persistence': judged(persistence),
     'Redis: clock': judged(clock),
   };
@@ -85,7 +76,7 @@ async function serverFacts(server: Redis): Promise<ServerFacts> {
   };
 }
 
-function eviction(all: readonly ServerFacts[], holdsHistory: boolean): string | Found {
+function eviction(all: readonly ServerFacts[]): string | Found {
   const policies = [...new Set(all.map(({ policy }) => policy))].join(', ');
   if (policies.includes('allkeys-'))
     return {
@@ -97,21 +88,13 @@ function eviction(all: readonly ServerFacts[], holdsHistory: boolean): string | 
     return {
       level: 'warning',
       says: 'Redis does not tell its maxmemory-policy',
-      do: 'see to it that it is noeviction or volatile-*, or teams and tokens may be evicted',
+      do: 'see to it that it is noeviction or volatile-*, or teams, tokens and history may be evicted',
     };
   if (all.some(({ policy, maxBytes }) => policy === 'noeviction' && maxBytes > 0))
     return {
       level: 'warning',
       says: 'maxmemory is set with noeviction: once it is full, changes are refused and answers are not kept',
-      do: holdsHistory
-        ? 'see to it that there is room, or let REDIS_REGISTRY_URL name another Redis for what must stay: with volatile-lru no history would be kept'
-        : 'set maxmemory-policy to volatile-lru: what must stay does not expire, so it is not evicted',
-    };
-  if (holdsHistory && policies !== 'noeviction')
-    return {
-      level: 'warning',
-      says: `maxmemory-policy ${policies}: no history and no pins are kept, for Redis may evict what it holds`,
-      do: 'set it to noeviction, let REDIS_REGISTRY_URL name another Redis, or set history.enabled to false',
+      do: 'set maxmemory-policy to volatile-lru: what must stay does not expire, so it is not evicted',
     };
   return `maxmemory-policy ${policies}`;
 }

@@ -89,7 +89,7 @@ export function createFinality(options: FinalityOptions): Finality {
   const flush = async () => {
     await Promise.all([learning.flush(), expected.flush()]);
   };
-  const off = config.history.enabled ? store.history.off() : 'history.enabled is false.';
+  const off = config.history.enabled ? null : 'history.enabled is false.';
   if (mode !== 'fixed' && off !== null)
     logger.warn(`finality is not learned, for no history is kept: ${off}`);
   const flushes = repeat(FLUSH_EVERY_MS, flush);

@@ -80,11 +80,9 @@ export function createHistory(options: HistoryOptions): History {
     ...{ ...options, isErased, store: store.history },
     ...{ onEvent: metrics.history, onSchemaChange: metrics.schemaChange },
   });
-  const off = enabled ? store.history.off() : null;
-  if (off !== null) logger.warn(`no history is kept: ${off}`);
 
   function isRecorded({ endpoint, split }: CanonicalReport): boolean {
-    if (!enabled || store.history.off() !== null) return false;
+    if (!enabled) return false;
     if (endpoints.length > 0 && !endpoints.includes(endpoint)) return false;
     return splits.length === 0 || splits.includes(split.join('+'));
   }
@@ -121,7 +119,7 @@ export function createHistory(options: HistoryOptions): History {
     ...createReads(options, recorder),
     async erase(advertiserId, audit) {
       await options.erasures.append(advertiserId, rules.now(), audit);
-      if (!enabled || store.history.off() !== null) return 0;
+      if (!enabled) return 0;
       try {
         return await eraseHistory({ store: store.history, isErased }, () => false);
       } catch (error) {

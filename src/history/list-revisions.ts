@@ -39,7 +39,7 @@ export interface ListedDays {
 export type ListRevisions = (wanted: RevisionsWanted) => Promise<ListedDays>;
 
 export interface ListRevisionsOptions extends KeptWhere {
-  readonly store: Pick<HistoryStore, 'off' | 'heads' | 'contents'>;
+  readonly store: Pick<HistoryStore, 'heads' | 'contents'>;
   readonly isErased: Erasures['isErased'];
 }
 

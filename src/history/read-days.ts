@@ -38,7 +38,7 @@ export interface DayThen extends KnownThen {
 export type ReadDays = (wanted: DaysWanted) => Promise<readonly DayThen[]>;
 
 export interface ReadDaysOptions extends KeptWhere {
-  readonly store: Pick<HistoryStore, 'off' | 'heads' | 'contents'>;
+  readonly store: Pick<HistoryStore, 'heads' | 'contents'>;
   readonly isErased: Erasures['isErased'];
 }
 

@@ -8,7 +8,7 @@ import { daysOfMonth, monthsOf } from './months.js';
 import { headsIn } from './revision.js';
 
 export interface SweepOptions {
-  readonly store: Pick<HistoryStore, 'off' | 'roomBytes' | 'heads' | 'months' | 'remove'>;
+  readonly store: Pick<HistoryStore, 'roomBytes' | 'heads' | 'months' | 'remove'>;
   /** Of all replicas one is enough. */
   readonly leases: Pick<Leases, 'claim'>;
   readonly owner: string;
@@ -30,12 +30,11 @@ const LEASE_MS = 30 * 60_000;
 
 /**
  * @param isStopped ends it early
- * @returns null where another replica has done it lately, or nothing is kept
+ * @returns null where another replica has done it lately
  * @throws StoreUnavailable
  */
 export async function sweepHistory(options: SweepOptions, isStopped: () => boolean): Promise<Swept | null> {
   const { store, leases, owner, retentionDays, now, logger } = options;
-  if (store.off() !== null) return null;
   const [isMine = false] = await leases.claim(['history:sweep'], owner, LEASE_MS);
   if (!isMine) return null;
   const maxBytes = Math.min(options.maxBytes, store.roomBytes() ?? Number.POSITIVE_INFINITY);

@@ -87,14 +87,14 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
   }
 
   return {
-    list: (owner) => kept(store, async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
+    list: (owner) => kept(async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
     read: (owner, id) =>
-      kept(store, async () => {
+      kept(async () => {
         const pin = (await readIndex(owner)).pins.find((one) => one.id === id);
         return pin === undefined || isOver(pin) ? null : { pin, parts: await readParts(store, owner, pin) };
       }),
     add: (owner, pin, parts) =>
-      kept(store, async () => {
+      kept(async () => {
         const { whole, added } = await packPin(encode, owner, { pin, parts });
         await update(owner, (pins) => {
           refuseTooMany(pins, whole);
@@ -102,15 +102,13 @@ export function createPins({ store, encode, isErased }: PinsOptions): Pins {
         });
         return whole;
       }),
-    remove: (owner, id) => kept(store, async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
+    remove: (owner, id) => kept(async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
     async removeErased() {
-      if (store.off() !== null) return 0;
       let count = 0;
       for await (const { series } of monthsOf(store)) count += await removeWhere(series, isOver);
       return count;
     },
     async sweep(isGone) {
-      if (store.off() !== null) return 0;
       let count = 0;
       for await (const all of monthsOf(store)) {
         if (!isGone(all.series)) continue;
@@ -181,14 +179,8 @@ function refuseTooMany(pins: readonly Pin[], more: Pin): void {
     });
 }
 
-/** @throws GatewayError `conflict` where no pins can be kept, or there is no room; `not_ready` while the store is away */
-async function kept<T>(store: Pick<HistoryStore, 'off'>, work: () => Promise<T>): Promise<T> {
-  const off = store.off();
-  if (off !== null)
-    throw new GatewayError('conflict', {
-      detail: `No pins can be kept here: ${off}.`,
-      help: 'Ask your operator for a store that keeps what it is given.',
-    });
+/** @throws GatewayError `conflict` where there is no room; `not_ready` while the store is away */
+async function kept<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

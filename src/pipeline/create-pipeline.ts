@@ -167,7 +167,7 @@ function createPast(
   const finality = createFinality(options);
   const truth = createTruth({
     ...{ ...options, documents: store.documents, now: clock.now, timezoneOf: options.policy.timezoneOf },
-    off: config.history.enabled ? store.history.off() : 'history.enabled is false.',
+    off: config.history.enabled ? null : 'history.enabled is false.',
   });
   const history = createHistory({
     ...options,

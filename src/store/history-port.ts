@@ -45,8 +45,6 @@ export interface HistoryMonth {
  * made all the same, or be made later.
  */
 export interface HistoryStore {
-  /** Why nothing can be kept here: in words for people; null where it can. */
-  off(): string | null;
   /** What all of it may take here, for other things lie beside it, bytes; null: as much as there is. */
   roomBytes(): number | null;
   /** @param days ISO. @returns in their order; null for what is absent */

@@ -16,7 +16,6 @@ const listOf = (revisions: readonly Revision[], isErased: ListRevisionsOptions['
     enabled: true,
     isErased,
     store: {
-      off: () => null,
       heads: async () => [{ stamp: 1, heads: encodeHeads({ asked: ['1'], revisions }) }],
       contents: async (_series, wanted) => wanted.map(() => null),
     },

@@ -146,9 +146,5 @@ describe('while the store is away', () => {
       throw new StoreUnavailable('away');
     };
     await expect(read({ ...history, heads: away }, NOON)).rejects.toMatchObject({ code: 'not_ready' });
-    await expect(read({ ...history, off: () => 'it may evict' }, NOON)).rejects.toMatchObject({
-      code: 'not_known_then',
-      options: { detail: 'No history is kept: it may evict' },
-    });
   });
 });

@@ -67,17 +67,6 @@ it('takes no more bytes than the limit', async () => {
   expect(await codeOf(room.add('t:0', pin('pin_3'), [PART]))).toBe('made');
 });
 
-it('says why none can be kept, and does nothing by itself there', async () => {
-  const room = roomOn({ off: () => 'it may evict' } as HistoryStore);
-  const error = await room.list('t:0').catch((thrown: GatewayError) => thrown);
-  expect(error).toMatchObject({
-    code: 'conflict',
-    options: { detail: 'No pins can be kept here: it may evict.' },
-  });
-  expect(await room.removeErased()).toBe(0);
-  expect(await room.sweep(() => true)).toBe(0);
-});
-
 it('sweeps the pins of those who are gone, and no others', async () => {
   const { pins: store } = await openHistory();
   const room = roomOn(store);

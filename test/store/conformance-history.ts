@@ -22,11 +22,6 @@ const stampOf = async (history: HistoryStore, series: string, day: string) =>
 
 export function describeHistory(open: OpenHarness, place: 'history' | 'pins'): void {
   describe(place, () => {
-    it('may be kept', () =>
-      withStore(open, async ({ store: { [place]: history } }) => {
-        expect(history.off()).toBeNull();
-      }));
-
     it('has heads and contents of days, wherever they are asked for', () =>
       withStore(open, async ({ store, another }) => {
         const other = await another();

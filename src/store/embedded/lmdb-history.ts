@@ -55,7 +55,6 @@ export function createLmdbHistory(
   }
 
   return {
-    off: () => null,
     roomBytes: () => null,
     heads: async (series, days) =>
       environment.read((view) =>

@@ -88,12 +88,6 @@ interface Clients {
   readonly subscriber: RedisClient;
 }
 
-interface Connected {
-  readonly clients: Clients;
-  /** Whether the registry's server may throw away keys that lie beside it. */
-  readonly mayEvict: boolean;
-}
-
 /**
  * @param registryConnection where the registry lives, when not on the same server
  * @param limitMs longest time that each takes
@@ -104,7 +98,7 @@ export async function connectAll(
   registryConnection: RedisConnection | undefined,
   limitMs: number,
   logger: StoreLog,
-): Promise<Connected> {
+): Promise<Clients> {
   const opened: RedisClient[] = [];
   const open = async (to: RedisConnection, role: string) => {
     const client = await connect(to, role, limitMs);
@@ -115,10 +109,8 @@ export async function connectAll(
     const data = await open(connection, 'data');
     const registry = await open(registryConnection ?? connection, 'registry');
     const subscriber = await open(connection, 'bus');
-    const keepsAll = await refuseEviction(registry, limitMs, logger);
-    // What a server of the registry's own evicts, under volatile-*, is none of ours: nothing there expires.
-    const mayEvict = !keepsAll && registryConnection === undefined;
-    return { clients: { data, registry, subscriber }, mayEvict };
+    await refuseEviction(registry, limitMs, logger);
+    return { data, registry, subscriber };
   } catch (error) {
     await disconnectAll(opened, limitMs);
     throw error;

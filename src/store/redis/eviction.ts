@@ -5,17 +5,13 @@ import { type RedisClient, serversOf } from './connection.js';
 import { describeFailure, isAnswer, unavailable } from './failure.js';
 
 /**
- * Makes sure that the server which is to hold the registry may not evict it.
+ * Makes sure that the server of registry, history and pins may not evict them. Their keys do not expire, and a `volatile-*`
+ * policy evicts only keys that do.
  *
- * @returns whether it evicts nothing at all: history, unlike the registry, must not lie beside what is evicted
  * @throws StoreRefused under an `allkeys-*` policy.
  * @throws StoreUnavailable when the server does not answer within `limitMs`.
  */
-export async function refuseEviction(
-  client: RedisClient,
-  limitMs: number,
-  logger: StoreLog,
-): Promise<boolean> {
+export async function refuseEviction(client: RedisClient, limitMs: number, logger: StoreLog): Promise<void> {
   let policies: (string | null)[];
   try {
     policies = await bounded(Promise.all(serversOf(client).map(readPolicy)), limitMs);
@@ -26,7 +22,7 @@ export async function refuseEviction(
     if (policy === null) {
       logger.warn(
         {},
-        'Redis does not tell its eviction policy; see to it that maxmemory-policy is noeviction or volatile-*, or teams and tokens may be evicted',
+        'Redis does not tell its eviction policy; see to it that maxmemory-policy is noeviction or volatile-*, or teams, tokens and history may be evicted',
       );
     } else if (policy.startsWith('allkeys-')) {
       throw new StoreRefused(
@@ -34,7 +30,6 @@ export async function refuseEviction(
       );
     }
   }
-  return policies.every((policy) => policy === 'noeviction');
 }
 
 /** By CONFIG, or where that is forbidden, as on managed servers, by INFO; null when both are. */

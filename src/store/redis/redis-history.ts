@@ -20,8 +20,6 @@ const FIELD_AT = 8;
 export interface RedisHistoryOptions {
   readonly link: Link;
   readonly keys: MonthKeys;
-  /** Whether the server may throw keys away when it is full. */
-  readonly mayEvict: () => boolean;
   /** Of its servers, as they told last; null while they did not. */
   readonly memory: () => readonly ServerMemory[] | null;
 }
@@ -29,10 +27,7 @@ export interface RedisHistoryOptions {
 /** Of `maxmemory`: what history may take, and what may be used of it by all before no history is written any more. */
 const [HISTORY_PART, USED_PART] = [0.25, 0.85];
 
-const EVICTING =
-  'Redis may evict what it holds, and history with holes would look like a first sight: set its maxmemory-policy to noeviction, or let REDIS_REGISTRY_URL name another Redis';
-
-export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistoryOptions): HistoryStore {
+export function createRedisHistory({ link, keys, memory }: RedisHistoryOptions): HistoryStore {
   const { months } = keys;
   const read = createFieldReader({ link, keys });
   const room = createRoom(memory);
@@ -51,7 +46,6 @@ export function createRedisHistory({ link, keys, mayEvict, memory }: RedisHistor
   }
 
   return {
-    off: () => (mayEvict() ? EVICTING : null),
     roomBytes() {
       const most = (memory() ?? []).reduce((sum, { maxBytes }) => sum + maxBytes, 0);
       return most === 0 ? null : most * HISTORY_PART;

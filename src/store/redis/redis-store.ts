@@ -87,22 +87,19 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const { minReplicas = 0 } = options;
   const turns = createTurns();
   let closed = false;
-  let { mayEvict } = opened;
 
   async function move(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void> {
-    const connected = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
-    const next = connected.clients;
+    const next = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
     if (closed) {
       await disconnectAll(Object.values(next), timeoutMs);
       throw unavailable('the store is closed');
     }
     const left = bus.swap(next.subscriber);
     await Promise.all([data.swap(next.data), registry.swap(next.registry), disconnect(left, timeoutMs)]);
-    mayEvict = connected.mayEvict;
     logger.info({ redis: describeConnection(connection) }, 'moved to another connection to Redis');
   }
 
-  const kept = { link: registry, mayEvict: () => mayEvict, memory: () => registryMemory.latest };
+  const kept = { link: registry, memory: () => registryMemory.latest };
   return {
     kind: 'redis',
     cache: createRedisCache({ link: data, keys, bound, clock }),
@@ -133,12 +130,12 @@ async function openLinks(
   connectTimeoutMs: number,
   limitsMs: { readonly data: number; readonly registry: number },
 ) {
-  const { clients, mayEvict } = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+  const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
   const open = (role: 'data' | 'registry') =>
     createWatchedLink({ client: clients[role], role, timeoutMs: limitsMs[role], onCall, clock, logger });
   const [data, registry] = [open('data'), open('registry')];
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
-  return { data, registry, subscriber: clients.subscriber, mayEvict };
+  return { data, registry, subscriber: clients.subscriber };
 }
 
 /** What is kept until it is deleted, and confirmed by replicas. */

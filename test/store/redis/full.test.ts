@@ -158,6 +158,31 @@ describe('history in a Redis that fills', () => {
     ]),
   });
 
+  it.each(POLICIES.filter((policy) => policy !== 'noeviction'))(
+    'keeps every day and pin under %s, whatever expires beside them',
+    async (policy) => {
+      const { server, one } = await openPair('24mb', policy);
+      const days = Array.from({ length: 4 }, (_, day) => write(day));
+      for (const day of days) {
+        await one.history.write('s', [day]);
+        await one.pins.write('p', [day]);
+      }
+      await withControl(server.url, async (control) => {
+        for (let at = 0; at < 400; at += 1)
+          await control.set(`foreign:${at}`, 'x'.repeat(100_000), 'EX', 3600);
+        expect(Number(/^evicted_keys:(\d+)/m.exec(await control.info('stats'))?.[1])).toBeGreaterThan(100);
+      });
+      const wanted = days.map(({ day }) => ({ day, name: 'a' }));
+      for (const [store, series] of [
+        [one.history, 's'],
+        [one.pins, 'p'],
+      ] as const)
+        expect((await store.contents(series, wanted)).map((found) => found?.body.length)).toEqual(
+          days.map(() => MB),
+        );
+    },
+  );
+
   it('may take a quarter of it, and leaves the registry room whatever fills it', async () => {
     const { one } = await openPair('64mb', 'noeviction');
     expect(one.history.roomBytes()).toBe(16 * MB);

@@ -31,22 +31,6 @@ describe('the eviction policy at the start', () => {
     await store.close();
   });
 
-  it('lets history be kept where nothing is evicted, or the registry has a server of its own', async () => {
-    const [keeps, evicts] = [
-      await startServer('--maxmemory-policy', 'noeviction'),
-      await startServer('--maxmemory-policy', 'volatile-lru'),
-    ];
-    const beside = await openStore(evicts.url);
-    expect(beside.store.history.off()).toMatch(/may evict.*noeviction.*REDIS_REGISTRY_URL/);
-    const apart = await openStore(keeps.url, { registryConnection: { url: evicts.url } });
-    expect(apart.store.history.off()).toBeNull();
-    const alone = await openStore(keeps.url);
-    expect(alone.store.history.off()).toBeNull();
-    await alone.store.reconnect({ url: evicts.url });
-    expect(alone.store.history.off()).toContain('may evict');
-    for (const { store } of [beside, apart, alone]) await store.close();
-  });
-
   it('is found by INFO where CONFIG is forbidden', async () => {
     const bad = await startServer('--maxmemory-policy', 'allkeys-lru', '--rename-command', 'CONFIG', '');
     await expect(openStore(bad.url)).rejects.toThrow('maxmemory-policy allkeys-lru');

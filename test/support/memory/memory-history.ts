@@ -21,7 +21,6 @@ export function createMemoryHistory(days: SavedMap<MemoryDay>): HistoryStore {
   const orderOf = ({ series, month }: HistoryMonth) => `${month} ${series}`;
 
   return {
-    off: () => null,
     roomBytes: () => null,
     heads: async (series, wanted) =>
       wanted.map((day) => {
