@@ -231,10 +231,52 @@ it('does not offer to change a team that a file declares, and says where it is c
   expect(faults).toEqual([]);
 });
 
+it('shows what a file of teams would change, and applies it only then', async () => {
+  await admin(gateway, 'POST', '/teams', { id: 'by-hand', advertisers: [1], limits: { maxRangeDays: 30 } });
+  const { page, shots, faults, forgive } = await signedIn(gateway.adminToken);
+  await page.getByRole('link', { name: 'Apply a file' }).click();
+  const text = page.getByRole('textbox', { name: 'Or its text' });
+  const look = page.getByRole('button', { name: 'Show the difference' });
+  await text.fill('teams: [');
+  await look.click();
+  await page.getByText(/^This is no YAML: .*at line 1/).waitFor();
+  await text.fill('teams:\n  - id: wrong\n    limits: { maxRangeDays: 0 }');
+  await look.click();
+  await page.getByText(/^teams\.0\.limits\.maxRangeDays must be/).waitFor();
+  forgive();
+  const file = join(await tempFolder(), 'teams.yaml');
+  await writeFile(
+    file,
+    'teams:\n  - id: by-hand\n    advertisers: [1, 2]\n  - id: from-file\n    name: From a file\n',
+  );
+  await page.getByLabel(/^File/).setInputFiles(file);
+  await expect.poll(() => text.inputValue()).toContain('from-file');
+  await look.click();
+  await page.getByText(/^1 team created; 1 team changed; 1 team not in the file: kept\.$/).waitFor();
+  const item = page.getByRole('listitem').filter({ hasText: 'by-hand' });
+  expect(await item.textContent()).toMatch(/advertisers\[1\] \[1,2\].*limits\.maxRangeDays30 400/);
+  expect((await admin(gateway, 'GET', '/teams/by-hand')).advertisers).toEqual([1]);
+  await shots('console-apply');
+  await page.getByRole('button', { name: 'Apply', exact: true }).click();
+  await answer(page, 'Apply');
+  await page.getByText('Applied. Every replica').waitFor();
+  expect(await admin(gateway, 'GET', '/teams/by-hand')).toMatchObject({
+    advertisers: [1, 2],
+    managedBy: 'file',
+  });
+  await page.getByLabel('A team that left the file').selectOption('delete');
+  await text.fill('teams: []');
+  await look.click();
+  await page.getByText(/^\d+ teams deleted, keys revoked for good\.$/).waitFor();
+  await shots('console-apply-delete');
+  expect(faults).toEqual([]);
+});
+
 it('shows a viewer everything and no button that it may not use', async () => {
   const { page, shots, faults } = await signedIn(VIEWER);
   await page.getByRole('link', { name: 'Growth' }).waitFor();
-  expect(await page.getByRole('link', { name: 'New team' }).count()).toBe(0);
+  for (const name of ['New team', 'Apply a file'])
+    expect(await page.getByRole('link', { name }).count()).toBe(0);
   await page.getByRole('link', { name: 'Growth' }).click();
   await page.getByRole('region', { name: 'Keys of the team' }).getByRole('row').nth(1).waitFor();
   for (const name of ['Edit', 'Disable', 'Delete', 'Issue a key', 'Roll', 'Revoke'])

@@ -163,7 +163,6 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
 
 function Entry({ entry }: { readonly entry: AuditEntry }) {
   const { at, actor, address, action, subject, before, after } = entry;
-  const changes = changesOf(before, after);
   return (
     <li>
       <details>
@@ -179,22 +178,29 @@ function Entry({ entry }: { readonly entry: AuditEntry }) {
           {moment(at)} · {actor}
           {address === null ? '' : ` from ${address}`} · {action} · <bdi>{subject}</bdi>
         </p>
-        {changes.length === 0 ? null : (
-          <dl class="changes">
-            {changes.map((change) => (
-              <div key={change.path}>
-                <dt>
-                  <code>{change.path === '' ? 'all' : change.path}</code>
-                </dt>
-                <dd>
-                  {change.before === null ? null : <del>{change.before}</del>}{' '}
-                  {change.after === null ? null : <ins>{change.after}</ins>}
-                </dd>
-              </div>
-            ))}
-          </dl>
-        )}
+        <ChangeList before={before} after={after} />
       </details>
     </li>
+  );
+}
+
+/** What differs between two states, member by member. */
+export function ChangeList({ before, after }: Pick<AuditEntry, 'before' | 'after'>) {
+  const changes = changesOf(before, after);
+  if (changes.length === 0) return null;
+  return (
+    <dl class="changes">
+      {changes.map((change) => (
+        <div key={change.path}>
+          <dt>
+            <code>{change.path === '' ? 'all' : change.path}</code>
+          </dt>
+          <dd>
+            {change.before === null ? null : <del>{change.before}</del>}{' '}
+            {change.after === null ? null : <ins>{change.after}</ins>}
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }

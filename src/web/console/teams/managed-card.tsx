@@ -12,6 +12,7 @@ export function ManagedCard({ team: { id } }: { readonly team: Team }) {
       </p>
       <p>
         To see what differs between the file and the gateway:{' '}
+        <a href={hrefOf(['teams'], { form: 'apply' })}>look at the file here</a>, or{' '}
         <code>dsp-gateway apply -f teams.yaml --dry-run</code>. To change the team, change the file and apply
         it. To manage it by hand, take it out of the file and apply that with <code>--release</code>.
       </p>

@@ -7,6 +7,7 @@ import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { View } from '../../ui/shell.js';
 import { type Admin, useAdmin } from '../admin.js';
 import type { LedgerAnswer } from '../ledger.js';
+import { APPLY } from './apply-form.js';
 import { advertisersInWords, isDeclared, keyState, latest, type Team, type TeamKey } from './team.js';
 
 interface Row extends Team {
@@ -46,9 +47,16 @@ export function TeamList() {
       lead="Who may call the gateway, for which advertisers, and how much."
       tools={
         may('POST /admin/v1/teams') ? (
-          <a class="button primary" href={hrefOf(['teams'], { form: 'new' })}>
-            New team
-          </a>
+          <>
+            {may(APPLY) ? (
+              <a class="button" href={hrefOf(['teams'], { form: 'apply' })}>
+                Apply a file
+              </a>
+            ) : null}
+            <a class="button primary" href={hrefOf(['teams'], { form: 'new' })}>
+              New team
+            </a>
+          </>
         ) : undefined
       }
     >

@@ -1,7 +1,8 @@
-/** Teams: all of them, one of them, and the form of one. */
+/** Teams: all of them, one of them, the form of one, and a file of all. */
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { View } from '../../ui/shell.js';
 import { useAdmin } from '../admin.js';
+import { APPLY, ApplyForm } from './apply-form.js';
 import { TeamForm } from './team-form.js';
 import { TeamList } from './team-list.js';
 import { TeamPage } from './team-page.js';
@@ -13,6 +14,7 @@ export function Teams({ path: [id] }: { readonly path: readonly string[] }) {
   const { query } = useRoute();
   if (id !== undefined) return <TeamPage key={id} id={id} />;
   if (query.get('form') === 'new' && may('POST /admin/v1/teams')) return <NewTeam />;
+  if (query.get('form') === 'apply' && may(APPLY)) return <ApplyForm />;
   return <TeamList />;
 }
 

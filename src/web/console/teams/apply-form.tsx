@@ -1,0 +1,201 @@
+/** Teams as a file declares them: first what would change, and only then is it applied. */
+import { useState } from 'preact/hooks';
+import { Refused, wordsOf } from '../../ui/api.js';
+import { ConfirmButton } from '../../ui/dialog.js';
+import { counted } from '../../ui/format.js';
+import { useNotices } from '../../ui/notices.js';
+import { Card, Field, Tag, type Tone } from '../../ui/parts.js';
+import { hrefOf } from '../../ui/route.js';
+import { View } from '../../ui/shell.js';
+import { useAdmin } from '../admin.js';
+import { ChangeList } from '../audit.js';
+import type { Team } from './team.js';
+
+export const APPLY = 'POST /admin/v1/teams/apply';
+const PATH = '/admin/v1/teams/apply';
+
+interface TeamChange {
+  readonly id: string;
+  readonly action: 'create' | 'update' | 'none' | 'keep' | 'release' | 'delete';
+  readonly before: Team | null;
+  readonly after: Team | null;
+}
+
+const ACTIONS: Readonly<Record<TeamChange['action'], { readonly title: string; readonly tone: Tone }>> = {
+  create: { title: 'created', tone: 'good' },
+  update: { title: 'changed', tone: 'info' },
+  release: { title: 'released', tone: 'warn' },
+  delete: { title: 'deleted, keys revoked for good', tone: 'bad' },
+  keep: { title: 'not in the file: kept', tone: 'quiet' },
+  none: { title: 'as declared already', tone: 'quiet' },
+};
+
+const REMOVED = [
+  { value: 'keep', title: 'keep as it is' },
+  { value: 'release', title: 'release: manage by hand from now on' },
+  { value: 'delete', title: 'delete, and revoke its keys for good' },
+] as const;
+
+interface Looked {
+  readonly body: object;
+  readonly changes: readonly TeamChange[];
+  readonly applied: boolean;
+}
+
+export function ApplyForm() {
+  const { api } = useAdmin();
+  const { act } = useNotices();
+  const [text, setText] = useState('');
+  const [removed, setRemoved] = useState<string>('keep');
+  const [looked, setLooked] = useState<Looked | null>(null);
+  const [faults, setFaults] = useState<readonly string[]>([]);
+  const [busy, setBusy] = useState(false);
+  const send = async (body: object) => (await api.send<Pick<Looked, 'changes'>>('POST', PATH, body)).changes;
+  // What was shown was of something else.
+  const forget = () => {
+    setLooked(null);
+    setFaults([]);
+  };
+  const change = (next: string) => {
+    setText(next);
+    forget();
+  };
+  const look = async (event: SubmitEvent) => {
+    event.preventDefault();
+    forget();
+    setBusy(true);
+    try {
+      const body = { ...(await declaredIn(text)), removed };
+      setLooked({ body, changes: await send({ ...body, dryRun: true }), applied: false });
+    } catch (error) {
+      setFaults(faultsOf(error));
+    }
+    setBusy(false);
+  };
+  const apply = ({ body }: Looked) =>
+    act(
+      async () => setLooked({ body, changes: await send({ ...body, dryRun: false }), applied: true }),
+      'Applied. Every replica has it within a second.',
+    );
+  return (
+    <View
+      title="Apply a file of teams"
+      lead="The teams become what the file declares. Nothing changes before you have seen the difference."
+    >
+      <Card>
+        <form class="stack" noValidate onSubmit={(event) => void look(event)}>
+          <Field label="File" help="YAML or JSON, as dsp-gateway apply takes it.">
+            <input
+              type="file"
+              accept=".yaml,.yml,.json"
+              disabled={busy}
+              onChange={({ currentTarget: { files } }) => void files?.[0]?.text().then(change)}
+            />
+          </Field>
+          <Field label="Or its text">
+            <textarea
+              rows={10}
+              spellcheck={false}
+              disabled={busy}
+              placeholder={'teams:\n  - id: growth\n    advertisers: [1, 2]'}
+              value={text}
+              onInput={({ currentTarget: { value } }) => change(value)}
+            />
+          </Field>
+          <Field label="A team that left the file">
+            <select
+              value={removed}
+              disabled={busy}
+              onChange={({ currentTarget: { value } }) => {
+                setRemoved(value);
+                forget();
+              }}
+            >
+              {REMOVED.map(({ value, title }) => (
+                <option key={value} value={value}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </Field>
+          <div role="alert">
+            {faults.map((fault) => (
+              <p key={fault} class="fault">
+                {fault}
+              </p>
+            ))}
+          </div>
+          <div class="row end">
+            <a class="button" href={hrefOf(['teams'])}>
+              Back to the teams
+            </a>
+            <button type="submit" disabled={busy || text.trim() === ''}>
+              Show the difference
+            </button>
+          </div>
+        </form>
+      </Card>
+      {looked === null ? null : <Difference looked={looked} apply={() => apply(looked)} />}
+    </View>
+  );
+}
+
+/** The reader of YAML is loaded when a file is read. @throws what is no YAML */
+async function declaredIn(text: string): Promise<object> {
+  const { parse } = await import('yaml');
+  const value: unknown = parse(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { teams: value };
+}
+
+function faultsOf(error: unknown): readonly string[] {
+  if (error instanceof Refused && error.problem.errors !== undefined)
+    return error.problem.errors.map(({ param, message }) => `${param} ${message}`);
+  // The first line says what and where; the others quote the text.
+  if (error instanceof Error && error.name === 'YAMLParseError')
+    return [`This is no YAML: ${error.message.split('\n')[0]}`];
+  return [wordsOf(error)];
+}
+
+interface DifferenceProps {
+  readonly looked: Looked;
+  readonly apply: () => Promise<unknown>;
+}
+
+function Difference({ looked: { changes, applied }, apply }: DifferenceProps) {
+  const shown = changes.filter(({ action }) => action !== 'none');
+  const words = wordsFor(changes);
+  const isWritten = shown.some(({ action }) => action !== 'keep');
+  return (
+    <Card title={applied ? 'What was changed' : 'What would change'}>
+      <p role="status">{words}</p>
+      <ul class="audit difference">
+        {shown.map(({ id, action, before, after }) => (
+          <li key={id} class="stack">
+            <p>
+              <strong>{id}</strong> <Tag tone={ACTIONS[action].tone}>{ACTIONS[action].title}</Tag>
+            </p>
+            {action === 'create' || action === 'update' ? <ChangeList before={before} after={after} /> : null}
+          </li>
+        ))}
+      </ul>
+      {applied || !isWritten ? null : (
+        <div class="row end">
+          <ConfirmButton
+            label="Apply"
+            grave={shown.some(({ action }) => action === 'delete')}
+            question={<p>{words}</p>}
+            act={apply}
+          />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function wordsFor(changes: readonly TeamChange[]): string {
+  const parts = Object.entries(ACTIONS).flatMap(([action, { title }]) => {
+    const count = changes.filter((change) => change.action === action).length;
+    return count === 0 ? [] : [`${counted(count, 'team')} ${title}`];
+  });
+  return parts.length === 0 ? 'The file declares no team.' : `${parts.join('; ')}.`;
+}
