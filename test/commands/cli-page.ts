@@ -111,6 +111,8 @@ faulty one stops the start.
 1 changed, 1 as declared already, 1 kept though not declared
 \`\`\`
 
+The console does the same by a form: *Teams*, *Apply a file*. It shows the difference first.
+
 Faults name the line, the place and what is allowed:
 
 \`\`\`
