@@ -38,6 +38,8 @@ export async function registerAdminPlane(
       const isSignIn = request.method === 'POST' && request.routeOptions.url === SESSION_PATH;
       if (!isSignIn) await authenticateAdmin(request, admins, sessions);
     });
+    // What one person has seen is not left in the browser for the next.
+    scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
     // A POST without a body is one with an empty object: all members of such bodies are optional.
     scope.addHook('preValidation', async (request) => {
       request.body ??= {};

@@ -74,14 +74,11 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
     const signedIn = { holder: admin.name, proof: admin.token.read() };
     const session = await sessions.open(signedIn, arrival, () => audit('session.open', actor, { until }));
     const cookie = writeSessionCookie(sessions.cookie, session.id, LIFETIME_MS / 1000, arrival.secure);
-    return reply
-      .code(201)
-      .headers({ 'set-cookie': cookie, 'cache-control': 'no-store' })
-      .send(describe(admin, session));
+    return reply.code(201).header('set-cookie', cookie).send(describe(admin, session));
   });
-  app.get(SESSION_PATH, shownAs('session', 'Who is signed in', SHOW), async ({ signedIn }, reply) => {
+  app.get(SESSION_PATH, shownAs('session', 'Who is signed in', SHOW), async ({ signedIn }) => {
     const { admin, session } = signedIn ?? notSignedIn();
-    return reply.header('cache-control', 'no-store').send(describe(admin, session));
+    return describe(admin, session);
   });
   app.delete(SESSION_PATH, shownAs('session', 'Sign out', SIGN_OUT), async (request, reply) => {
     const { session } = request.signedIn ?? notSignedIn();
@@ -91,7 +88,7 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
       request.log.warn({ err: error }, 'a session was ended, and the audit could not be told');
     });
     const cookie = endSessionCookie(sessions.cookie, arrivalOf(request).secure);
-    return reply.code(204).headers({ 'set-cookie': cookie, 'cache-control': 'no-store' }).send();
+    return reply.code(204).header('set-cookie', cookie).send();
   });
 }
 
@@ -116,7 +113,7 @@ const SIGN_IN: Operation = {
 };
 const SHOW: Operation = {
   id: 'getSession',
-  answers: { 200: json(SHOWN, 'Who is signed in.', ['cache-control']) },
+  answers: { 200: json(SHOWN, 'Who is signed in.') },
   problems: ['not_found'],
 };
 const SIGN_OUT: Operation = {
@@ -124,7 +121,7 @@ const SIGN_OUT: Operation = {
   headers: ['x-csrf-token'],
   answers: {
     ...REMOVED_ANSWERS,
-    204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] },
+    204: { description: 'Signed out.', headers: ['set-cookie'] },
   },
   problems: ['not_found'],
 };

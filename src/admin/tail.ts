@@ -38,7 +38,7 @@ const OPERATION: Operation = {
     200: {
       description:
         'A line for each answered request, blank lines while there is none, and `{"dropped": 12}` where more came than could be told.',
-      headers: ['cache-control', 'x-accel-buffering'],
+      headers: ['x-accel-buffering'],
       content: { [NDJSON]: Type.String({ description: 'An object a line.' }) },
     },
   },
@@ -53,7 +53,7 @@ export function registerTail(app: FastifyInstance, options: TailRoutesOptions): 
     async (request, reply) => {
       const asked = readQuery(request.query);
       if (stopping()) throw new GatewayError('not_ready', { detail: STOPPING, retryAfterS: 1 });
-      void reply.type(NDJSON).header('cache-control', 'no-store').header('x-accel-buffering', 'no');
+      void reply.type(NDJSON).header('x-accel-buffering', 'no');
       if (request.method === 'HEAD') return reply.send('');
       const goesOn = async () => {
         if (stopping()) return false;

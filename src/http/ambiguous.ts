@@ -1,9 +1,12 @@
-/** Requests that the next reader might take for others: no host, two of them, or a body where none belongs. */
+/** Requests that the next reader might take for others: another version of HTTP, no host, two of them, or a body where none belongs. */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.js';
 
 /** @returns why a request cannot be read in one way only, or null */
 export function ambiguityOf(raw: IncomingMessage): GatewayError | null {
+  // Node's parser takes a request line without a version for HTTP/0.9, and knows 2.0.
+  if (raw.httpVersion !== '1.1' && raw.httpVersion !== '1.0')
+    return ambiguous('The request line names no version, or one that is not spoken here; send HTTP/1.1.');
   const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1) return ambiguous('The request names two hosts.');
   const isOld = raw.httpVersion === '1.0';

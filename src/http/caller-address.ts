@@ -3,10 +3,18 @@ import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
 
 /** @param trustedProxies addresses and CIDR ranges whose x-forwarded-for is believed; none: the socket decides */
-export function callerAddress(
-  trustedProxies: readonly string[],
-): (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string {
+export function callerAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   if (trustedProxies.length === 0) return ({ socket }) => socket.remoteAddress ?? '';
   const trusts = proxyAddr.compile([...trustedProxies]);
-  return (request) => proxyAddr.all(request as IncomingMessage, trusts).at(-1) ?? '';
+  return (request) => proxyAddr.all(request, trusts).at(-1) ?? '';
+}
+
+/** `10.0.0.1:80`, `[::1]:80` or `[::1]`, as an element of a list. */
+const WITH_PORT =
+  /(^|[\s,])(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9a-f.]*:[0-9a-f:.]*)\](?::\d{1,5})?)(?=$|[\s,])/gi;
+
+/** Some proxies send addresses with ports (RFC 7239, section 6), which the rule above takes for no addresses. */
+export function dropForwardedPorts({ headers }: IncomingMessage): void {
+  const given = headers['x-forwarded-for'];
+  if (typeof given === 'string') headers['x-forwarded-for'] = given.replace(WITH_PORT, '$1$2$3');
 }

@@ -1,6 +1,5 @@
 /** Pages of other origins: which of them may read the data plane's answers, and what of their headers. */
 import type { IncomingMessage } from 'node:http';
-import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -21,37 +20,51 @@ const EXPOSED_HEADERS = [
   'x-request-id',
 ];
 
-/** @param origins none: answers say nothing of CORS */
-export async function registerCors(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+/**
+ * To be called before whatever may refuse a request: a page has to be able to read a 404, too.
+ * @param origins none: answers say nothing of CORS
+ */
+export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return;
-  await app.register(cors, { origin: [...origins], methods: METHODS, exposedHeaders: EXPOSED_HEADERS });
+  const withoutOrigin = Object.fromEntries(pairs(corsWithoutOrigin(origins)));
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.headers.origin === undefined) return done(void reply.headers(withoutOrigin));
+    const { preflight, headers } = corsOf(request.raw, origins);
+    reply.headers(headers);
+    if (!preflight) return done();
+    // Whether there is such an address is told to the request that follows.
+    void reply.code(204).header('vary', PREFLIGHT_VARY).send();
+  });
   app.addHook('onSend', varyByOrigin);
 }
 
-/** Answers say themselves what they vary by, in place of what the CORS plugin said. */
+export const PREFLIGHT_VARY = 'origin, access-control-request-headers';
+
+function pairs(flat: readonly string[]): [string, string][] {
+  return flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] as string]] : []));
+}
+
+/** Answers say themselves what they vary by; the origin comes on top. */
 async function varyByOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const vary = String(reply.getHeader('vary') ?? '');
   if (!/\borigin\b/i.test(vary)) reply.header('vary', vary === '' ? 'origin' : `${vary}, origin`);
 }
 
-/** The same for what is answered before any plugin runs, of requests that name no origin: header names and values. */
+/** Of requests that name no origin, for what is answered before any hook runs: header names and values. */
 export function corsWithoutOrigin(origins: readonly string[]): readonly string[] {
   if (origins.length === 0) return [];
   const exposed = ['access-control-expose-headers', EXPOSED_HEADERS.join(', ')];
   return origins.includes('*') ? ['access-control-allow-origin', '*', ...exposed] : exposed;
 }
 
-export interface CorsOfRefusal {
+export interface CorsOfRequest {
   /** A browser asks ahead whether it may ask. */
   readonly preflight: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The same for what the path gate answers, where no plugin runs: so that a page can read why it was refused. */
-export function corsOfRefusal(
-  { method, headers }: IncomingMessage,
-  origins: readonly string[],
-): CorsOfRefusal {
+/** Of a request that names an origin. */
+export function corsOf({ method, headers }: IncomingMessage, origins: readonly string[]): CorsOfRequest {
   const { origin, 'access-control-request-headers': asked } = headers;
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin)))
     return { preflight: false, headers: {} };

@@ -47,6 +47,8 @@ export function wrongMethod(methods: readonly string[]): GatewayError {
 
 /** Whoever asks may have no key: what is suggested depends on the address alone. */
 function nothingAt(path: string, known: readonly string[]): GatewayError {
+  // The metrics plane has so few that all are named.
+  if (!known.includes('/docs')) return new GatewayError('not_found', { help: `Ask ${known.join(', ')}.` });
   // Only the data plane has reports.
   const isDataPlane = known.includes('/gateway/v1/me');
   const near = nearPath(path, known) ?? (isDataPlane ? nearReport(path) : undefined);

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.js';
 import { createTrace } from '../telemetry/trace.js';
 import { uptimeMs } from '../time.js';
 import { ambiguityOf } from './ambiguous.js';
-import { corsOfRefusal } from './cors.js';
+import { corsOf, PREFLIGHT_VARY } from './cors.js';
 import { brokenRule, type GateFault, type GateRules } from './path-gate.js';
 import { noteProblem, problemAnswer } from './problem-reply.js';
 import { type Accounted, GONE } from './request-log.js';
@@ -41,11 +41,11 @@ export function refusePath(
     onDone(request, status, uptimeMs() - startedMs, response.writableFinished);
   });
   const ambiguity = ambiguityOf(raw);
-  const { preflight, headers: allowed } = corsOfRefusal(raw, corsOrigins);
+  const { preflight, headers: allowed } = corsOf(raw, corsOrigins);
   const own = { 'x-request-id': id, ...(ambiguity === null ? allowed : {}) };
   // The page is let on to its request, so that it can read why that is refused.
   if (preflight && ambiguity === null) {
-    response.writeHead(204, { ...own, vary: 'origin, access-control-request-headers' }).end();
+    response.writeHead(204, { ...own, vary: PREFLIGHT_VARY }).end();
     return;
   }
   const error = ambiguity ?? gateError(fault, raw.url ?? '', gate);

@@ -24,6 +24,8 @@ import { uptimeMs } from '../time.js';
 import { ambiguityOf } from './ambiguous.js';
 import { type Begun, begunOf } from './begun.js';
 import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
+import { dropForwardedPorts } from './caller-address.js';
+import { registerCors } from './cors.js';
 import { type GateRules, gateFault } from './path-gate.js';
 import { type ProblemRules, registerProblems } from './problem-reply.js';
 import { refusePath } from './refuse-path.js';
@@ -54,7 +56,7 @@ export interface ServerOptions {
   readonly gate: GateRules;
   /** Asked first; every target that it answers was let through by the gate before. */
   readonly answerAtOnce?: AnswerAtOnce;
-  /** Pages of these may read what the gate answers; none where absent. */
+  /** Pages of these may read what is answered; none where absent. */
   readonly corsOrigins?: readonly string[];
   readonly problems: ProblemRules;
   readonly maxHeaderBytes: number;
@@ -101,6 +103,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
   traceRequests(app, account);
+  registerCors(app, options.corsOrigins ?? []);
   registerProblems(app, options.problems);
   return app;
 }
@@ -138,6 +141,7 @@ function gatedServer(route: RequestListener, options: ServerOptions, onDone: Acc
       requireHostHeader: false,
     },
     tracedBy(options.tracing, (request, response) => {
+      if (options.trustedProxies.length > 0) dropForwardedPorts(request);
       tellWhenGone(request, response);
       if (!answerAtOnce(request, response, onward)) onward.goOn(request, response);
     }),

@@ -109,7 +109,7 @@ const PLANE: Plane = {
     interface: 'This description.',
   },
   callers: callerProblems,
-  callerHeaders: [],
+  callerHeaders: ['cache-control'],
   further: [],
 };
 

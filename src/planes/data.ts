@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/load.js';
 import type { RouteRule } from '../config/schema.js';
 import { callerAddress } from '../http/caller-address.js';
-import { corsWithoutOrigin, registerCors } from '../http/cors.js';
+import { corsWithoutOrigin } from '../http/cors.js';
 import { registerRateLimitHeaders } from '../http/rate-limit-headers.js';
 import type { AnswerAtOnce } from '../http/server.js';
 import { registerServerTiming } from '../http/server-timing.js';
@@ -51,7 +51,6 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   slowRefusals(app, services.slowFailures);
   const sessions = createSessions({ cookie: 'dgw_explorer', store: services.store, clock: services.clock });
   takeSessions(app, sessions);
-  await registerCors(app, config.server.corsOrigins);
   await registerDocs(app, {
     title: 'dsp-gateway',
     description:

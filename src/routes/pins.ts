@@ -10,6 +10,7 @@ import { type Answer, json, type Operation, shownToTeams } from '../openapi/oper
 import { ANSWER } from '../report/describe.js';
 import type { JsonObject } from '../report/json.js';
 import { ABOUT_A_REPORT, THE_REPORT } from './history.js';
+import { OWN_HEAD } from './reports.js';
 
 type Pinning = AskCall & { readonly readBody: () => Promise<JsonObject> };
 
@@ -31,9 +32,10 @@ export function registerPins(app: FastifyInstance, { pinReport, showPins }: PinR
     send(reply, await showPins.list(call(request, reply))),
   );
   const one = `${PINS_PATH}/:id`;
-  app.get(one, shown('An answer that stayed', SHOW), async (request, reply) =>
-    send(reply, await showPins.show(call(request, reply), idIn(request))),
-  );
+  const show = async (request: FastifyRequest, reply: FastifyReply) =>
+    send(reply, await showPins.show(call(request, reply), idIn(request)));
+  app.head(one, OWN_HEAD, show);
+  app.get(one, shown('An answer that stayed', SHOW), show);
   app.delete(one, shown('Forget a pin', REMOVE), async (request, reply) =>
     send(reply, await showPins.remove(call(request, reply), idIn(request))),
   );
@@ -65,7 +67,10 @@ const idIn = (request: FastifyRequest) => (request.params as { readonly id: stri
 
 function send(reply: FastifyReply, { status, headers, body }: ReportReply): FastifyReply {
   reply.code(status).headers(headers);
-  return reply.send(body === null ? undefined : Buffer.concat(body));
+  if (body === null) return reply.send(undefined);
+  const whole = Buffer.concat(body);
+  const isHead = reply.request.method === 'HEAD';
+  return reply.header('content-length', whole.length).send(isHead ? undefined : whole);
 }
 
 const shown = (summary: string, operation: Operation) => shownToTeams('history', summary, operation);

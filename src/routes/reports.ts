@@ -45,11 +45,11 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     return reply.header('content-length', length).send(outlet);
   };
   for (const endpoint of endpoints) {
-    app.head(`${REPORT_PREFIX}${endpoint}`, HIDDEN, handler);
+    app.head(`${REPORT_PREFIX}${endpoint}`, OWN_HEAD, handler);
     app.get(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describeGet(endpoint, table)), handler);
   }
-  app.head(`${REPORT_PREFIX}*`, HIDDEN, handler);
-  app.get(`${REPORT_PREFIX}*`, HIDDEN, handler);
+  app.head(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
+  app.get(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
   // In a scope of its own: bodies are read when the caller is known, and not before.
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -61,7 +61,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
 }
 
 /** Fastify's own HEAD says `content-length: 0` where there is no body, also of a 304. */
-const HIDDEN = { schema: { hide: true } };
+export const OWN_HEAD = { schema: { hide: true } };
 
 /** As a query has them; a list may be longer than a query could be. */
 const BODY_LIMITS: BodyLimits = { maxMembers: 256, maxItems: 10_000 };
