@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { randomBuffer } from '../chance.js';
-import { asGatewayError, type FieldFault, GatewayError, invalidQuery, toProblem } from '../errors.js';
+import { asGatewayError, type FieldFault, type GatewayError, invalidQuery, toProblem } from '../errors.js';
 import { type PackAsk, type Packed, packTable } from '../tables/pack.js';
 import type { Caps } from '../tables/pages.js';
 import type { Table } from '../tables/table.js';
@@ -10,6 +10,7 @@ import { describeReports, getUsage, whoami } from './own-tools.js';
 import { compareAsOf, explainQuery, getFinality, queryReport } from './report-tools.js';
 import type { Snapshots } from './snapshots.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
+import { inWordsOfTools } from './tool-words.js';
 import { ARGUMENTS, type ToolName } from './tools.js';
 
 /** A result by the protocol: `structuredContent`, and the same as JSON text. */
@@ -85,35 +86,6 @@ async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unkn
   return bench.snapshots.keep(team, name, walk, told, begun);
 }
 
-/** Parameters of HTTP by what an agent gave for them. */
-const ARGUMENT_OF: ReadonlyMap<string, string> = new Map([
-  ['dateFrom', 'period.from'],
-  ['dateTo', 'period.to'],
-  ['_period', 'period.relative'],
-  ['_fields', 'columns'],
-  ['_totals', 'totals'],
-  ['_asOf', 'asOf'],
-  ['_final', 'final'],
-]);
-
-/** What an agent would give in the place of a parameter that a message speaks of. */
-const GIVEN_FOR: readonly (readonly [spoken: RegExp, given: string])[] = [
-  [/\bbyDate=1\b/g, '"date" to split'],
-  [/\bbyCampaign=1\b/g, '"campaign" to split'],
-  [/(?<![\w])(_\w+|dateFrom|dateTo)=(\w+)/g, '$1 "$2"'],
-  ...[...ARGUMENT_OF].map(([name, argument]) => [new RegExp(`(?<!\\w)${name}\\b`, 'g'), argument] as const),
-];
-
-function inWordsOfTools(error: GatewayError): GatewayError {
-  const { errors } = error.options;
-  if (errors === undefined) return error;
-  const renamed = errors.map(({ param, message }) => ({
-    param: ARGUMENT_OF.get(param) ?? param,
-    message: GIVEN_FOR.reduce((text, [spoken, given]) => text.replace(spoken, given), message),
-  }));
-  return new GatewayError(error.code, { ...error.options, errors: renamed });
-}
-
 function readArguments(name: ToolName, given: unknown = {}): object {
   const schema: TSchema = ARGUMENTS[name];
   const faults = faultsOf(schema, given);
@@ -162,9 +134,7 @@ function resultOf(text: string): ToolResult {
 function errorOf(error: GatewayError, requestId: string, { maxBytes }: Caps): ToolResult {
   const { code, detail, help, status, errors = [], errorCount, upstream } = toProblem(error, requestId);
   const { retryAfterS: retryAfterSeconds } = error.options;
-  // An agent sees no header.
-  const toAgent = help.replaceAll('retry-after', 'retryAfterSeconds');
-  const short = { code, detail, help: toAgent, status, requestId, retryAfterSeconds };
+  const short = { code, detail, help, status, requestId, retryAfterSeconds };
   const whole = { ...short, errors: errors.length === 0 ? undefined : errors, errorCount, upstream };
   const all = [
     whole,

@@ -5,9 +5,11 @@
 import {
   createMcpHandler,
   isLegacyRequest,
+  isSpecType,
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  specTypeSchemas,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { VERSION } from '../version.js';
@@ -22,11 +24,35 @@ export type RunTool = (name: ToolName, given: unknown) => Promise<ToolResult>;
 
 /** @param message the parsed body of the request */
 export async function answerMessage(request: Request, message: unknown, run: RunTool): Promise<Response> {
+  const fault = await faultOf(message);
+  if (fault !== null) return fault;
   // As it was written: the library drops what it takes for harmful, and nothing that is not known may pass.
   const runAsWritten: RunTool = (name, given) => run(name, argumentsOf(message) ?? given);
   if (await isLegacyRequest(request, message)) return answerWithHandshake(request, message, runAsWritten);
   const handler = createMcpHandler(() => serverOf(runAsWritten), { legacy: 'reject', keepAliveMs: 0 });
   return handler.fetch(request, { parsedBody: message });
+}
+
+/** Of these methods the library answers parameters that are no such as a failure of its own (-32603). */
+const CHECKED = new Map<unknown, 'InitializeRequest' | 'ListToolsRequest'>([
+  ['initialize', 'InitializeRequest'],
+  ['tools/list', 'ListToolsRequest'],
+]);
+
+/** @returns -32602 for wrong parameters of such a method; null for what is right, or no JSON-RPC request at all */
+async function faultOf(message: unknown): Promise<Response | null> {
+  if (!isSpecType.JSONRPCRequest(message)) return null;
+  const { id, method } = message;
+  const form = CHECKED.get(method);
+  if (form === undefined) return null;
+  const { issues } = await specTypeSchemas[form]['~standard'].validate(message);
+  if (issues === undefined) return null;
+  const faults = issues.map(({ path = [], message: fault }) => `${path.map(String).join('.')}: ${fault}`);
+  const error = {
+    code: ProtocolErrorCode.InvalidParams,
+    message: `Invalid ${method} request: ${faults.slice(0, 5).join('; ')}`,
+  };
+  return Response.json({ jsonrpc: '2.0', id, error });
 }
 
 function argumentsOf(message: unknown): unknown {

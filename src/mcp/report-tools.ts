@@ -68,9 +68,8 @@ export async function compareAsOf(
 /** @throws GatewayError 400; 403 */
 export async function getFinality(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
   const { advertiserId, ...more } = args;
-  const isReport = Object.keys(more).some((name) => name !== 'cursor');
   const query =
-    isReport || advertiserId === undefined
+    Object.keys(more).length > 0 || advertiserId === undefined
       ? aboutReport(reportOf(args, parts.rules))
       : queryOf([{ name: 'advertiserId', value: String(advertiserId) }]);
   const shown = (await parts.showFinality({ ...call.ask, query })) as {

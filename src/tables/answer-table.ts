@@ -82,7 +82,7 @@ function readAnswer(text: string): JsonAnswer {
 export function noTable(): GatewayError {
   return new GatewayError('upstream_invalid_response', {
     detail: 'The platform answers this report without rows, so there is no table of it.',
-    help: 'Ask for another report, or for this one by HTTP with _format=raw.',
+    help: 'Ask for another report: this one can be had by HTTP alone.',
   });
 }
 

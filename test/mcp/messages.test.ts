@@ -86,6 +86,31 @@ describe('the revision 2025-11-25', () => {
     expect(reply.headers['mcp-session-id']).toBeUndefined();
   });
 
+  const OPENING = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 't', version: '1' },
+  };
+
+  it.each([
+    ['initialize', undefined],
+    ['initialize', {}],
+    ['initialize', { ...OPENING, protocolVersion: 7 }],
+    ['initialize', { ...OPENING, capabilities: [] }],
+    ['initialize', { ...OPENING, clientInfo: { name: 't' } }],
+    ['tools/list', { cursor: 7 }],
+    ['tools/call', { name: 7 }],
+  ])('calls wrong parameters of %s a fault of the caller (%j)', async (method, params) => {
+    const reply = await post(JSON.stringify({ jsonrpc: '2.0', id: 'a', method, params }));
+    expect(reply.json()).toMatchObject({ id: 'a', error: { code: -32602 } });
+    expect(reply.text).toContain(`Invalid ${method} request`);
+  });
+
+  it.each([[[]], [7]])('is not begun by what is no request (%j)', async (params) => {
+    const reply = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    expect([reply.status, errorOf(reply).code]).toEqual([400, -32600]);
+  });
+
   it('takes a notification without an answer', async () => {
     const reply = await post('{"jsonrpc":"2.0","method":"notifications/initialized"}');
     expect([reply.status, reply.text]).toEqual([202, '']);
