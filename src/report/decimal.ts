@@ -34,6 +34,12 @@ export function subtract(a: Decimal, b: Decimal): Decimal {
   return add(a, { units: -b.units, scale: b.scale });
 }
 
+/** @returns below 0 where `a` is the smaller one, above 0 where it is the larger one */
+export function compare(a: Decimal, b: Decimal): number {
+  const { units } = subtract(a, b);
+  return units < 0n ? -1 : units > 0n ? 1 : 0;
+}
+
 export function isSame(a: Decimal, b: Decimal): boolean {
   return subtract(a, b).units === 0n;
 }

@@ -39,14 +39,25 @@ function reportTable(
   const { rowCount: _, reach: _people, warnings, ...known } = meta;
   const columns = ask.columns ?? columnsOf(data);
   checkSize(data, columns);
-  const rows = sortRows(data, columns, ask.sort);
+  const { rows, isMixed } = sortRows(data, columns, ask.sort);
+  const told = [
+    ...(Array.isArray(warnings) ? warnings.map(shortened) : []),
+    ...(isMixed ? [mixedColumn((ask.sort as Sort).column)] : []),
+  ];
   const marked = notAdditive(data, columns).map((column) => [column, DOES_NOT_ADD_UP]);
   const about = {
     ...known,
-    ...(Array.isArray(warnings) ? { warnings: warnings.map(shortened) } : {}),
+    ...(told.length > 0 || Array.isArray(warnings) ? { warnings: told } : {}),
     ...(marked.length === 0 ? {} : { columnNotes: Object.fromEntries(marked) }),
   };
   return tableOf(about, rows, columns);
+}
+
+function mixedColumn(column: string): Row {
+  return {
+    code: 'mixed_column',
+    message: `${column} holds numbers and texts. Rows are sorted by value where it is a number; those with a text stand behind them, in either order, and may belong elsewhere.`,
+  };
 }
 
 function changesTable({ data, meta }: JsonAnswer): Table {

@@ -1,5 +1,6 @@
 /** Rows of an answer as a table: columns once, each row a list in their order; sorted where that is asked for. Pure. */
 import { GatewayError, invalidQuery } from '../errors.js';
+import { compare, type Decimal, decimalOf } from '../report/decimal.js';
 import { holdsId, isAdditive } from '../report/row-names.js';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -67,32 +68,52 @@ export function notAdditive(rows: readonly Row[], columns: readonly string[]): s
   );
 }
 
+export interface SortedRows {
+  readonly rows: readonly Row[];
+  /** Whether the column holds numbers and texts: a text such as `-` or `1,000.50` has no value to sort by. */
+  readonly isMixed: boolean;
+}
+
 /**
- * Numbers by value, then texts by code unit, then what is absent; equal ones stay in their order.
+ * Numbers by value, also where they are texts, as all are in a column with a text; behind them, in either order, texts by
+ * code unit, then what is absent. Equal ones stay in their order.
  * @throws GatewayError `invalid_query` for a column that no row has
  */
-export function sortRows(
-  rows: readonly Row[],
-  columns: readonly string[],
-  sort: Sort | null,
-): readonly Row[] {
-  if (sort === null || rows.length === 0) return rows;
+export function sortRows(rows: readonly Row[], columns: readonly string[], sort: Sort | null): SortedRows {
+  if (sort === null || rows.length === 0) return { rows, isMixed: false };
   const { column, order = 'asc' } = sort;
   if (!columns.includes(column))
     throw invalidQuery({ param: 'sort.column', message: `must be one of ${columns.join(', ')}` });
   const sign = order === 'asc' ? 1 : -1;
-  return rows.toSorted((one, other) => compare(one[column], other[column], sign));
+  const keys = rows.map((row) => keyOf(row, Object.hasOwn(row, column) ? row[column] : null));
+  return {
+    rows: keys.toSorted((one, other) => compareKeys(one, other, sign)).map(({ row }) => row),
+    isMixed: keys.some(({ number }) => number !== null) && keys.some(({ text }) => text !== ''),
+  };
 }
 
-function compare(one: unknown, other: unknown, sign: number): number {
-  const [a, b] = [rankOf(one), rankOf(other)];
-  if (a !== b) return a - b;
-  if (a === 0) return sign * ((one as number) - (other as number));
-  if (a > 1) return 0;
-  const [x, y] = [one as string, other as string];
-  return x < y ? -sign : x > y ? sign : 0;
+interface SortKey {
+  readonly row: Row;
+  readonly number: Decimal | null;
+  /** Nearest to it that a double holds: never in another order, so that only equal ones need the exact value. */
+  readonly near: number;
+  /** Empty where it is no text, or an empty one. */
+  readonly text: string;
+  readonly rank: 0 | 1 | 2;
 }
 
-function rankOf(value: unknown): 0 | 1 | 2 {
-  return typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2;
+function keyOf(row: Row, value: unknown): SortKey {
+  const number = decimalOf(value);
+  if (number !== null) return { row, number, near: Number(value), text: '', rank: 0 };
+  const isText = typeof value === 'string';
+  return { row, number, near: 0, text: isText ? value : '', rank: isText ? 1 : 2 };
+}
+
+function compareKeys(one: SortKey, other: SortKey, sign: number): number {
+  if (one.rank !== other.rank) return one.rank - other.rank;
+  if (one.number !== null && other.number !== null) {
+    if (one.near !== other.near) return one.near < other.near ? -sign : sign;
+    return sign * compare(one.number, other.number);
+  }
+  return one.text < other.text ? -sign : one.text > other.text ? sign : 0;
 }
