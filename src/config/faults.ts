@@ -69,6 +69,8 @@ const MAX_FAULTS = 1000;
 const FORMER: readonly (readonly [RegExp, string])[] = [
   [/^report\.endpoints\..+\.rows$/, 'the same under its new name rowsAt'],
   [/^server\.hitsOnSocket$/, 'no such setting any more: hits are read by Node’s HTTP alone; remove it'],
+  [/^platform\.answerBufferBytes$/, 'no such setting any more: it is always 64 MiB; remove it'],
+  [/^platform\.weights$/, 'no such setting any more: all teams get the same share of calls; remove it'],
 ];
 
 /** Variables of earlier releases, with the setting that each was for. */

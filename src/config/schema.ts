@@ -240,22 +240,6 @@ const platform = group(
       default: 1000,
       description: 'Platform calls that may wait for a slot; beyond it 503 overloaded.',
     }),
-    answerBufferBytes: Type.Integer({
-      minimum: 0,
-      maximum: 17_179_869_184,
-      default: 67_108_864,
-      description:
-        'Memory for passed-through answers of up to 1 MiB that wait for their callers; without it they hold a platform call.',
-    }),
-    weights: Type.Record(
-      Type.String({ pattern: '^[a-z0-9-]{1,40}$' }),
-      Type.Integer({ minimum: 1, maximum: 100 }),
-      {
-        default: {},
-        description:
-          'Team id to weight, where calls wait for a slot: 2 gets two slots for one; others have 1.',
-      },
-    ),
     circuit,
     maxPauseSeconds: seconds(900, 'Longest retry-after of the platform that is believed.'),
     loginPaths: Type.Array(Type.String({ pattern: '^/' }), {

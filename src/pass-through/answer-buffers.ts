@@ -2,6 +2,7 @@
 
 /** A larger answer is a stream: it would not be whole in there anyway. */
 const MOST_EACH = 1_048_576;
+const MOST_TOGETHER = 64 * MOST_EACH;
 /** What a stream holds by itself. */
 const HELD_ANYWAY = 65_536;
 
@@ -16,8 +17,7 @@ export interface AnswerBuffers {
   readonly taken: number;
 }
 
-/** @param totalBytes for all answers together */
-export function createAnswerBuffers(totalBytes: number): AnswerBuffers {
+export function createAnswerBuffers(totalBytes = MOST_TOGETHER): AnswerBuffers {
   let taken = 0;
   return {
     take(length) {

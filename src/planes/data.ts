@@ -189,7 +189,7 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
     places: services.streamPlaces,
     answers: {
       ...patienceOf(config),
-      buffers: createAnswerBuffers(config.platform.answerBufferBytes),
+      buffers: createAnswerBuffers(),
     },
   });
 }

@@ -23,21 +23,19 @@ export interface BudgetOptions {
   readonly maxConcurrent: () => number;
   /** Calls that may wait, all teams together. */
   readonly maxQueued: number;
-  /** A team of weight 2 gets two slots where one of weight 1 gets one. 1 for all when not given. */
-  readonly weightOf?: (team: string) => number;
   /** Milliseconds until the next call may start. At once when not given. */
   readonly paceMs?: () => number;
 }
 
 export function createBudget(options: BudgetOptions): Budget {
-  const { maxConcurrent, maxQueued, weightOf = () => 1, paceMs = () => 0 } = options;
-  const lines = createFairLines(weightOf);
+  const { maxConcurrent, maxQueued, paceMs = () => 0 } = options;
+  const lines = createFairLines();
   const wakeIn = createAlarm(() => startNext());
   let running = 0;
 
-  function enter(team: string, line: Line): () => void {
+  function enter(line: Line): () => void {
     running += 1;
-    lines.started(team, line);
+    lines.started(line);
     let left = false;
     return () => {
       if (left) return;
@@ -73,10 +71,10 @@ export function createBudget(options: BudgetOptions): Budget {
       const line = lines.of(team);
       if (lines.queued === 0 && running < maxConcurrent() && paceMs() <= 0) {
         lines.forgetRested(team);
-        return enter(team, line);
+        return enter(line);
       }
       if (lines.queued >= maxQueued) lines.makeRoom(line);
-      const slot = waitIn(lines, line, signal, () => enter(team, line));
+      const slot = waitIn(lines, line, signal, () => enter(line));
       startNext();
       return slot;
     },

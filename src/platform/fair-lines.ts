@@ -1,6 +1,6 @@
 /**
- * Who is served next, of those who wait: start-time fair queueing (Goyal, Vin, Cheng 1996), where each call costs
- * 1 / weight. A team that has asked for little is served before one that has asked for much, whatever waits there.
+ * Who is served next, of those who wait: start-time fair queueing (Goyal, Vin, Cheng 1996), where each call costs 1 and all
+ * teams weigh the same. A team that has asked for little is served before one that has asked for much, whatever waits there.
  */
 import { GatewayError } from '../errors.js';
 
@@ -23,7 +23,7 @@ export interface FairLines {
   readonly queued: number;
   of(team: string): Line;
   /** A call of the team starts: the next one of its line is due later. */
-  started(team: string, line: Line): void;
+  started(line: Line): void;
   add(line: Line, waiter: Waiter): void;
   /** Nothing happens when it does not wait any more. */
   remove(line: Line, waiter: Waiter): void;
@@ -35,7 +35,7 @@ export interface FairLines {
   forgetRested(except: string): void;
 }
 
-export function createFairLines(weightOf: (team: string) => number): FairLines {
+export function createFairLines(): FairLines {
   const lines = new Map<string, Line>();
   /** Virtual time: the tag of the call that started last. */
   let time = 0;
@@ -55,9 +55,9 @@ export function createFairLines(weightOf: (team: string) => number): FairLines {
       lines.set(team, line);
       return line;
     },
-    started(team, line) {
+    started(line) {
       time = Math.max(time, line.tag);
-      line.tag = time + 1 / weightOf(team);
+      line.tag = time + 1;
       line.since = ++arrivals;
     },
     add(line, waiter) {

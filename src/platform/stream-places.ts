@@ -23,7 +23,7 @@ export interface StreamPlaces {
 
 /** @param options as of the platform's budget; `maxConcurrent` are its slots */
 export function createStreamPlaces(
-  options: Pick<BudgetOptions, 'maxConcurrent' | 'maxQueued' | 'weightOf'>,
+  options: Pick<BudgetOptions, 'maxConcurrent' | 'maxQueued'>,
 ): StreamPlaces {
   const places = () => Math.max(1, options.maxConcurrent() - LEFT_TO_OTHERS);
   const all = createBudget({ ...options, maxConcurrent: places });

@@ -39,14 +39,12 @@ export interface TrafficOptions {
 }
 
 export function createTraffic({ settings, replicas, bus, clock, logger }: TrafficOptions): Traffic {
-  const { maxQueued, weights, circuit: breaks } = settings;
+  const { maxQueued, circuit: breaks } = settings;
   const maxPauseMs = settings.maxPauseSeconds * 1000;
   // Half of a call's time: whatever rate the platform shows, a call that waits for it is made in time.
   const maxPaceMs = Math.min(maxPauseMs, settings.timeoutMs / 2);
   const pace = createPace(clock, () => replicas.count, maxPaceMs);
   const maxConcurrent = () => replicas.share(settings.maxConcurrent);
-  // A team may be called what every object has.
-  const weightOf = (team: string) => (Object.hasOwn(weights, team) ? weights[team] : undefined) ?? 1;
   const pause = createPause(clock, maxPauseMs, (message) => {
     // A replica that does not hear of it is told by the platform itself.
     bus.publish('pause', message).catch((error: unknown) => {
@@ -54,11 +52,11 @@ export function createTraffic({ settings, replicas, bus, clock, logger }: Traffi
     });
   });
   bus.subscribe('pause', pause.hear);
-  const budget = createBudget({ maxConcurrent, maxQueued, weightOf, paceMs: pace.waitMs });
+  const budget = createBudget({ maxConcurrent, maxQueued, paceMs: pace.waitMs });
   const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
   return {
     budget,
-    streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued, weightOf }),
+    streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued }),
     pause,
     pace,
     circuit,

@@ -235,6 +235,15 @@ describe('a setting of an earlier release', () => {
     expect(() => load({ ...BASE, HITS_ON_SOCKET: '' }, stringify({}))).not.toThrow();
   });
 
+  it.each([
+    ['answerBufferBytes', 1024],
+    ['weights', { growth: 2 }],
+  ])('stops the start by platform.%s', (name, value) => {
+    expect(() => load(BASE, stringify({ platform: { [name]: value } }))).toThrow(
+      `platform.${name}: was set; allowed is no such setting any more: `,
+    );
+  });
+
   it('stops the start when it has another name, and the line says what it is called now', () => {
     const yaml = stringify({ report: { endpoints: { 'a/b': { rows: 'result.rows' } } } });
     expect(() => load(BASE, yaml)).toThrow(

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createStreamPlaces } from '../../src/platform/stream-places.js';
 
 function placesFor(turns: number, maxQueued = 100) {
-  const places = createStreamPlaces({ maxConcurrent: () => turns, maxQueued, weightOf: () => 1 });
+  const places = createStreamPlaces({ maxConcurrent: () => turns, maxQueued });
   const entered: string[] = [];
   const enter = (team: string, timeoutMs = 60_000, signal?: AbortSignal) =>
     places.enter(team, timeoutMs, signal).then((leave) => {
