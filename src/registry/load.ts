@@ -1,10 +1,10 @@
 /** Loads the registry, and first puts back what it has lost of what is known here. */
-import type { Logger } from 'pino';
 import { randomShare } from '../chance.js';
 import type { Clock } from '../clock.js';
 import { RegistryConflict, type RegistrySnapshot, type RegistryStore } from '../store/port.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { sleep } from '../time.js';
+import type { LossLog } from './loss-log.js';
 import { findLost, type Known, type LostRecord, MENDED_RECORD, noteMended } from './lost.js';
 
 const MAX_TRIES = 20;
@@ -13,7 +13,7 @@ const CONFLICT_WAIT_MS = 20;
 export interface LoadOptions {
   readonly store: RegistryStore;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly tell: LossLog['tell'];
 }
 
 /**
@@ -41,7 +41,7 @@ async function putBack(
   known: Known,
   { epoch, version, records }: RegistrySnapshot,
   lost: readonly LostRecord[],
-  { store, clock, logger }: LoadOptions,
+  { store, clock, tell }: LoadOptions,
 ): Promise<void> {
   const after = { records: lost.map(({ id }) => id), knownVersion: known.newest, foundVersion: version };
   const event = { action: 'registry.mend', subject: 'registry', after };
@@ -57,5 +57,8 @@ async function putBack(
     ]),
     audit: [auditLine(event, GATEWAY_ACTOR, clock.now())],
   });
-  logger.error(after, 'the store has lost changes that it had acknowledged; they were put back from memory');
+  tell('restored', MENDED, after);
 }
+
+const MENDED =
+  'the store has lost changes that it had acknowledged; they were put back from memory. What else it took at that time may be lost: charges of writes, answers to idempotency keys, pins, history, sign-outs';

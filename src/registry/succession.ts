@@ -42,7 +42,7 @@ export const PLAIN_RULES: SuccessionRules = {
 /** The store has no registry, or one that does not take the place of the one known. */
 export class RegistryLost extends StoreUnavailable {}
 
-export interface Succession extends Pick<LossLog, 'open' | 'last' | 'onLoss'> {
+export interface Succession extends Pick<LossLog, 'open' | 'last' | 'onLoss' | 'tell'> {
   /**
    * @param staleMs how long before the loss this replica was last in step
    * @returns what takes the place of what is known: the same registry, or another. @throws RegistryLost
@@ -104,6 +104,7 @@ export function createSuccession(options: SuccessionOptions): Succession {
       return losses.last;
     },
     settle,
+    tell,
     onLoss: losses.onLoss,
   };
 }

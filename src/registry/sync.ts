@@ -97,11 +97,11 @@ function createLook(options: RegistrySyncOptions): () => Promise<void> {
 
 /** Everything the store holds, after what it has lost was put back, or another registry was taken over. */
 async function loadKnown(options: RegistrySyncOptions): Promise<RegistrySnapshot> {
-  const { store, succession, staleness, clock, logger } = options;
+  const { store, succession, staleness, clock } = options;
   // As it is now: own commits that come to be known meanwhile are not in what is loaded, and not lost.
   const { epoch, version, newest, records } = options.copy;
   const known = { epoch, version, newest, records: new Map(records) };
-  const found = await loadAndMend(known, { store, clock, logger });
+  const found = await loadAndMend(known, { store, clock, tell: succession.tell });
   const snapshot = await succession.settle(known, found, found.epoch === epoch ? 0 : staleness.atLossMs());
   staleness.lossSettled();
   return snapshot;

@@ -1,13 +1,14 @@
 /** A Redis that comes back without what it had acknowledged: nobody who was revoked is let in again. */
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readdir, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSentinels } from '../store/redis/topologies.js';
-import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import { type Answer, admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { openRedisScene } from '../support/on-redis.js';
 import { type Gateway, logLines, startGateway, startPlatform, tempFolder } from '../support/processes.js';
+import type { RedisServer } from '../support/redis.js';
 import { DAY, MINUTE } from '../support/test-clock.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -154,4 +155,81 @@ describe('guarded writes of two gateways, whose Redis Sentinel fails over in the
     },
     3 * MINUTE,
   );
+});
+
+describe('a Redis that syncs each second and loses power', () => {
+  /** @returns loses power: what was written since that moment had not reached the disk */
+  async function losePowerSince(redis: RedisServer): Promise<() => Promise<void>> {
+    const client = new Redis(redis.url);
+    const [, dir = ''] = (await client.config('GET', 'dir')) as string[];
+    client.disconnect();
+    const folder = join(dir, 'appendonlydir');
+    const [written = ''] = (await readdir(folder)).filter((file) => file.endsWith('.incr.aof'));
+    const file = join(folder, written);
+    const { size } = await stat(file);
+    return async () => {
+      await redis.kill();
+      expect((await stat(file)).size).toBeGreaterThan(size);
+      await truncate(file, size);
+      await redis.restart();
+    };
+  }
+
+  it('is given back what it has lost, and says so; what was revoked, stopped or purged stays so', async () => {
+    const args = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0'];
+    const { platform, redis, env } = await openRedisScene({}, [], args);
+    const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
+    const { key } = await newTeam(one, { id: 'good' });
+    const leaked = await newTeam(one, { id: 'leaked' });
+    const get = ({ data }: Gateway, by = key) => ask(data + QUERY, { key: by });
+    const rowsOf = (answer: Answer) => JSON.stringify(answer.json<{ data: unknown }>().data);
+    for (const gateway of [one, two])
+      await waitFor('the keys', async () => (await get(gateway, leaked.key)).status === 200, gateway);
+    const purged = rowsOf(await get(one));
+    const losePower = await losePowerSince(redis);
+
+    const [row] = JSON.parse(purged) as { date: string }[];
+    const day = { advertiserId: 1, from: row?.date, to: row?.date };
+    await ask(`${platform.url}/_sim/restate`, { method: 'POST', json: day });
+    await admin(one, 'POST', '/cache/purge', { all: true });
+    await admin(two, 'DELETE', `/keys/${leaked.id}`);
+    await admin(one, 'POST', '/writes/stop', { team: 'good', reason: 'a test' });
+    await admin(two, 'PATCH', '/teams/good', { advertisers: [1] });
+    const later = await newTeam(one, { id: 'later' });
+    const restated = rowsOf(await get(one));
+    expect(restated).not.toBe(purged);
+    for (const gateway of [one, two])
+      await waitFor('the last change', async () => (await get(gateway, later.key)).status === 200, gateway);
+
+    const seen = new Set<string>();
+    const look = async (gateway: Gateway) => {
+      const answer = await get(gateway);
+      seen.add(answer.status === 200 ? rowsOf(answer) : String(answer.status));
+      seen.add(`leaked ${(await get(gateway, leaked.key)).status}`);
+    };
+    await losePower();
+    await waitFor('the mending', async () => {
+      await Promise.all([look(one), look(two)]);
+      return /put back from memory/.test(one.stdout + two.stdout);
+    });
+    const fresh = await startGateway(env);
+    for (const gateway of [one, two, fresh]) {
+      await waitFor('health', async () => (await ask(`${gateway.data}/readyz`)).json().store === 'ok');
+      await look(gateway);
+      expect((await get(gateway, later.key)).status).toBe(200);
+      expect(await admin(gateway, 'GET', '/writes')).toMatchObject({ teams: [{ team: 'good' }] });
+      expect(await admin(gateway, 'GET', '/teams/good')).toMatchObject({ advertisers: [1] });
+    }
+    expect([...seen].toSorted()).toEqual([restated, 'leaked 401'].toSorted());
+    const statuses = await Promise.all(
+      [one, two].map((gateway) => admin<{ store: { lastLoss: object | null } }>(gateway, 'GET', '/status')),
+    );
+    expect(statuses.filter(({ store }) => store.lastLoss !== null)).toMatchObject([
+      { store: { loss: null, lastLoss: { outcome: 'restored' } } },
+    ]);
+    const { entries } = await admin<{ entries: { action: string; after: object }[] }>(fresh, 'GET', '/audit');
+    expect(entries.filter(({ action }) => action === 'registry.mend')).toMatchObject([
+      { after: { records: expect.arrayContaining([`key/${leaked.id}`, 'team/later', 'writes/team/good']) } },
+    ]);
+  });
 });

@@ -33,12 +33,17 @@ export interface RedisScene {
   readonly env: Env;
 }
 
-/** A platform and a Redis, ended with the test. @param more settings beside those every replica has */
+/**
+ * A platform and a Redis, ended with the test.
+ * @param more settings beside those every replica has
+ * @param args of redis-server
+ */
 export async function openRedisScene(
   more: Env = {},
   simulatorArgs: readonly string[] = [],
+  args: readonly string[] = [],
 ): Promise<RedisScene> {
-  const [platform, redis] = await Promise.all([startPlatform(simulatorArgs), startRedis()]);
+  const [platform, redis] = await Promise.all([startPlatform(simulatorArgs), startRedis({ args })]);
   onTestFinished(() => redis.close());
   const env = {
     ...platform.env,
