@@ -4,7 +4,6 @@ import { VERSION } from '../version.js';
 import { addApplyCommand } from './apply.js';
 import { addAuditCommand } from './audit.js';
 import { addCacheCommands } from './cache.js';
-import { addCompletionCommand } from './completion.js';
 import { addConfigCommands } from './config.js';
 import { addDemoCommand } from './demo.js';
 import { addDoctorCommand } from './doctor.js';
@@ -52,7 +51,6 @@ export function createProgram(terminal: Terminal): Command {
   addAuditCommand(program, terminal);
   addRegistryCommands(program, terminal);
   addStoreCommands(program, terminal);
-  addCompletionCommand(program, terminal);
   return program;
 }
 

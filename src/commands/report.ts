@@ -1,20 +1,12 @@
 /** `dsp-gateway report`: a report, what was said of it and when, what changed, and answers that stay. */
 import type { Command } from 'commander';
 import { reportIn } from './cache.js';
-import { CommandError } from './command-error.js';
-import { EXIT } from './exit-codes.js';
-import { plainText } from './plain-text.js';
-import { renderChart } from './report-chart.js';
 import { parseAnswer, type Row, showRows } from './report-output.js';
 import { addPinCommands } from './report-pin.js';
 import { asTeam, ENDPOINT_OPTION, type ReportOptions, teamCommand } from './team-client.js';
 import type { Terminal } from './terminal.js';
 
 const QUERY = 'the query of a report, or its whole address';
-
-interface GetOptions extends ReportOptions {
-  readonly chart?: boolean;
-}
 
 export function addReportCommands(program: Command, terminal: Terminal): void {
   const report = program
@@ -30,35 +22,20 @@ function addGet(report: Command, terminal: Terminal): void {
   teamCommand(report, 'get', 'Ask for a report.', [
     "report get 'advertiserId=1&byDate=1&_period=last_7_days'",
     "report get 'advertiserId=1&byDate=1&_period=last_7_days&_asOf=2026-11-09' --csv > report.csv",
-    "report get 'advertiserId=1&byDate=1&_period=last_30_days' --chart",
   ])
     .argument('<query>', QUERY)
     .option(...ENDPOINT_OPTION)
-    .option('--chart', 'draw each number by day, a line each')
     .action(
-      asTeam<GetOptions>(terminal, async (ask, options, asked = '') => {
-        if (options.chart && (options.json || options.csv))
-          throw new CommandError('--chart excludes --json and --csv', EXIT.usage);
+      asTeam<ReportOptions>(terminal, async (ask, options, asked = '') => {
         const { endpoint, query } = reportIn(asked, options.endpoint);
         const search = new URLSearchParams(query);
         search.set('_format', options.csv ? 'csv' : 'json');
         const answer = await ask('GET', `/api/v1/report/${endpoint}?${search}`);
         // As it came, byte for byte: it is for a file.
         if (options.csv) terminal.print(answer);
-        else if (options.chart) terminal.print(chartOf(parseAnswer(answer)));
         else showRows(terminal, options, answer, parseAnswer(answer).data);
       }),
     );
-}
-
-/** @throws CommandError for a report that has no days */
-function chartOf({ data, meta }: ReturnType<typeof parseAnswer>): string {
-  if (data.length === 0) return 'nothing\n';
-  const { from = null, to = null } = (meta.period ?? {}) as { from?: string | null; to?: string | null };
-  const chart = renderChart(data, from, to);
-  if (chart === null) throw new CommandError('--chart draws days: ask with byDate=1', EXIT.usage);
-  const young = meta.firstProvisionalDate;
-  return plainText(typeof young === 'string' ? `${chart}from ${young} on numbers may still change\n` : chart);
 }
 
 function addRevisions(report: Command, terminal: Terminal): void {

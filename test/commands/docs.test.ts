@@ -68,7 +68,6 @@ describe('every command', () => {
       'store backup',
       'store restore',
       'store forget-sealed',
-      'completion',
     ]);
   });
 

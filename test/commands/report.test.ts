@@ -48,17 +48,6 @@ describe('dsp-gateway report', () => {
     );
   });
 
-  it('draws the days of a report', async () => {
-    const { cli, done } = await scene();
-    const { stdout } = await done('get', BY_DATE, '--chart');
-    expect(stdout).toMatch(/2026-11-17 to 2026-11-19, a mark a day/);
-    expect(stdout).toMatch(/^impressions +[▁-█]{3} +\d+ +\d+ +\d+$/m);
-    expect(stdout).toMatch(/from 2026-11-17 on numbers may still change\n$/);
-    const whole = await cli('get', 'advertiserId=1&_period=last_7_days', '--chart');
-    expect([whole.code, whole.stderr]).toEqual([64, expect.stringContaining('byDate=1')]);
-    expect((await cli('get', BY_DATE, '--chart', '--csv')).code).toBe(64);
-  });
-
   it('pins, lists, shows and forgets', async () => {
     const { gateway, key, cli, done } = await scene();
     const { id } = (await done('pin', 'create', BY_DATE, '--note', 'invoice', '--json')).json<{
