@@ -49,6 +49,7 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'PUT /admin/v1/clock': 'operator',
 
   'POST /admin/v1/history/erase': 'owner',
+  'POST /admin/v1/history/accept-empty': 'owner',
   'POST /admin/v1/token/stage': 'owner',
   'POST /admin/v1/token/mint': 'owner',
   'POST /admin/v1/token/verify': 'owner',

@@ -5,6 +5,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import type { SecretFileFault } from '../config/secret.js';
 import { Outlook } from '../credential/outlook.js';
 import { json, shownAs } from '../openapi/operation.js';
+import type { Pipeline } from '../pipeline/create-pipeline.js';
 import type { Frozen } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { CONDITIONS, type Readiness } from '../routes/health.js';
@@ -62,6 +63,7 @@ export interface StatusOptions {
   readonly secretFaults: () => readonly SecretFileFault[];
   readonly health: Health;
   readonly brake: Pick<BrakeLever, 'stops'>;
+  readonly pipeline: Pick<Pipeline, 'retentionEdges'>;
 }
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -111,6 +113,15 @@ const PlatformStatus = Type.Object({
   ),
 });
 
+const RetentionStatus = Type.Object({
+  endpoint: Type.String(),
+  days: Type.Integer({ description: 'Age in days; what is older the platform no longer has.' }),
+  source: Type.Enum(['learned', 'declared'], { description: 'declared: by platform.retentionDays.' }),
+  since: nullable(
+    Type.String({ format: 'date-time', description: 'When it was first seen; null: declared.' }),
+  ),
+});
+
 const Status = Type.Object(
   {
     verdict: Verdict,
@@ -132,6 +143,9 @@ const Status = Type.Object(
     }),
     cache: Type.Object({ l1Bytes: count, l1Entries: count }),
     platform: PlatformStatus,
+    retention: Type.Array(RetentionStatus, {
+      description: 'Endpoints of which the platform has forgotten old days; those are given from history.',
+    }),
     writes: Stops,
     processes: Type.Array(
       Type.Object(
@@ -159,7 +173,7 @@ export function registerStatus(
   readiness: () => Readiness,
   verdict: () => Verdict,
 ): void {
-  const { store, registry, outlook, limits, health, log, secretFaults, brake } = options;
+  const { store, registry, outlook, limits, health, log, secretFaults, brake, pipeline } = options;
   const shown = shownAs('status', 'Health at a glance', { id: 'getStatus', answers: { 200: json(Status) } });
   app.get('/admin/v1/status', shown, async (): Promise<Status> => {
     const state = readiness();
@@ -190,6 +204,7 @@ export function registerStatus(
       // Of all processes together; `processes` has them one by one.
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries },
       platform: { state: state.platform, ...platformOf(load, options) },
+      retention: await pipeline.retentionEdges(),
       writes: brake.stops(),
       processes,
     };

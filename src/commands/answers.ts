@@ -108,6 +108,10 @@ const status = Type.Object({
   }),
   cache: Type.Object({ l1Bytes: Type.Number(), l1Entries: Type.Number() }),
   platform: Type.Object({ callsRunning: Type.Number(), callsQueued: Type.Number() }),
+  // A gateway of an earlier release sends none.
+  retention: Type.Optional(
+    Type.Array(Type.Object({ endpoint: Type.String(), days: Type.Number(), source: Type.String() })),
+  ),
 });
 
 const writeStop = Type.Object({ by: Type.String(), at: Type.String(), reason: Type.String() });
@@ -138,6 +142,7 @@ const forms = {
   resealed: recordForm(Type.Object({ masterKey: Type.String(), records: Type.Array(Type.String()) })),
   explanation: recordForm(explanation),
   purged: recordForm(Type.Object({ purged: Type.String() })),
+  accepted: recordForm(Type.Object({ accepted: Type.String(), days: Type.Number() })),
   erased: recordForm(Type.Object({ erased: Type.String(), days: Type.Number(), complete: Type.Boolean() })),
   writeStops: recordForm(
     Type.Object({

@@ -35,6 +35,7 @@ export function addStatusCommand(program: Command, plain: Terminal): void {
 
 function describeStatus(status: Answers['status'], nowMs: number): string {
   const { verdict, worst, version, uptimeSeconds, replicas, store, credential, cache, platform } = status;
+  const { retention = [] } = status;
   const found = verdict.findings.map(renderFinding).join('');
   const { callsRunning, callsQueued } = platform;
   const expires =
@@ -44,6 +45,10 @@ function describeStatus(status: Answers['status'], nowMs: number): string {
   const lines = renderFields([
     ['token', `${worst.credential}${expires}`],
     ['platform', `${worst.platform}; calls under way ${callsRunning}, waiting ${callsQueued}`],
+    ...retention.map(({ endpoint, days, source }): [string, string] => [
+      'retention',
+      `${endpoint}: the platform has forgotten what is older than ${days} days (${source}); history answers for it`,
+    ]),
     ['store', `${worst.store}, ${store.kind}`],
     ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
     ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],

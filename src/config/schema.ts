@@ -216,6 +216,15 @@ const platform = group(
       default: {},
       description: 'Advertiser id to time zone, where it differs from `timezone`.',
     }),
+    retentionDays: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 36_500,
+        shownDefault: 'learned',
+        description:
+          'Age in days beyond which the platform has no rows: older days that it answers without rows, or refuses, are given from history.',
+      }),
+    ),
     timeoutMs: Type.Integer({
       minimum: 100,
       maximum: 600_000,

@@ -58,6 +58,7 @@ export function isComparable(
   generation: string,
   rules: FreshnessRules,
 ): boolean {
+  if (header.forgotten !== undefined) return false;
   return header.splitFrom?.generation === generation && isFinal(header, rules);
 }
 

@@ -5,13 +5,16 @@ import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
+import { type AcceptedEmpty, type AcceptedScope, countLost } from './accepted-empty.js';
 import type { FinalDay, Sight } from './day-writes.js';
 import { eraseHistory } from './erase.js';
 import { accountsAsked, type Erasures } from './erasures.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
 import { createReadDays, type ReadDays } from './read-days.js';
+import { markLost, type RecalledDay, recallHeads, recallRows } from './recall-days.js';
 import {
   createRecorder,
   type FetchedDays,
@@ -19,6 +22,7 @@ import {
   type Recorder,
   type RecorderOptions,
 } from './record.js';
+import type { Revision } from './revision.js';
 import { sweepHistory } from './sweep.js';
 import type { CutDays } from './void-cut.js';
 
@@ -38,6 +42,7 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
   readonly onFinals: (report: CanonicalReport, series: string, days: readonly FinalDay[]) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
+  readonly accepted: AcceptedEmpty;
   readonly logger: Logger;
 }
 
@@ -48,6 +53,20 @@ export interface History {
   record(report: CanonicalReport, fetched: FetchedDays): Promise<void>;
   /** Marks what came of answers that the platform had cut off. Never rejects. */
   voidCut(report: CanonicalReport, cut: CutDays): Promise<void>;
+  /**
+   * What was known last of days, where it is recorded.
+   * @returns by date; days of which nothing is known are absent
+   * @throws StoreUnavailable
+   */
+  recall(
+    series: string,
+    dates: readonly string[],
+    generation: string,
+  ): Promise<ReadonlyMap<string, RecalledDay>>;
+  /** @returns in their order; null for rows that are gone, damaged or erased. @throws StoreUnavailable */
+  recallRows(series: string, days: readonly RecalledDay[]): Promise<(Entry<RowsHeader> | null)[]>;
+  /** Notes since when the platform answers without the rows of these days. Never rejects. */
+  markLost(series: string, days: readonly RecalledDay[], lost: NonNullable<Revision['lost']>): Promise<void>;
   readonly readDays: ReadDays;
   readonly listRevisions: ListRevisions;
   /**
@@ -58,6 +77,13 @@ export interface History {
    * @throws StoreUnavailable where nothing was erased
    */
   erase(advertiserId: string, audit: string): Promise<number | null>;
+  /**
+   * Believes that days are empty that the platform answers without rows.
+   * @param audit a line stored with it; null: nothing is changed
+   * @returns days that are given from history until now
+   * @throws StoreUnavailable
+   */
+  acceptEmpty(scope: AcceptedScope, audit: string | null): Promise<number>;
   /** Ends what it does by itself. */
   close(): Promise<void>;
 }
@@ -117,6 +143,7 @@ export function createHistory(options: HistoryOptions): History {
       if (isRecorded(report)) await recorder.voidCut(cut);
     },
     ...createReads(options, recorder),
+    ...createRecalls(options),
     async erase(advertiserId, audit) {
       await options.erasures.append(advertiserId, rules.now(), audit);
       if (!enabled) return 0;
@@ -131,7 +158,35 @@ export function createHistory(options: HistoryOptions): History {
         return null;
       }
     },
+    async acceptEmpty(scope, audit) {
+      const isKept = enabled && store.history.off() === null;
+      const days = isKept ? await countLost(store.history, scope) : 0;
+      if (audit !== null) await options.accepted.append(scope, rules.now(), audit);
+      return days;
+    },
     close: () => Promise.all([marks.stop(), sweep.stop()]).then(() => {}),
+  };
+}
+
+function createRecalls({
+  store: { history: store },
+  erasures,
+  logger,
+}: HistoryOptions): Pick<History, 'recall' | 'recallRows' | 'markLost'> {
+  const options = { store, isErased: erasures.isErased };
+  return {
+    recall: (series, dates, generation) => recallHeads(options, series, dates, generation),
+    recallRows: (series, days) => recallRows(options, series, days),
+    async markLost(series, days, lost) {
+      try {
+        await markLost(store, series, days, lost);
+      } catch (error) {
+        logger.warn(
+          { err: error, days: days.length },
+          'days that the platform no longer answers could not be marked in the history; the next look marks them',
+        );
+      }
+    },
   };
 }
 

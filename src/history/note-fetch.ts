@@ -60,11 +60,17 @@ export function noteFetch(before: Revisions, seen: SeenDay): Noted {
   if (latest.digest !== seen.digest || latest.generation !== seen.generation) return append(before, seen);
   const confirmedUntil = Math.max(latest.confirmedUntil, seen.fetchedAt);
   const isConfirmedNow = latest.unconfirmed === true && !seen.unconfirmed;
-  const { unconfirmed, ...known } = latest;
+  const { unconfirmed, lost, ...known } = latest;
   const mark = unconfirmed && !isConfirmedNow ? { unconfirmed } : {};
   const confirmed = stamped(before.slice(0, -1), { ...known, confirmedUntil, ...mark }, seen);
   const isStamped = confirmed.finalFrom !== latest.finalFrom || confirmed.closedFrom !== latest.closedFrom;
-  if (!isConfirmedNow && !isStamped && confirmedUntil - latest.confirmedUntil < CONFIRMED_EVERY_MS)
+  const isFoundAgain = lost !== undefined;
+  if (
+    !isConfirmedNow &&
+    !isStamped &&
+    !isFoundAgain &&
+    confirmedUntil - latest.confirmedUntil < CONFIRMED_EVERY_MS
+  )
     return { kind: 'known' };
   return { kind: 'confirmed', revisions: [...before.slice(0, -1), confirmed] };
 }

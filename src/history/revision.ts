@@ -43,6 +43,8 @@ const RevisionForm = Type.Object({
   finalFrom: Type.Optional(Type.Integer()),
   /** End of the first fetch after it that could not be written down: the store was away. */
   missedFrom: Type.Optional(Type.Integer()),
+  /** Since when the platform answers this endpoint without its rows, while that is not believed. */
+  lost: Type.Optional(Type.Object({ fromMs: Type.Integer(), endpoint: Type.String() })),
 });
 
 export type Revision = Readonly<Static<typeof RevisionForm>>;

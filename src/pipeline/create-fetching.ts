@@ -11,6 +11,9 @@ import { createPartRefusals, type PartRefusals } from '../divisibility/part-refu
 import { createSelectable } from '../divisibility/selectable.js';
 import { divisibilityId } from '../divisibility/state.js';
 import { createLearnFrom } from '../divisibility/try-kind.js';
+import type { AcceptedEmpty } from '../history/accepted-empty.js';
+import type { History } from '../history/create-history.js';
+import type { Retention } from '../history/retention.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { Registry } from '../registry/replica.js';
 import type { ReportSeries } from '../report/platform-call.js';
@@ -33,6 +36,7 @@ import { daysFound, type LookUp } from './look-up.js';
 import { dayRef, dayRefs, type EntryRef } from './question.js';
 import { noteReferenceReports, type ReferenceReport } from './reference-reports.js';
 import { createSelections, type SelectionEvent, type Selections } from './select.js';
+import { createSettleLost } from './settle-lost.js';
 
 export interface FetchingOptions {
   readonly config: Config;
@@ -58,6 +62,9 @@ export interface FetchingOptions {
   readonly isIdle: ExplorerOptions['isIdle'];
   readonly recentCalls: ExplorerOptions['recentCalls'];
   readonly isRecorded: ExplorerOptions['isRecorded'];
+  readonly history: Pick<History, 'isRecorded' | 'recall' | 'recallRows' | 'markLost'>;
+  readonly retention: Retention;
+  readonly accepted: AcceptedEmpty;
   /** Told of reports that a token can be proven with. */
   readonly onReport: (report: ReferenceReport) => void;
   /** See {@link KeepOptions.onDays}. */
@@ -98,6 +105,7 @@ export function createFetching(options: FetchingOptions): Fetching {
   const fetchDays = createFetchDays({
     ...{ platform, learner, partRefusals, purges, callMs, fetchReport },
     fetchUncapped: fetchUncappedOf(options),
+    settleLost: createSettleLost({ ...options, learner, background: background.add }),
     keep: createKeep({
       ...{ tier: options.tier, lookUp, learner, policy, background: background.add },
       onRows: options.onRows,

@@ -6,7 +6,9 @@ import type { L1 } from '../cache/l1.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
 import { createFinality, type FinalityOptions } from '../finality/create-finality.js';
-import { createHistory, type HistoryOptions } from '../history/create-history.js';
+import { createAcceptedEmpty } from '../history/accepted-empty.js';
+import { createHistory, type History, type HistoryOptions } from '../history/create-history.js';
+import { createRetention, type RetentionEdge } from '../history/retention.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
@@ -39,7 +41,18 @@ import { createUnderstand, type Understand } from './understand.js';
 export interface PipelineOptions
   extends Omit<
     FetchingOptions,
-    'tier' | 'lookUp' | 'workerPool' | 'background' | 'truth' | 'isRecorded' | 'onDays' | 'onRows' | 'onCut'
+    | 'tier'
+    | 'lookUp'
+    | 'workerPool'
+    | 'background'
+    | 'truth'
+    | 'isRecorded'
+    | 'history'
+    | 'retention'
+    | 'accepted'
+    | 'onDays'
+    | 'onRows'
+    | 'onCut'
   > {
   readonly store: Store;
   readonly clock: MovableClock;
@@ -72,6 +85,9 @@ export interface Pipeline extends Omit<Asking, 'stopAsking'> {
   readonly table: WorkerPool['table'];
   /** Whether some report came as one page of several lately. */
   readonly isPaged: () => boolean;
+  readonly acceptEmpty: History['acceptEmpty'];
+  /** Beyond which age the platform has forgotten, by endpoint. Never rejects. */
+  readonly retentionEdges: () => Promise<readonly RetentionEdge[]>;
   /** Requests that wait for what others have under way. */
   readonly waiting: () => number;
   /** Waits for work that outlives its request. */
@@ -93,7 +109,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ store: store.cache, encode: workerPool.encode, logger },
     onFault: metrics.storeFault,
   });
-  const { finality, truth, policy, history, advertisers, ...past } = createPast({
+  const { finality, truth, policy, history, retention, accepted, advertisers, ...past } = createPast({
     ...{ ...options, workerPool, background: background.add },
     isSplit: (asked) => learner.status(asked).state === 'proven',
   });
@@ -106,6 +122,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { fetchDays, learner, partRefusals, crossChecks, selections, explorer, isPaged } = createFetching({
     ...{ ...options, policy },
     ...{ tier, lookUp, workerPool, background, truth, isRecorded: history.isRecorded },
+    ...{ history, retention, accepted },
     ...{ onDays: history.record, onRows: advertisers.sighted, onCut: history.voidCut },
   });
   const fetchPlanned = createFetchPlanned({
@@ -117,8 +134,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ timeoutMs, maxConcurrent: options.maxConcurrent, now, logger, background: background.add },
   });
   const canonical = canonicalRules(options);
-  const finished = finishedOf(options, crossChecks, background.add);
-  const known = createKnownQuestions();
+  const [finished, known] = [finishedOf(options, crossChecks, background.add), createKnownQuestions()];
   const read = createReadQuestion({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
   const generationOf = (asked: CanonicalReport) => learner.generationOf(asked) + finality.stampOf(asked);
   const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
@@ -144,7 +160,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     reply: createReply({ now, background: background.add }),
     replyAtOnce: createReplyAtOnce(now),
     ...{ canonical, explain, table: workerPool.table },
-    isPaged,
+    ...{ isPaged, retentionEdges: retention.edges, acceptEmpty: history.acceptEmpty },
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(past.flush),
     async close() {
@@ -169,8 +185,10 @@ function createPast(
     ...{ ...options, documents: store.documents, now: clock.now, timezoneOf: options.policy.timezoneOf },
     off: config.history.enabled ? null : 'history.enabled is false.',
   });
+  const accepted = createAcceptedEmpty(options.registry, options.purges);
   const history = createHistory({
     ...options,
+    accepted,
     encode: options.workerPool.encode,
     rulesOf: finality.rulesFor,
     onSights(report, sights) {
@@ -179,18 +197,23 @@ function createPast(
     },
     onFinals: finality.becameFinal,
   });
+  const retention = createRetention({
+    ...{ documents: store.documents, logger: options.logger },
+    declaredDays: config.platform.retentionDays ?? null,
+    endpoints: () => options.policy.endpoints.keys(),
+  });
   const advertisers = createAdvertisers({
     ...{ ...options, documents: store.documents, accountFields: options.policy.accountFields },
   });
   return {
-    ...{ finality, truth, history, advertisers },
+    ...{ finality, truth, history, retention, accepted, advertisers },
     policy: { ...options.policy, rulesFor: finality.rulesFor },
     async flush() {
-      await Promise.all([finality.flush(), truth.flush(), advertisers.flush()]);
+      await Promise.all([finality.flush(), truth.flush(), retention.flush(), advertisers.flush()]);
     },
     async close() {
       await history.close();
-      await Promise.all([finality.close(), truth.close(), advertisers.close()]);
+      await Promise.all([finality.close(), truth.close(), retention.close(), advertisers.close()]);
     },
   };
 }

@@ -130,7 +130,12 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
   const { question, policy, arrivedAtMs, wholeOnly } = input;
   const { mode, refs, known, missing, stale } = judged;
   const compares =
-    input.comparisonDue && mode === 'days' && known.size > 0 && refs.length <= policy.plan.maxDaysPerCall;
+    input.comparisonDue &&
+    mode === 'days' &&
+    known.size > 0 &&
+    refs.length <= policy.plan.maxDaysPerCall &&
+    // What the platform has forgotten cannot be compared with what it says.
+    [...known.values()].every(({ header }) => header.forgotten === undefined);
   const plan = (wanted: readonly EntryRef[], all: boolean) =>
     planFetches({
       ...{ mode, refs, wanted, known },

@@ -18,6 +18,7 @@ import type { Fetched } from './fetched.js';
 import type { Keep } from './keep.js';
 import type { ReportQuestion } from './question.js';
 import { REMEMBERED } from './read-answer.js';
+import type { SettleLost } from './settle-lost.js';
 
 /** What was brought, and the write to the store that may still be under way. */
 export interface FetchedDays {
@@ -35,6 +36,7 @@ export interface FetchDaysOptions {
   readonly fetchUncapped: FetchUncapped;
   readonly learner: Pick<Learner, 'status' | 'couldNotSplit'>;
   readonly partRefusals: Pick<PartRefusals, 'isPart' | 'wholeOf' | 'learn'>;
+  readonly settleLost: SettleLost;
   readonly keep: Keep;
   readonly purges: Pick<Purges, 'seq'>;
   /** Longest time one call takes, waiting included. */
@@ -45,23 +47,32 @@ export interface FetchDaysOptions {
 }
 
 export function createFetchDays(options: FetchDaysOptions): FetchDays {
-  const { platform, fetchReport, fetchUncapped, learner, partRefusals, keep, purges, background } = options;
+  const { platform, fetchReport, learner, partRefusals, settleLost, keep, purges, background } = options;
 
   return async function fetchDays(slot, input) {
     const asked = await fetchOnce(slot, input, input.range);
     const first = isRefusedPart(input, asked) ? await fetchWhole(input) : asked;
-    const fetched = await fetchUncapped(input, first, (half) => {
-      input.onFurtherCall?.();
-      return fetchAnew(input, half);
-    });
+    const ask = (range: Range) => fetchFurther(input, range).then((one) => uncap(input, one));
+    const answered =
+      first.kind === 'refusal' ? await settleLost.cover(input, first, ask) : await uncap(input, first);
+    const fetched = await settleLost.settle(input, answered, ask);
     // What it says to a part that learning asked for says nothing of the report.
     if (fetched.kind === 'refusal' && !input.learns)
       return { fetched, result: LOOK_AGAIN, kept: Promise.resolve() };
-    noteUnsplittable(input, fetched);
+    noteUnsplittable(options, input, fetched);
     const { result, split, kept } = await keep(input, fetched);
     if (split !== null && input.learns) background(split.then(options.learnFrom));
     return { fetched, result, kept };
   };
+
+  function uncap(input: FetchDaysInput, fetched: Fetched): Promise<Fetched> {
+    return options.fetchUncapped(input, fetched, (half) => fetchFurther(input, half));
+  }
+
+  function fetchFurther(input: FetchDaysInput, range: Range): Promise<Fetched> {
+    input.onFurtherCall?.();
+    return fetchAnew(input, range);
+  }
 
   /** What the platform says to a part is not what it says to the whole, where that can be asked for. */
   function isRefusedPart({ mode, report, learns }: FetchDaysInput, fetched: Fetched): boolean {
@@ -72,10 +83,11 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
   /** @throws GatewayError `upstream_error` when the team may not cause the call that the refusal of a part needs */
   async function fetchWhole(input: FetchDaysInput): Promise<Fetched> {
     const { report } = input;
-    input.onFurtherCall?.();
-    const fetched = await fetchAnew(input, partRefusals.wholeOf(report) as Range).catch((error: unknown) => {
-      throw isShareSpent(error) ? partRefused(error) : error;
-    });
+    const fetched = await fetchFurther(input, partRefusals.wholeOf(report) as Range).catch(
+      (error: unknown) => {
+        throw isShareSpent(error) ? partRefused(error) : error;
+      },
+    );
     if (fetched.kind === 'answer') background(partRefusals.learn(report));
     return fetched;
   }
@@ -103,15 +115,19 @@ export function createFetchDays(options: FetchDaysOptions): FetchDays {
       ...(onCall === undefined ? {} : { onCall }),
     });
   }
+}
 
-  /** For a day the kind is not asked for by days again. That a single day is capped says nothing of other series. */
-  function noteUnsplittable({ report, mode }: FetchDaysInput, fetched: Fetched): void {
-    if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
-    const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;
-    const { state } = learner.status(report);
-    if (state === 'proven' && reason !== CAPPED && fetched.doubt === null && fetched.flaws.length === 0)
-      background(learner.couldNotSplit(report, reason));
-  }
+/** For a day the kind is not asked for by days again. That a single day is capped says nothing of other series. */
+function noteUnsplittable(
+  { learner, background }: FetchDaysOptions,
+  { report, mode }: FetchDaysInput,
+  fetched: Fetched,
+): void {
+  if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
+  const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;
+  const { state } = learner.status(report);
+  if (state === 'proven' && reason !== CAPPED && fetched.doubt === null && fetched.flaws.length === 0)
+    background(learner.couldNotSplit(report, reason));
 }
 
 export function callKind({ report }: Pick<ReportQuestion, 'report'>): 'read' | 'post-read' {

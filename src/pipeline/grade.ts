@@ -78,6 +78,8 @@ function keptGrade({ entry, wasThere, atMs }: HeldEntry, input: GradeInput): Gra
 /** Whether it was fetched before its last day was final, which it would be by now. */
 function isProvisionalOnly({ header }: Entry, finalOn: number | undefined, rules: FreshnessRules): boolean {
   if (finalOn === undefined || header.form === 'refusal' || isFinal(header, rules)) return false;
+  // Rows of history do not become final by asking the platform, which has none.
+  if (header.forgotten !== undefined) return false;
   return isFinal({ lastDay: header.lastDay, fetchedOn: finalOn }, rules);
 }
 

@@ -52,12 +52,16 @@ export function createKeep(options: KeepOptions): Keep {
     const entries = new Map(brought.map(([{ id }, entry]) => [id, entry]));
     const { storable } = fetched;
     const days = storable ? daysToKeep(options, as, fetched) : null;
+    // What the platform did not say is no news of it.
+    const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
     const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, days ?? []) : [];
     // The answer, and others that are as far, go first; then the look at what is there, then the write.
     const answered = turns.next();
-    const split = days === null ? null : splitOf(options, as, days, answered);
-    if (days !== null && input.form === 'rows')
-      options.background(answered.then(() => options.onDays(input.report, { series: input.series, days })));
+    const split = said === null ? null : splitOf(options, as, said, answered);
+    if (said !== null && input.form === 'rows')
+      options.background(
+        answered.then(() => options.onDays(input.report, { series: input.series, days: said })),
+      );
     if (storable && fetched.kind === 'answer')
       options.background(answered.then(() => options.onRows(input.report, rowsOf(fetched))));
     const { stored, kept } = await write(writes, input.patience, split ?? answered);

@@ -125,7 +125,8 @@ function answerWith(
   const { refusal, refs } = decision;
   const parts = refusal === null ? decision.parts : [refusal];
   const days = daysOf(decision);
-  const checkFromMs = days === null ? null : checkFrom(days, question.report);
+  const isForgotten = days?.some(({ header }) => header.forgotten !== undefined) === true;
+  const checkFromMs = days === null || isForgotten ? null : checkFrom(days, question.report);
   // What is stale is compared by its refresh, which brings all days where a check is due.
   const isComparedBehind = outcome === 'stale' && compares;
   if (days !== null && checkFromMs !== null && !isComparedBehind) {

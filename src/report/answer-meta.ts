@@ -3,10 +3,17 @@ import type { AssembleInput, KnownDay, Past } from './assemble-input.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import type { FinalRules } from './final-days.js';
-import { isFinal, isFinalDay, stateAt } from './freshness.js';
+import { isFinal, isFinalDay, lastSeenMs, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
 import { projectRows } from './project-rows.js';
-import { historyWarnings, leftOutWarnings, schemaWarnings, type Warning, warningsOf } from './warnings.js';
+import {
+  forgottenWarnings,
+  historyWarnings,
+  leftOutWarnings,
+  schemaWarnings,
+  type Warning,
+  warningsOf,
+} from './warnings.js';
 
 /**
  * @param fields the columns that are shown; null: all
@@ -40,6 +47,7 @@ export function warningsIn({
   return [
     ...warningsOf(report, parts, totals),
     ...schemaWarnings(parts),
+    ...forgottenWarnings(parts),
     ...historyWarnings(past),
     ...leftOutWarnings(leftOut, parts.length === 0, rules),
   ];
@@ -76,6 +84,7 @@ export function writeMeta(
     ...showExpected(ask),
     stale,
     ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
+    ...(parts.some(({ header }) => header.forgotten !== undefined) ? { source: 'history' } : {}),
     reach: { summable: report.split.length === 0 },
     ...(warnings.some(({ code }) => code === 'pages_left') ? { complete: false } : {}),
     // The platform's own numbers, shown only when these rows are not all there are.
@@ -164,7 +173,7 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDa
     const isOld = isFinal({ ...header, lastDay: date }, rules);
     return {
       date,
-      asOf: new Date(header.fetchedAt).toISOString(),
+      asOf: new Date(lastSeenMs(header)).toISOString(),
       final: known?.final ?? (isOld && (!isBeyond || isFinal(header, rules))),
       stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
       ...showKnown(known),

@@ -13,7 +13,7 @@ import {
   ROW_SEPARATOR,
   type RowsHeader,
 } from './entry.js';
-import { type FreshnessRules, freshForMs, stateAt } from './freshness.js';
+import { type FreshnessRules, freshForMs, lastSeenMs, stateAt } from './freshness.js';
 import type { Format } from './output-options.js';
 import { digest } from './platform-call.js';
 
@@ -79,7 +79,7 @@ export function assemble(ask: AssembleInput): Assembled {
   const { parts, totals, nowMs, rules, format, past } = ask;
   const all = totals === null ? parts : [...parts, totals];
   // Of nothing it is said now that there is nothing.
-  const asOfMs = all.length === 0 ? nowMs : Math.min(...all.map(({ header }) => header.fetchedAt));
+  const asOfMs = all.length === 0 ? nowMs : Math.min(...all.map(({ header }) => lastSeenMs(header)));
   const stale = past === null && all.some(({ header }) => stateAt(header, rules, nowMs) !== 'fresh');
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
   const warned = warningsIn(ask);

@@ -122,6 +122,7 @@ export const ShownWarning = Type.Object(
     days: Type.Optional(
       Type.Array(Type.String({ format: 'date' }), { description: 'All days that it is about.' }),
     ),
+    since: Type.Optional(time('When it was first so.')),
   },
   { title: 'Warning' },
 );
@@ -181,6 +182,11 @@ const Meta = Type.Object(
     ),
     knownAt: Type.Optional(
       time('With _asOf that moment; else when this was known: with _asOf of it the same is given again.'),
+    ),
+    source: Type.Optional(
+      Type.Literal('history', {
+        description: 'Some days are from history: the platform gives their rows no more.',
+      }),
     ),
     reach: Type.Object({
       summable: Type.Boolean({ description: 'False for rows split by date: people come back.' }),

@@ -170,6 +170,22 @@ function areTexts(value: unknown): boolean {
   return true;
 }
 
+/** @returns what is from history in an answer that was joined from days */
+function joinForgotten(parts: readonly Entry<RowsHeader>[]): Pick<RowsHeader, 'forgotten'> {
+  const all = parts.flatMap(({ header }) => header.forgotten ?? []);
+  const [first] = all;
+  if (first === undefined) return {};
+  const forgotten = {
+    code: first.code,
+    days: all.flatMap(({ days }) => days),
+    sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)),
+    seenMs: Math.min(...all.map(({ seenMs }) => seenMs)),
+    final: all.every(({ final }) => final),
+    againMs: Math.min(...all.map(({ againMs }) => againMs)),
+  };
+  return { forgotten };
+}
+
 /** Days joined to one answer for their whole range, as old as the oldest of them. */
 export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHeader> {
   const filled = parts.filter(({ header }) => header.rowCount > 0);
@@ -180,7 +196,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
   const columns = [...new Set(filled.flatMap(({ header }) => header.columns))];
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];
   const last = parts.at(-1) as Entry<RowsHeader>;
-  const { emptySince: _, flaws: __, ...header } = oldest.header;
+  const { emptySince: _, flaws: __, forgotten: ___, ...header } = oldest.header;
   const flaws = joinFlaws(parts.map((entry) => entry.header));
   return {
     body,
@@ -196,6 +212,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
       hash: bodyHash(body),
       splitFrom: null,
       ...(flaws.length === 0 ? {} : { flaws }),
+      ...joinForgotten(parts),
       ...(oldest.header.splitFrom === null ? {} : { joinedUnder: oldest.header.splitFrom.generation }),
     },
   };

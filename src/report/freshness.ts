@@ -36,6 +36,23 @@ export interface Facts extends EmptyEnd {
   readonly originMs: number | null;
   /** What of it is visibly not what was asked for; absent where nothing is. */
   readonly flaws?: readonly Flaw[] | undefined;
+  /** Set where the platform answers without the rows, and they are from history. */
+  readonly forgotten?: Forgotten;
+}
+
+/** Days whose rows the platform no longer gives, although history has them. */
+export interface Forgotten {
+  readonly code: 'beyond_retention' | 'all_days_empty';
+  /** ISO */
+  readonly days: readonly string[];
+  /** When the platform was first seen without them, epoch milliseconds. */
+  readonly sinceMs: number;
+  /** When it last gave them, epoch milliseconds. */
+  readonly seenMs: number;
+  /** Whether they had been seen final. */
+  readonly final: boolean;
+  /** After which the platform is asked for them again. */
+  readonly againMs: number;
 }
 
 /** A clock this far behind the writer's is not trusted: the entry counts as absent. */
@@ -48,10 +65,11 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
 
 /** @returns whether the last day was past restatement when the fetch began: its numbers change no more. */
 export function isFinal(
-  facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws'>,
+  facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten'>,
   rules: Pick<FreshnessRules, 'restatementDays'>,
 ): boolean {
   if (facts.lastDay === null || facts.flaws !== undefined) return false;
+  if (facts.forgotten?.final === false) return false;
   return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
 }
 
@@ -63,6 +81,7 @@ export function freshForMs(facts: Facts, rules: FreshnessRules): number {
 
 function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.originMs !== null) return facts.originMs;
+  if (facts.forgotten !== undefined) return facts.forgotten.againMs;
   if (facts.kind === 'undeclared') return rules.undeclaredMs;
   if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
   if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
@@ -97,6 +116,11 @@ export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): Sta
   if (facts.originMs !== null || facts.flaws !== undefined) return 'absent';
   if (pastMs < rules.staleWhileRevalidateMs) return 'revalidate';
   return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
+}
+
+/** When the platform gave these rows last, epoch milliseconds. */
+export function lastSeenMs({ fetchedAt, forgotten }: Pick<Facts, 'fetchedAt' | 'forgotten'>): number {
+  return forgotten?.seenMs ?? fetchedAt;
 }
 
 /** Age as shown to callers: never negative, though clocks may differ. */

@@ -10,6 +10,8 @@ import { didYouMean } from './parameters.js';
 /** For programs. */
 export const WARNING_CODES = [
   ...FLAW_CODES,
+  'all_days_empty',
+  'beyond_retention',
   'first_seen_late',
   'history_missed',
   'parameters_passed_on',
@@ -27,6 +29,8 @@ export interface Warning {
   readonly message: string;
   /** All days that it is about. */
   readonly days?: readonly string[];
+  /** When it was first so, as an instant. */
+  readonly since?: string;
 }
 
 /** @param totals the unsplit report of the same period, when it was asked for */
@@ -151,6 +155,25 @@ export function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Wa
       message: `The platform gave days of this period with different columns: ${told.join('; ')}. Do not take what is missing for 0.`,
     },
   ];
+}
+
+const FORGOTTEN = {
+  beyond_retention: 'no longer gives the rows of',
+  all_days_empty:
+    'gives no rows for any day, not even for young ones: access may be lost, or the account closed. That is not believed of',
+};
+
+/** Days that are from history, for the platform has their rows no more. */
+export function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
+  const all = parts.flatMap(({ header }) => header.forgotten ?? []);
+  return (['beyond_retention', 'all_days_empty'] as const).flatMap((code) => {
+    const some = all.filter((one) => one.code === code);
+    if (some.length === 0) return [];
+    const days = some.flatMap((one) => one.days);
+    const since = new Date(Math.min(...some.map(({ sinceMs }) => sinceMs))).toISOString();
+    const message = `The platform ${FORGOTTEN[code]} ${namedDays(days)}: they are given from history, as they were seen last. An operator who knows that the rows are gone says so with dsp-gateway history accept-empty.`;
+    return [{ code, message, days, since }];
+  });
 }
 
 /** What was known then, but is not kept. */

@@ -25,8 +25,12 @@ export function answerReport(name: ReportName, platform: Platform, call: Platfor
   if (read.foreign && switches.foreignAdvertiser !== 'empty')
     return refuseAccount(switches.foreignAdvertiser);
   const { query } = read;
+  const oldest = switches.retentionDays === 0 ? query.from : today - switches.retentionDays;
+  if (query.from < oldest && switches.beyondRetention !== 'empty')
+    return refuseRange(switches.beyondRetention);
   const source = sourceOf(platform, query, at, emptyDaysOf(switches, today));
-  const rows = name === 'creatives' ? creativeRows(source, query) : reportRows(source, query);
+  const kept = { ...query, from: Math.max(query.from, oldest) };
+  const rows = name === 'creatives' ? creativeRows(source, kept) : reportRows(source, kept);
   const frame: Frame = {
     switches,
     byDate: query.byDate,
@@ -45,6 +49,11 @@ export function answerReport(name: ReportName, platform: Platform, call: Platfor
 function emptyDaysOf({ emptyDays, vanishingDays }: Switches, today: number): ReadonlySet<number> {
   const gone = vanishingDays.map(parseDay).filter((day) => day === today - VANISHED_AGE);
   return new Set([...emptyDays.map(parseDay), ...gone].filter((day) => day !== undefined));
+}
+
+function refuseRange(status: 400 | 422): Answer {
+  const dateFrom = 'The dateFrom is before the first day that is kept.';
+  return status === 422 ? invalidAnswer({ dateFrom: [dateFrom] }) : jsonAnswer(status, { message: dateFrom });
 }
 
 /** What the platform says of an advertiser that is not under the account. */

@@ -23,6 +23,8 @@ export interface Switches {
   readonly timezone: string;
   readonly divisible: boolean;
   readonly emptyDays: readonly string[];
+  readonly retentionDays: number;
+  readonly beyondRetention: 'empty' | 400 | 422;
   readonly absentDates: 'last-7-days' | 422;
   readonly foreignAdvertiser: 403 | 404 | 422 | 'empty';
   readonly unauthenticated: 'auto' | 'redirect' | 'json' | 'html';
@@ -151,6 +153,17 @@ export const SWITCHES: { readonly [Name in keyof Switches]: SwitchDefinition<Swi
     "false: a by-date row's numbers depend on both ends of the asked period, as under attribution.",
   ),
   emptyDays: define<readonly string[]>(days, [], 'Days that are answered without rows, as after an outage.'),
+  retentionDays: number(
+    0,
+    36_500,
+    0,
+    'Days that are older are forgotten; 0 forgets none. Only reports by date are told apart by day.',
+  ),
+  beyondRetention: choice(
+    ['empty', 400, 422],
+    'empty',
+    'A range that reaches beyond retentionDays: answered without the rows of forgotten days, or refused.',
+  ),
   absentDates: choice(['last-7-days', 422], 'last-7-days', 'A report without dateFrom and dateTo.'),
   foreignAdvertiser: choice(
     [403, 404, 422, 'empty'],

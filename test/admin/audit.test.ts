@@ -142,6 +142,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
     subject: () => 'advertiser 1, days 2026-11-01 to any',
     after: { advertiserId: '1', from: '2026-11-01' },
   },
+  'POST /admin/v1/history/accept-empty': {
+    json: { advertiserId: 1, before: '2026-01-01' },
+    actions: ['history.accept-empty'],
+    subject: () => 'advertiser 1, days before 2026-01-01',
+    after: { advertiserId: '1', before: '2026-01-01' },
+  },
   'POST /admin/v1/history/erase': {
     json: { advertiserId: 1 },
     actions: ['history.erase'],

@@ -247,6 +247,20 @@ describe('the history', () => {
     });
     expect(await cli('history erase --yes')).toMatchObject({ code: 64 });
   });
+
+  it('of days that the platform no longer has is accepted as empty, with a dry run first', async () => {
+    const command = 'history accept-empty --advertiser 7 --before 2026-01-01';
+    const told = 'advertiser 7, days before 2026-01-01: 0 days of reports given from history\n';
+    expect((await done(`${command} --dry-run`)).stdout).toBe(`would accept as empty: ${told}`);
+    expect((await done(`${command} --yes`)).stdout).toBe(`accepted as empty: ${told}`);
+    expect((await done(`${command} --endpoint creatives/get --dry-run --json`)).json()).toEqual({
+      accepted: 'advertiser 7, endpoint creatives/get, days before 2026-01-01',
+      ...{ days: 0, dryRun: true },
+    });
+    const wrong = await cli('history accept-empty --advertiser 7 --before yesterday --yes');
+    expect(wrong.code).toBe(65);
+    expect(wrong.stderr).toContain('before');
+  });
 });
 
 describe('the cache', () => {

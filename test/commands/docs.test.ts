@@ -48,6 +48,7 @@ describe('every command', () => {
       'cache explain',
       'cache purge',
       'history erase',
+      'history accept-empty',
       'writes stop',
       'writes resume',
       'writes status',

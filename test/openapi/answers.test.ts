@@ -256,6 +256,10 @@ describe('the admin plane', () => {
     await change('POST', '/admin/v1/cache/purge', { all: true, dryRun: true });
     await change('POST', '/admin/v1/cache/purge', { advertiserId: 1 });
     await change('POST', '/admin/v1/history/erase', { advertiserId: 1 });
+    for (const dryRun of [true, false])
+      await change('POST', '/admin/v1/history/accept-empty', {
+        ...{ advertiserId: 1, endpoint: 'campaigns/get', before: '2026-01-01', dryRun },
+      });
     for (const team of [{}, { team: 'a' }]) {
       const order = { ...team, reason: 'budgets look wrong' };
       await change('POST', '/admin/v1/writes/stop', order);

@@ -45,6 +45,10 @@ describe('the description of a report call', () => {
   it('names every member that an answer can have, and requires those that it always has', () => {
     const meta = (ANSWER as object as Shown).properties.meta as object as Shown;
     const NEXT_DAY = dayNumber('2026-11-11') as number;
+    const forgotten = {
+      ...({ code: 'beyond_retention', days: ['2026-11-10'], final: false } as const),
+      ...{ sinceMs: FETCHED_AT, seenMs: FETCHED_AT, againMs: 1 },
+    };
     const paging = { page: 1, pages: 2, perPage: 1, total: 2 };
     const answer = (full: boolean) =>
       assemble({
@@ -53,7 +57,9 @@ describe('the description of a report call', () => {
         parts: [
           rowsEntry(
             [{ a: 1 }],
-            full ? { paging, doubt: 'it looks like none', splitFrom: CUT, fetchedOn: NEXT_DAY } : {},
+            full
+              ? { paging, doubt: 'it looks like none', splitFrom: CUT, fetchedOn: NEXT_DAY, forgotten }
+              : {},
           ),
         ],
         totals: full ? rowsEntry([{ a: 1 }], { flaws: [{ code: 'pages_left' }] }) : null,

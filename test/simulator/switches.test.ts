@@ -259,6 +259,20 @@ const TESTS: Record<keyof Switches, () => Promise<void>> = {
     simulator.setOffset(1000);
     expect(await names()).toEqual(new Map(before).set(101, `${String(before.get(101))} (new)`));
   },
+  async retentionDays() {
+    const simulator = await start();
+    const days = await rowsOf(simulator, WEEK);
+    simulator.set({ retentionDays: 18 });
+    expect(await rowsOf(simulator, WEEK)).toEqual(days.filter(({ date }) => String(date) >= '2026-11-03'));
+  },
+  async beyondRetention() {
+    const simulator = await start({ switches: { retentionDays: 18 } });
+    for (const status of [400, 422] as const) {
+      simulator.set({ beyondRetention: status });
+      expect((await call(simulator, REPORT + WEEK)).status).toBe(status);
+      expect((await call(simulator, REPORT + WEEK.replace('2026-11-01', '2026-11-03'))).status).toBe(200);
+    }
+  },
   async absentDates() {
     const simulator = await start({ switches: { absentDates: 422 } });
     const reply = await call(simulator, `${REPORT}?advertiserId=1`);

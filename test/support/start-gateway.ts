@@ -64,6 +64,7 @@ export interface ReportBody {
     readonly firstProvisionalDate?: string;
     readonly revision?: string;
     readonly knownAt?: string;
+    readonly source?: string;
     readonly reach: { readonly summable: boolean };
     readonly paging?: Readonly<Record<string, unknown>>;
     readonly days?: readonly {

@@ -31,6 +31,7 @@ const VERBS: Readonly<Record<string, string>> = {
   'token.reseal': 'sealed all secrets anew',
   'cache.purge': 'purged {} from the cache',
   'cache.uncap': 'purged days of {} that came from a capped answer',
+  'history.accept-empty': 'accepted as empty: {}',
   'history.erase': 'erased the history of {}',
   'writes.stop': 'stopped writes of {}',
   'writes.resume': 'resumed writes of {}',

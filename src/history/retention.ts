@@ -1,0 +1,183 @@
+/**
+ * How far back the platform answers with rows, by endpoint: what was seen in the last seven days, and from which age on it
+ * was found to have forgotten. Gathered in memory, and added now and then to what all replicas have seen.
+ */
+import type { Logger } from 'pino';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../record.js';
+import { repeat } from '../repeat.js';
+import { mergeDocument } from '../store/merge-document.js';
+import type { Documents } from '../store/port.js';
+
+const Milliseconds = Type.Integer();
+const ReachForm = Type.Object({
+  /** When days of an age, the greatest of an answer, came with rows; the newest first, each older than those before. */
+  rows: Type.Array(Type.Tuple([Milliseconds, Type.Integer()])),
+  /** From this age on every day had lost its rows, when it was last looked at. */
+  edge: Type.Optional(Type.Object({ ageDays: Type.Integer(), sinceMs: Milliseconds, atMs: Milliseconds })),
+});
+const Seen = recordForm(
+  Type.Object({ form: Type.Literal(1), endpoints: Type.Record(Type.String(), ReachForm) }),
+);
+type Seen = RecordOf<typeof Seen>;
+type Reach = Seen['endpoints'][string];
+
+/** Beyond this age in days the platform has forgotten, as far as is known. */
+export interface RetentionEdge {
+  readonly endpoint: string;
+  readonly days: number;
+  /** learned: seen in its answers · declared: `platform.retentionDays` */
+  readonly source: 'learned' | 'declared';
+  /** When it was first seen, as an instant; null: it is declared. */
+  readonly since: string | null;
+}
+
+export interface EndpointRetention {
+  /** See {@link ForgettingRules.reachSince}. */
+  reachSince(ms: number): number;
+  /** The youngest age that is known to be forgotten; null: none is. */
+  readonly edgeDays: number | null;
+}
+
+export interface Retention {
+  /** The setting. */
+  readonly declaredDays: number | null;
+  /** What all replicas have seen; this process alone while the store is away. Never rejects. */
+  of(endpoint: string): Promise<EndpointRetention>;
+  /** The platform answered a day of this age with rows. Costs no call and no wait. @param exact that very moment counts */
+  sawRows(endpoint: string, ageDays: number, atMs: number, exact: boolean): void;
+  /** From this age on the platform was found to have forgotten. */
+  forgot(endpoint: string, ageDays: number, sinceMs: number, atMs: number): void;
+  /** Where the platform forgets. Never rejects. */
+  edges(): Promise<readonly RetentionEdge[]>;
+  /** Writes down what was seen so far. Never rejects. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RetentionOptions {
+  readonly documents: Documents;
+  readonly declaredDays: number | null;
+  readonly endpoints: () => Iterable<string>;
+  readonly logger: Logger;
+}
+
+const KEY = 'retention';
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
+const KEPT_MS = 400 * DAY_MS;
+const FLUSH_EVERY_MS = 30_000;
+/** The same age is not written down again within this time. */
+const COARSE_MS = 600_000;
+const NOTHING: Reach = { rows: [] };
+
+export function createRetention(options: RetentionOptions): Retention {
+  const { documents, declaredDays, logger } = options;
+  /** What is not written down yet, and what this process has read or written. */
+  let waiting = new Map<string, Reach>();
+  let known: Seen = { form: 1, endpoints: {} };
+
+  const all = (endpoint: string) =>
+    mergeReach(known.endpoints[endpoint] ?? NOTHING, waiting.get(endpoint) ?? NOTHING);
+  function note(endpoint: string, seen: Reach): void {
+    waiting.set(endpoint, mergeReach(waiting.get(endpoint) ?? NOTHING, seen));
+  }
+
+  async function refresh(): Promise<void> {
+    try {
+      const text = await documents.get(KEY);
+      known = (text === null ? null : Seen.parse(text)) ?? known;
+    } catch (error) {
+      logger.debug({ err: error }, 'how far back the platform answers could not be read from the store');
+    }
+  }
+
+  async function flush(): Promise<void> {
+    if (waiting.size === 0) return;
+    const news = waiting;
+    waiting = new Map();
+    try {
+      const merged = await mergeDocument<Seen>(documents, {
+        ...{ key: KEY, ttlMs: KEPT_MS, decode: Seen.parse, encode: JSON.stringify },
+        add: (before) => withNews(before ?? { form: 1, endpoints: {} }, news),
+      });
+      known = merged ?? known;
+    } catch (error) {
+      for (const [endpoint, seen] of news) note(endpoint, seen);
+      logger.debug({ err: error }, 'how far back the platform answers could not be written; trying again');
+    }
+  }
+
+  const flushes = repeat(FLUSH_EVERY_MS, flush);
+  return {
+    declaredDays,
+    async of(endpoint) {
+      await refresh();
+      const { rows, edge } = all(endpoint);
+      return {
+        reachSince: (ms) => Math.max(-1, ...rows.filter(([atMs]) => atMs >= ms).map(([, age]) => age)),
+        edgeDays: edge?.ageDays ?? null,
+      };
+    },
+    sawRows(endpoint, ageDays, atMs, exact) {
+      const { rows, edge } = all(endpoint);
+      const isKnown = rows.some(([at, age]) => age >= ageDays && at >= atMs - (exact ? 0 : COARSE_MS));
+      if (!isKnown || (edge !== undefined && ageDays >= edge.ageDays))
+        note(endpoint, { rows: [[atMs, ageDays]] });
+    },
+    forgot(endpoint, ageDays, sinceMs, atMs) {
+      note(endpoint, { rows: [], edge: { ageDays, sinceMs, atMs } });
+    },
+    async edges() {
+      await refresh();
+      return [...options.endpoints()].flatMap((endpoint) => edgeOf(endpoint, declaredDays, all(endpoint)));
+    },
+    flush,
+    async close() {
+      await flushes.stop();
+      await flush();
+    },
+  };
+}
+
+function edgeOf(endpoint: string, declaredDays: number | null, { edge }: Reach): RetentionEdge[] {
+  if (declaredDays !== null) return [{ endpoint, days: declaredDays, source: 'declared', since: null }];
+  if (edge === undefined) return [];
+  const since = new Date(edge.sinceMs).toISOString();
+  return [{ endpoint, days: edge.ageDays - 1, source: 'learned', since }];
+}
+
+function withNews(before: Seen, news: ReadonlyMap<string, Reach>): Seen {
+  const merged = [...news].map(([endpoint, seen]): [string, Reach] => [
+    endpoint,
+    mergeReach(before.endpoints[endpoint] ?? NOTHING, seen),
+  ]);
+  return { ...before, endpoints: { ...before.endpoints, ...Object.fromEntries(merged) } };
+}
+
+/** What both have seen: rows of the last seven days as far as no later answer reached as far, and the edge that stands. */
+export function mergeReach(one: Reach, other: Reach): Reach {
+  const rows = [...one.rows, ...other.rows].toSorted((a, b) => b[0] - a[0] || b[1] - a[1]);
+  const newestMs = rows[0]?.[0] ?? 0;
+  const edge = mergeEdge(one.edge, other.edge);
+  const isOver = (atMs: number, ageDays: number) =>
+    edge !== undefined && ageDays >= edge.ageDays && atMs <= edge.atMs;
+  let most = -1;
+  const kept = rows.filter(([atMs, ageDays]) => {
+    const isFurther = ageDays > most && newestMs - atMs <= WEEK_MS && !isOver(atMs, ageDays);
+    if (isFurther) most = ageDays;
+    return isFurther;
+  });
+  // A later answer that reaches beyond the edge proves it wrong.
+  const stands = edge !== undefined && !kept.some(([, age]) => age >= edge.ageDays);
+  return stands ? { rows: kept, edge } : { rows: kept };
+}
+
+function mergeEdge(one: Reach['edge'], other: Reach['edge']): Reach['edge'] {
+  if (one === undefined || other === undefined) return one ?? other;
+  return {
+    ageDays: Math.min(one.ageDays, other.ageDays),
+    sinceMs: Math.min(one.sinceMs, other.sinceMs),
+    atMs: Math.max(one.atMs, other.atMs),
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * A range that the platform refuses, of which history has the older days: they are from history, and the rest is asked for.
+ * Where the platform begins to answer is known from before, or found by halving.
+ */
+import type { History } from '../history/create-history.js';
+import { fromHistory, type RecalledDay } from '../history/recall-days.js';
+import type { Retention } from '../history/retention.js';
+import { dayNumber, daysBetween, isoDay } from '../report/days.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
+import type { Range } from '../report/period.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { FetchDaysInput } from './fetch-result.js';
+import type { Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
+
+/** Asks the platform for another range of the same report. */
+export type AskFurther = (range: Range) => Promise<Fetched>;
+
+export interface CoverOptions {
+  readonly history: Pick<History, 'isRecorded' | 'recall' | 'recallRows' | 'markLost'>;
+  readonly retention: Retention;
+  readonly policy: Pick<ReportPolicy, 'rulesFor'>;
+  readonly background: (work: Promise<unknown>) => void;
+}
+
+interface Refused extends Omit<FetchDaysInput, 'known'> {
+  readonly refused: FetchedRefusal;
+  /** What history has, by date. */
+  readonly known: ReadonlyMap<string, RecalledDay>;
+  readonly ask: AskFurther;
+}
+
+/** What it says to a range that it no longer has. */
+const RANGE_REFUSED: readonly number[] = [400, 422];
+const DAY_MS = 86_400_000;
+
+/** @returns the refusal where history has not all that the platform does not answer */
+export async function coverRefused(options: CoverOptions, what: Refused): Promise<Fetched> {
+  const { refused, known, report } = what;
+  const { status, fetchedOn, fetchedAt } = refused.refusal.header;
+  const dates = daysBetween(refused.range.from as string, refused.range.to as string);
+  const covered = dates.findIndex((date) => !known.has(date));
+  const most = covered === -1 ? dates.length : covered;
+  if (!RANGE_REFUSED.includes(status) || most === 0) return refused;
+  const ageAt = (at: number) => fetchedOn - (dayNumber(dates[at] as string) as number);
+  const { restatementDays } = options.policy.rulesFor(report);
+  const edgeDays = await edgeOf(options, report.endpoint);
+  // What is not final was there a moment ago: its refusal is about something else.
+  const finals = dates.findIndex((_date, at) => ageAt(at) <= restatementDays);
+  const last = Math.min(most, finals === -1 ? dates.length : finals);
+  const inside = dates.findIndex((_date, at) => edgeDays === null || ageAt(at) < edgeDays);
+  const edge = edgeDays === null ? null : inside === -1 ? dates.length : inside;
+  const found = await findEdge(what, dates, { last, edge });
+  if (found === null) return refused;
+  options.retention.forgot(report.endpoint, ageAt(found.at - 1), fetchedAt, fetchedAt);
+  const old = dates.slice(0, found.at).map((date) => known.get(date) as RecalledDay);
+  const rows = await options.history.recallRows(what.series, old);
+  if (rows.includes(null)) return refused;
+  const unmarked = old.filter(({ revision }) => revision.lost === undefined);
+  if (unmarked.length > 0) {
+    const lost = { fromMs: fetchedAt, endpoint: report.endpoint };
+    options.background(options.history.markLost(what.series, unmarked, lost));
+  }
+  const days = old.map((day, at) => {
+    const { fromMs = fetchedAt } = day.revision.lost ?? {};
+    const loss = { kind: 'kept', code: 'beyond_retention', sinceMs: fromMs, againMs: DAY_MS } as const;
+    return fromHistory(refused.refusal.header, rows[at] as Entry<RowsHeader>, day, loss);
+  });
+  return together(refused, days, found.answer);
+}
+
+/** The youngest age that is forgotten. */
+async function edgeOf(
+  { retention }: Pick<CoverOptions, 'retention'>,
+  endpoint: string,
+): Promise<number | null> {
+  const { edgeDays } = await retention.of(endpoint);
+  return retention.declaredDays === null ? edgeDays : retention.declaredDays + 1;
+}
+
+/** Days before `at` are refused, those from it on are in the answer; null where there are none. */
+interface Found {
+  readonly at: number;
+  readonly answer: FetchedAnswer | null;
+}
+
+/** @param last how many days may be refused; `edge` how many are known to be */
+async function findEdge(
+  { ask, refused }: Refused,
+  dates: readonly string[],
+  { last, edge }: { readonly last: number; readonly edge: number | null },
+): Promise<Found | null> {
+  const to = dates.at(-1) as string;
+  const askFrom = async (at: number): Promise<FetchedAnswer | null> => {
+    const fetched = await ask({ from: dates[at] as string, to });
+    return fetched.kind === 'answer' && fetched.days !== null ? fetched : null;
+  };
+  if (edge === dates.length && last === dates.length) return { at: last, answer: null };
+  let low = 0;
+  let found: Found | null = null;
+  const isKnown = edge !== null && edge > 0 && edge <= last && edge < dates.length;
+  const first = isKnown ? edge : Math.min(last, dates.length - 1);
+  const answer = first === 0 ? null : await askFrom(first);
+  if (answer !== null) {
+    found = { at: first, answer };
+    if (isKnown) return found;
+  } else if (last < dates.length) return null;
+  else {
+    low = first;
+    found = (await answersYesterday(refused, ask)) ? { at: dates.length, answer: null } : null;
+    if (found === null) return null;
+  }
+  while (found.at - low > 1) {
+    const middle = Math.floor((low + found.at) / 2);
+    const part = await askFrom(middle);
+    if (part === null) low = middle;
+    else found = { at: middle, answer: part };
+  }
+  return found;
+}
+
+/** Whether the platform answers the report at all. */
+async function answersYesterday({ refusal }: FetchedRefusal, ask: AskFurther): Promise<boolean> {
+  const yesterday = isoDay(refusal.header.fetchedOn - 1);
+  return (await ask({ from: yesterday, to: yesterday })).kind === 'answer';
+}
+
+function together(
+  { range }: FetchedRefusal,
+  old: readonly Entry<RowsHeader>[],
+  answer: FetchedAnswer | null,
+): FetchedAnswer {
+  const rest = answer ?? { splittable: { ok: true } as const, rowCount: 0, storable: true, flaws: [] };
+  return {
+    ...{ kind: 'answer', range, rows: null, rowsFault: null, bytes: null, doubt: null },
+    days: [...old, ...(answer?.days ?? [])],
+    ...{ splittable: rest.splittable, rowCount: rest.rowCount, storable: rest.storable, flaws: rest.flaws },
+  };
+}
