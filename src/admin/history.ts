@@ -3,13 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { AcceptedScope } from '../history/accepted-empty.js';
 import { type Operation, shownAs } from '../openapi/operation.js';
 import type { Pipeline } from '../pipeline/create-pipeline.js';
 import { dayNumber } from '../report/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { auditLine } from '../telemetry/audit.js';
 import { changed } from './say-unconfirmed.js';
+
+type AcceptedScope = Parameters<Pipeline['acceptEmpty']>[0];
 
 export interface HistoryRoutesOptions {
   readonly pipeline: Pick<Pipeline, 'acceptEmpty' | 'eraseHistory'>;

@@ -159,8 +159,7 @@ export function createHistory(options: HistoryOptions): History {
       }
     },
     async acceptEmpty(scope, audit) {
-      const isKept = enabled && store.history.off() === null;
-      const days = isKept ? await countLost(store.history, scope) : 0;
+      const days = enabled ? await countLost(store.history, scope) : 0;
       if (audit !== null) await options.accepted.append(scope, rules.now(), audit);
       return days;
     },
