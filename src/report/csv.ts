@@ -12,18 +12,12 @@ const MAX_CELLS = 50_000_000;
 const FREE_CELLS = 1_000_000;
 const LEAST_FILLED = 0.01;
 const MAY_START_FORMULA = /^[=+\-@\p{Cc}]/u;
-/**
- * A spreadsheet set to another separator splits inside of a text, quoted or not: in the middle of a line it knows no
- * quotes. What then stands in front is a cell's beginning, too.
- */
-const FORMULA_AFTER_SEPARATOR = /([;\t\r\n]"*)(?=[=+\-@])/g;
 const NEEDS_QUOTES = /[",;\t\r\n]|^ | $/;
 
 /**
  * A header of the column names, then a record a row, each ended by CRLF. Null and absent members are empty, nested
  * values are compact JSON, numbers keep their JSON text. A text that a spreadsheet could take for a formula
- * (`= + - @` or a control character in front) gets a leading `'`, column names too. So does what follows a `;`, a tab
- * or a line break inside of a text, for some spreadsheets begin a cell there; such a text is quoted in any case.
+ * (`= + - @` or a control character in front) gets a leading `'`, column names too. What is inside of a text stays as it is.
  *
  * @param rowsText rows as compact JSON, joined by `,\n`
  * @param columns names of the rows' members, distinct
@@ -101,5 +95,5 @@ function textCell(text: string): string {
 
 function quoted(text: string): string {
   if (!NEEDS_QUOTES.test(text)) return text;
-  return `"${text.replace(FORMULA_AFTER_SEPARATOR, "$1'").replaceAll('"', '""')}"`;
+  return `"${text.replaceAll('"', '""')}"`;
 }
