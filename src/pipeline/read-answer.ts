@@ -10,6 +10,7 @@ import { charsetOf } from '../report/decode-text.js';
 import type { DigestInput } from '../report/digest.js';
 import { bodyHash, type RefusalHeader } from '../report/entry.js';
 import type { Facts } from '../report/freshness.js';
+import { rowFilters } from '../report/row-filters.js';
 import type { RowsRule } from '../report/rows.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
@@ -108,6 +109,7 @@ function digestInput(
     period: from === null || to === null ? null : { from, to },
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,
+    filters: rowFilters(report, options.policy.accountFields),
     accountPattern: options.policy.accountPattern,
     nonAccounts: options.policy.nonAccounts,
     whole,

@@ -10,6 +10,9 @@ export const FLAW_CODES = [
   'duplicate_rows',
   'pages_left',
   'platform_warning',
+  'rows_of_other_advertisers',
+  'rows_of_other_campaigns',
+  'rows_outside_filter',
   'rows_outside_range',
   'undated_rows',
 ] as const;

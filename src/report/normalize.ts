@@ -10,6 +10,7 @@ import { isoDate } from './iso-date.js';
 import { type Json, type JsonObject, parseJson } from './json.js';
 import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';
+import { filterFlaws, type RowFilter } from './row-filters.js';
 import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import { type FoundRows, findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
 import { type DraftRow, type RowPlan, typesOf, writeRows } from './typed-rows.js';
@@ -21,6 +22,8 @@ export interface NormalizeInput extends RowsInput {
   readonly nonAccounts?: readonly string[];
   /** Absent: nothing. */
   readonly known?: KnownShape;
+  /** What the rows are to keep to. */
+  readonly filters?: readonly RowFilter[];
 }
 
 export interface NormalizedRow {
@@ -90,11 +93,12 @@ function flawsOf(
   document: Json,
   { value, paging }: FoundRows,
   rows: readonly DraftRow[],
-  { byDate, period }: NormalizeInput,
+  { byDate, period, filters = [] }: NormalizeInput,
 ): readonly Flaw[] {
   const warning = platformWarning(document, value);
   return [
     ...(byDate ? dateFlaws(rows, period) : []),
+    ...filterFlaws(rows, filters),
     ...(warning === null ? [] : [warning]),
     ...(paging === null ? [] : [{ code: 'pages_left' as const }]),
   ];
@@ -121,13 +125,12 @@ function draftRows(
   dateField: string | undefined,
   columns: Set<string>,
 ): DraftRow[] {
-  const field = dateFieldOf(rows[0]?.names ?? [], dateField);
   const plans = new Map<readonly string[], RowPlan>();
   const dates = new Map<string, string | null>();
   return rows.map((row) => {
     let plan = plans.get(row.names);
     if (plan === undefined) {
-      plan = planFor(row.names, field);
+      plan = planFor(row.names, dateFieldOf(row.names, dateField));
       plans.set(row.names, plan);
       for (const column of plan.columns) columns.add(column);
     }

@@ -114,6 +114,12 @@ const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
   pages_left:
     'The platform gave one page of several, so that rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
   platform_warning: 'The platform gave a warning with its answer',
+  rows_of_other_advertisers:
+    'The platform gave rows of advertisers that were not asked for. Leave them out before the rows are added up',
+  rows_of_other_campaigns:
+    'The platform gave rows of campaigns that were not asked for. Leave them out before the rows are added up',
+  rows_outside_filter:
+    'The platform gave rows with other values than the question has for their column. Leave them out before the rows are added up',
   rows_outside_range:
     'The platform gave rows of days outside of the period. Leave them out before the rows are added up',
   undated_rows:

@@ -97,10 +97,11 @@ describe('a team limited to advertisers', () => {
   });
 
   it('is not shown them when they are stale, or when the platform fails', async () => {
-    const gateway = await withGateway({ switches: { foreignRows: true } });
+    const platform = await startRawPlatform(sends('{"data":[{"campaign_id":1,"owner_id":2,"spent":3}]}'));
+    const gateway = await gatewayAt(platform);
     const [limited, all] = [await gateway.addTeam({ advertisers: [1] }), await gateway.addTeam()];
     await gateway.report(all, RESTATING);
-    gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
+    platform.answer(sends('', {}, 500));
     gateway.clock.advance(HOUR);
     expect(outcomeOf(await gateway.report(limited, RESTATING))).toBe('502 upstream_invalid_response');
     await gateway.services.settled();

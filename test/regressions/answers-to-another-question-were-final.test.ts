@@ -19,6 +19,13 @@ const CASES: [code: string, body: object, query: string][] = [
   ['duplicate_rows', { data: [day(null), day('2026-11-01'), day(null)] }, `${RANGE}&byCampaign=1`],
   ['platform_warning', { data: GOOD, warnings: ['data incomplete'] }, BY_DATE],
   ['platform_warning', { meta: { warning: 'data incomplete' }, data: [day(null)] }, `${RANGE}&byCampaign=1`],
+  [
+    'rows_of_other_campaigns',
+    { data: [1, 2, 3].map((id) => ({ campaign_id: id, spent: id })) },
+    `${RANGE}&byCampaign=1&campaignIds[]=2`,
+  ],
+  ['rows_of_other_campaigns', { data: GOOD }, `${BY_DATE}&campaignIds[]=77`],
+  ['rows_of_other_advertisers', { data: GOOD.map((row) => ({ ...row, advertiser_id: '2' })) }, BY_DATE],
 ];
 
 async function started(body: object, rule: object = {}) {
@@ -49,7 +56,10 @@ describe('an answer that is visibly not what was asked for', () => {
       expect((await gateway.report(key, `${query}&_format=csv`)).headers['report-warnings']).toBe(code);
       expect((await gateway.report(key, query)).headers['report-warnings']).toBeUndefined();
       expect(platform.requests).toHaveLength(1);
-      platform.answer(sends(JSON.stringify({ data: GOOD })));
+      const campaign = Number(/campaignIds\[\]=(\d+)/.exec(query)?.[1] ?? 7);
+      platform.answer(
+        sends(JSON.stringify({ data: GOOD.map((row) => ({ ...row, campaign_id: campaign })) })),
+      );
       gateway.clock.advance(2 * MINUTE);
       const later = await gateway.report(key, query);
       expect(codesIn(later)).toEqual([]);
@@ -96,6 +106,7 @@ describe('an answer that is visibly not what was asked for', () => {
     { data: GOOD, warnings: 'none', meta: { warnings: 0 } },
     { data: [{ ...day('2026-11-01 07:00:00') }] },
     { data: [{ stat_date: '2026-11-01', spent: 1 }] },
+    { data: GOOD.map((row) => ({ ...row, advertiser_id: 1 })) },
   ])('does not take %j for one', async (body) => {
     const { gateway, key } = await started(body);
     expect(codesIn(await gateway.report(key, BY_DATE))).toEqual([]);

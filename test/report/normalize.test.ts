@@ -144,6 +144,16 @@ describe('an answer', () => {
     });
   });
 
+  it('is in date order where rows name their date otherwise than the first one', () => {
+    const given = [
+      { date: '2026-11-03', spent: 3 },
+      { day: '2026-11-01', spent: 1 },
+      { date: '2026-11-02', spent: 2 },
+    ];
+    const { rows } = normalizeAnswer(JSON.stringify(given), BY_DATE);
+    expect(rows.map(({ date }) => date)).toEqual(['2026-11-01', '2026-11-02', '2026-11-03']);
+  });
+
   it('is in date order when split by date, else as it came', () => {
     const text =
       '[{"date":"2026-11-02","n":1},{"date":"2026-11-01 00:00:00","n":2},{"date":"2026-11-02","n":3},{"date":"2026-11-01","n":4}]';
@@ -158,7 +168,7 @@ describe('an answer', () => {
     expect(
       splittable('{"status":"ok","data":[{"date":"2026-11-01"},{"date":"2026-11-30T00:00:00Z"}]}'),
     ).toEqual({ ok: true });
-    expect(splittable('[{"date":"2026-11-01"},{"day":"2026-11-01"}]')).toEqual({
+    expect(splittable('[{"date":"2026-11-01"},{"spent":1}]')).toEqual({
       ok: false,
       reason: 'row 1 has no date that is a whole day',
     });
