@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
  */
 export function createLastUsed<Value extends object | string | number | true>(
   max: number,
-  options: Pick<LRUCache.OptionsTTLLimit<string, Value, unknown>, 'ttl' | 'perf'> | null = null,
+  options: Partial<Pick<LRUCache.OptionsTTLLimit<string, Value, unknown>, 'ttl' | 'perf' | 'dispose'>> = {},
 ): LRUCache<string, Value> {
   return new LRUCache<string, Value>({ maxSize: max, sizeCalculation: () => 1, ...options });
 }

@@ -5,7 +5,7 @@
 import { randomBuffer } from '../chance.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
-import { Divisibility, startLearning } from './state.js';
+import { Divisibility, isProven, startLearning } from './state.js';
 
 const PREFIX = 'divisible/';
 /** Generation of kinds without a record; not under the prefix, for it is no kind. */
@@ -22,6 +22,8 @@ export interface Kinds {
   list(): readonly (readonly [id: string, known: Divisibility])[];
   /** Segments of the kind are split under this name; what was split under another one is void. */
   generationOf(id: string): string;
+  /** Differs where answers are made otherwise: its generation, and whether it is proven. */
+  stampOf(id: string): string;
   /** @returns the kind before and after; `step` may be called more than once */
   change(
     id: string,
@@ -45,18 +47,20 @@ export function createKinds(registry: Registry): Kinds {
   }
 
   const base = () => registry.get(BASE_RECORD)?.value ?? FIRST_GENERATION;
-  const generations = new Map<string, string>();
-  const forget = () => generations.clear();
+  const stamps = new Map<string, { readonly generation: string; readonly stamp: string }>();
+  const forget = () => stamps.clear();
   registry.onChange(PREFIX, forget);
   registry.onChange(BASE_RECORD, forget);
 
-  function generationOf(id: string): string {
-    const known = generations.get(id);
+  function stampsOf(id: string) {
+    const known = stamps.get(id);
     if (known !== undefined) return known;
-    const generation = get(id)?.generation ?? base();
-    if (generations.size > MAX_KINDS) forget();
-    generations.set(id, generation);
-    return generation;
+    const value = get(id);
+    const generation = value?.generation ?? base();
+    const made = { generation, stamp: value !== null && isProven(value) ? `${generation}+` : generation };
+    if (stamps.size > MAX_KINDS) forget();
+    stamps.set(id, made);
+    return made;
   }
 
   /**
@@ -86,7 +90,8 @@ export function createKinds(registry: Registry): Kinds {
         const known = get(id);
         return known === null ? [] : [[id, known] as const];
       }),
-    generationOf,
+    generationOf: (id) => stampsOf(id).generation,
+    stampOf: (id) => stampsOf(id).stamp,
     async change(id, step) {
       let before = startLearning(base());
       let after = before;

@@ -38,8 +38,8 @@ export interface DivisibilityStatus {
 
 export interface Learner {
   status(report: CanonicalReport): DivisibilityStatus;
-  /** Its generation alone: what was split under another one is void. */
-  generationOf(report: CanonicalReport): string;
+  /** Another one makes finished answers void: they would be made otherwise now. */
+  stampOf(report: CanonicalReport): string;
   /** For people: what is known of all kinds, each as it is now. */
   list(): readonly (readonly [id: string, known: Divisibility])[];
   /** For people: what is known of a kind. */
@@ -87,7 +87,7 @@ const NOTHING: Comparing = { verdict: 'same', same: new Set() };
 export function createLearner(options: LearnerOptions): Learner {
   return {
     status: (report) => statusOf(options, report),
-    generationOf: (report) => generationOf(options, report),
+    stampOf: (report) => markOf(options, report, 'stampOf'),
     compare: (news, fetch) => compare(options, news, fetch),
     couldNotSplit: (report, reason) => couldNotSplit(options, report, reason),
     list: () =>
@@ -112,7 +112,7 @@ function statusOf(options: LearnerOptions, report: CanonicalReport): Divisibilit
     id,
     state: isAuto ? stateOf(record, options.now()) : divisible === 'always' ? 'proven' : 'refuted',
     pinned: !isAuto,
-    generation: generationOf(options, report),
+    generation: markOf(options, report, 'generationOf'),
     wholeUntil: wholeUntil(record, options.now()),
   };
 }
@@ -121,9 +121,9 @@ function stateOf(record: Divisibility | null, nowMs: number): DivisibilityState 
   return record === null ? 'learning' : currentState(record, nowMs);
 }
 
-function generationOf(options: LearnerOptions, report: CanonicalReport): string {
+function markOf(options: LearnerOptions, report: CanonicalReport, mark: 'generationOf' | 'stampOf'): string {
   const divisible = options.policy.endpoints.get(report.endpoint)?.divisible;
-  if (divisible === 'auto') return options.kinds.generationOf(idOf(options, report));
+  if (divisible === 'auto') return options.kinds[mark](idOf(options, report));
   return divisible === 'always' ? 'pinned' : 'never';
 }
 

@@ -79,8 +79,11 @@ export function startLearning(generation: string): Divisibility {
 /** The state now: a refutation is over after a day, and what was proven without probation is put on it. */
 export function currentState(known: Divisibility, nowMs: number): DivisibilityState {
   if (known.state === 'refuted') return nowMs >= (known.refutedUntil ?? 0) ? 'learning' : 'refuted';
-  if (known.state === 'proven') return known.triedGeneration === known.generation ? 'proven' : 'probation';
-  return known.state;
+  return known.state === 'proven' && !isProven(known) ? 'probation' : known.state;
+}
+
+export function isProven({ state, triedGeneration, generation }: Divisibility): boolean {
+  return state === 'proven' && triedGeneration === generation;
 }
 
 /** @returns the same value when nothing new was learned */

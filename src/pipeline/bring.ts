@@ -6,7 +6,7 @@ import { type Decision, isAnswered } from './decide.js';
 import type { FetchContext, FetchPlanned } from './fetch-planned.js';
 import { COULD_NOT_SPLIT } from './mode.js';
 import type { EntryRef } from './question.js';
-import { decideFor, isFresh, look, type Run, type RunDeps } from './run.js';
+import { decideFor, isFresh, look, type Run, type RunDeps, renew } from './run.js';
 
 export interface BringDeps extends RunDeps {
   readonly fetchPlanned: FetchPlanned;
@@ -37,6 +37,7 @@ export async function bring(deps: BringDeps, run: Run, first: Decision): Promise
     if (signal.aborted) throw new GatewayError('upstream_timeout');
     run.compares = decision.compares;
     decision = decideAfter(deps, await fetchAll(deps, run, decision, signal), run);
+    if (isAnswered(decision)) decision = await renew(deps, run, decision);
     if (isAnswered(decision)) break;
     // What another replica brought is in the store, not in our hands.
     await look(deps, run, decision.missing);

@@ -35,6 +35,7 @@ import { createKnownShapes } from './known-shapes.js';
 import { daysFound, type LookUp } from './look-up.js';
 import { dayRef, dayRefs, type EntryRef } from './question.js';
 import { noteReferenceReports, type ReferenceReport } from './reference-reports.js';
+import type { Replacements } from './replacements.js';
 import { createSelections, type SelectionEvent, type Selections } from './select.js';
 import { createSettleLost } from './settle-lost.js';
 
@@ -47,6 +48,7 @@ export interface FetchingOptions {
   readonly store: Pick<Store, 'leases' | 'documents'>;
   readonly tier: CacheTier;
   readonly lookUp: LookUp;
+  readonly replacements: Replacements;
   readonly workerPool: WorkerPool;
   readonly background: Background;
   readonly truth: Pick<Truth, 'dependent' | 'served' | 'failed'>;
@@ -87,7 +89,8 @@ export interface Fetching {
 }
 
 export function createFetching(options: FetchingOptions): Fetching {
-  const { config, policy, registry, purges, platform, lookUp, background, truth, logger } = options;
+  const { config, policy, registry, purges, platform, lookUp, replacements, background, truth, logger } =
+    options;
   const { now } = options.clock;
   const callMs = config.platform.timeoutMs;
   const learner = createLearner({
@@ -97,7 +100,7 @@ export function createFetching(options: FetchingOptions): Fetching {
   });
   const partRefusals = createPartRefusals({ registry, policy, now, logger });
   const selections = createSelections({
-    ...{ lookUp, learner, partRefusals, purges, policy, now, logger },
+    ...{ lookUp, replacements, learner, partRefusals, purges, policy, now, logger },
     selectable: createSelectable({ registry, accountFields: policy.accountFields, now }),
     onEvent: options.metrics.selection,
   });
@@ -107,7 +110,7 @@ export function createFetching(options: FetchingOptions): Fetching {
     fetchUncapped: fetchUncappedOf(options),
     settleLost: createSettleLost({ ...options, learner, background: background.add }),
     keep: createKeep({
-      ...{ tier: options.tier, lookUp, learner, policy, background: background.add },
+      ...{ tier: options.tier, lookUp, replacements, learner, policy, background: background.add },
       onRows: options.onRows,
       async onDays(report, fetched) {
         await Promise.all([options.onDays(report, fetched), selections.observe(report, fetched)]);

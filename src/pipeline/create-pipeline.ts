@@ -33,6 +33,7 @@ import { createReadPast } from './read-past.js';
 import { createReadQuestion } from './read-question.js';
 import { createRecall, type Recall } from './recall.js';
 import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
+import { createReplacements } from './replacements.js';
 import { createReply, createReplyAtOnce, type Reply, type ReplyAtOnce } from './reply.js';
 import { createReport } from './report.js';
 import { createSharedTries } from './shared-tries.js';
@@ -43,6 +44,7 @@ export interface PipelineOptions
     FetchingOptions,
     | 'tier'
     | 'lookUp'
+    | 'replacements'
     | 'workerPool'
     | 'background'
     | 'truth'
@@ -114,13 +116,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     isSplit: (asked) => learner.status(asked).state === 'proven',
   });
   const lookUp = createLookUp({ tier, purges });
+  const [replacements, known] = [createReplacements({ bus: store.bus, logger }), createKnownQuestions()];
   const locks = createFetchLocks<FetchResult>({
     ...{ leases: store.leases, bus: store.bus, logger },
     maxWaiting: MAX_WAITING,
   });
   const tries = createSharedTries<FetchResult>(MAX_WAITING);
   const { fetchDays, learner, partRefusals, crossChecks, selections, explorer, isPaged } = createFetching({
-    ...{ ...options, policy },
+    ...{ ...options, policy, replacements },
     ...{ tier, lookUp, workerPool, background, truth, isRecorded: history.isRecorded },
     ...{ history, retention, accepted },
     ...{ onDays: history.record, onRows: advertisers.sighted, onCut: history.voidCut },
@@ -130,17 +133,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     background: background.add,
   });
   const report = createReport({
-    ...{ lookUp, fetchPlanned, learner, partRefusals, purges, policy, crossChecks, selections },
+    ...{ lookUp, fetchPlanned, learner, partRefusals, purges, policy, crossChecks, selections, replacements },
     ...{ timeoutMs, maxConcurrent: options.maxConcurrent, now, logger, background: background.add },
   });
   const canonical = canonicalRules(options);
-  const [finished, known] = [finishedOf(options, crossChecks, background.add), createKnownQuestions()];
+  const finished = finishedOf(options, crossChecks, background.add);
   const read = createReadQuestion({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
-  const generationOf = (asked: CanonicalReport) => learner.generationOf(asked) + finality.stampOf(asked);
+  const stampOf = (asked: CanonicalReport) => learner.stampOf(asked) + finality.stampOf(asked);
   const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
   const { explain, explainAsked } = createExplain({
-    ...{ read, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections },
+    ...{ read, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections, replacements },
   });
   const asking = createAsking({
     ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
@@ -150,8 +153,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   return {
     admit,
     ...asking,
-    understand: createUnderstand({ read, known, generationOf, now }),
-    recall: createRecall({ known, generationOf, now }),
+    understand: createUnderstand({ read, known, stampOf, now }),
+    recall: createRecall({ known, stampOf, now }),
     finished,
     renderAnswer: createRenderAnswer({
       ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded, readPast },
@@ -164,8 +167,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(past.flush),
     async close() {
-      explorer.stop();
-      locks.stop();
+      for (const part of [explorer, locks, replacements]) part.stop();
       await asking.stopAsking();
       await past.close();
       await workerPool.close();

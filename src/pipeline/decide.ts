@@ -62,7 +62,9 @@ export function decide(input: DecideInput): Decision {
 /** Days that are missing are fetched, unless the whole is fresh, all there is, or all that is left. */
 function isBetter(whole: Judged, days: Judged, accept: DecideInput['accept']): boolean {
   if (accept === 'old') return isAnswered(whole);
-  const isFresh = isAnswered(whole) && whole.stale.length === 0;
+  const startedAt = whole.parts[0]?.header.fetchStartedAt ?? Number.POSITIVE_INFINITY;
+  const isReplaced = [...days.known.values()].some(({ header }) => header.fetchStartedAt > startedAt);
+  const isFresh = isAnswered(whole) && whole.stale.length === 0 && !isReplaced;
   return isFresh || (whole.known.size > 0 && days.known.size === 0);
 }
 

@@ -1,6 +1,7 @@
 /** What one request has in hand of its report: found in the store, or brought by a call. */
 import { GatewayError } from '../errors.js';
 import type { Entry } from '../report/entry.js';
+import { replaces } from '../store/entry-stamp.js';
 
 /** An entry in hand, and how it came there. */
 export interface HeldEntry {
@@ -29,6 +30,8 @@ export interface Entries {
 export interface EntryStore extends Entries {
   /** What the store holds now. */
   addFound(found: ReadonlyMap<string, Entry>, atMs: number): void;
+  /** What others brought since, where it is newer than what is in hand. */
+  addNewer(found: ReadonlyMap<string, Entry>, atMs: number): void;
   /**
    * What a call brought.
    * @returns why an entry cannot be read, where one cannot; null: there is none such
@@ -54,6 +57,14 @@ export function createEntries(): EntryStore {
       for (const [key, entry] of found) {
         const wasThere = first.get(key) === entry.header.fetchStartedAt;
         known.set(key, { entry, source: 'kept', wasThere, atMs });
+      }
+    },
+    addNewer(found, atMs) {
+      for (const [key, entry] of found) {
+        const held = known.get(key)?.entry.header.fetchStartedAt;
+        if (held === entry.header.fetchStartedAt) continue;
+        if (held === undefined || replaces(entry.header.fetchStartedAt, held))
+          known.set(key, { entry, source: 'other', wasThere: false, atMs });
       }
     },
     addBrought(brought, by, atMs) {

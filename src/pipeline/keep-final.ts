@@ -13,6 +13,8 @@ import type { AskedFinal } from './asked-final.js';
 export interface Parts {
   readonly parts: readonly Entry[];
   readonly totals: Entry | null;
+  /** The rows have changed since the totals were fetched. */
+  readonly areTotalsOld: boolean;
   readonly past: Past | null;
 }
 
@@ -41,14 +43,14 @@ export function keepFinal(
   answer: Parts,
   rules: FinalRules,
 ): FinalParts {
-  const { parts, totals, past } = answer;
+  const { parts, totals, areTotalsOld, past } = answer;
   if (final === null || final.isNothing) return { ...answer, leftOut: final?.young ?? [] };
   const isPartFinal = (entry: Entry): boolean =>
     entry.header.form === 'refusal' ||
     (past?.days.get(entry.header.lastDay ?? '')?.final ?? isFinal(entry.header, rules));
   const kept = parts.filter(isPartFinal);
   const leftOut = final.filter === 'only' ? final.young : [];
-  const isTotalsFinal = totals === null || isPartFinal(totals);
+  const isTotalsFinal = totals === null || (isPartFinal(totals) && !areTotalsOld);
   if (kept.length === parts.length && isTotalsFinal) return { ...answer, leftOut };
   const isByDay = parts.every(({ header }) => header.form === 'rows' && header.splitFrom !== null);
   const provisional = isByDay
@@ -58,7 +60,13 @@ export function keepFinal(
   if (final.filter === 'require' || !isByDay || totals !== null) throw notFinal(provisional, past);
   const dates = [...provisional, ...leftOut];
   const days = new Map([...(past?.days ?? [])].filter(([date]) => !provisional.includes(date)));
-  return { parts: kept, totals, leftOut: dates, past: past === null ? null : { ...past, days } };
+  return {
+    parts: kept,
+    totals,
+    areTotalsOld,
+    leftOut: dates,
+    past: past === null ? null : { ...past, days },
+  };
 }
 
 function notFinal(dates: readonly string[], past: Past | null): GatewayError {

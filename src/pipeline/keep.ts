@@ -1,4 +1,5 @@
 /** What an answer of the platform is kept as: days, or a whole, or a refusal that is remembered for a short time. */
+
 import type { CacheTier, TierWrite } from '../cache/tier.js';
 import type { Comparison, Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
@@ -14,6 +15,7 @@ import type { Fetched, FetchedAnswer } from './fetched.js';
 import { daysFound, type LookUp } from './look-up.js';
 import { createOneATurn } from './one-a-turn.js';
 import { dayRef, type Patience } from './question.js';
+import type { Extent, Replacements } from './replacements.js';
 
 export interface Kept {
   readonly result: FetchResult;
@@ -28,6 +30,7 @@ export type Keep = (input: FetchDaysInput, fetched: Fetched) => Promise<Kept>;
 export interface KeepOptions {
   readonly tier: CacheTier;
   readonly lookUp: LookUp;
+  readonly replacements: Pick<Replacements, 'note'>;
   readonly learner: Pick<Learner, 'status'>;
   readonly policy: ReportPolicy;
   readonly background: (work: Promise<unknown>) => void;
@@ -64,9 +67,27 @@ export function createKeep(options: KeepOptions): Keep {
       );
     if (storable && fetched.kind === 'answer')
       options.background(answered.then(() => options.onRows(input.report, rowsOf(fetched))));
-    const { stored, kept } = await write(writes, input.patience, split ?? answered);
+    const writing = write(writes, input.patience, split ?? answered);
+    const written = writing.then(({ kept }) => kept);
+    options.background(options.replacements.note(input.series, extentsOf(as, writes, days ?? []), written));
+    const { stored, kept } = await writing;
     return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
   };
+}
+
+/** What these writes take the place of. */
+function extentsOf(
+  { report }: FetchDaysInput,
+  writes: readonly TierWrite[],
+  days: readonly Entry<RowsHeader>[],
+): readonly Extent[] {
+  const whole = writes.slice(0, writes.length - days.length).map(({ version }) => version);
+  const starts = days.map(({ header }) => header.fetchStartedAt);
+  const [from, to] = [days[0], days.at(-1)].map((day) => day?.header.lastDay ?? null);
+  return [
+    { from: report.from.iso, to: report.to.iso, isWhole: true, startedAt: Math.min(...whole) },
+    { from: from ?? null, to: to ?? null, isWhole: false, startedAt: Math.min(...starts) },
+  ].filter(({ startedAt }) => Number.isFinite(startedAt));
 }
 
 function rowsOf({ days, rows }: FetchedAnswer): readonly Entry<RowsHeader>[] {

@@ -15,15 +15,15 @@ export type Recall = (sent: Sent, defaultFormat: Format) => Recalled | null;
 
 export interface RecallOptions {
   readonly known: KnownQuestions;
-  readonly generationOf: (report: CanonicalReport) => string;
+  readonly stampOf: (report: CanonicalReport) => string;
   readonly now: () => number;
 }
 
-export function createRecall({ known, generationOf, now }: RecallOptions): Recall {
+export function createRecall({ known, stampOf, now }: RecallOptions): Recall {
   return (sent, defaultFormat) => {
     const asked = known.find(sent, defaultFormat, now());
     // What was probably meant is told in the log, by the long way.
     if (asked === undefined || asked.meant.length > 0) return null;
-    return { asked, l1Key: l1KeyOf(asked, generationOf(asked.question.report)) };
+    return { asked, l1Key: l1KeyOf(asked, stampOf(asked.question.report)) };
   };
 }

@@ -16,6 +16,7 @@ import type { ReadPast } from './read-past.js';
 import { finish, shapeAnswer } from './render.js';
 import { answerWithoutCall, type Report, type ReportAnswer } from './report.js';
 import type { Understood } from './understand.js';
+import { createWithTotals } from './with-totals.js';
 
 export interface RenderOptions {
   readonly report: Report;
@@ -36,6 +37,7 @@ export type RenderAnswer = (asked: Understood) => Promise<Answer>;
 
 export function createRenderAnswer(options: RenderOptions): RenderAnswer {
   const { report, workerPool, finished, policy, now } = options;
+  const withTotals = createWithTotals(report, now);
   const columnsSeen = createColumnsSeen();
   return async (asked) => {
     const { question, totals: totalsQuestion, context, shape, coding, moment } = asked;
@@ -43,11 +45,14 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
     refuseYoung(asked.final, rules);
     const isNothing = asked.final?.isNothing === true;
     const past = moment === null || isNothing ? null : await options.readPast(question, moment);
-    const [main, totals] = await Promise.all([
-      isNothing ? NOTHING : past === null ? report(question, context) : past.answer,
-      totalsQuestion === null || isNothing ? null : report(totalsQuestion, context),
-    ]);
-    const brought = { parts: main.parts, totals: totals?.parts[0] ?? null, past: past?.known ?? null };
+    const { main, totals, areTotalsOld } =
+      totalsQuestion === null || isNothing
+        ? { main: isNothing ? NOTHING : (past?.answer ?? (await report(question, context))), ...NO_TOTALS }
+        : await withTotals(question, totalsQuestion, context);
+    const brought = {
+      ...{ parts: main.parts, totals: totals?.parts[0] ?? null, areTotalsOld },
+      past: past?.known ?? null,
+    };
     const final = keepFinal(asked.final, question.report, brought, rules);
     const assembled = shapeAnswer({
       report: question.report,
@@ -66,8 +71,11 @@ export function createRenderAnswer(options: RenderOptions): RenderAnswer {
       shown: Object.assign({ coding: used }, assembled),
       source,
       async body() {
-        const made = await finish(assembled, used, main.checkFromMs, workerPool);
-        if (source.storable && main.mayStay) finished.keep(asked, made.finished, made.pieces);
+        const both = totals === null ? [main] : [main, totals];
+        const madeOf = both.flatMap((one) => one.madeOf ?? []);
+        const made = await finish(assembled, used, { checkFromMs: main.checkFromMs, madeOf }, workerPool);
+        const mayStay = source.storable && madeOf.length === both.length;
+        if (mayStay) finished.keep(asked, made.finished, made.pieces);
         return made.finished;
       },
     };
@@ -88,6 +96,8 @@ function expectedOf(
 
 /** An answer of no days at all: nothing is asked for it. */
 const NOTHING: ReportAnswer = { ...answerWithoutCall([]), days: null, storable: false };
+
+const NO_TOTALS = { totals: null, areTotalsOld: false };
 
 /** The source of a report and of its totals, as one. */
 function sourceOf(main: ReportAnswer, totals: ReportAnswer | null): Source {

@@ -17,6 +17,7 @@ import { type FreshnessRules, MAX_FUTURE_MS, rememberedForMs } from '../report/f
 import type { Format } from '../report/output-options.js';
 import { fieldFaults } from '../report/project-rows.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
+import { isNewest, type MadeOf } from './replacements.js';
 import type { Shape } from './shape.js';
 
 /** A body that can be sent as it is. */
@@ -24,6 +25,8 @@ export interface Finished extends Omit<Assembled, 'body'> {
   readonly coding: Coding;
   /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
   readonly checkFromMs: number | null;
+  /** Its rows, and the totals beside them. */
+  readonly madeOf: readonly MadeOf[];
   /** Joined of what was deflated piece by piece: about twice as large as it has to be. */
   readonly isPieced: boolean;
   /** In pieces, in order; one unless it is large. */
@@ -38,6 +41,7 @@ export interface FinishInput {
   /** In date order; one when the report is not split, or when it is bytes or a refusal. */
   readonly parts: readonly Entry[];
   readonly totals: Entry | null;
+  readonly areTotalsOld?: boolean;
   readonly rules: FreshnessRules;
   readonly negativeMs: number;
   readonly nowMs: number;
@@ -66,6 +70,7 @@ export function shapeAnswer(ask: FinishInput): Assembled {
     format: shape.format as Exclude<Format, 'raw'>,
     parts: parts as readonly Entry<RowsHeader>[],
     totals: totals as Entry<RowsHeader | BytesHeader> | null,
+    areTotalsOld: ask.areTotalsOld ?? false,
     days: shape.days,
     bom: shape.bom,
     fields: shape.fields,
@@ -117,7 +122,7 @@ function rejected({ header }: Entry<RefusalHeader>): GatewayError {
 export async function finish(
   answer: Assembled,
   coding: Coding,
-  checkFromMs: number | null,
+  from: Pick<Finished, 'checkFromMs' | 'madeOf'>,
   workerPool: Pick<WorkerPool, 'format'>,
 ): Promise<{ readonly finished: Finished; readonly pieces: BodyPieces | null }> {
   const made = answer.body();
@@ -128,7 +133,7 @@ export async function finish(
   );
   const finished = Object.assign(finishedOf(answer), {
     coding,
-    checkFromMs,
+    ...from,
     isPieced: segments !== null,
     body,
     bytes: sizeOf(body),
@@ -205,6 +210,7 @@ export function isServable(
   nowMs: number,
 ): boolean {
   if (nowMs >= finished.freshUntilMs || finished.stale) return false;
+  for (const { basis, held } of finished.madeOf) if (!isNewest(basis, held)) return false;
   // The clock was set back: what was fetched in its future is not to be told apart from what is old.
   if (finished.newestMs > nowMs + MAX_FUTURE_MS) return false;
   if (maxAgeMs !== null && (maxAgeMs === 0 || nowMs - finished.asOfMs > maxAgeMs)) return false;

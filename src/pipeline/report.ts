@@ -15,7 +15,8 @@ import { type Decision, isAnswered } from './decide.js';
 import type { FetchResult } from './fetch-result.js';
 import { ownContext, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import { createRefreshes, type Refreshes } from './refreshes.js';
-import { beginRun, decideFor, type Run } from './run.js';
+import type { MadeOf } from './replacements.js';
+import { beginRun, decideFor, madeOf, type Run, renew } from './run.js';
 import type { Selections } from './select.js';
 
 /** A report in hand, and its source. */
@@ -31,8 +32,8 @@ export interface ReportAnswer {
   readonly storable: boolean;
   /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
   readonly checkFromMs: number | null;
-  /** Whether its finished body may be kept in this process: then only another generation of its kind voids it. */
-  readonly mayStay: boolean;
+  /** What a finished body of it rests on; null: none may be kept in this process. */
+  readonly madeOf: MadeOf | null;
 }
 
 export interface ReportOptions extends BringDeps {
@@ -52,7 +53,7 @@ export function createReport(options: ReportOptions): Report {
 
   return async function report(question, context) {
     const run = await beginRun(options, question, context, 'usual');
-    const decision = decideFor(options, run);
+    const decision = await renew(options, run, decideFor(options, run));
     context.trace.mark('decide');
     if (isAnswered(decision)) {
       const isStale = decision.behind.length > 0;
@@ -78,7 +79,7 @@ export function createReport(options: ReportOptions): Report {
 export function answerWithoutCall(days: readonly Entry<RowsHeader>[], degraded = false): ReportAnswer {
   return {
     ...{ parts: days, outcome: 'hit', days: { fetched: 0, total: days.length }, degraded },
-    ...{ stored: false, storable: true, checkFromMs: null, mayStay: false },
+    ...{ stored: false, storable: true, checkFromMs: null, madeOf: null },
   };
 }
 
@@ -142,7 +143,8 @@ function answerWith(
     // Of what was put aside for something older nothing is in the answer.
     storable: results.every((one) => one.storable || (run.accept === 'old' && isDoubtful(one))),
     checkFromMs,
-    mayStay: true,
+    // What is old was given for want of something newer.
+    madeOf: run.accept === 'old' ? null : madeOf(run, parts, days === null),
   };
 }
 

@@ -12,9 +12,11 @@ import { gradeOf } from './grade.js';
 import type { LookUp } from './look-up.js';
 import { type Mode, modeOf } from './mode.js';
 import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
+import { type Basis, type Extent, isNewest, type MadeOf, type Replacements } from './replacements.js';
 
 export interface RunDeps {
   readonly lookUp: LookUp;
+  readonly replacements: Pick<Replacements, 'basisOf'>;
   readonly learner: Pick<Learner, 'status'>;
   readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
   readonly purges: Purges;
@@ -31,6 +33,8 @@ export interface Run {
   /** What it began under; what was split under another one is void. */
   readonly generation: string;
   readonly entries: EntryStore;
+  /** The fetches that what is in hand takes into account. */
+  basis: Basis;
   readonly results: FetchResult[];
   mode: Mode;
   /** What is good enough for it. */
@@ -56,16 +60,21 @@ export async function beginRun(
     context,
     generation,
     entries,
+    basis: deps.replacements.basisOf(question.series),
     results: [],
     mode,
     accept,
     degraded: false,
     compares: false,
   };
-  const whole = wholeRef(question);
-  await look(deps, run, mode.mode === 'days' ? [...dayRefs(question), whole] : [whole]);
+  await look(deps, run, refsOf(run));
   context.trace.mark('look-up');
   return run;
+}
+
+function refsOf({ question, mode }: Run): readonly EntryRef[] {
+  const whole = wholeRef(question);
+  return mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
 }
 
 /** Adds what the store holds of some entries. */
@@ -74,6 +83,43 @@ export async function look(deps: RunDeps, run: Run, refs: readonly EntryRef[]): 
   const { found, degraded } = await deps.lookUp.read(question.report, refs, context.patience);
   entries.addFound(found, deps.now());
   run.degraded = degraded;
+}
+
+/** Each time something was replaced meanwhile. */
+const READS_AGAIN = 3;
+
+/** What was replaced since it was read is read again, so that an answer holds one state of its days. */
+export async function renew(deps: RunDeps, run: Run, decision: Decision): Promise<Decision> {
+  let current = decision;
+  for (let times = 0; times < READS_AGAIN && !isCurrent(run, current); times += 1) {
+    const { question, context } = run;
+    run.basis = deps.replacements.basisOf(question.series);
+    const { found } = await deps.lookUp.read(question.report, refsOf(run), context.patience);
+    run.entries.addNewer(found, deps.now());
+    current = decideFor(deps, run);
+  }
+  return current;
+}
+
+function isCurrent({ basis, question }: Run, { mode, refusal, parts }: Decision): boolean {
+  if (basis.seen === basis.fetches.count) return true;
+  const whole = wholeOf(question, refusal === null ? parts : [refusal]);
+  const isWhole = mode === 'whole' || refusal !== null;
+  return isNewest(basis, isWhole ? [whole] : (parts as readonly Entry[]).map(dayOf));
+}
+
+function dayOf({ header: { lastDay, fetchStartedAt } }: Entry): Extent {
+  return { from: lastDay, to: lastDay, isWhole: false, startedAt: fetchStartedAt };
+}
+
+function wholeOf({ report: { from, to } }: ReportQuestion, parts: readonly Entry[]): Extent {
+  const startedAt = Math.min(...parts.map(({ header }) => header.fetchStartedAt));
+  return { from: from.iso, to: to.iso, isWhole: true, startedAt };
+}
+
+/** What an answer to the run is made of. */
+export function madeOf({ basis, question }: Run, parts: readonly Entry[], isWhole: boolean): MadeOf {
+  return { basis, held: [{ ...wholeOf(question, parts), isWhole }] };
 }
 
 /** @param accept in place of what is good enough for the run */

@@ -19,15 +19,15 @@ export interface Understood extends ReadQuestion {
 export interface UnderstandOptions {
   readonly read: ReadQuestions;
   readonly known: KnownQuestions;
-  /** What was joined from days that were split under another generation is void. */
-  readonly generationOf: (report: CanonicalReport) => string;
+  /** Finished answers that were made under another stamp are void. */
+  readonly stampOf: (report: CanonicalReport) => string;
   readonly now: () => number;
 }
 
 /** @throws GatewayError 400 `invalid_query`, `invalid_body`; 406; 413; 415 */
 export type Understand = (call: ReportCall, caller: Caller) => Promise<Understood>;
 
-export function createUnderstand({ read, known, generationOf, now }: UnderstandOptions): Understand {
+export function createUnderstand({ read, known, stampOf, now }: UnderstandOptions): Understand {
   return async (call, caller) => {
     const nowMs = now();
     const { defaultFormat } = caller.team;
@@ -41,21 +41,21 @@ export function createUnderstand({ read, known, generationOf, now }: UnderstandO
       caller,
       context: contextOf(call, caller, nowMs, asked),
       ifNoneMatch: call.ifNoneMatch,
-      l1Key: l1KeyOf(asked, generationOf(asked.question.report)),
+      l1Key: l1KeyOf(asked, stampOf(asked.question.report)),
     };
     return Object.assign(more, asked);
   };
 }
 
 /** Of questions that are remembered: made once, for a text that was looked up before is looked up faster. */
-const l1Keys = new WeakMap<ReadQuestion, { readonly generation: string; readonly key: string }>();
+const l1Keys = new WeakMap<ReadQuestion, { readonly stamp: string; readonly key: string }>();
 
-/** Where the finished answer to a question is kept, under the generation of its kind. */
-export function l1KeyOf(question: ReadQuestion, generation: string): string {
+/** Where the finished answer to a question is kept, under the stamp of its kind. */
+export function l1KeyOf(question: ReadQuestion, stamp: string): string {
   const known = l1Keys.get(question);
-  if (known?.generation === generation) return known.key;
-  const key = `${question.finishedKey}|${question.compressFrom}|${generation}`;
-  l1Keys.set(question, { generation, key });
+  if (known?.stamp === stamp) return known.key;
+  const key = `${question.finishedKey}|${question.compressFrom}|${stamp}`;
+  l1Keys.set(question, { stamp, key });
   return key;
 }
 

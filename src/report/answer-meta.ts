@@ -79,7 +79,7 @@ export function writeMeta(
     rowCount,
     asOf: new Date(asOfMs).toISOString(),
     // Of the totals too: they are shown beside the rows, and belong to the same truth.
-    final: isAnswerFinal(all, past, rules),
+    final: ask.areTotalsOld !== true && isAnswerFinal(all, past, rules),
     ...(provisional === null ? {} : { firstProvisionalDate: provisional }),
     ...showExpected(ask),
     stale,
@@ -92,12 +92,20 @@ export function writeMeta(
     ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(ask.days ? { days: showDays(ask) } : {}),
+    ...showTotalsAsOf(ask),
   };
   const { header = null, body = null } = totals ?? {};
   const whole = header?.form === 'rows' && header.rowCount === 1 ? String(body) : null;
   const row = whole === null || ask.fields === null ? whole : projectRows(whole, ask.fields, ROW_SEPARATOR);
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
+}
+
+/** Where a day was looked at after the totals were fetched. */
+function showTotalsAsOf({ parts, totals }: AssembleInput): { readonly totalsAsOf?: string } {
+  const fetchedAt = totals?.header.fetchedAt ?? Number.POSITIVE_INFINITY;
+  if (parts.every(({ header }) => header.fetchStartedAt <= fetchedAt)) return {};
+  return { totalsAsOf: new Date(fetchedAt).toISOString() };
 }
 
 /** Of the columns that are shown. */

@@ -31,6 +31,8 @@ export interface AssembleInput {
   readonly parts: readonly Entry<RowsHeader>[];
   /** The unsplit report of the same period, when it was asked for. */
   readonly totals: Entry<RowsHeader | BytesHeader> | null;
+  /** The rows have changed since the totals were fetched. */
+  readonly areTotalsOld?: boolean;
   readonly days: boolean;
   readonly bom: boolean;
   /** The columns that are wanted, in order; null: all. */

@@ -80,7 +80,8 @@ export function assemble(ask: AssembleInput): Assembled {
   const all = totals === null ? parts : [...parts, totals];
   // Of nothing it is said now that there is nothing.
   const asOfMs = all.length === 0 ? nowMs : Math.min(...all.map(({ header }) => lastSeenMs(header)));
-  const stale = past === null && all.some(({ header }) => stateAt(header, rules, nowMs) !== 'fresh');
+  const isStale = ({ header }: Entry) => stateAt(header, rules, nowMs) !== 'fresh';
+  const stale = past === null && (ask.areTotalsOld === true || all.some(isStale));
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
   const warned = warningsIn(ask);
   const meta = format === 'json' ? writeMeta(ask, warned, { asOfMs, stale, rowCount }) : '';

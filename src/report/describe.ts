@@ -197,6 +197,7 @@ const Meta = Type.Object(
     paging: Type.Optional(Paging),
     days: Type.Optional(Type.Array(Day, { description: 'With _days=1.' })),
     totals: Type.Optional(Row),
+    totalsAsOf: Type.Optional(time('When the totals were fetched, where a day was fetched after them.')),
     passedOn: Type.Optional(PassedOn),
     warnings: Type.Optional(
       Type.Array(ShownWarning, { description: 'Absent when there is nothing to warn of.' }),

@@ -13,7 +13,9 @@ export interface ListenersOptions {
 /** Who listens to which channel within this process. */
 export interface Listeners {
   /** @returns a function that takes the listener away again; the same function may listen more than once. */
-  add(channel: string, listener: Listener): () => void;
+  add(channel: string, listener: Listener, onGap?: () => void): () => void;
+  /** Messages of these channels may have been lost. */
+  tellOfGap(channels: readonly string[]): void;
   /** A listener that throws is logged and keeps nobody else from the message. */
   deliver(channel: string, message: string): void;
   has(channel: string): boolean;
@@ -21,11 +23,11 @@ export interface Listeners {
 }
 
 export function createListeners({ logger, onFirst, onLast }: ListenersOptions): Listeners {
-  const channels = new Map<string, Set<{ readonly listener: Listener }>>();
+  const channels = new Map<string, Set<{ readonly listener: Listener; readonly onGap: () => void }>>();
 
   return {
-    add(channel, listener) {
-      const entry = { listener };
+    add(channel, listener, onGap = () => {}) {
+      const entry = { listener, onGap };
       const entries = channels.get(channel);
       if (entries !== undefined) entries.add(entry);
       else {
@@ -47,6 +49,9 @@ export function createListeners({ logger, onFirst, onLast }: ListenersOptions): 
           logger.error({ err: error, channel }, 'a listener failed on a message');
         }
       }
+    },
+    tellOfGap(names) {
+      for (const name of names) for (const { onGap } of channels.get(name) ?? []) onGap();
     },
     has: (channel) => channels.has(channel),
     channels: () => [...channels.keys()],

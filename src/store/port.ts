@@ -305,8 +305,12 @@ export interface BusMessage {
 /** Messages between replicas: fast, and allowed to be lost. Everything said here is also found by polling. */
 export interface Bus {
   publish(channel: string, message: string): Promise<void>;
-  /** @returns a function that ends the subscription. The publisher hears its own messages too. */
-  subscribe(channel: string, listener: (message: string) => void): () => void;
+  /**
+   * The publisher hears its own messages too.
+   * @param onGap messages may have been lost: the connection is back
+   * @returns a function that ends the subscription
+   */
+  subscribe(channel: string, listener: (message: string) => void, onGap?: () => void): () => void;
 }
 
 export interface StoreHealth {

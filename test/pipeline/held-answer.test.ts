@@ -20,6 +20,7 @@ function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'ide
       warnings: [],
       coding,
       checkFromMs: null,
+      madeOf: [],
       isPieced: false,
     },
     ...{ body, bytes: body.reduce((sum, piece) => sum + piece.length, 0) },

@@ -54,6 +54,7 @@ async function openKeep() {
   const keep = createKeep({
     onDays: async () => {},
     onRows: () => {},
+    replacements: { note: async () => {} },
     ...{ tier, lookUp, policy: policyOf(), background: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),

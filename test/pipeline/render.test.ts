@@ -88,7 +88,9 @@ describe('finishedKey', () => {
 
 describe('isServable', () => {
   const NOW = 1_000_000;
-  const FINISHED = { asOfMs: NOW - 60_000, freshUntilMs: NOW + 1, stale: false, seq: 3 } as Finished;
+  const FINISHED = {
+    ...{ asOfMs: NOW - 60_000, freshUntilMs: NOW + 1, stale: false, seq: 3, madeOf: [] },
+  } as unknown as Finished;
   const purgedBelow = (seq: number) => ({ isPurged: (subject) => subject.seq < seq }) as Purges;
   const servable = (changes: Partial<Finished> = {}, maxAgeMs: number | null = null, seq = 3) =>
     isServable({ ...FINISHED, ...changes }, get('advertiserId=1').report, purgedBelow(seq), maxAgeMs, NOW);

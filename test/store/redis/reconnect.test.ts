@@ -18,9 +18,16 @@ describe('reconnect', () => {
     await store.registry.commit(change({ a: '1' }));
     const { epoch } = await store.registry.load();
     const heard: string[] = [];
-    store.bus.subscribe('news', (message) => void heard.push(message));
+    let gaps = 0;
+    store.bus.subscribe(
+      'news',
+      (message) => void heard.push(message),
+      () => void gaps++,
+    );
+    await waitFor('the subscription', () => gaps > 0);
 
     await store.reconnect({ url: second.url });
+    await waitFor('the notice of a gap', () => gaps > 1);
     expect(await bodiesOf(store.cache, ['{k}1'])).toEqual([null]);
     expect(await store.registry.changes(epoch, 1)).toBeNull();
     expect((await store.registry.load()).epoch).not.toBe(epoch);
