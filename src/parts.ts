@@ -34,7 +34,7 @@ export async function createParts(options: PartsOptions) {
   const { logger } = log;
   const foundation = await openFoundation(options);
   const { policy, registry, directory, identify, agent, credential } = foundation;
-  const usage = createUsage({ counters: store.counters, clock, logger });
+  const usage = createUsage({ counters: store.counters, clock, logger, life: directory.life });
   const purges = createPurges(registry);
   const erasures = createErasures(registry, purges);
   const l1 = createL1<HeldAnswer>(config.cache.l1MaxBytes);

@@ -70,20 +70,19 @@ export async function callTool(
 async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unknown): Promise<string> {
   const args = readArguments(name, given);
   const { cursor, limit } = args as { readonly cursor?: string; readonly limit?: number };
-  const { team } = call.caller;
   if (cursor !== undefined) {
     const others = Object.keys(args).filter((member) => member !== 'cursor');
     if (others.length > 0)
       throw invalidQuery(
         ...others.map((param) => ({ param, message: 'does not go with cursor: give the cursor alone' })),
       );
-    return bench.snapshots.read(team, name, cursor);
+    return bench.snapshots.read(call.caller, name, cursor);
   }
   const begun = bench.snapshots.begin();
   const walk = randomBuffer(16).toString('base64url');
   const caps = { ...bench.caps, maxRows: Math.min(limit ?? bench.caps.maxRows, bench.caps.maxRows) };
   const told = await RUN[name](bench, call, args as never, { caps, walk });
-  return bench.snapshots.keep(team, name, walk, told, begun);
+  return bench.snapshots.keep(call.caller, name, walk, told, begun);
 }
 
 function readArguments(name: ToolName, given: unknown = {}): object {

@@ -59,7 +59,7 @@ export async function describeReports(
 ): Promise<Table> {
   if (endpoint !== undefined && !isEndpointPath(endpoint))
     throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
-  const all = await seenColumns.of(caller.team.id);
+  const all = await seenColumns.of(caller);
   const named = endpoint === undefined ? [...new Set([...described.endpoints, ...all.keys()])] : [endpoint];
   const rows = named.flatMap((one) => {
     const seen = all.get(one) ?? [];

@@ -32,7 +32,7 @@ export async function queryReport(
   });
   const { columns = null, sort = null } = args;
   const packed = await parts.table({ chunks: jsonOf(reply), ask: { kind: 'report', columns, sort }, pack });
-  await parts.seenColumns.add(call.caller.team.id, asked.endpoint, packed.columns);
+  await parts.seenColumns.add(call.caller, asked.endpoint, packed.columns);
   return packed;
 }
 

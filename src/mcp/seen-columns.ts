@@ -1,19 +1,22 @@
 /**
- * Columns that answers to a team had, by endpoint: what it was given itself, and nothing of other teams. What one replica
- * has seen is added to what all have: one document for each team.
+ * Columns that answers to a team had, by endpoint: what it was given itself under its present list of advertisers, and
+ * nothing of other teams. What one replica has seen is added to what all have: one document for each team and list.
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
+import type { Caller } from '../auth/authenticate.js';
+import { nameInLife } from '../auth/key-record.js';
 import { createLastUsed } from '../last-used.js';
 import { type RecordOf, recordForm } from '../record.js';
+import { digest } from '../report/platform-call.js';
 import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
 
 export interface SeenColumns {
   /** Never rejects: what the store does not take is noted with a later answer. */
-  add(team: string, endpoint: string, columns: readonly string[]): Promise<void>;
+  add(caller: Caller, endpoint: string, columns: readonly string[]): Promise<void>;
   /** In the order in which they were seen. */
-  of(team: string): Promise<ReadonlyMap<string, readonly string[]>>;
+  of(caller: Caller): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 const MAX_TEAMS = 1000;
@@ -28,7 +31,13 @@ const SeenForm = recordForm(
 );
 type Seen = RecordOf<typeof SeenForm>;
 
-const keyOf = (team: string) => `mcp:columns:${team}`;
+/** Under which documents lay before lists were told apart. */
+const formerKeyOf = ({ team }: Caller) => `mcp:columns:${team.id}`;
+
+function keyOf({ team: { id, advertisers }, key: { life } }: Caller): string {
+  const list = advertisers === '*' ? '*' : [...advertisers].sort((a, b) => a - b).join();
+  return `mcp:columns:${nameInLife(id, life)}:${digest([list]).slice(0, 22)}`;
+}
 
 export interface SeenColumnsOptions {
   readonly documents: Documents;
@@ -38,24 +47,38 @@ export interface SeenColumnsOptions {
 export function createSeenColumns({ documents, logger }: SeenColumnsOptions): SeenColumns {
   const known = createLastUsed<Seen>(MAX_TEAMS);
 
+  /** What was seen before lists were told apart goes over to the present list, once; of a later life it is another's. */
+  async function adopt(caller: Caller): Promise<void> {
+    const key = keyOf(caller);
+    if (known.get(key) !== undefined || (caller.key.life ?? 0) > 0) return;
+    const text = await documents.get(formerKeyOf(caller));
+    if (text !== null && (await documents.replace(formerKeyOf(caller), text, null, 0)))
+      await documents.create(key, text, KEPT_MS);
+    known.set(key, []);
+  }
+
   return {
-    async add(team, endpoint, columns) {
-      const before = known.get(team) ?? [];
+    async add(caller, endpoint, columns) {
+      const key = keyOf(caller);
+      const before = known.get(key) ?? [];
       if (withColumns(before, endpoint, columns) === before) return;
       try {
+        await adopt(caller);
         const all = await mergeDocument<Seen>(documents, {
-          ...{ key: keyOf(team), ttlMs: KEPT_MS, decode: SeenForm.parse, encode: JSON.stringify },
+          ...{ key, ttlMs: KEPT_MS, decode: SeenForm.parse, encode: JSON.stringify },
           add: (stored) => withColumns(stored ?? [], endpoint, columns),
         });
-        known.set(team, all ?? withColumns(before, endpoint, columns));
+        known.set(key, all ?? withColumns(before, endpoint, columns));
       } catch (error) {
         logger.debug({ err: error }, 'columns that were seen are not written down');
       }
     },
-    async of(team) {
-      const here = known.get(team) ?? [];
+    async of(caller) {
+      const key = keyOf(caller);
+      const here = known.get(key) ?? [];
       try {
-        const text = await documents.get(keyOf(team));
+        await adopt(caller);
+        const text = await documents.get(key);
         const all = text === null ? here : (SeenForm.parse(text) ?? here);
         return new Map(all.map(({ endpoint, columns }) => [endpoint, columns]));
       } catch (error) {

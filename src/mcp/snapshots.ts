@@ -5,6 +5,8 @@
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import type { Caller } from '../auth/authenticate.js';
+import { nameInLife } from '../auth/key-record.js';
 import type { Team } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
@@ -22,6 +24,12 @@ export interface Begun {
   readonly seq: number;
 }
 
+/** Whose cursor it is: a team in one of its lives. */
+export interface Holder {
+  readonly team: Team;
+  readonly key: Pick<Caller['key'], 'life'>;
+}
+
 export interface Snapshots {
   begin(): Begun;
   /**
@@ -29,9 +37,9 @@ export interface Snapshots {
    * @param walk the name that its cursors hold
    * @returns the first page, with a cursor for the next; without one, and truncated, where no more can be kept
    */
-  keep(team: Team, tool: string, walk: string, packed: Packed, begun: Begun): Promise<string>;
+  keep(holder: Holder, tool: string, walk: string, packed: Packed, begun: Begun): Promise<string>;
   /** @throws GatewayError `cursor_expired`; `not_ready` while the store is away */
-  read(team: Team, tool: string, cursor: string): Promise<string>;
+  read(holder: Holder, tool: string, cursor: string): Promise<string>;
 }
 
 const CURSOR = /^([A-Za-z0-9_-]{22})\.([0-9]{1,6})$/;
@@ -67,33 +75,39 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
 
   return {
     begin: () => ({ atMs: Math.floor(clock.now()), seq: purges.seq }),
-    async keep(team, tool, walk, { first, totalRows, further }, { atMs, seq }) {
+    async keep(holder, tool, walk, { first, totalRows, further }, { atMs, seq }) {
       if (further?.length === 0) return writePage(first, totalRows, null, false);
       // Rows that follow are told of, and cannot be had by a cursor.
       const withoutNext = writePage(first, totalRows, null, true);
       if (further === null) return withoutNext;
       const untilMs = clock.now() + WALK_MS;
-      const header = Buffer.from(JSON.stringify([untilMs, boundTo(team, tool), atMs, seq]));
+      const header = Buffer.from(JSON.stringify([untilMs, boundTo(holder, tool), atMs, seq]));
       const bytes = further.reduce((sum, { length }) => sum + length + header.length, 0);
       try {
-        await write(team, walk, header, further);
-        const isKept = await walks.add({ id: walk, team: team.id, bytes, pages: further.length, untilMs });
+        await write(holder.team, walk, header, further);
+        const isKept = await walks.add({
+          id: walk,
+          team: holder.team.id,
+          bytes,
+          pages: further.length,
+          untilMs,
+        });
         return isKept ? writePage(first, totalRows, cursorOf(walk, 1), true) : withoutNext;
       } catch (error) {
         if (error instanceof StoreUnavailable) return withoutNext;
         throw error;
       }
     },
-    async read(team, tool, cursor) {
+    async read(holder, tool, cursor) {
       const [, id, page] = CURSOR.exec(cursor) ?? [];
       if (id === undefined || page === undefined) throw expired();
       try {
-        if (!(await walks.has(id, team.id))) throw expired();
-        const [entry] = await store.cache.read([placeOf(team.id, id, Number(page))]);
+        if (!(await walks.has(id, holder.team.id))) throw expired();
+        const [entry] = await store.cache.read([placeOf(holder.team.id, id, Number(page))]);
         if (entry === null || entry === undefined) throw expired();
         const [untilMs, bound, atMs, seq] = JSON.parse(entry.header.toString()) as Header;
         const isOver = !(clock.now() < untilMs) || isErasedSince({ atMs, seq });
-        if (isOver || bound !== boundTo(team, tool)) throw expired();
+        if (isOver || bound !== boundTo(holder, tool)) throw expired();
         return (await unpack(entry.body)).toString();
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
@@ -112,10 +126,11 @@ type Header = [untilMs: number, bound: string, atMs: number, seq: number];
 
 const NO_FACTS = Buffer.alloc(0);
 
-/** Whose it is: a cursor ends where its team's advertisers or scopes are no longer those that it was given under. */
-function boundTo({ advertisers, scopes }: Team, tool: string): string {
+/** Whose it is: a cursor ends where its team's life, advertisers or scopes are no longer those that it was given under. */
+function boundTo({ team: { id, advertisers, scopes }, key: { life } }: Holder, tool: string): string {
   const granted = advertisers === '*' ? '*' : [...advertisers].sort((a, b) => a - b).join(',');
-  return digest([tool, granted, [...scopes].sort().join(',')]).slice(0, 22);
+  const later = life === undefined ? [] : [nameInLife(id, life)];
+  return digest([tool, granted, [...scopes].sort().join(','), ...later]).slice(0, 22);
 }
 
 function placeOf(team: string, walk: string, page: number) {

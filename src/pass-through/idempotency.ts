@@ -22,6 +22,7 @@ import { outcomeOf, replayAnswer } from './replay-answer.js';
 import type { TakenAnswer } from './take-answer.js';
 
 export interface KeyedRequest {
+  /** In its present life. */
   readonly team: string;
   readonly key: string;
   /** Fingerprint of what is asked. */

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/authenticate.js';
 import type { Identify } from '../auth/identify.js';
+import { nameInLife } from '../auth/key-record.js';
 import type { RouteRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
@@ -127,7 +128,7 @@ export async function readQuestion(
   const asked = { method, path, query };
   const { 'content-type': contentType, 'if-match': ifMatch } = headers;
   const keyed = key !== null && {
-    team: caller.team.id,
+    team: nameInLife(caller.team.id, caller.key.life),
     key,
     request: fingerprint({ ...asked, body }),
     canonical: canonicalFingerprint({ ...asked, body: parsed, contentType, ifMatch }),

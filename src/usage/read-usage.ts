@@ -1,13 +1,13 @@
 /** Reads from the store what teams asked for. */
 import { daysBetween } from '../report/days.js';
 import type { Counters } from '../store/port.js';
-import { dayGroup, readDay, teamGroup, type UsageDay } from './usage-day.js';
+import { addDays, dayGroup, readDay, teamGroup, type UsageDay } from './usage-day.js';
 
 /** A store answers one command within its time; a year of many teams is read in several. */
 const GROUPS_AT_ONCE = 500;
 
 /**
- * By day, then by team; days without anything are left out.
+ * By day, then by team, all lives of it together; days without anything are left out.
  * @param from first day, `YYYY-MM-DD`; `to` is the last. @param team only this one
  * @throws StoreUnavailable
  */
@@ -18,25 +18,49 @@ export async function readUsage(
   team?: string,
 ): Promise<UsageDay[]> {
   const days = daysBetween(from, to);
-  const places = team === undefined ? await placesOf(counters, days) : days.map((day) => ({ day, team }));
+  const groups = await counters.read(days.map(dayGroup));
+  const places = days.flatMap((day, index) =>
+    [...(groups[index]?.keys() ?? [])]
+      .filter((name) => team === undefined || teamOf(name) === team)
+      .map((name) => ({ day, name })),
+  );
+  const found = new Map<string, UsageDay>();
+  for (const one of await readPlaces(counters, places)) {
+    const shown = { ...one, team: teamOf(one.team) };
+    const key = `${shown.day} ${shown.team}`;
+    const before = found.get(key);
+    found.set(key, before === undefined ? shown : addDays(before, shown));
+  }
+  return [...found.keys()].sort().map((key) => found.get(key) as UsageDay);
+}
+
+/** The same of one life of a team, by its name. @throws StoreUnavailable */
+export async function readLife(
+  counters: Counters,
+  from: string,
+  to: string,
+  name: string,
+): Promise<UsageDay[]> {
+  return readPlaces(
+    counters,
+    daysBetween(from, to).map((day) => ({ day, name })),
+  );
+}
+
+const teamOf = (name: string) => name.split(':', 1)[0] as string;
+
+async function readPlaces(
+  counters: Counters,
+  places: readonly { readonly day: string; readonly name: string }[],
+): Promise<UsageDay[]> {
   const found: UsageDay[] = [];
   for (let at = 0; at < places.length; at += GROUPS_AT_ONCE) {
     const some = places.slice(at, at + GROUPS_AT_ONCE);
-    const groups = await counters.read(some.map((place) => teamGroup(place.day, place.team)));
-    for (const [index, place] of some.entries()) {
-      const day = readDay(place.day, place.team, groups[index] ?? new Map());
-      if (day !== null) found.push(day);
+    const groups = await counters.read(some.map(({ day, name }) => teamGroup(day, name)));
+    for (const [index, { day, name }] of some.entries()) {
+      const one = readDay(day, name, groups[index] ?? new Map());
+      if (one !== null) found.push(one);
     }
   }
   return found;
-}
-
-async function placesOf(
-  counters: Counters,
-  days: readonly string[],
-): Promise<{ day: string; team: string }[]> {
-  const groups = await counters.read(days.map(dayGroup));
-  return days.flatMap((day, index) =>
-    [...(groups[index]?.keys() ?? [])].sort().map((team) => ({ day, team })),
-  );
 }

@@ -77,6 +77,13 @@ export function readDay(day: string, team: string, group: ReadonlyMap<string, nu
   };
 }
 
+/** @returns the counts of both, of the day and team of the first */
+export function addDays(one: UsageDay, other: UsageDay): UsageDay {
+  const sums = USAGE_FIELDS.map((field) => [field, one[field] + other[field]]);
+  const byMcp = (one[BY_MCP] ?? 0) + (other[BY_MCP] ?? 0);
+  return { ...one, ...Object.fromEntries(sums), ...(byMcp === 0 ? {} : { [BY_MCP]: byMcp }) };
+}
+
 /** Counts that are not yet in the store: day to team to field. */
 export type Pending = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<UsageField, number>>>;
 

@@ -17,7 +17,8 @@ export interface UsageTally {
 
 type Fields = Map<UsageField, number>;
 
-export function createUsageTally(clock: Clock): UsageTally {
+/** @param nameOf a team in its present life */
+export function createUsageTally(clock: Clock, nameOf: (team: string) => string): UsageTally {
   let counted = new Map<string, Map<string, Fields>>();
   let [day, dayIso] = [Number.NaN, ''];
 
@@ -26,7 +27,7 @@ export function createUsageTally(clock: Clock): UsageTally {
     const today = Math.floor(clock.now() / 86_400_000);
     if (today !== day) [day, dayIso] = [today, isoDay(today)];
     const teams = entryOf(counted, dayIso, () => new Map<string, Fields>());
-    return entryOf(teams, team, () => new Map());
+    return entryOf(teams, nameOf(team), () => new Map());
   }
 
   return {

@@ -3,11 +3,12 @@
  * until the store has taken it, so that it counts once, whatever happens on the way.
  */
 import type { Logger } from 'pino';
+import { nameInLife } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
 import { isoDay } from '../report/days.js';
 import { type Counters, StoreUnavailable } from '../store/port.js';
 import { sleep, startTicks, stopTicks } from '../time.js';
-import { readUsage } from './read-usage.js';
+import { readLife, readUsage } from './read-usage.js';
 import { createUsageBatches } from './usage-batches.js';
 import { dayGroup, type UsageDay } from './usage-day.js';
 import { createUsageTally, type UsageTally } from './usage-tally.js';
@@ -16,12 +17,12 @@ export interface Usage extends Pick<UsageTally, 'add' | 'addHit'> {
   /** Writes what was counted so far. @returns whether the store took it all */
   flush(): Promise<boolean>;
   /**
-   * What the store holds: by day, then by team; days without anything are left out.
+   * What the store holds: by day, then by team, all lives of it together; days without anything are left out.
    * @param from first day, `YYYY-MM-DD`. @param team only this one
    * @throws StoreUnavailable
    */
   read(from: string, to: string, team?: string): Promise<UsageDay[]>;
-  /** A team's last 30 days, newest last; null when the store is away. */
+  /** The last 30 days of a team's present life, newest last; null when the store is away. */
   recent(team: string): Promise<Omit<UsageDay, 'team'>[] | null>;
   /** Today by UTC, and the day so many days before. */
   daysBack(count: number): { readonly from: string; readonly to: string };
@@ -33,6 +34,8 @@ export interface UsageOptions {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Which life of its a team is in; absent: its first. */
+  readonly life?: (team: string) => number;
   /** Time between two batches. */
   readonly everyMs?: number;
 }
@@ -45,9 +48,10 @@ const CLOSE_TRIES = 5;
 const CLOSE_WAIT_MS = 500;
 
 export function createUsage(options: UsageOptions): Usage {
-  const { counters, clock, logger } = options;
+  const { counters, clock, logger, life = () => 0 } = options;
+  const nameOf = (team: string) => nameInLife(team, life(team));
   const batches = createUsageBatches(counters, clock, logger);
-  const tally = createUsageTally(clock);
+  const tally = createUsageTally(clock, nameOf);
   let flushing: Promise<boolean> | null = null;
   /** After a failure, a batch is begun only when the store answers: what was sent can no longer be put together. */
   let doubtful = false;
@@ -85,7 +89,7 @@ export function createUsage(options: UsageOptions): Usage {
     addHit: tally.addHit,
     flush,
     read: (from, to, team) => readUsage(counters, from, to, team),
-    recent: (team) => recentOf(team, counters, daysBack(RECENT_DAYS - 1)),
+    recent: (team) => recentOf(nameOf(team), counters, daysBack(RECENT_DAYS - 1)),
     daysBack,
     async close() {
       stopTicks(timer);
@@ -100,12 +104,13 @@ export function createUsage(options: UsageOptions): Usage {
 }
 
 async function recentOf(
+  /** In its present life. */
   team: string,
   counters: Counters,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<Omit<UsageDay, 'team'>[] | null> {
   try {
-    return (await readUsage(counters, from, to, team)).map(({ team: _, ...day }) => day);
+    return (await readLife(counters, from, to, team)).map(({ team: _, ...day }) => day);
   } catch (error) {
     if (error instanceof StoreUnavailable) return null;
     throw error;

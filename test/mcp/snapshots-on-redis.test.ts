@@ -28,7 +28,7 @@ interface Given {
   readonly rows: readonly (readonly number[])[];
 }
 
-const teamOf = (id: string) => completeTeam({ id, scopes: ['mcp'], advertisers: '*' });
+const teamOf = (id: string) => ({ team: completeTeam({ id, scopes: ['mcp'], advertisers: '*' }), key: {} });
 
 function replicaOn(store: Store, team = teamOf('walkers')) {
   const snapshots = createSnapshots({
