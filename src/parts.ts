@@ -1,4 +1,5 @@
 /** The parts behind the planes: each is made by its room, and given here what it needs of the others. */
+import { nameInLife } from './auth/key-record.js';
 import { createL1 } from './cache/l1.js';
 import { createPurges } from './cache/purges.js';
 import type { SecretFileFault } from './config/secret.js';
@@ -34,7 +35,8 @@ export async function createParts(options: PartsOptions) {
   const { logger } = log;
   const foundation = await openFoundation(options);
   const { policy, registry, directory, identify, agent, credential } = foundation;
-  const usage = createUsage({ counters: store.counters, clock, logger, life: directory.life });
+  const nameOf = (team: string) => nameInLife(team, directory.life(team));
+  const usage = createUsage({ counters: store.counters, clock, logger, nameOf });
   const purges = createPurges(registry);
   const erasures = createErasures(registry, purges);
   const l1 = createL1<HeldAnswer>(config.cache.l1MaxBytes);

@@ -3,7 +3,6 @@
  * until the store has taken it, so that it counts once, whatever happens on the way.
  */
 import type { Logger } from 'pino';
-import { nameInLife } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
 import { isoDay } from '../report/days.js';
 import { type Counters, StoreUnavailable } from '../store/port.js';
@@ -34,8 +33,8 @@ export interface UsageOptions {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Which life of its a team is in; absent: its first. */
-  readonly life?: (team: string) => number;
+  /** A team in its present life: its id, and behind a colon what tells it from those that were deleted. Absent: the id. */
+  readonly nameOf?: (team: string) => string;
   /** Time between two batches. */
   readonly everyMs?: number;
 }
@@ -48,8 +47,7 @@ const CLOSE_TRIES = 5;
 const CLOSE_WAIT_MS = 500;
 
 export function createUsage(options: UsageOptions): Usage {
-  const { counters, clock, logger, life = () => 0 } = options;
-  const nameOf = (team: string) => nameInLife(team, life(team));
+  const { counters, clock, logger, nameOf = (team) => team } = options;
   const batches = createUsageBatches(counters, clock, logger);
   const tally = createUsageTally(clock, nameOf);
   let flushing: Promise<boolean> | null = null;
