@@ -11,6 +11,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src ./src
+COPY build ./build
+COPY docs ./docs
 RUN npm run build:program && npm run build:web
 
 FROM ${NODE_IMAGE} AS modules
@@ -34,7 +36,6 @@ WORKDIR /app
 COPY --from=modules /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY config ./config
-COPY docs ./docs
 COPY package.json LICENSE ./
 # By number, so that Kubernetes can see that it is not root; 1000 is `node` in the base image.
 USER 1000:1000

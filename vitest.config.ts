@@ -41,6 +41,7 @@ export default defineConfig({
           // the process as it found it (`as-it-was.ts`).
           isolate: false,
           include: below(quick),
+          globalSetup: ['test/support/pages.ts'],
           setupFiles: ['test/support/setup.ts', 'test/support/no-processes.ts', 'test/support/as-it-was.ts'],
         },
       },

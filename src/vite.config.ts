@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { writePages } from '../build/write-pages.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -38,5 +39,6 @@ export default defineConfig({
     },
   },
   ssr: { target: 'node', noExternal: true, external: APART },
+  plugins: [{ name: 'pages of the documentation', closeBundle: writePages }],
   logLevel: 'warn',
 });

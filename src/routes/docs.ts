@@ -1,14 +1,16 @@
 /** The interface described: OpenAPI 3.1 made from the routes, a page to read it, and a page for every error. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import Type from 'typebox';
-import { CATALOGUE, type ErrorCode, GatewayError, statusOf } from '../errors.js';
+import { GatewayError } from '../errors.js';
 import { CARRIER, complete } from '../openapi/complete.js';
 import { json } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
-import { escapeHtml } from './page.js';
-import { openReader, type Reader } from './reader/open-reader.js';
+import { PACKAGE_ROOT } from '../package-root.js';
+import { sendPage } from './page.js';
 
 export interface DocsOptions {
   readonly title: string;
@@ -19,6 +21,7 @@ export interface DocsOptions {
   readonly plane: Plane;
 }
 
+const WRITTEN = new URL('dist/pages/', PACKAGE_ROOT);
 /** Swagger UI styles elements one by one, and draws its icons as data. */
 const UI_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
@@ -48,22 +51,36 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
     // BaseLayout is the page without the bar that would load any other description.
     uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
   });
-  registerPages(app, plane.admin, openReader());
+  registerPages(app, plane.admin);
 }
 
-function registerPages(app: FastifyInstance, admin: boolean, reader: Reader): void {
-  reader.register(app);
+/** @param written the folder of the pages, as `npm run build:program` writes them */
+export function registerPages(app: FastifyInstance, admin: boolean, written = WRITTEN): void {
   app.get('/openapi.json', { schema: DOCUMENT.schema, config: DOCUMENT.config }, async () => app.swagger());
-  app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) =>
-    reader.send(reply, { address: '/docs/errors', title: 'Errors', html: errorList(admin) }),
-  );
-  app.get('/docs/errors/:code', { schema: { hide: true } }, async (request, reply) => {
-    const { code } = request.params as { code: string };
-    if (!Object.hasOwn(CATALOGUE, code)) throw new GatewayError('not_found');
-    const { title } = CATALOGUE[code as ErrorCode];
-    const html = errorPage(code as ErrorCode, admin);
-    return reader.send(reply, { address: '/docs/errors', title, html });
-  });
+  for (const path of ['/docs', '/docs/:page', '/docs/adr/:page', '/docs/errors/:page'])
+    app.get<{ Params: { page?: string } }>(path, { schema: { hide: true } }, async ({ params }, reply) => {
+      const page = params.page ?? '';
+      const html = /^[\w-]*$/.test(page) ? await readPage(path.replace(':page', page), admin, written) : null;
+      if (html !== null) return sendPage(reply, html, policyOf(html));
+      // Without the pages there is still the interface.
+      if (path === '/docs') return reply.redirect('/docs/api');
+      throw new GatewayError('not_found');
+    });
+}
+
+async function readPage(path: string, admin: boolean, written: URL): Promise<string | null> {
+  for (const folder of ['all', admin ? 'admin' : 'data']) {
+    const html = await readFile(new URL(`${folder}${path}.html`, written), 'utf8').catch(() => null);
+    if (html !== null) return html;
+  }
+  return null;
+}
+
+/** The one style is named by its hash, so that no other is taken. */
+function policyOf(html: string): string {
+  const style = /<style>([^<]*)<\/style>/.exec(html)?.[1] ?? '';
+  const hash = createHash('sha256').update(style).digest('base64');
+  return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
 const DOCUMENT = {
@@ -75,33 +92,3 @@ const DOCUMENT = {
     },
   },
 };
-
-function errorList(admin: boolean): string {
-  const rows = Object.entries(CATALOGUE).map(
-    ([code, { title }]) =>
-      `<tr><td>${shownStatus(code as ErrorCode, admin)}</td><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
-  );
-  return `<p>Every error is a problem document: <code>application/problem+json</code>, RFC 9457. Its <code>type</code> leads to
-the page of its <code>code</code> below; <code>detail</code> says what is wrong with this request, <code>help</code> what to
-do next, and <code>requestId</code> is what to tell the operator.</p>
-<div class="table" tabindex="0"><table><thead><tr><th>Status</th><th>Code</th><th>Title</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
-}
-
-function errorPage(code: ErrorCode, admin: boolean): string {
-  const { meaning, remedy } = CATALOGUE[code];
-  return `<p><code>${code}</code> · HTTP ${shownStatus(code, admin)}</p>
-<p class="lead">${prose(meaning)}</p>
-<h2>What to do</h2>
-<p>${prose(remedy)}</p>
-<p><a href="/docs/errors">All errors</a></p>`;
-}
-
-/** The one error without a status of its own. */
-function shownStatus(code: ErrorCode, admin: boolean): string {
-  return code === 'upstream_rejected' ? '4xx' : String(statusOf(code, admin));
-}
-
-/** Plain text in which backquotes mark code. */
-function prose(text: string): string {
-  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
-}

@@ -4,10 +4,10 @@ import type { FastifyReply } from 'fastify';
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
-export function sendPage(reply: FastifyReply, html: string): FastifyReply {
+export function sendPage(reply: FastifyReply, html: string, policy = POLICY): FastifyReply {
   return reply
     .type('text/html; charset=utf-8')
-    .header('content-security-policy', POLICY)
+    .header('content-security-policy', policy)
     .header('x-content-type-options', 'nosniff')
     .send(html);
 }

@@ -48,7 +48,6 @@ describe('the recipe', () => {
       'modules:/app/node_modules',
       'build:/app/dist',
       'null:config',
-      'null:docs',
       'null:package.json',
       'null:LICENSE',
     ]);
@@ -138,13 +137,12 @@ describe('what comes out of it', () => {
       'LICENSE',
       'config',
       'dist',
-      'docs',
       'node_modules',
       'package.json',
     ]);
     const packages = await readdir(join(app, 'node_modules'));
     expect(packages).toContain('fastify');
-    for (const tool of ['typescript', 'vitest', '@biomejs', 'dependency-cruiser'])
+    for (const tool of ['marked', 'typescript', 'vitest', '@biomejs', 'dependency-cruiser'])
       expect(packages).not.toContain(tool);
   });
 });

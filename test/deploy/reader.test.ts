@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressOf, addressOfPage, pageNames } from '../../build/library.js';
+import { renderMarkdown } from '../../build/markdown.js';
 import { CATALOGUE } from '../../src/errors.js';
-import { addressOf, addressOfPage, openLibrary } from '../../src/routes/reader/library.js';
-import { renderMarkdown } from '../../src/routes/reader/markdown.js';
-import { openReader } from '../../src/routes/reader/open-reader.js';
+import { registerPages } from '../../src/routes/docs.js';
 import { startGateway, type TestGateway } from '../support/start-gateway.js';
 
 const toNowhere = () => null;
@@ -59,16 +59,16 @@ it('links of a page lead to the addresses of the reader', () => {
   expect(from('index.md', 'https://example.com/')).toBe('https://example.com/');
 });
 
-it('without its files there are the interface and the errors', async () => {
+it('without its pages there is the interface', async () => {
   const app = fastify();
-  openReader(() => openLibrary('/nowhere')).register(app);
+  registerPages(app, false, new URL('file:///nowhere/'));
   const { statusCode, headers } = await app.inject('/docs');
   expect([statusCode, headers.location]).toEqual([302, '/docs/api']);
 });
 
 describe('a running gateway', () => {
-  const library = openLibrary();
-  const addresses = [...library.names.map(addressOfPage), '/docs/errors', '/docs/errors/invalid_query'];
+  const names = pageNames();
+  const addresses = [...names.map(addressOfPage), '/docs/errors', '/docs/errors/invalid_query'];
   let gateway: TestGateway;
   const pages = new Map<string, string>();
   beforeAll(async () => {
@@ -79,7 +79,7 @@ describe('a running gateway', () => {
   afterAll(() => gateway.close());
 
   it('has every page, on both planes, under a policy that lets it load nothing at all', async () => {
-    expect(library.names.length).toBeGreaterThan(60);
+    expect(names.length).toBeGreaterThan(60);
     for (const plane of [gateway.data, gateway.admin])
       for (const address of ['/docs', '/docs/operations', '/docs/adr', '/docs/errors']) {
         const { statusCode, headers, body } = await plane.inject(address);
@@ -119,7 +119,7 @@ describe('a running gateway', () => {
     const page = pages.get('/docs/caching') ?? '';
     expect(page).toContain('<a href="/docs/caching" aria-current="page">Caching</a>');
     expect(page).toContain('aria-label="On this page"');
-    for (const name of library.names.filter((one) => !one.startsWith('adr/0')))
+    for (const name of names.filter((one) => !one.startsWith('adr/0')))
       expect(page).toContain(`href="${addressOfPage(name)}"`);
   });
 

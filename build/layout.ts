@@ -1,7 +1,5 @@
 /** A page of the documentation: where one is, what there is, the text, and what is in it. No script. */
-import { createHash } from 'node:crypto';
-import type { FastifyReply } from 'fastify';
-import { escapeHtml } from '../page.js';
+import { escapeHtml } from '../src/routes/page.js';
 import type { Heading } from './markdown.js';
 import { STYLE } from './style.js';
 
@@ -21,24 +19,6 @@ export interface ReaderPage {
   /** As HTML, without the title. */
   readonly html: string;
   readonly headings?: readonly Heading[];
-}
-
-/** The one style is named by its hash, so that no other is taken. */
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-export function sendReaderPage(reply: FastifyReply, html: string): FastifyReply {
-  return reply
-    .type('text/html; charset=utf-8')
-    .header('content-security-policy', POLICY)
-    .header('x-content-type-options', 'nosniff')
-    .send(html);
 }
 
 export function readerPage(

@@ -1,0 +1,47 @@
+/** The pages about errors, from the catalogue: the list, and one for each code. */
+import { CATALOGUE, type ErrorCode, statusOf } from '../src/errors.js';
+import { escapeHtml } from '../src/routes/page.js';
+import type { ReaderPage } from './layout.js';
+
+const LIST = '/docs/errors';
+
+/** @returns pages with their paths; the status of some codes is another one on the admin plane */
+export function errorPages(admin: boolean): readonly (ReaderPage & { readonly path: string })[] {
+  const pages = Object.entries(CATALOGUE).map(([code, { title }]) => ({
+    path: `${LIST}/${code}`,
+    address: LIST,
+    title,
+    html: errorPage(code as ErrorCode, admin),
+  }));
+  return [{ path: LIST, address: LIST, title: 'Errors', html: errorList(admin) }, ...pages];
+}
+
+function errorList(admin: boolean): string {
+  const rows = Object.entries(CATALOGUE).map(
+    ([code, { title }]) =>
+      `<tr><td>${shownStatus(code as ErrorCode, admin)}</td><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
+  );
+  return `<p>Every error is a problem document: <code>application/problem+json</code>, RFC 9457. Its <code>type</code> leads to
+the page of its <code>code</code> below; <code>detail</code> says what is wrong with this request, <code>help</code> what to
+do next, and <code>requestId</code> is what to tell the operator.</p>
+<div class="table" tabindex="0"><table><thead><tr><th>Status</th><th>Code</th><th>Title</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
+}
+
+function errorPage(code: ErrorCode, admin: boolean): string {
+  const { meaning, remedy } = CATALOGUE[code];
+  return `<p><code>${code}</code> · HTTP ${shownStatus(code, admin)}</p>
+<p class="lead">${prose(meaning)}</p>
+<h2>What to do</h2>
+<p>${prose(remedy)}</p>
+<p><a href="/docs/errors">All errors</a></p>`;
+}
+
+/** The one error without a status of its own. */
+function shownStatus(code: ErrorCode, admin: boolean): string {
+  return code === 'upstream_rejected' ? '4xx' : String(statusOf(code, admin));
+}
+
+/** Plain text in which backquotes mark code. */
+function prose(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+}

@@ -1,0 +1,64 @@
+/** The files of the documentation: which there are, and the address of each below `/docs`. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Shelf } from './layout.js';
+import { type Rendered, renderMarkdown } from './markdown.js';
+
+const FOLDER = fileURLToPath(new URL('../docs/', import.meta.url));
+/** Its pages are made from the catalogue of errors, for each plane. */
+const ERRORS = 'errors.md';
+
+/** The order of the pages; those that are not named here follow. */
+const SHELVES: readonly (readonly [title: string, names: string])[] = [
+  ['Use it', 'index first-steps clients contract caching history finality truth limits'],
+  ['Run it', 'operations cli settings metrics kubernetes compose performance security simulator licences'],
+  ['Change it', 'architecture adr/index'],
+];
+const OWN = [
+  { address: '/docs/api', title: 'API reference' },
+  { address: '/docs/errors', title: 'Errors' },
+];
+
+/** @returns names of files that have a page: `caching.md`, `adr/0001-fastify.md` */
+export function pageNames(): readonly string[] {
+  return readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.md') && name !== ERRORS)
+    .sort();
+}
+
+export function renderFile(name: string, names: readonly string[]): Rendered {
+  return renderMarkdown(readFileSync(join(FOLDER, name), 'utf8'), (href) => addressOf(name, href, names));
+}
+
+/** Where a page is read: `caching.md` at `/docs/caching`. */
+export function addressOfPage(name: string): string {
+  return name === 'index.md' ? '/docs' : `/docs/${name.replace(/(\/index)?\.md$/, '')}`;
+}
+
+/** @returns where a link of one page leads; null for files that are not served */
+export function addressOf(from: string, href: string, names: readonly string[]): string | null {
+  if (/^(https?:|#|\/)/.test(href)) return href;
+  const [path = '', hash] = href.split('#', 2);
+  const name = posix.normalize(posix.join(posix.dirname(from), path));
+  if (name !== ERRORS && !names.includes(name)) return null;
+  return addressOfPage(name) + (hash === undefined ? '' : `#${hash}`);
+}
+
+/** @param titles the title of each file's page, by name */
+export function shelvesOf(titles: ReadonlyMap<string, string>): readonly Shelf[] {
+  const place = (name: string) => ({ address: addressOfPage(name), title: titles.get(name) ?? name });
+  const named = SHELVES.map(
+    ([title, names]) => [title, names.split(' ').map((name) => `${name}.md`)] as const,
+  );
+  const known = new Set(named.flatMap(([, names]) => names));
+  const shelves = named.map(([title, names], at) => ({
+    title,
+    places: [...names.filter((name) => titles.has(name)).map(place), ...(at === 0 ? OWN : [])],
+  }));
+  const further = [...titles.keys()].filter((name) => !name.startsWith('adr/') && !known.has(name));
+  return [...shelves, { title: 'More', places: further.map(place) }].filter(
+    ({ places }) => places.length > 0,
+  );
+}
