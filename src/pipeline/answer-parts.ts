@@ -101,6 +101,7 @@ function rowsHeader(facts: AnswerFacts, times: Times, block: RowBlock, rest: Row
     form: 'rows',
     accounts: rest.accounts,
     columns: block.columns,
+    sources: block.sources,
     types: block.types,
     rowCount: block.rowCount,
     hash: block.hash,

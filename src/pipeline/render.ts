@@ -14,6 +14,7 @@ import type { Past } from '../report/assemble-input.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { BodyPieces, BytesHeader, Entry, RefusalHeader, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, MAX_FUTURE_MS, rememberedForMs } from '../report/freshness.js';
+import { settleNames } from '../report/join-entries.js';
 import type { Format } from '../report/output-options.js';
 import { fieldFaults } from '../report/project-rows.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
@@ -58,7 +59,8 @@ export interface FinishInput {
  * The answer without its body, which is made only when it is needed.
  * @throws GatewayError `upstream_rejected` with the platform's status, unless the platform's own bytes were asked for
  */
-export function shapeAnswer(ask: FinishInput): Assembled {
+export function shapeAnswer(given: FinishInput): Assembled {
+  const ask = { ...given, parts: settleNames(given.parts) };
   const { shape, parts, totals, rules, nowMs } = ask;
   const [main] = parts;
   if (main?.header.form === 'refusal') return refusalAnswer(main as Entry<RefusalHeader>, ask);

@@ -9,7 +9,8 @@ import { judgeLosses, type LookedDay, type Losses, type Neighbour } from '../his
 import { fromHistory, type RecalledDay } from '../history/recall-days.js';
 import type { EndpointRetention } from '../history/retention.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
-import { type Entry, joinEntries, type RowsHeader } from '../report/entry.js';
+import type { Entry, RowsHeader } from '../report/entry.js';
+import { joinEntries } from '../report/join-entries.js';
 import { StoreUnavailable } from '../store/port.js';
 import { type AskFurther, type CoverOptions, coverRefused } from './cover-refused.js';
 import type { FetchDaysInput } from './fetch-result.js';

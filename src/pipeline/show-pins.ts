@@ -8,7 +8,7 @@ import { entityTag, isNotModified, VARY } from '../http/respond.js';
 import { PIN_LIMITS, type PinnedRows, type Pins } from '../pins/create-pins.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
-import { joinEntries } from '../report/entry.js';
+import { joinEntries } from '../report/join-entries.js';
 import type { JsonObject } from '../report/json.js';
 import { digest } from '../report/platform-call.js';
 import { parseQueryText, writeQueryText } from '../report/query-text.js';

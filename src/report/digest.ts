@@ -10,8 +10,16 @@ import { bodyHash, joinRows, ROW_SEPARATOR } from './entry.js';
 import type { Flaw } from './flaws.js';
 import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
-import { type Normalized, type NormalizedRow, type NormalizeInput, normalizeAnswer } from './normalize.js';
+import {
+  columnsIn,
+  type Normalized,
+  type NormalizedRow,
+  type NormalizeInput,
+  namedAlone,
+  normalizeAnswer,
+} from './normalize.js';
 import type { Paging } from './paging.js';
+import { camelCase } from './row-names.js';
 import { RowsError, type Splittable } from './rows.js';
 import { sortedHashOf } from './select-rows.js';
 import { agreeOn, typesOf, writeRows } from './typed-rows.js';
@@ -27,6 +35,8 @@ export interface DigestInput extends NormalizeInput {
 export interface RowBlock {
   readonly body: Buffer;
   readonly columns: readonly string[];
+  /** Their members as the platform spells them, where any is spelt otherwise. */
+  readonly sources: readonly string[] | undefined;
   /** What was seen of each column, in their order; see column-types.ts. */
   readonly types: readonly string[];
   readonly rowCount: number;
@@ -91,11 +101,12 @@ function repeatsRow(rows: readonly NormalizedRow[], days: readonly DayBlock[] | 
   return new Set(rows.map(({ json }) => json)).size < rows.length;
 }
 
-function wholeOf({ rows, columns, types }: Normalized): RowBlock {
+function wholeOf({ rows, columns, sources, types }: Normalized): RowBlock {
   const body = joinRows(rows);
   return {
     body,
     columns,
+    sources,
     types: encodeTypes(columns, types),
     rowCount: rows.length,
     hash: bodyHash(body),
@@ -104,47 +115,43 @@ function wholeOf({ rows, columns, types }: Normalized): RowBlock {
 
 /** Rows come in date order; a day without rows is a block too, for its emptiness is an answer. */
 function splitByDay(answer: Normalized, dates: readonly string[]): DayBlock[] {
-  const { rows } = answer;
+  const { rows, columns } = answer;
+  const isSettled = columns.some((column) => column !== camelCase(column));
   let at = 0;
   return dates.map((date) => {
     const start = at;
     while (at < rows.length && rows[at]?.date === date) at += 1;
-    return dayBlock(date, answer, start, at);
+    return dayBlock(date, answer, { start, end: at, isSettled });
   });
 }
 
-/** Types are decided by the day's own rows: what else was asked for with it must not change a day. */
-function dayBlock(date: string, { rows, drafts, types }: Normalized, start: number, end: number): DayBlock {
-  const written = rows.slice(start, end);
-  const columns = unionOf(written);
-  const own = typesOf(drafts.slice(start, end));
-  const texts = agreeOn(columns, own, types)
-    ? written.map(({ json }) => json)
-    : writeRows(drafts.slice(start, end), own);
+/** Types and names are decided by the day's own rows: what else was asked for with it must not change a day. */
+function dayBlock(
+  date: string,
+  answer: Normalized,
+  { start, end, isSettled }: { readonly start: number; readonly end: number; readonly isSettled: boolean },
+): DayBlock {
+  const written = answer.rows.slice(start, end);
+  const given = answer.drafts.slice(start, end);
+  const drafts = isSettled ? namedAlone(given) : given;
+  const named = columnsIn(drafts);
+  const own = typesOf(drafts);
+  const texts =
+    !isSettled && agreeOn(named.columns, own, answer.types)
+      ? written.map(({ json }) => json)
+      : writeRows(drafts, own);
   const body = Buffer.from(texts.join(ROW_SEPARATOR));
   const sorted = texts.toSorted();
   return {
     date,
     body,
-    columns,
-    types: encodeTypes(columns, own),
+    ...named,
+    types: encodeTypes(named.columns, own),
     rowCount: written.length,
     hash: bodyHash(body),
     sortedHash: sortedHashOf(sorted),
     repeats: sorted.some((text, at) => text === sorted[at + 1]),
   };
-}
-
-/** Neighbouring rows share one list of columns, so most need no look at their names. */
-function unionOf(rows: readonly NormalizedRow[]): string[] {
-  const union = new Set<string>();
-  let last: readonly string[] | null = null;
-  for (const { columns } of rows) {
-    if (columns === last) continue;
-    for (const column of columns) union.add(column);
-    last = columns;
-  }
-  return [...union];
 }
 
 /** What came of an answer's bytes. Plain values, so that it can come from another thread. */

@@ -3,9 +3,7 @@
  * stored as JSON in front of the body; see `cache/entry.ts`.
  */
 import { hash } from 'node:crypto';
-import { encodeTypes, joinTypes, type Rewrite, rewriteRows, rewritesFor } from './column-types.js';
-import { joinEmptyDays } from './empty-days.js';
-import { joinFlaws } from './flaws.js';
+import { type Rewrite, rewriteRows } from './column-types.js';
 import type { Facts } from './freshness.js';
 import type { NormalizedRow } from './normalize.js';
 import type { Paging } from './paging.js';
@@ -24,6 +22,8 @@ interface Common extends Facts {
 export interface RowsHeader extends Common {
   readonly form: 'rows';
   readonly columns: readonly string[];
+  /** Their members as the platform spells them, in their order; absent where all are spelt alike. */
+  readonly sources?: readonly string[] | undefined;
   /** What was seen of each column, in their order; see column-types.ts. */
   readonly types?: readonly string[];
   readonly rowCount: number;
@@ -133,6 +133,7 @@ function isEmptyRun(run: unknown): boolean {
 
 function hasRows({
   columns,
+  sources,
   types,
   rowCount,
   paging,
@@ -140,6 +141,7 @@ function hasRows({
 }: Readonly<Record<string, unknown>>): boolean {
   return (
     areTexts(columns) &&
+    (sources === undefined || areTexts(sources)) &&
     (types === undefined || areTexts(types)) &&
     typeof rowCount === 'number' &&
     typeof paging === 'object' &&
@@ -168,52 +170,4 @@ function areTexts(value: unknown): boolean {
   if (!value.every((one) => typeof one === 'string')) return false;
   lists.add(value);
   return true;
-}
-
-/** @returns what is from history in an answer that was joined from days */
-function joinForgotten(parts: readonly Entry<RowsHeader>[]): Pick<RowsHeader, 'forgotten'> {
-  const all = parts.flatMap(({ header }) => header.forgotten ?? []);
-  const [first] = all;
-  if (first === undefined) return {};
-  const forgotten = {
-    code: first.code,
-    days: all.flatMap(({ days }) => days),
-    sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)),
-    seenMs: Math.min(...all.map(({ seenMs }) => seenMs)),
-    final: all.every(({ final }) => final),
-    againMs: Math.min(...all.map(({ againMs }) => againMs)),
-  };
-  return { forgotten };
-}
-
-/** Days joined to one answer for their whole range, as old as the oldest of them. */
-export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHeader> {
-  const filled = parts.filter(({ header }) => header.rowCount > 0);
-  const separator = Buffer.from(ROW_SEPARATOR);
-  const rewrites = rewritesFor(filled.map(({ header }) => header));
-  const bodies = filled.map((entry, index) => rewriteBody(entry.body, rewrites[index] ?? null));
-  const body = Buffer.concat(bodies.flatMap((one, index) => (index === 0 ? [one] : [separator, one])));
-  const columns = [...new Set(filled.flatMap(({ header }) => header.columns))];
-  const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];
-  const last = parts.at(-1) as Entry<RowsHeader>;
-  const { emptySince: _, flaws: __, forgotten: ___, ...header } = oldest.header;
-  const flaws = joinFlaws(parts.map((entry) => entry.header));
-  return {
-    body,
-    header: {
-      ...header,
-      lastDay: last.header.lastDay,
-      ...joinEmptyDays(parts.map((entry) => entry.header)),
-      seq: Math.min(...parts.map(({ header }) => header.seq)),
-      accounts: [...new Set(parts.flatMap(({ header }) => header.accounts))].sort(),
-      columns,
-      types: encodeTypes(columns, joinTypes(filled.map((entry) => entry.header))),
-      rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
-      hash: bodyHash(body),
-      splitFrom: null,
-      ...(flaws.length === 0 ? {} : { flaws }),
-      ...joinForgotten(parts),
-      ...(oldest.header.splitFrom === null ? {} : { joinedUnder: oldest.header.splitFrom.generation }),
-    },
-  };
 }

@@ -44,6 +44,8 @@ export interface Normalized {
   readonly rows: readonly NormalizedRow[];
   /** All columns, in the order in which the platform's rows first showed them. */
   readonly columns: readonly string[];
+  /** Their members as the platform spells them, where any is spelt otherwise. */
+  readonly sources: readonly string[] | undefined;
   /** What the document names as accounts, distinct, in the order of their UTF-16 units. */
   readonly accounts: readonly string[];
   readonly splittable: Splittable;
@@ -66,8 +68,7 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
   const document = parseJson(text, { allowBom: true });
   const found = findRows(document, ask);
   const doubt = judgeShape(document, found, ask, ask.known ?? NOTHING_KNOWN);
-  const columns = new Set<string>();
-  const given = draftRows(found.rows, ask.rule.dateField, columns);
+  const given = draftRows(found.rows, ask.rule.dateField);
   const drafts = ask.byDate ? orderByDate(given) : given;
   const types = typesOf(drafts);
   const texts = writeRows(drafts, types);
@@ -75,7 +76,7 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
     drafts,
     types,
     rows: drafts.map(({ date, plan }, at) => ({ json: texts[at] as string, date, columns: plan.columns })),
-    columns: [...columns],
+    ...columnsIn(given),
     accounts: [...accountsShown(document, ask.accountPattern, ask.nonAccounts)].map(ownText).sort(),
     splittable: judgeSplittable(
       found,
@@ -87,6 +88,16 @@ export function normalizeAnswer(text: string, ask: NormalizeInput): Normalized {
     flaws: flawsOf(document, found, given, ask),
     doubt,
   };
+}
+
+/** The columns of rows, in the order in which they first show, and their members where those are spelt otherwise. */
+export function columnsIn(rows: readonly DraftRow[]): Pick<Normalized, 'columns' | 'sources'> {
+  const sources = new Map<string, string>();
+  for (const { names, columns } of new Set(rows.map(({ plan }) => plan)))
+    for (const [at, column] of columns.entries()) sources.set(column, names[at] as string);
+  const columns = [...sources.keys()];
+  const isAsGiven = columns.every((column) => sources.get(column) === column);
+  return { columns, sources: isAsGiven ? undefined : [...sources.values()] };
 }
 
 function flawsOf(
@@ -119,29 +130,40 @@ export function orderByDate<T extends { readonly date: string | null }>(rows: re
 /** Sorts behind every date. */
 const UNDATED = '~';
 
-/** @param columns receives the columns of all rows */
-function draftRows(
-  rows: readonly JsonObject[],
-  dateField: string | undefined,
-  columns: Set<string>,
-): DraftRow[] {
-  const plans = new Map<readonly string[], RowPlan>();
+function draftRows(rows: readonly JsonObject[], dateField: string | undefined): DraftRow[] {
+  const shapes = [...new Set(rows.map(({ names }) => names))];
+  const columnOf = columnsBySource(shapes.flat().map(ownText));
+  const plans = new Map(
+    shapes.map((names) => [
+      names,
+      planFor(names.map(ownText), dateIndex(names, dateFieldOf(names, dateField)), columnOf),
+    ]),
+  );
   const dates = new Map<string, string | null>();
-  return rows.map((row) => {
-    let plan = plans.get(row.names);
-    if (plan === undefined) {
-      plan = planFor(row.names, dateFieldOf(row.names, dateField));
-      plans.set(row.names, plan);
-      for (const column of plan.columns) columns.add(column);
-    }
-    return { values: row.values, plan, date: dateOf(row.values[plan.dateAt], dates) };
+  return rows.map(({ names, values }) => {
+    const plan = plans.get(names) as RowPlan;
+    return { values, plan, date: dateOf(values[plan.dateAt], dates) };
   });
 }
 
-function planFor(names: readonly string[], field: string): RowPlan {
-  const columns = columnNames(names).map(ownText);
-  const dateAt = dateIndex(names, field);
+function columnsBySource(names: readonly string[]): ReadonlyMap<string, string> {
+  const distinct = [...new Set(names)];
+  const columns = columnNames(distinct);
+  return new Map(distinct.map((name, at) => [name, columns[at] as string]));
+}
+
+/** Some of the rows, named as they would be without the others. */
+export function namedAlone(rows: readonly DraftRow[]): readonly DraftRow[] {
+  const before = [...new Set(rows.map(({ plan }) => plan))];
+  const columnOf = columnsBySource(before.flatMap(({ names }) => names));
+  const plans = new Map(before.map((plan) => [plan, planFor(plan.names, plan.dateAt, columnOf)]));
+  return rows.map((row) => ({ ...row, plan: plans.get(row.plan) as RowPlan }));
+}
+
+function planFor(names: readonly string[], dateAt: number, columnOf: ReadonlyMap<string, string>): RowPlan {
+  const columns = names.map((name) => columnOf.get(name) as string);
   return {
+    names,
     columns,
     prefixes: columns.map((column) => `${JSON.stringify(column)}:`),
     text: names.map((name, index) => holdsText(name, columns[index] as string)),

@@ -6,22 +6,17 @@ export function camelCase(name: string): string {
 }
 
 /**
- * The column names of a row, in its own order and all distinct.
+ * The columns of members, in their order and all distinct: in camelCase, but for members that would share a column. Those
+ * keep their own names, which no camelCase name is like, for none holds a `_` before a lower-case letter.
  *
- * Every member gets its camelCase name, unless another member is spelt so in the source or an earlier one was
- * turned into it: then it keeps its own, which is always free, for no camelCase name holds a `_` before a
- * lower-case letter.
- *
- * @param names distinct
+ * @param names distinct, of all rows
  */
 export function columnNames(names: readonly string[]): string[] {
-  const taken = new Set(names);
-  return names.map((name) => {
-    const column = camelCase(name);
-    if (taken.has(column)) return name;
-    taken.add(column);
-    return column;
-  });
+  const columns = names.map(camelCase);
+  const once = new Set<string>();
+  const shared = new Set<string>();
+  for (const column of columns) (once.has(column) ? shared : once).add(column);
+  return columns.map((column, at) => (shared.has(column) ? (names[at] as string) : column));
 }
 
 /** @returns where the date stands in a row with these names, -1 when nowhere; `field` in either spelling. */

@@ -93,12 +93,16 @@ function isTypedAlone({ columns, types = [] }: RowsHeader, row: Readonly<Record<
 
 /** The columns that the selected rows have, in the order that all rows show. */
 function columnsOf(
-  { columns, types = [] }: RowsHeader,
+  { columns, sources, types = [] }: RowsHeader,
   selected: readonly { readonly row: Readonly<Record<string, unknown>> }[],
-): Pick<RowsHeader, 'columns' | 'types'> {
+): Pick<RowsHeader, 'columns' | 'sources' | 'types'> {
   const present = new Set(selected.flatMap(({ row }) => Object.keys(row)));
   const kept = columns.flatMap((column, at) => (present.has(column) ? [at] : []));
-  return { columns: kept.map((at) => columns[at] as string), types: kept.map((at) => types[at] ?? '') };
+  return {
+    columns: kept.map((at) => columns[at] as string),
+    sources: sources === undefined ? undefined : kept.map((at) => sources[at] as string),
+    types: kept.map((at) => types[at] ?? ''),
+  };
 }
 
 /** As a day's rows are named when they are split from an answer: without regard to their order. */

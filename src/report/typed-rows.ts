@@ -13,6 +13,8 @@ import { numberInString, numberTokenJson } from './number-text.js';
 
 /** What is the same for all rows with the same members. */
 export interface RowPlan {
+  /** As the platform spells them. */
+  readonly names: readonly string[];
   readonly columns: readonly string[];
   /** The names as JSON, each with its colon. */
   readonly prefixes: readonly string[];

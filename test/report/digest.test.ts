@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { rewritesFor } from '../../src/report/column-types.js';
 import { daysBetween } from '../../src/report/days.js';
 import { type DayBlock, type DigestInput, digestAnswer, digestBytes } from '../../src/report/digest.js';
-import { bodyHash, joinEntries, ROW_SEPARATOR, rewriteBody } from '../../src/report/entry.js';
+import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../../src/report/entry.js';
+import { joinEntries } from '../../src/report/join-entries.js';
 import { factsOf } from './entries.js';
 
 const PERIOD = { from: '2026-11-01', to: '2026-11-10' };

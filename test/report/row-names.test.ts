@@ -46,11 +46,11 @@ describe('columnNames', () => {
     ],
     [
       ['a_b_c', 'aB_c'],
-      ['aBC', 'aB_c'],
+      ['a_b_c', 'aB_c'],
     ],
     [
       ['a_b_c', 'aB_c', 'a_bC', 'x_y'],
-      ['aBC', 'aB_c', 'a_bC', 'xY'],
+      ['a_b_c', 'aB_c', 'a_bC', 'xY'],
     ],
     [[], []],
   ])('%j → %j', (sources, columns) => {
