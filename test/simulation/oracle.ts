@@ -182,6 +182,13 @@ export function createOracle({ platform, scheduler, faults, shape }: OracleOptio
       known.push({ asked: { advertiser, from, to }, knownAt: meta.knownAt, rows });
     const shown = new Map(meta.days?.map((day) => [day.date, day.asOf]));
     for (let date = asked.from; date <= asked.to; date = dayAgo(Date.parse(date), -1)) {
+      // Rows of history are as old as they were seen last, and say nothing of the age of other days.
+      const isForgotten = meta.warnings?.some(({ days = [] }) => days.includes(date)) === true;
+      if (meta.source === 'history' && (isForgotten || !shown.has(date))) {
+        const said = platform.said(advertiser, date, date, asked.byDate);
+        if (!said.some(({ value }) => value === numberOf(date))) wrong(`never said of ${date}`);
+        continue;
+      }
       // Without a word on each day it is as old as the oldest, at most.
       const part = { from: date, to: date, value: numberOf(date), asOf: shown.get(date) ?? meta.asOf };
       const isAlone = shown.size > 0 || shape.divisible === 'never';
