@@ -45,12 +45,27 @@ const set = (records: Record<string, string | null>) => ({ writes: new Map(Objec
 
 const openStore = (prefix = 'lost'): Promise<Store> => openOnRedis(server, prefix, 5000);
 
-async function openOne(options: { deaf?: boolean; graceMs?: number; prefix?: string } = {}) {
+interface OneOptions {
+  readonly deaf?: boolean;
+  /** Its messages about commits get lost; all others arrive. */
+  readonly commitsUnheard?: boolean;
+  readonly graceMs?: number;
+  readonly prefix?: string;
+}
+
+function withUnheardCommits(store: Store): Store {
+  const publish: Store['bus']['publish'] = async (channel, message) =>
+    channel === 'registry' ? undefined : store.bus.publish(channel, message);
+  return { ...store, bus: { publish, subscribe: (...args) => store.bus.subscribe(...args) } };
+}
+
+async function openOne(options: OneOptions = {}) {
   const store = await openStore(options.prefix);
   const clock = createTestClock();
   const log = createRecordedLog();
+  const heard = options.commitsUnheard ? withUnheardCommits(store) : store;
   const registry = await openRegistry({
-    store: options.deaf ? withoutBus(store) : store,
+    store: options.deaf ? withoutBus(store) : heard,
     clock,
     logger: log.logger,
     pollMs: 3_600_000,
@@ -160,6 +175,22 @@ describe('a registry that is gone from the store', () => {
       expect(textOf('key/a')).toBe(key('2026-11-21'));
       expect(textOf('team/y')).toBe('{}');
     }
+  });
+
+  it('keeps a revocation that only another replica knew when a commit finds the registry gone', async () => {
+    const ahead = await openOne({ commitsUnheard: true });
+    await ahead.registry.commit(set({ 'team/x': '{}', 'key/a': key(null) }));
+    const behind = await openOne();
+    await ahead.registry.commit(set({ 'key/a': key('2026-11-21') }));
+    await ahead.registry.refresh();
+    expect(behind.textOf('key/a')).toBe(key(null));
+    await control.flushall();
+    // Were it put back from this replica at once, the commit would take the version of the revocation, and nobody would
+    // see that it is missing.
+    await behind.registry.commit(set({ 'team/y': '{}' }));
+    await ahead.registry.refresh();
+    for (const { textOf } of [ahead, behind]) expect(textOf('key/a')).toBe(key('2026-11-21'));
+    expect((await ahead.store.registry.load()).records.get('key/a')?.value).toBe(key('2026-11-21'));
   });
 
   it('is not begun anew by a gateway that starts while others put it back', async () => {
