@@ -128,7 +128,7 @@ const KNOWS = {
   policy: ['auth', 'report', 'errors'],
   declared: ['auth', 'policy', 'registry', 'store', 'telemetry', 'write-guard', 'errors', 'clock'],
   sessions: ['store', 'last-used', 'record', 'errors', 'clock', 'chance'],
-  usage: ['report', 'store', 'telemetry', 'outcome', 'clock', 'chance', 'time'],
+  usage: ['report', 'store', 'telemetry', 'outcome', 'repeat', 'clock', 'chance', 'time'],
   tail: ['store', 'clock', 'time'],
   series: ['report', 'store', 'outcome', 'repeat', 'last-used', 'clock', 'chance', 'time'],
   http: [

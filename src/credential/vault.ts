@@ -212,17 +212,7 @@ export function isExpired(token: Token, nowMs: number): boolean {
 }
 
 /** What may be shown of a token. */
-export interface ShownToken {
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly source: TokenSourceName;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-  readonly expiryKnown: boolean;
-  readonly verifiedAt: string | null;
-}
-
-export function showToken(token: Token | null): ShownToken | null {
+export function showToken(token: Token | null): Omit<Token, 'secret' | 'refusedAt'> | null {
   if (token === null) return null;
   const { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt } = token;
   return { id, fingerprint, source, createdAt, expiresAt, expiryKnown, verifiedAt };

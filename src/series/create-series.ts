@@ -4,9 +4,9 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import { repeat } from '../repeat.js';
+import { flushAtEnd, oneAtATime, repeat } from '../repeat.js';
 import type { Documents } from '../store/port.js';
-import { sleep, uptimeMs } from '../time.js';
+import { uptimeMs } from '../time.js';
 import { createOutbox } from './outbox.js';
 import { ALL, toBatches } from './places.js';
 import { createPageReader, type TimedCells } from './read-pages.js';
@@ -66,14 +66,12 @@ export interface SeriesOptions {
 const FLUSH_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 1000;
 const CLOSE_TRIES = 3;
-const CLOSE_WAIT_MS = 500;
 
 export function createSeries(options: SeriesOptions): Series {
   const { clock, logger, traffic } = options;
   const tally = createSeriesTally(clock);
   const outbox = createOutbox(options);
   const pages = createPageReader({ ...options, outbox });
-  let flushing: Promise<boolean> | null = null;
   let restsUntilMs = 0;
 
   function collect(): void {
@@ -81,12 +79,10 @@ export function createSeries(options: SeriesOptions): Series {
     if (counted !== null) outbox.add(toBatches(counted));
   }
 
+  const flushOutbox = oneAtATime(outbox.flush);
   function flush(): Promise<boolean> {
     collect();
-    flushing ??= outbox.flush().finally(() => {
-      flushing = null;
-    });
-    return flushing;
+    return flushOutbox();
   }
 
   const looks = repeat(LOOK_EVERY_MS, async () => {
@@ -129,13 +125,8 @@ export function createSeries(options: SeriesOptions): Series {
     flush,
     async close() {
       await looks.stop();
-      // The one under way may have begun before the last count.
-      await flushing;
-      for (let left = CLOSE_TRIES; !(await flush()); left -= 1) {
-        if (left === 1)
-          return logger.warn('the last seconds of the series are lost: the store does not take them');
-        await sleep(CLOSE_WAIT_MS);
-      }
+      if (!(await flushAtEnd(flush, CLOSE_TRIES)))
+        logger.warn('the last seconds of the series are lost: the store does not take them');
     },
   };
 }

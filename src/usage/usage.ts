@@ -4,9 +4,10 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
+import { flushAtEnd, oneAtATime } from '../repeat.js';
 import { isoDay } from '../report/days.js';
 import { type Counters, StoreUnavailable } from '../store/port.js';
-import { sleep, startTicks, stopTicks } from '../time.js';
+import { startTicks, stopTicks } from '../time.js';
 import { readLife, readUsage } from './read-usage.js';
 import { createUsageBatches } from './usage-batches.js';
 import { dayGroup, type UsageDay } from './usage-day.js';
@@ -44,30 +45,18 @@ const EVERY_MS = 2000;
 /** As `/gateway/v1/me` shows them. */
 const RECENT_DAYS = 30;
 const CLOSE_TRIES = 5;
-const CLOSE_WAIT_MS = 500;
 
 export function createUsage(options: UsageOptions): Usage {
   const { counters, clock, logger, nameOf = (team) => team } = options;
   const batches = createUsageBatches(counters, clock, logger);
   const tally = createUsageTally(clock, nameOf);
-  let flushing: Promise<boolean> | null = null;
   /** After a failure, a batch is begun only when the store answers: what was sent can no longer be put together. */
   let doubtful = false;
-
-  const timer = startTicks(() => void flush(), options.everyMs ?? EVERY_MS);
-  timer.unref();
 
   const today = () => Math.floor(clock.now() / 86_400_000);
   const daysBack = (count: number) => ({ from: isoDay(today() - count), to: isoDay(today()) });
 
-  function flush(): Promise<boolean> {
-    flushing ??= write().finally(() => {
-      flushing = null;
-    });
-    return flushing;
-  }
-
-  async function write(): Promise<boolean> {
+  const flush = oneAtATime(async () => {
     try {
       await batches.resend();
       if (tally.isEmpty()) return true;
@@ -80,7 +69,10 @@ export function createUsage(options: UsageOptions): Usage {
       doubtful = true;
       return false;
     }
-  }
+  });
+
+  const timer = startTicks(() => void flush(), options.everyMs ?? EVERY_MS);
+  timer.unref();
 
   return {
     add: tally.add,
@@ -91,12 +83,7 @@ export function createUsage(options: UsageOptions): Usage {
     daysBack,
     async close() {
       stopTicks(timer);
-      // The one under way may have begun before the last count.
-      await flushing;
-      for (let left = CLOSE_TRIES; !(await flush()); left -= 1) {
-        if (left === 1) return logger.error('usage since the store went away is lost');
-        await sleep(CLOSE_WAIT_MS);
-      }
+      if (!(await flushAtEnd(flush, CLOSE_TRIES))) logger.error('usage since the store went away is lost');
     },
   };
 }

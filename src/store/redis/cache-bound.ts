@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../clock.js';
+import { oneAtATime } from '../../repeat.js';
 import type { StoreLog } from '../log.js';
 import { StoreUnavailable } from '../port.js';
 import type { Link } from './link.js';
@@ -46,16 +47,15 @@ export function createCacheBound(options: CacheBoundOptions): CacheBound {
   /** Bytes that may be written before the next look. */
   let granted = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
-  let looking: Promise<void> | null = null;
   let making = false;
 
-  async function look(): Promise<void> {
+  const look = oneAtATime(async () => {
     const servers = await watch.look();
     lookedAtMs = clock.monotonicMs();
     const rooms = (servers ?? []).map((one) => roomOf(one, servers?.length ?? 1));
     granted = Math.min(...rooms.map(({ left }) => left)) * GRANTED_PART;
     if (rooms.some(({ used }) => used > MAKE_ROOM_ABOVE)) void makeRoom(servers ?? []);
-  }
+  });
 
   function roomOf({ usedBytes, maxBytes }: ServerMemory, servers: number) {
     const bound = boundOf(options.maxBytes, maxBytes, servers);
@@ -102,10 +102,7 @@ export function createCacheBound(options: CacheBoundOptions): CacheBound {
     async admit(bytes) {
       const isOld = () => clock.monotonicMs() - lookedAtMs > LOOK_MS;
       if (isOld() || granted < bytes) {
-        looking ??= look().finally(() => {
-          looking = null;
-        });
-        await looking;
+        await look();
       }
       if (watch.full || granted < bytes)
         throw new StoreUnavailable('the cache in Redis has no room left for now', 'no-room');
