@@ -1,20 +1,18 @@
 /** The platform's answer to a pass-through request, made fit to be streamed to the caller. */
 import { pipeline, type Readable } from 'node:stream';
-import { type Headers, single } from '../platform/interpret.js';
+import { type Headers, invalid, single } from '../platform/interpret.js';
 import { decoderOf } from '../platform/read-body.js';
-import { holdsSecret, maskStream } from '../platform/scrub.js';
+import { holdsToken, maskStream } from '../platform/scrub.js';
 import type { Response } from '../platform/slot.js';
 import type { AnswerBuffers } from './answer-buffers.js';
 import { createOutlet } from './outlet.js';
 import type { PatienceRules } from './read-patience.js';
 
-/** Of the platform's headers only these come back. */
+/** Of the platform's headers only these come back; none of ranges, which are not passed on. */
 const RESPONSE_HEADERS = new Set([
-  'accept-ranges',
   'content-disposition',
   'content-language',
   'content-length',
-  'content-range',
   'content-type',
   'etag',
   'last-modified',
@@ -29,15 +27,18 @@ export interface CleanAnswer {
 
 export interface CleanOptions extends PatienceRules {
   readonly buffers: AnswerBuffers;
+  /** Asked once a second while the answer lasts. @throws GatewayError when its caller may not have more of it */
+  readonly mayGoOn: () => void;
 }
 
 /**
  * The platform's answer without its token, in plain coding, cut off when it falls silent, or the caller does not read.
  * What is small waits for the caller here, and no longer at the platform.
  *
- * @throws GatewayError `upstream_invalid_response` for a coding that cannot be undone
+ * @throws GatewayError `upstream_invalid_response` for a coding that cannot be undone, and for a part of a body
  */
 export function cleanAnswer(response: Response, method: string, options: CleanOptions): CleanAnswer {
+  if (response.status === 206) throw invalid('status 206 where no range was asked for');
   const coding = decoderOf(single(response.headers['content-encoding']), response.body);
   // Nothing to decode where there is no body (RFC 9110, section 6.4.1); a decoder would miss its beginning.
   const bodiless = method === 'HEAD' || response.status === 204 || response.status === 304;
@@ -45,7 +46,7 @@ export function cleanAnswer(response: Response, method: string, options: CleanOp
   // A decoded body has another length; a masked one has not.
   const known = coding === null && length !== undefined;
   const buffer = options.buffers.take(bodiless ? 0 : known ? Number(length) : null);
-  const outlet = createOutlet(options, buffer.bytes);
+  const outlet = createOutlet(options, buffer.bytes, options.mayGoOn);
   outlet.once('close', buffer.giveBack);
   const mask = maskStream(response.token);
   const ended = () => {};
@@ -65,7 +66,7 @@ function shownHeaders({ headers, token }: Response): Headers {
       ([name, value]) =>
         RESPONSE_HEADERS.has(name.toLowerCase()) &&
         !hopByHop.has(name.toLowerCase()) &&
-        !holdsSecret(String(value), token),
+        !holdsToken(Buffer.from(String(value), 'latin1'), token),
     ),
   );
 }

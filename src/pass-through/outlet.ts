@@ -10,9 +10,14 @@ const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
 
 /**
  * @param bufferBytes what may wait for the caller, so that the platform's part is over before the caller's is
+ * @param mayGoOn asked at each look, at least once a second. @throws GatewayError when the caller may not have more
  * @returns a stream that fails with a GatewayError, whatever broke it off
  */
-export function createOutlet(rules: PatienceRules, bufferBytes: number): Transform {
+export function createOutlet(
+  rules: PatienceRules,
+  bufferBytes: number,
+  mayGoOn: () => void = () => {},
+): Transform {
   const judge = createPatience(rules, uptimeMs());
   let arrived = 0;
   let whole = false;
@@ -34,6 +39,8 @@ export function createOutlet(rules: PatienceRules, bufferBytes: number): Transfo
   const everyMs = Math.min(rules.silenceMs, rules.overMs) / 5;
   const look = startTicks(
     () => {
+      const withdrawn = faultOf(mayGoOn);
+      if (withdrawn !== null) return void outlet.destroy(withdrawn);
       const waiting = outlet.readableLength;
       const full = waiting >= outlet.readableHighWaterMark;
       const standstill = judge({ arrived, taken: arrived - waiting, full, whole }, uptimeMs());
@@ -44,6 +51,15 @@ export function createOutlet(rules: PatienceRules, bufferBytes: number): Transfo
   );
   look.unref();
   return outlet;
+}
+
+function faultOf(check: () => void): Error | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** Nobody is shown it, for the answer has begun: it is for the log. */

@@ -64,6 +64,8 @@ export type Passage = PassContext &
      * @throws GatewayError as on arrival; `write_guard_unavailable` where its body was not read as it would be now
      */
     readonly judgeAgain: () => Charge | null;
+    /** @throws GatewayError 401, 403 when its caller may not use this route any more */
+    readonly mayGoOn: () => void;
   };
 
 export interface AdmitOptions {
@@ -112,7 +114,10 @@ export async function readQuestion(
   guarding: Guarding,
   maxBodyBytes: number,
 ): Promise<Question> {
-  const key = method === 'POST' ? readIdempotencyKey(request.raw) : null;
+  const given = readIdempotencyKey(request.raw);
+  if (given !== null && isWrite(method, rule) && method !== 'POST')
+    throw new GatewayError('invalid_request', { detail: 'idempotency-key is for POST alone; leave it out.' });
+  const key = method === 'POST' ? given : null;
   const { pairs, text: query, dryRun } = checkQuery(splitTarget(request)[1], isWrite(method, rule));
   const { headers } = request;
   const givenChecksum = readChecksum(headers, isWrite(method, rule));

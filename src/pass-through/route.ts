@@ -42,7 +42,10 @@ declare module 'fastify' {
   }
 }
 
-/** Of the caller's headers only these go on: an allow-list, since no deny-list knows all spellings. */
+/**
+ * Of the caller's headers only these go on: an allow-list, since no deny-list knows all spellings. No range: of an answer
+ * that is sent in two pieces neither shows that it holds a half of the token.
+ */
 const REQUEST_HEADERS = new Set([
   'accept-language',
   'content-language',
@@ -53,8 +56,6 @@ const REQUEST_HEADERS = new Set([
   'if-none-match',
   'if-modified-since',
   'if-unmodified-since',
-  'if-range',
-  'range',
   'prefer',
 ]);
 
@@ -92,7 +93,8 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
         return reply.headers(DRY_RUN_HEADERS).send(answer);
       }
       const judgeAgain = () => judgeAnew(request, { context, guarding, question }, options);
-      request.passage = { ...context, ...question, judgeAgain };
+      const mayGoOn = () => void recognize(request, context.rule, options.identify);
+      request.passage = { ...context, ...question, judgeAgain, mayGoOn };
       if (question.stream !== null) request.body = question.stream;
     },
     handler: (request, reply, destination, replyOptions) =>

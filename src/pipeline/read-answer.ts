@@ -56,7 +56,8 @@ export async function readAnswer(
   await options.shapes.load();
   const input = { ...digestInput(asked, rule, options), charset: charsetOf(contentType) };
   const unread = { digest, input, token: response.token };
-  if (contentType.includes(response.token)) throw invalid('the content type holds the platform token');
+  if (holdsToken(Buffer.from(contentType, 'latin1'), response.token))
+    throw invalid('the content type holds the platform token');
   if (response.status >= 400) {
     const body = Buffer.concat(chunks);
     const accounts = (await accountsIn(body, unread)).filter((account) => ID_LIKE.test(account));

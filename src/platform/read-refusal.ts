@@ -1,7 +1,7 @@
 /** The platform's words about a request it refused, made fit to be shown. */
 import Type from 'typebox';
 import { recordForm } from '../record.js';
-import { holdsSecret, scrubText } from './scrub.js';
+import { holdsToken, scrubText } from './scrub.js';
 
 const MAX_BYTES = 1024;
 
@@ -39,5 +39,5 @@ export function readRefusal(status: number, contentType: string, body: Buffer, t
 function readErrors(errors: unknown, token: string, maxBytes: number): unknown {
   if (typeof errors !== 'object' || errors === null) return null;
   const text = JSON.stringify(errors);
-  return Buffer.byteLength(text) <= maxBytes && !holdsSecret(text, token) ? errors : null;
+  return Buffer.byteLength(text) <= maxBytes && !holdsToken(Buffer.from(text), token) ? errors : null;
 }

@@ -1,6 +1,6 @@
 /** Keeps the platform's token out of everything that leaves the gateway. */
 import { Transform } from 'node:stream';
-import { MORE, type Spelling, spellingOf } from './spelling.js';
+import { encodingsOf, MORE, type Spelling, spellingOf } from './spelling.js';
 
 const REDACTED = '[redacted]';
 
@@ -9,17 +9,14 @@ export function scrubText(text: string, secrets: readonly string[], maxBytes: nu
   let clean = text;
   for (const secret of secrets.flatMap(spellings)) clean = clean.replaceAll(secret, REDACTED);
   clean = clean.replace(/\bbearer\s+[^\s"',;]+/gi, `Bearer ${REDACTED}`);
+  // In a spelling that is rarer: nothing of it is shown.
+  if (secrets.some((secret) => holdsToken(Buffer.from(clean), secret))) clean = REDACTED;
   if (Buffer.byteLength(clean) <= maxBytes) return clean;
   // A cut inside of a character shows as U+FFFD; drop it.
   return Buffer.from(clean)
     .subarray(0, maxBytes)
     .toString('utf8')
     .replace(/\uFFFD$/, '');
-}
-
-/** Whether a text holds a secret in any of its usual spellings. */
-export function holdsSecret(text: string, secret: string): boolean {
-  return spellings(secret).some((spelling) => text.includes(spelling));
 }
 
 /** As it is, as JSON writes it (with `/` escaped, too, as PHP does), and as it stands in a URL; longest first. */
@@ -66,23 +63,48 @@ function maskSpellings(bytes: Buffer, spelling: Spelling, fill: string): number 
   return bytes.length;
 }
 
-/** A printable ASCII character written as an escape: no honest writer does that, so the long look is rare. */
-const ESCAPED_ASCII = /\\u00[2-7]/i;
-/** Characters that JSON may, or must, write after a backslash: a token with one of them has several honest spellings. */
-const ESCAPABLE = /["\\/]/;
-const ESCAPE = /\\(?:u([0-9a-f]{4})|(.))/gis;
+/** What is searched for of a token: made once for all answers that it brings. */
+interface Needles {
+  readonly token: string;
+  readonly plain: readonly Buffer[];
+  /** A character of the token as an escape: an honest writer has no need of most of them, so the long look is rare. */
+  readonly escaped: RegExp;
+}
+
+let last: Needles | null = null;
+
+function needlesOf(token: string): Needles {
+  if (last?.token === token) return last;
+  const hex = [...new Set(Buffer.from(token))].map((code) => code.toString(16).padStart(2, '0')).join('|');
+  // JSON may, or must, write some characters after a backslash.
+  const own = /["\\/]/.test(token) ? '|\\\\["\\\\/]' : '';
+  last = {
+    token,
+    plain: [Buffer.from(token), ...encodingsOf(token)],
+    escaped: new RegExp(`(?:\\\\u00|%)(?:${hex})${own}`, 'i'),
+  };
+  return last;
+}
+
+const JSON_ESCAPE = /\\(?:u([0-9a-f]{4})|(.))/gis;
+const ANY_ESCAPE = /\\(?:u([0-9a-f]{4})|(.))|%([0-9a-f]{2})/gis;
 
 /**
- * Whether bytes of the platform hold its token, in whatever spelling JSON has for it.
+ * Whether bytes of the platform hold its token, in whatever spelling (spelling.ts).
  * @param token printable ASCII
  */
 export function holdsToken(body: Buffer, token: string): boolean {
+  if (token === '') return false;
+  const { plain, escaped } = needlesOf(token);
+  if (plain.some((needle) => body.includes(needle))) return true;
+  if (!body.includes('\\') && !body.includes('%')) return false;
   const text = body.toString('latin1');
-  if (holdsSecret(text, token)) return true;
-  const maySpell = ESCAPED_ASCII.test(text) || (ESCAPABLE.test(token) && text.includes('\\'));
-  if (!maySpell) return false;
-  const plain = text.replace(ESCAPE, (_, code: string | undefined, char: string | undefined) =>
-    code === undefined ? (char ?? '') : String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  return plain.includes(token);
+  if (!escaped.test(text)) return false;
+  // A percent sign may be the token's own.
+  return [ANY_ESCAPE, JSON_ESCAPE].some((form) => text.replace(form, unescaped).includes(token));
+}
+
+function unescaped(_: string, code?: string, char?: string, byte?: string): string {
+  const hex = code ?? byte;
+  return hex === undefined || hex === '' ? (char ?? '') : String.fromCharCode(Number.parseInt(hex, 16));
 }

@@ -4,7 +4,7 @@
  * a limited team may send none. One passes: an object that names accounts of its own and holds no other number. Pure.
  */
 import { decodeOnce, isAccountField, mayNameAnother } from './account-expressions.js';
-import { OWNER } from './account-words.js';
+import { ACTS_AS, OWNER } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
 import {
   choosesByAccount,
@@ -145,6 +145,8 @@ function isLookalike(name: string, value: Json, above: Reading, look: Look): boo
   // Its values are checked elsewhere; here, the names in it that may be ids: `{"advertiserIds": {"2": 1}}`.
   if (isAccountName(name, look.accountPattern)) return !look.own.numbers(value);
   const plain = plainName(name);
+  // Even by an own id: what is seen then is what somebody else may see.
+  if (ACTS_AS.test(plain)) return true;
   if (above.owners >= MOST_OWNERS && OWNER_NAME.test(plain)) return true;
   // The own id beside it makes no other number one's own: `{"id": 1, "include": [2]}`.
   if (

@@ -479,14 +479,14 @@ describe('an idempotency key', () => {
     expect(platform.requests).toHaveLength(1);
   });
 
-  it('does nothing for other methods, and is not sent to the platform', async () => {
+  it('does nothing for a read, and is not sent to the platform', async () => {
     const { platform, gateway, key, post } = await open(CREATED);
     await post();
-    for (const method of ['PUT', 'PATCH', 'DELETE', 'GET'] as const) {
+    for (const method of ['GET'] as const) {
       for (let at = 0; at < 2; at++)
         await gateway.call('/api/v1/campaign/7', { method, key, headers: { 'idempotency-key': 'k' } });
     }
-    expect(platform.requests).toHaveLength(9);
+    expect(platform.requests).toHaveLength(3);
     for (const { headers } of platform.requests) expect(headers).not.toHaveProperty('idempotency-key');
   });
 
