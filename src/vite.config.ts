@@ -33,7 +33,6 @@ export default defineConfig({
         cli: here('cli.ts'),
         'workers/worker': here('workers/worker.ts'),
         'store/embedded/check-state': here('store/embedded/check-state.ts'),
-        'store/embedded/copy-state': here('store/embedded/copy-state.ts'),
       },
       output: { chunkFileNames: 'program/[name]-[hash].js', entryFileNames: '[name].js', keepNames: true },
     },

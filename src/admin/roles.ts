@@ -60,6 +60,7 @@ export const LEAST_ROLES: Readonly<Record<string, AdminRole>> = {
   'POST /admin/v1/token/reseal': 'owner',
   'GET /admin/v1/registry/export': 'owner',
   'POST /admin/v1/registry/import': 'owner',
+  'POST /admin/v1/store/backup': 'owner',
 };
 
 /** @param url the route's pattern. @returns `owner` for what is not in the table */

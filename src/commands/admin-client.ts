@@ -19,6 +19,7 @@ export interface Admin {
    * Asks the admin API.
    * @param answer which one is expected
    * @param path below `/admin/v1/`, here and below
+   * @param withinMs how long it may take
    * @throws CommandError, here and below
    */
   ask<Name extends keyof Answers>(
@@ -26,6 +27,7 @@ export interface Admin {
     method: Method,
     path: string,
     body?: object,
+    withinMs?: number,
   ): Promise<Answers[Name]>;
   /** The same, where no answer but a good one is wanted. */
   tell(method: Method, path: string): Promise<void>;
@@ -52,15 +54,16 @@ export function openAdmin(options: AdminOptions, env: Environment): Admin {
     if (status === 401) throw unknownToken(base, token.source);
     if (status < 200 || status > 299) throw await refusal(await text(), status, base);
   }
-  async function send(method: Method, path: string, body?: object): Promise<string> {
-    const { status, text } = await exchange(`${base}/admin/v1/${path}`, method, token.text, body).catch(away);
+  async function send(method: Method, path: string, body?: object, withinMs?: number): Promise<string> {
+    const url = `${base}/admin/v1/${path}`;
+    const { status, text } = await exchange(url, method, token.text, body, withinMs).catch(away);
     await check(status, async () => text);
     return text;
   }
 
   return {
-    async ask(answer, method, path, body) {
-      const value = parseAnswer(await send(method, path, body), base);
+    async ask(answer, method, path, body, withinMs) {
+      const value = parseAnswer(await send(method, path, body, withinMs), base);
       const { ANSWERS } = await import('./answers.js');
       const form = ANSWERS[answer];
       if (form.is(value)) return value;
@@ -102,7 +105,8 @@ async function exchange(
   url: string,
   method: string,
   token: string,
-  body: object | undefined,
+  body?: object,
+  withinMs = TIMEOUT_MS,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const response = await fetch(url, {
     method,
@@ -112,7 +116,7 @@ async function exchange(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     redirect: 'manual',
-    signal: timeoutSignal(TIMEOUT_MS),
+    signal: timeoutSignal(withinMs),
   });
   return { status: response.status, text: await response.text() };
 }

@@ -170,6 +170,7 @@ const forms = {
       }),
     }),
   ),
+  copied: recordForm(Type.Object({ folder: Type.String(), history: Type.Boolean() })),
   /** In the place of any of them. */
   problem: recordForm(
     Type.Object({

@@ -1,7 +1,11 @@
-/** `dsp-gateway store`: copies of the embedded store's folder, made beside a gateway that runs. */
+/** `dsp-gateway store`: copies of the embedded store's folder, made by the gateway where one runs. */
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { withExamples } from './define.js';
+import { type AdminOptions, openAdmin } from './admin-client.js';
+import type { Answers } from './answers.js';
+import { adminCommand, show, withExamples } from './define.js';
 import { confirm } from './read-secret.js';
+import { inWordsOf, Refused } from './say-refusal.js';
 import { counted } from './span.js';
 import type { Terminal } from './terminal.js';
 
@@ -9,25 +13,34 @@ interface StoreOptions {
   readonly dataDir?: string;
 }
 
+interface BackupOptions extends StoreOptions, AdminOptions {
+  readonly withoutHistory?: boolean;
+}
+
+/** A long history takes its time; fetch waits no longer for an answer. */
+const BACKUP_TIMEOUT_MS = 300_000;
+
 const DATA_DIR = ['--data-dir <folder>', "the store's folder (GATEWAY_DATA_DIR; default: ./data)"] as const;
 
 export function addStoreCommands(program: Command, terminal: Terminal): void {
   const { env, print, nowMs } = terminal;
   const store = program.command('store').description('Copy the embedded store, and put a copy back.');
   const folderOf = ({ dataDir }: StoreOptions) => dataDir ?? (env.GATEWAY_DATA_DIR || './data');
-  const backup = store
-    .command('backup <folder>')
-    .description(
-      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder; the gateway may run. The key that seals is not copied.',
-    )
+  adminCommand(store, {
+    name: 'backup',
+    description:
+      'Copy teams, keys, tokens, audit, usage and notes as they are at one moment, and the history of reports with its pins, into a new folder. A gateway that runs on the folder, or at --url, makes the copy on its machine. The key that seals is not copied.',
+    examples: ['store backup /backup/2026-11-21', 'store backup /backup/daily --without-history'],
+  })
+    .argument('<folder>')
     .option(...DATA_DIR)
     .option('--without-history', 'leave out what reports said, and pins')
-    .action(async (target: string, options: StoreOptions & { readonly withoutHistory?: boolean }) => {
-      const { backupState } = await import('../store/embedded/backup.js');
-      await backupState(folderOf(options), target, options.withoutHistory !== true);
-      print(`The store of ${folderOf(options)} is copied to ${target}.\n`);
+    .action(async (target: string, options: BackupOptions, command: Command) => {
+      const copied = await copyOf(terminal, folderOf(options), resolve(target), options).catch((error) => {
+        throw error instanceof Refused ? inWordsOf(command, error) : error;
+      });
+      show(terminal, options, copied, ({ folder }) => `The store is copied to ${folder}.\n`);
     });
-  withExamples(backup, ['store backup /backup/2026-11-21', 'store backup /backup/daily --without-history']);
   const restore = store
     .command('restore <folder>')
     .description(
@@ -43,6 +56,34 @@ export function addStoreCommands(program: Command, terminal: Terminal): void {
     });
   withExamples(restore, ['store restore /backup/2026-11-21']);
   addForgetSealed(store, terminal);
+}
+
+/** By the gateway, where one has the folder open: a second process that opens it would lose what is written meanwhile. */
+async function copyOf(
+  { env }: Terminal,
+  source: string,
+  folder: string,
+  options: BackupOptions,
+): Promise<Answers['copied']> {
+  const history = options.withoutHistory !== true;
+  const byGateway = () =>
+    openAdmin(options, { ...env, GATEWAY_DATA_DIR: source }).ask(
+      'copied',
+      'POST',
+      'store/backup',
+      { folder, history },
+      BACKUP_TIMEOUT_MS,
+    );
+  if (options.url !== undefined) return byGateway();
+  const { backupState } = await import('../store/embedded/backup.js');
+  const { FolderInUse } = await import('../store/refused.js');
+  try {
+    await backupState(source, folder, history);
+    return { folder, history };
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw error;
+    return byGateway();
+  }
 }
 
 function addForgetSealed(store: Command, terminal: Terminal): void {

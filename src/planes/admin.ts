@@ -16,6 +16,7 @@ import { isAllowed, leastRole } from '../admin/roles.js';
 import { registerSeries } from '../admin/series.js';
 import { registerSession } from '../admin/session.js';
 import { currentVerdict, registerStatus } from '../admin/status.js';
+import { registerStore } from '../admin/store.js';
 import { registerTail } from '../admin/tail.js';
 import { registerTeams } from '../admin/teams.js';
 import { registerToken } from '../admin/token.js';
@@ -68,6 +69,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
       reseal: createReseal(services.registry, services.sealer, services.clock),
     });
     registerRegistry(scope, services);
+    registerStore(scope, services);
     registerCache(scope, services);
     registerHistory(scope, services);
     registerWrites(scope, services);

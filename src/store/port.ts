@@ -353,6 +353,13 @@ export interface Store {
   health(): StoreHealth;
   /** How full it is, without a round trip. Absent where nothing but the disk bounds it. */
   memory?(): StoreMemory;
+  /**
+   * Copies all that is durable into a new folder of this machine. Absent where a server of its own keeps it.
+   * @param withHistory false: without what reports said, and pins
+   * @param begin called when the folder can be made, before anything is copied
+   * @throws BackupTargetRefused, StoreRefused, StoreUnavailable; nothing is left of the copy then
+   */
+  backup?(folder: string, withHistory: boolean, begin: () => Promise<void>): Promise<void>;
   /** Flushes and lets go of files, locks and sockets. */
   close(): Promise<void>;
 }

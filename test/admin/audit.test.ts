@@ -136,6 +136,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
     before: { teams: 1, keys: 1 },
     after: { teams: 1, keys: 1 },
   },
+  'POST /admin/v1/store/backup': {
+    json: { folder: '/backup/today', history: false },
+    actions: ['store.backup'],
+    subject: () => 'store',
+    after: { folder: '/backup/today', history: false },
+  },
   'POST /admin/v1/cache/purge': {
     json: { advertiserId: 1, from: '2026-11-01' },
     actions: ['cache.purge'],
@@ -190,7 +196,8 @@ function watched() {
         return store.registry.commit(change);
       },
     });
-    return Object.assign(Object.create(store) as Store, { registry });
+    const backup: Store['backup'] = (_folder, _withHistory, begin) => begin();
+    return Object.assign(Object.create(store) as Store, { registry, backup });
   };
   return { state, wrapStore };
 }

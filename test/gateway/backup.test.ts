@@ -297,3 +297,19 @@ describe('a backup that cannot be read', () => {
     expect(new Map(other.services.registry.list(''))).toEqual(before);
   });
 });
+
+it('a store of Redis is not copied by the gateway: the refusal names what copies it', async () => {
+  const gateway = await withGateway();
+  const response = await gateway.admin.inject({
+    method: 'POST',
+    url: '/admin/v1/store/backup',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    payload: { folder: '/backup/today' },
+  });
+  expect(response.statusCode).toBe(409);
+  expect(response.json()).toMatchObject({
+    code: 'conflict',
+    detail: 'The store is Redis, which is backed up by its own means.',
+    help: expect.stringContaining('GET /admin/v1/registry/export'),
+  });
+});

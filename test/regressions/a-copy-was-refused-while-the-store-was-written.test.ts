@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { backupState, restoreState } from '../../src/store/embedded/backup.js';
+import { restoreState } from '../../src/store/embedded/backup.js';
 import { change } from '../store/conformance-registry.js';
 import { inFolder, openIn } from '../store/embedded/in-folder.js';
 
@@ -27,7 +27,7 @@ describe('a store that is written all the time', () => {
         await expect.poll(async () => (await registry.load()).records.has('one')).toBe(true);
         const copy = join(folder, 'copy');
         try {
-          await backupState(join(folder, 'data'), copy);
+          await running.backup?.(copy, true, async () => {});
         } finally {
           isOver = true;
           await writing;

@@ -1,49 +1,102 @@
-/** Copies of what the embedded store holds durably: made while the gateway runs, put back while it does not. */
-import { chmod, copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+/** Copies of what the embedded store holds durably: made by the process that has it open, put back while none has. */
+import { chmod, copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { StoreLog } from '../log.js';
-import { StoreRefused } from '../refused.js';
+import { BackupTargetRefused, StoreRefused } from '../refused.js';
 import { openDataFolder, refuseForeign } from './data-folder.js';
+import type { Environment } from './environment.js';
 import { syncFolder } from './folder.js';
 import { lockFolder } from './folder-lock.js';
 import { NO_GATE } from './gate.js';
-import { copyState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
+import { openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 
 const SILENT: StoreLog = { info() {}, warn() {}, error() {} };
 const FILE = 'data.mdb';
 
 const historyFolder = (folder: string) => join(folder, 'history');
 
+export interface BackupSource {
+  readonly state: Pick<Environment, 'backup'>;
+  /** Null: the state alone, which is small. */
+  readonly history: Pick<Environment, 'backup'> | null;
+}
+
 /**
- * Copies state and history, each of one moment, compacted, into a new folder. The gateway may run.
+ * Copies state and history, each of one moment, compacted, into a new folder. Both may be written meanwhile.
  * @param target made here; holds `data.mdb`, and `history/data.mdb` where there is a history
- * @param withHistory false: the state alone, which is small
- * @throws StoreRefused when there is no store, it is damaged, or the target is there already
+ * @param begin called when the folder can be made, before anything is copied
+ * @throws BackupTargetRefused, StoreRefused when the copy is damaged; nothing of it is left then
+ */
+export async function copyStore(
+  target: string,
+  { state, history }: BackupSource,
+  begin: () => Promise<void> = async () => {},
+): Promise<void> {
+  const draft = await makeDraft(target);
+  try {
+    await begin();
+    await copyWhole(state, draft, 'state');
+    if (history !== null) {
+      await mkdir(historyFolder(draft), { mode: 0o700 });
+      await copyWhole(history, historyFolder(draft), 'history');
+    }
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  }
+  await syncFolder(dirname(target));
+}
+
+/** Beside the target, under another name: a folder of the right name is whole. */
+async function makeDraft(target: string): Promise<string> {
+  if (!isAbsolute(target)) throw new BackupTargetRefused(target, 'which is not absolute');
+  const isFree = await stat(target).then(
+    () => false,
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
+  );
+  if (!isFree) throw new BackupTargetRefused(target, 'which is there already');
+  return await mkdtemp(`${target}.part-`).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new BackupTargetRefused(target, `which cannot be made (${code})`);
+  });
+}
+
+async function copyWhole(source: Pick<Environment, 'backup'>, draft: string, kind: Kind): Promise<void> {
+  await source.backup(draft);
+  const wayOut = kind === 'history' ? '; --without-history copies all else' : '';
+  const advice = `So is the ${kind} of the store, unless the disk of the copy is at fault${wayOut}`;
+  await settle(draft, kind, advice);
+}
+
+/**
+ * The same of a store that no process has open.
+ * @throws StoreRefused when there is no store, or it is damaged; FolderInUse
  */
 export async function backupState(dataDir: string, target: string, withHistory = true): Promise<void> {
   const data = resolve(dataDir);
   if (!(await isThere(join(stateFolder(data), FILE))))
     throw new StoreRefused(`there is no embedded store in ${dataDir}`);
-  if (await isThere(target)) throw new StoreRefused(`${target} is there already: name a folder that is not`);
-  const draft = `${target}.part`;
-  await rm(draft, { recursive: true, force: true });
-  await copyWhole(stateFolder(data), draft, 'state');
-  if (withHistory && (await isThere(join(historyFolder(data), FILE))))
-    await copyWhole(historyFolder(data), historyFolder(draft), 'history');
-  await rename(draft, target);
-  await syncFolder(resolve(target, '..'));
-}
-
-async function copyWhole(folder: string, draft: string, kind: Kind): Promise<void> {
-  await refuseForeign(folder, 'all');
-  await mkdir(draft, { mode: 0o700 });
-  await copyState(folder, draft);
-  const wayOut = kind === 'history' ? '; --without-history copies all else' : '';
-  await settle(
-    draft,
-    kind,
-    `So is what it was copied from, ${folder}, unless the disk of the copy is at fault${wayOut}`,
-  );
+  const lock = await lockFolder(data, { logger: SILENT });
+  const opened: Environment[] = [];
+  async function openWhole(folder: string, wayOut = ''): Promise<Environment> {
+    await refuseForeign(folder, 'all');
+    // lmdb would crash the process on a file that is damaged.
+    await refuseDamage(folder, `Nothing was copied${wayOut}`);
+    const environment = await openState(folder, { gate: NO_GATE, logger: SILENT, readOnly: true });
+    opened.push(environment);
+    return environment;
+  }
+  try {
+    const state = await openWhole(stateFolder(data));
+    const hasHistory = withHistory && (await isThere(join(historyFolder(data), FILE)));
+    const history = hasHistory
+      ? await openWhole(historyFolder(data), '; --without-history copies all else')
+      : null;
+    await copyStore(target, { state, history });
+  } finally {
+    await Promise.all(opened.map((one) => one.close()));
+    await lock.release();
+  }
 }
 
 /** Folders that a restore has put aside; null where there was nothing. */

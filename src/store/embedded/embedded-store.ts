@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
 import { type Store, StoreUnavailable } from '../port.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
+import { copyStore } from './backup.js';
 import { createLmdbBus, createLocalBus } from './bus.js';
 import { openCacheFolder } from './cache-folder.js';
 import { openDataFolder, refuseForeign } from './data-folder.js';
@@ -119,6 +120,8 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
           logger.warn({ err: error, folder }, 'the cache on the disk could not be begun anew; trying again');
         });
       },
+      backup: (target, withHistory, begin) =>
+        copyStore(target, { state, history: withHistory ? history : null }, begin),
       async close() {
         bus.close();
         await sweep?.stop();

@@ -107,8 +107,11 @@ export interface Environment {
   health(): StoreHealth;
   /** Frees the places of readers whose process died; they would keep old pages from being used again. */
   clearDeadReaders(): void;
-  /** Writes the latest committed state, compacted, to a file that must not be there. Others may go on writing. */
-  backup(path: string): Promise<void>;
+  /**
+   * Copies the latest committed state, compacted, into an empty folder. The environment may be written to meanwhile.
+   * @throws StoreUnavailable
+   */
+  backup(to: string): Promise<void>;
   /** Waits for writes under way, but no longer than a write may take. */
   close(): Promise<void>;
 }
@@ -143,7 +146,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const room = createDiskRoom(() => freeBytesOf(folder));
   const view = createView(db, (key) => faults.damaged(new RecordDamaged(folder, key, durable)));
   let closed = false;
-  const underWay = new Set<Promise<boolean>>();
+  const underWay = new Set<Promise<unknown>>();
 
   function admit(): void {
     if (closed) throw new StoreUnavailable('the store is closed');
@@ -181,7 +184,18 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     clearDeadReaders() {
       if (!closed) db.readerCheck();
     },
-    backup: (path) => db.backup(path, true),
+    async backup(to) {
+      admit();
+      const copied = db.backup(to, true);
+      underWay.add(copied);
+      try {
+        await copied;
+      } catch (error) {
+        throw await unavailable(to, error);
+      } finally {
+        underWay.delete(copied);
+      }
+    },
     async close() {
       closed = true;
       // lmdb-js throws, with nobody to catch it, where a write is under way when it is closed.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { randomId } from '../../chance.js';
 import { sleep, startTicks, stopTicks } from '../../time.js';
 import type { StoreLog } from '../log.js';
-import { StoreRefused } from '../refused.js';
+import { FolderInUse, StoreRefused } from '../refused.js';
 import { describeSelf, isRunning, type ProcessIdentity } from './process-identity.js';
 import { absent, isStill } from './same-file.js';
 
@@ -130,7 +130,7 @@ function refusal(folder: string, holder: Holder | null, self: Holder): StoreRefu
     holder === null
       ? 'another process'
       : `process ${holder.pid} on ${holder.host}${isSame(holder, self) ? ' (this very process)' : ''}`;
-  return new StoreRefused(
+  return new FolderInUse(
     `the data folder ${folder} is in use by ${who}; only one process may use it: stop that one, or give this one another folder (GATEWAY_DATA_DIR)`,
   );
 }

@@ -57,20 +57,6 @@ export async function refuseDamage(
   }
 }
 
-/**
- * Copies the environment as it is at one moment, while others may write it. Whether the copy is whole is to be looked at
- * afterwards: a file that is being written cannot be.
- * @param to a folder that is there
- * @throws StoreRefused
- */
-export async function copyState(folder: string, to: string): Promise<void> {
-  try {
-    await promisify(execFile)(process.execPath, [scriptOf('copy-state.js'), folder, to]);
-  } catch (error) {
-    throw new StoreRefused(`${join(folder, 'data.mdb')} could not be copied: ${describeEnd(error)}`);
-  }
-}
-
 /** Why the process ended, or could not be begun. */
 function describeEnd(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -39,6 +39,7 @@ const VERBS: Readonly<Record<string, string>> = {
   'clock.move': 'moved the test clock',
   'registry.import': 'restored teams, keys and tokens from a backup',
   'registry.export': 'made a backup of teams, keys and tokens',
+  'store.backup': 'copied the store',
   'registry.adopt': 'took over the registry that it found in the store',
   'registry.mend': 'wrote records back that the store had lost',
   'registry.migrate': 'brought the registry to the form of this release',

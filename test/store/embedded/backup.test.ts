@@ -1,6 +1,6 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../../src/store/port.js';
 import { runCli } from '../../commands/run-cli.js';
 import { change } from '../conformance-registry.js';
@@ -18,7 +18,7 @@ const headsOf = async ({ history }: Pick<Store, 'history'>) =>
 
 describe('a copy of the store', () => {
   it(
-    'is made while the gateway runs, holds one moment, and is put back while it does not',
+    'is made while the store is open, holds one moment, and is put back while it is not',
     () =>
       inFolder(async (folder) => {
         const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
@@ -28,7 +28,7 @@ describe('a copy of the store', () => {
         await running.documents.create('document', 'text', 3_600_000);
         await running.history.write('s', [dayWith('before')]);
         const before = await running.registry.load();
-        expect(await runCli(['store', 'backup', copy], env)).toMatchObject({ code: 0, stderr: '' });
+        await running.backup?.(copy, true, async () => {});
         await running.registry.commit(change({ a: 'after' }));
         const [heads] = await running.history.heads('s', [DAY]);
         expect(await running.history.write('s', [dayWith('after', heads?.stamp)])).toEqual([true]);
@@ -37,7 +37,7 @@ describe('a copy of the store', () => {
         for (const file of ['data.mdb', 'history/data.mdb'])
           expect(((await stat(join(copy, file))).mode & 0o777).toString(8)).toBe('600');
         const alone = join(folder, 'alone');
-        expect(await runCli(['store', 'backup', alone, '--without-history'], env)).toMatchObject({ code: 0 });
+        await running.backup?.(alone, false, async () => {});
         expect(await readdir(alone)).toEqual(['data.mdb']);
 
         const early = await runCli(['store', 'restore', copy], env);
@@ -61,6 +61,28 @@ describe('a copy of the store', () => {
     60_000,
   );
 
+  it('is refused where its folder cannot be made, before anything is done', () =>
+    inFolder(async (folder) => {
+      const store = await openIn(join(folder, 'data'));
+      for (const [target, why] of [
+        ['copy', 'which is not absolute'],
+        [folder, 'which is there already'],
+        [join(folder, 'none', 'copy'), 'which cannot be made (ENOENT)'],
+      ] as const) {
+        const begin = vi.fn();
+        const copied = store.backup?.(target, true, begin);
+        await expect(copied).rejects.toThrow(
+          `was "${target}", ${why}; allowed is the absolute path of a new folder, in a folder that is there`,
+        );
+        expect(begin).not.toHaveBeenCalled();
+      }
+      await expect(
+        store.backup?.(join(folder, 'copy'), true, () => Promise.reject(new Error('no audit'))),
+      ).rejects.toThrow('no audit');
+      expect(await readdir(folder)).toEqual(['data']);
+      await store.close();
+    }));
+
   it(
     'that is damaged changes nothing, and neither does one that is none',
     () =>
@@ -69,8 +91,11 @@ describe('a copy of the store', () => {
         const env = { GATEWAY_DATA_DIR: data };
         const first = await openIn(data);
         await first.registry.commit(change({ a: 'kept' }));
-        expect(await runCli(['store', 'backup', copy], env)).toMatchObject({ code: 0 });
         await first.close();
+        expect(await runCli(['store', 'backup', copy], env)).toMatchObject({
+          code: 0,
+          stdout: `The store is copied to ${copy}.\n`,
+        });
         expect(await runCli(['store', 'backup', copy], env)).toMatchObject({
           code: 78,
           stderr: expect.stringContaining('is there already'),
