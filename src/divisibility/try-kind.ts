@@ -9,7 +9,14 @@ import type { ReportPolicy } from '../report-policy.js';
 import type { FetchDays } from './compare-days.js';
 import { compareDays, type Days, isComparable } from './compare-days.js';
 import type { Comparison, Learner } from './learn.js';
-import { isNewTrial, piecesToTry, rangeToTry, type Stretch, TRIAL_DAYS_WITH_ROWS } from './probation.js';
+import {
+  isNewTrial,
+  NEEDED_TRIALS,
+  piecesToTry,
+  rangeToTry,
+  type Stretch,
+  TRIAL_DAYS_WITH_ROWS,
+} from './probation.js';
 import type { FetchRange } from './settle-disputes.js';
 
 export interface TryKindOptions {
@@ -24,25 +31,46 @@ export type LearnFrom = (news: Comparison) => Promise<void>;
 
 export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions): LearnFrom {
   const { rulesFor, plan } = policy;
-  /** Kinds of which a trial is under way: one at a time, or every series of a busy hour would pay for it. */
-  const underWay = new Set<string>();
+  /**
+   * Answers that wait for their trial, by kind. One trial of a kind runs at a time, or every series of a busy hour would
+   * pay for it; the others wait, so that a few quick answers prove a kind on a slow store too.
+   */
+  const waiting = new Map<string, Comparison[]>();
 
   return async function learnFrom(news) {
     const fetch: FetchRange = (from, to) => fetchDays(news, from, to);
     const { verdict } = await learner.compare(news, fetch);
-    const { id, pinned, state, generation } = learner.status(news.report);
-    if (pinned || state !== 'probation' || verdict !== 'same' || underWay.has(id)) return;
+    const { id } = learner.status(news.report);
+    if (verdict !== 'same' || !isOnProbation(news)) return;
+    const others = waiting.get(id);
+    if (others !== undefined) {
+      if (others.length < NEEDED_TRIALS - 1) others.push(news);
+      return;
+    }
+    const queue = [news];
+    waiting.set(id, queue);
+    try {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) await tryAnswer(next);
+    } finally {
+      waiting.delete(id);
+    }
+  };
+
+  function isOnProbation({ report }: Comparison): boolean {
+    const { pinned, state } = learner.status(report);
+    return !pinned && state === 'probation';
+  }
+
+  /** The final days of an answer, while its kind is still on probation. */
+  async function tryAnswer(news: Comparison): Promise<void> {
+    if (!isOnProbation(news)) return;
+    const { generation } = learner.status(news.report);
     const isOfUse = (entry: Entry<RowsHeader>) => isComparable(entry, generation, rulesFor(news.report));
     const finals = news.fresh.filter(isOfUse).map(dayOf);
     const [from, to] = [finals[0], finals.at(-1)];
     if (from === undefined || to === undefined) return;
-    underWay.add(id);
-    try {
-      await tryRange(news, { from, to }, fetch);
-    } finally {
-      underWay.delete(id);
-    }
-  };
+    await tryRange(news, { from, to }, (first, last) => fetchDays(news, first, last));
+  }
 
   async function tryRange(news: Comparison, answered: Stretch, fetch: FetchRange): Promise<void> {
     const before = learner.show(news.report)?.trials ?? [];

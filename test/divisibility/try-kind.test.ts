@@ -69,6 +69,18 @@ describe('probation', () => {
     expect((await policy()).because).toBe('proven to be divisible');
   });
 
+  it('is passed by a few answers in quick succession, though trials run one at a time', async () => {
+    const { gateway, policy } = await gatewayBefore(plain);
+    const key = await gateway.addTeam();
+    // Each answer is given before the trial of the one before has ended.
+    const ranges = [20, 19, 22, 25, 30, 26, 33, 34].map((from, at) => byDay(day(from), day(12 - at)));
+    await Promise.all(ranges.slice(0, 2).map((range) => gateway.report(key, range)));
+    await gateway.services.settled();
+    await Promise.all(ranges.slice(2).map((range) => gateway.report(key, range)));
+    await gateway.services.settled();
+    expect((await policy()).because).toBe('proven to be divisible');
+  });
+
   it('costs nothing further of ranges without final days, and is not passed by days without rows', async () => {
     const { ask, policy } = await gatewayBefore((period) =>
       plain(period).filter(({ date }) => String(date) >= day(12)),
