@@ -1,6 +1,7 @@
 /** A registry exported from one gateway, and imported into another. */
 import { describe, expect, it } from 'vitest';
 import type { Backup } from '../../src/admin/registry-backup.js';
+import type { Store } from '../../src/store/port.js';
 import {
   ADMIN_TOKEN,
   gatewayAt,
@@ -299,7 +300,8 @@ describe('a backup that cannot be read', () => {
 });
 
 it('a store of Redis is not copied by the gateway: the refusal names what copies it', async () => {
-  const gateway = await withGateway();
+  const inRedis = (store: Store) => Object.assign(Object.create(store) as Store, { backup: undefined });
+  const gateway = await withGateway({ wrapStore: inRedis });
   const response = await gateway.admin.inject({
     method: 'POST',
     url: '/admin/v1/store/backup',
