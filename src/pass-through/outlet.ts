@@ -21,7 +21,7 @@ export function createOutlet(
   const judge = createPatience(rules, uptimeMs());
   let arrived = 0;
   let whole = false;
-  const outlet = new Transform({
+  const outlet = new Outlet({
     ...(bufferBytes > 0 ? { readableHighWaterMark: bufferBytes } : {}),
     transform(chunk: Buffer, _encoding, done) {
       arrived += chunk.length;
@@ -33,7 +33,7 @@ export function createOutlet(
     },
     destroy(error, done) {
       stopTicks(look);
-      done(error === null ? null : asBodyFailure(error));
+      done(error);
     },
   });
   const everyMs = Math.min(rules.silenceMs, rules.overMs) / 5;
@@ -59,6 +59,13 @@ function faultOf(check: () => void): Error | null {
     return null;
   } catch (error) {
     return error as Error;
+  }
+}
+
+/** Fails with the same error for those who listen now and for those who look at it later. */
+class Outlet extends Transform {
+  override destroy(error?: Error | null): this {
+    return super.destroy(error ? asBodyFailure(error) : undefined);
   }
 }
 

@@ -1,7 +1,11 @@
 /** A platform that broke off between its head and its body was told as a fault of the gateway. */
+import { once } from 'node:events';
+import { PassThrough, pipeline } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
+import { createOutlet } from '../../src/pass-through/outlet.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { type Handler, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt } from '../support/start-gateway.js';
@@ -66,3 +70,14 @@ it.each<[string, Handler, number, string]>([
     expect(gateway.services.budget.running).toBe(0);
   },
 );
+
+it('an answer that broke off before anybody read it is told as the platform’s failure, too', async () => {
+  const rules = { silenceMs: 60_000, minBytesPerSecond: 1, overMs: 60_000 };
+  const [answer, outlet] = [new PassThrough(), createOutlet(rules, 0)];
+  pipeline(answer, outlet, () => {});
+  const closed = once(outlet, 'close');
+  answer.destroy(new Error('broken off'));
+  await expect(closed).rejects.toMatchObject({ code: 'upstream_error' });
+  // As Fastify looks at a stream that it is given later, such as after a charge was written down.
+  await expect(finished(outlet)).rejects.toMatchObject({ code: 'upstream_error' });
+});

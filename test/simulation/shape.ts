@@ -17,7 +17,7 @@ export interface Shape {
   readonly skewMs: ReadonlyMap<string, number>;
   /** What becomes of a replica, or of all of them. */
   readonly end: 'none' | 'stop' | 'kill' | 'lost-registry';
-  /** Whether some put writes, too, where callers come in by Fastify. */
+  /** Whether some put writes, pin, and read what is streamed through, where callers come in by Fastify. */
   readonly writes: boolean;
   /** When, after how much of the work, a night passes in which nobody asks; null: in none. */
   readonly night: Night | null;

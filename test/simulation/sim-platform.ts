@@ -52,6 +52,16 @@ export interface SimPlatform {
 
 export const ADVERTISERS = [1, 2, 3];
 export const DAYS_BACK = 10;
+/** What is streamed, in pieces. */
+export const LINES = '/api/v1/lines/get';
+const PIECE_BYTES = 64;
+
+/** An answer that tells whose it is, and whether it is whole. */
+export function linesOf(name: string, count: number): string {
+  const lines = Array.from({ length: count }, (_, at) => `${name} has line ${at}\n`);
+  return `${lines.join('')}the end of ${name}\n`;
+}
+
 const PLATFORM = 'platform';
 
 export function dayAgo(nowMs: number, days: number): string {
@@ -72,6 +82,8 @@ interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
+  /** How much comes at once; all when absent. */
+  readonly pieceBytes?: number;
 }
 
 class Platform implements SimPlatform {
@@ -160,13 +172,19 @@ class Platform implements SimPlatform {
           '',
         );
         const body = Buffer.from(answer.body);
-        handler.onData?.(meets === 'truncated' ? body.subarray(0, body.length >> 1) : body);
-        scheduler.after(chance.between(0, 5), caller, () => {
-          if (meets === 'truncated')
-            return fail(Object.assign(new Error('broken off'), { code: 'UND_ERR_SOCKET' }));
-          for (const one of told) [one.endMs, one.endWallMs] = [scheduler.nowMs, scheduler.trueMs()];
-          if (end()) handler.onComplete?.([]);
-        });
+        const give = (left: Buffer) => {
+          if (state === 'over') return;
+          const piece = left.subarray(0, answer.pieceBytes ?? left.length);
+          handler.onData?.(piece);
+          scheduler.after(chance.between(0, 5), caller, () => {
+            if (piece.length < left.length) return give(left.subarray(piece.length));
+            if (meets === 'truncated')
+              return fail(Object.assign(new Error('broken off'), { code: 'UND_ERR_SOCKET' }));
+            for (const one of told) [one.endMs, one.endWallMs] = [scheduler.nowMs, scheduler.trueMs()];
+            if (end()) handler.onComplete?.([]);
+          });
+        };
+        give(meets === 'truncated' ? body.subarray(0, body.length >> 1) : body);
       });
     });
   }
@@ -179,6 +197,10 @@ class Platform implements SimPlatform {
     if (!this.#tokens.has(String(headers.authorization).replace('Bearer ', '')))
       return { status: 401, body: '{"error":"token"}' };
     const { pathname, searchParams } = new URL(String(asked.path), 'http://platform.test');
+    if (pathname === LINES) {
+      const body = linesOf(String(searchParams.get('of')), Number(searchParams.get('count')));
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body, pieceBytes: PIECE_BYTES };
+    }
     if (!pathname.startsWith('/api/v1/report/')) return this.#write(String(asked.body));
     return { status: 200, body: JSON.stringify({ data: this.#rows(searchParams, told) }) };
   }

@@ -11,6 +11,7 @@ import { ends, newTeams } from './ends.js';
 import { type Faults, planFaults } from './faults.js';
 import { createOracle } from './oracle.js';
 import { lookBack } from './past.js';
+import { pinner, streamReader } from './readers.js';
 import { type Replica, startReplica, stopReplica } from './replicas.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
 import { NAMES, type Shape, shapeOf } from './shape.js';
@@ -87,6 +88,7 @@ async function play(
   const world: WorldOfSeed = {
     ...{ scheduler, platform, oracle, faults, shape, chance: chance('workload'), keys: [], owners: [] },
     writeChance: chance('writes'),
+    readChance: chance('reads'),
     replicas: new Map(),
     isLossy: faults.losses.length > 0,
   };
@@ -113,6 +115,8 @@ async function play(
     ...Array.from({ length: shape.callers }, () => caller(world, untilMs)),
     operator(world, untilMs),
     ...(shape.writes ? ['a', 'b'].map((of) => writer(world, untilMs, of)) : []),
+    ...(shape.writes ? ['c', 'd'].map((of) => streamReader(world, untilMs, of)) : []),
+    ...(shape.writes ? [pinner(world, untilMs)] : []),
     restating(world, untilMs),
     ends({ world, server, start }),
     night(world),

@@ -41,7 +41,7 @@ export async function newTeam(
   oracle.policies.set(id, [made]);
   const team: NewTeam = {
     ...{ id, advertisers: advertisers === '*' ? '*' : [...advertisers] },
-    scopes: ['report:read', 'cache:refresh', 'platform:write'],
+    scopes: ['report:read', 'report:pin', 'cache:refresh', 'platform:read', 'platform:write'],
     limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000 },
     ...(id === 'spends' ? { writeGuard: GUARD } : {}),
   };

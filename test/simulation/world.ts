@@ -18,6 +18,8 @@ export interface WorldOfSeed {
   readonly chance: Chance;
   /** Of those who put writes, where there are any. */
   readonly writeChance: Chance;
+  /** Of those who read what is streamed through, and who pin. */
+  readonly readChance: Chance;
   readonly platform: SimPlatform;
   readonly oracle: Oracle;
   readonly faults: Faults;
