@@ -11,7 +11,6 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src ./src
-COPY build ./build
 COPY docs ./docs
 RUN npm run build:program && npm run build:web
 

@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
-import { writePages } from '../build/write-pages.js';
+import { writePages } from '../docs/build/write-pages.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressOf, addressOfPage, pageNames } from '../../build/library.js';
-import { renderMarkdown } from '../../build/markdown.js';
+import { addressOf, addressOfPage, pageNames } from '../../docs/build/library.js';
+import { renderMarkdown } from '../../docs/build/markdown.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { registerPages } from '../../src/routes/docs.js';
 import { startGateway, type TestGateway } from '../support/start-gateway.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Shelf } from './layout.js';
 import { type Rendered, renderMarkdown } from './markdown.js';
 
-const FOLDER = fileURLToPath(new URL('../docs/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../', import.meta.url));
 /** Its pages are made from the catalogue of errors, for each plane. */
 const ERRORS = 'errors.md';
 

@@ -6,7 +6,7 @@ import { errorPages } from './errors.js';
 import { type ReaderPage, readerPage } from './layout.js';
 import { addressOfPage, pageNames, renderFile, shelvesOf } from './library.js';
 
-const WRITTEN = new URL('../dist/pages/', import.meta.url);
+const WRITTEN = new URL('../../dist/pages/', import.meta.url);
 
 export function writePages(): void {
   const names = pageNames();
