@@ -1,6 +1,7 @@
 /** What a process has before it asks or is asked: the registry, who may ask, and the credential to ask the platform with. */
 import type { Dispatcher } from 'undici';
 import { createAuth } from './auth/auth.js';
+import { nameInLife } from './auth/key-record.js';
 import { opensWhatIsStored } from './auth/master-key-rule.js';
 import { successionRules } from './auth/succession-rules.js';
 import type { MovableClock } from './clock.js';
@@ -73,13 +74,14 @@ export async function openFoundation(options: FoundationOptions) {
     },
   });
   const isGuarded = (team: string) => auth.directory.team(team)?.writeGuard !== undefined;
-  const guard = createWriteGuard({ config, store, registry, clock, logger, isGuarded });
+  const nameOf = (team: string) => nameInLife(team, auth.directory.life(team));
+  const guard = createWriteGuard({ config, store, registry, clock, logger, isGuarded, nameOf });
   return {
     ...{ config, policy, store, clock, log, tracing },
     ...opened,
     ...auth,
     ...guard,
-    ...{ sealer, agent, platformRules, credential },
+    ...{ sealer, agent, platformRules, credential, nameOf },
   };
 }
 

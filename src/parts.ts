@@ -1,5 +1,4 @@
 /** The parts behind the planes: each is made by its room, and given here what it needs of the others. */
-import { nameInLife } from './auth/key-record.js';
 import { createL1 } from './cache/l1.js';
 import { createPurges } from './cache/purges.js';
 import type { SecretFileFault } from './config/secret.js';
@@ -34,8 +33,7 @@ export async function createParts(options: PartsOptions) {
   const { config, store, clock, log, secretFaults = () => [] } = options;
   const { logger } = log;
   const foundation = await openFoundation(options);
-  const { policy, registry, directory, identify, agent, credential } = foundation;
-  const nameOf = (team: string) => nameInLife(team, directory.life(team));
+  const { policy, registry, directory, identify, agent, credential, nameOf } = foundation;
   const usage = createUsage({ counters: store.counters, clock, logger, nameOf });
   const purges = createPurges(registry);
   const erasures = createErasures(registry, purges);
@@ -46,7 +44,7 @@ export async function createParts(options: PartsOptions) {
   const { replicas, shares } = limits;
   const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
   const watched = { store, registry, replicas, outlook: credential.outlook };
-  const series = createSeries({ documents: store.documents, clock, logger, traffic });
+  const series = createSeries({ documents: store.documents, clock, logger, traffic, nameOf });
   const metrics = createMetrics(gaugesOf({ ...foundation, ...watched, traffic, l1, secretFaults }));
   const platform = createPlatformClient({
     ...traffic,

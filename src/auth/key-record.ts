@@ -54,3 +54,8 @@ export function endLife(id: string, before: string | undefined): string {
 export function nameInLife(teamId: string, life = 0): string {
   return life === 0 ? teamId : `${teamId}:${life}`;
 }
+
+/** The id of the team that a name of {@link nameInLife} is of. */
+export function teamOfName(name: string): string {
+  return name.split(':', 1)[0] as string;
+}

@@ -29,7 +29,7 @@ export function registerOwnSeries(app: FastifyInstance, { identify, series }: Ow
       checkAddress({ caller, address: request.ip });
       const range = readRange(request.query);
       const { id, limits } = caller.team;
-      const team = { id, callsPerDay: limits.upstreamCallsPerDay };
+      const team = { id, callsPerDay: limits.upstreamCallsPerDay, lives: 'present' } as const;
       const shown = await series.read(range, team).catch((error: unknown) => {
         throw error instanceof StoreUnavailable ? storeAway(error) : error;
       });

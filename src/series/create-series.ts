@@ -29,6 +29,8 @@ export interface SeriesTeam {
   readonly id: string;
   /** Platform calls it may cause a day; null: not known, as of one that was deleted. */
   readonly callsPerDay: number | null;
+  /** The team itself is shown its present life; operators all lives of the id. */
+  readonly lives: 'present' | 'all';
 }
 
 export interface Series extends Pick<SeriesTally, 'add' | 'addHit'> {
@@ -36,8 +38,8 @@ export interface Series extends Pick<SeriesTally, 'add' | 'addHit'> {
   addCall(team: string): void;
   /** @param team null: all requests together. @throws StoreUnavailable, here and below */
   read(range: Range, team: SeriesTeam | null): Promise<ShownSeries>;
-  /** Each team of which anything was counted, by its id. */
-  ledger(range: Range, nameOf: (id: string) => string | undefined): Promise<readonly LedgerRow[]>;
+  /** Each team of which anything was counted, by its id, all lives together. */
+  ledger(range: Range, titleOf: (id: string) => string | undefined): Promise<readonly LedgerRow[]>;
   /** Writes what was counted so far. @returns whether the store took it all. Never rejects */
   flush(): Promise<boolean>;
   /** Writes what is left, as long as the store takes it within a few seconds. */
@@ -58,6 +60,8 @@ export interface SeriesOptions {
     readonly budget: { readonly queued: number };
     readonly pace: { status(): { readonly remaining: number } | null };
   };
+  /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
+  readonly nameOf?: (team: string) => string;
   /** Letters and digits, of this process alone; made up when not given. */
   readonly writer?: string;
 }
@@ -68,8 +72,8 @@ const LOOK_EVERY_MS = 1000;
 const CLOSE_TRIES = 3;
 
 export function createSeries(options: SeriesOptions): Series {
-  const { clock, logger, traffic } = options;
-  const tally = createSeriesTally(clock);
+  const { clock, logger, traffic, nameOf = (team) => team } = options;
+  const tally = createSeriesTally(clock, nameOf);
   const outbox = createOutbox(options);
   const pages = createPageReader({ ...options, outbox });
   let restsUntilMs = 0;
@@ -105,20 +109,22 @@ export function createSeries(options: SeriesOptions): Series {
       collect();
       if (team !== null) {
         const steps = hourSteps(range, clock.now());
-        return showTeam(range, steps, await pages.hours(steps, team.id), team);
+        const former = team.lives === 'all' ? (await pages.teams(steps)).get(team.id) : undefined;
+        const names = new Set([nameOf(team.id), ...(former ?? [])]);
+        return showTeam(range, steps, await pages.hours(steps, [...names]), team);
       }
       const steps = fineSteps(range, clock.now());
-      const found = range === '30d' ? await pages.hours(steps, ALL) : await pages.minutes(steps);
+      const found = range === '30d' ? await pages.hours(steps, [ALL]) : await pages.minutes(steps);
       const cells = cellsOfSteps(steps, found);
       return shown(range, steps, seriesOf(cells, shownBudget(cells)));
     },
-    async ledger(range, nameOf) {
+    async ledger(range, titleOf) {
       collect();
       const steps = hourSteps(range, clock.now());
       const rows: LedgerRow[] = [];
-      for (const id of await pages.teams(steps)) {
-        const row = ledgerRow(steps, await pages.hours(steps, id));
-        if (row !== null) rows.push({ id, name: nameOf(id) ?? id, ...row });
+      for (const [id, names] of await pages.teams(steps)) {
+        const row = ledgerRow(steps, await pages.hours(steps, names));
+        if (row !== null) rows.push({ id, name: titleOf(id) ?? id, ...row });
       }
       return rows;
     },

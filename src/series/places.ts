@@ -24,7 +24,7 @@ export function minutesPlace(hour: number): Place {
   return { key: `series:minutes:${hour}`, ttlMs: 26 * HOUR_MS, ofDay: null };
 }
 
-/** The hours of a team's day, or of {@link ALL}. */
+/** The hours of a team's day, in one of its lives, or of {@link ALL}. */
 export function hoursPlace(day: string, team: string): Place {
   return { key: `series:hours:${day}:${team}`, ttlMs: 92 * DAY_MS, ofDay: { day, team } };
 }

@@ -1,6 +1,7 @@
 /** Reads pages of the series, with what this process has not sent yet. */
 
 import type { Logger } from 'pino';
+import { teamOfName } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
 import { createLastUsed } from '../last-used.js';
 import { isoDay } from '../report/days.js';
@@ -17,10 +18,10 @@ export type TimedCells = readonly (readonly [number, Cell])[];
 export interface PageReader {
   /** @throws StoreUnavailable, here and below */
   minutes(steps: Steps): Promise<TimedCells>;
-  /** Of whole days. @param team {@link ALL}, or one of them */
-  hours(steps: Steps, team: string): Promise<TimedCells>;
-  /** Teams of which anything was counted on the days of it. */
-  teams(steps: Steps): Promise<string[]>;
+  /** Of whole days. @param names {@link ALL}, or lives of a team */
+  hours(steps: Steps, names: readonly string[]): Promise<TimedCells>;
+  /** Teams of which anything was counted on the days of it, by id, and the names of their lives. */
+  teams(steps: Steps): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 export interface PageReaderOptions {
@@ -83,14 +84,20 @@ export function createPageReader(options: PageReaderOptions): PageReader {
         return [...cells].map(([slot, cell]) => [hour * HOUR_MS + slot * MINUTE_MS, cell] as const);
       });
     },
-    hours: (steps, team) =>
-      inTurns(daysOf(steps), async (day) => {
-        const { cells } = await pageOfDay(day, team);
+    hours(steps, names) {
+      const places = names.flatMap((name) => daysOf(steps).map((day) => ({ day, name })));
+      return inTurns(places, async ({ day, name }) => {
+        const { cells } = await pageOfDay(day, name);
         return [...cells].map(([slot, cell]) => [day * DAY_MS + slot * HOUR_MS, cell] as const);
-      }),
+      });
+    },
     async teams(steps) {
       const names = await inTurns(daysOf(steps), async (day) => (await pageOfDay(day, ALL)).names);
-      return [...new Set(names)].sort();
+      return new Map(
+        [...new Set(names.map(teamOfName))]
+          .sort()
+          .map((id) => [id, [...new Set(names)].filter((name) => teamOfName(name) === id)]),
+      );
     },
   };
 }

@@ -38,7 +38,11 @@ interface Current {
 /** The gateway's own refusals for having asked too much. */
 const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
 
-export function createSeriesTally({ now }: Pick<Clock, 'now'>): SeriesTally {
+/** @param nameOf a team in its present life */
+export function createSeriesTally(
+  { now }: Pick<Clock, 'now'>,
+  nameOf: (team: string) => string,
+): SeriesTally {
   let minutes = new Map<number, Cell>();
   let teams = new Map<string, Map<number, Cell>>();
   let minute: Current = { fromMs: Number.NaN, cell: emptyCell() };
@@ -52,7 +56,8 @@ export function createSeriesTally({ now }: Pick<Clock, 'now'>): SeriesTally {
     return minute.cell;
   }
 
-  function hourAt(team: string, nowMs: number): Cell {
+  function hourAt(id: string, nowMs: number): Cell {
+    const team = nameOf(id);
     const current = hours.get(team);
     if (current !== undefined && nowMs - current.fromMs < HOUR_MS && nowMs >= current.fromMs)
       return current.cell;

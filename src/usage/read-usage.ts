@@ -1,4 +1,5 @@
 /** Reads from the store what teams asked for. */
+import { teamOfName } from '../auth/key-record.js';
 import { daysBetween } from '../report/days.js';
 import type { Counters } from '../store/port.js';
 import { addDays, dayGroup, readDay, teamGroup, type UsageDay } from './usage-day.js';
@@ -21,12 +22,12 @@ export async function readUsage(
   const groups = await counters.read(days.map(dayGroup));
   const places = days.flatMap((day, index) =>
     [...(groups[index]?.keys() ?? [])]
-      .filter((name) => team === undefined || teamOf(name) === team)
+      .filter((name) => team === undefined || teamOfName(name) === team)
       .map((name) => ({ day, name })),
   );
   const found = new Map<string, UsageDay>();
   for (const one of await readPlaces(counters, places)) {
-    const shown = { ...one, team: teamOf(one.team) };
+    const shown = { ...one, team: teamOfName(one.team) };
     const key = `${shown.day} ${shown.team}`;
     const before = found.get(key);
     found.set(key, before === undefined ? shown : addDays(before, shown));
@@ -46,8 +47,6 @@ export async function readLife(
     daysBetween(from, to).map((day) => ({ day, name })),
   );
 }
-
-const teamOf = (name: string) => name.split(':', 1)[0] as string;
 
 async function readPlaces(
   counters: Counters,

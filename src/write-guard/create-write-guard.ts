@@ -13,6 +13,7 @@ export interface WriteGuardOptions extends BrakeOptions {
   readonly store: Pick<Store, 'charges' | 'registryLeases'>;
   readonly registry: Registry;
   readonly clock: Clock;
+  readonly nameOf: (team: string) => string;
   readonly logger: Logger;
 }
 
@@ -23,10 +24,10 @@ export interface SharedWriteGuard {
 }
 
 export function createWriteGuard(options: WriteGuardOptions): SharedWriteGuard {
-  const { store, clock, logger } = options;
+  const { store, clock, logger, nameOf } = options;
   const { timezone, timeoutMs: callMs } = options.config.platform;
   const shared = { charges: store.charges, leases: store.registryLeases };
-  const reservations = createReservations({ ...shared, now: clock.now, timezone, callMs, logger });
+  const reservations = createReservations({ ...shared, now: clock.now, timezone, callMs, logger, nameOf });
   return {
     reservations,
     brake: createBrake(options),

@@ -26,6 +26,8 @@ export interface ReservationsOptions {
   /** Longest time of a write, milliseconds: `platform.timeoutMs`. */
   readonly callMs: number;
   readonly logger: Logger;
+  /** A team in its present life, as `nameInLife` writes it. Absent: the id. */
+  readonly nameOf?: (team: string) => string;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface ReservationBook extends Reservations {
 }
 
 export function createReservations(options: ReservationsOptions): ReservationBook {
-  const { charges, leases, now, timezone, callMs, logger } = options;
+  const { charges, leases, now, timezone, callMs, logger, nameOf = (team) => team } = options;
   const endings = createEndings({ charges, logger });
   const today = () => isoDay(dayAt(now(), timezone));
 
@@ -80,7 +82,8 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
 
   return {
     async reserve({ max, currency = null, ...write }) {
-      const reservation = { id: randomId(), ...write, currency, day: today(), atMs: now() };
+      const team = nameOf(write.team);
+      const reservation = { id: randomId(), ...write, team, currency, day: today(), atMs: now() };
       const ask = chargeOf(reservation);
       const { kind, charged } = await charge({ ...ask, max: max ?? Number.MAX_SAFE_INTEGER });
       if (kind === 'made') return { kind: 'reserved', reservation };
@@ -96,7 +99,7 @@ export function createReservations(options: ReservationsOptions): ReservationBoo
     async left(team, route, max) {
       const day = today();
       try {
-        const charged = await charges.charged(purseOf({ team, route, day }));
+        const charged = await charges.charged(purseOf({ team: nameOf(team), route, day }));
         return { day, left: max - charged };
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;

@@ -20,6 +20,7 @@ export interface ReserveAsk {
 
 export interface Reservation {
   readonly id: string;
+  /** While the write is under way in the life it was reserved in, as `nameInLife` writes it; its id where it is listed. */
   readonly team: string;
   readonly route: string;
   /** The day it is taken from, e.g. `2026-11-23`, by `platform.timezone`. */

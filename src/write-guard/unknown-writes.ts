@@ -1,5 +1,6 @@
 /** Which charges are of writes whose outcome nobody knows. Pure. */
 import Type from 'typebox';
+import { teamOfName } from '../auth/key-record.js';
 import { recordForm } from '../record.js';
 import type { Charge } from '../store/charges-port.js';
 import type { Reservation } from './types.js';
@@ -55,8 +56,9 @@ export function unknownWrite(
   nowMs: number,
   callMs: number,
 ): UnknownWrite | null {
-  const [team, route, day] = Purse.parse(purse) ?? ['', '', ''];
+  const [name, route, day] = Purse.parse(purse) ?? ['', '', ''];
   const { atMs, why, amount = charged, currency = null } = Note.parse(note) ?? UNREADABLE;
   if (why === undefined && nowMs - atMs < callMs + SETTLE_MS) return null;
+  const team = teamOfName(name);
   return { id, team, route, day, amount, currency, atMs, why: why ?? NOT_WRITTEN_DOWN };
 }

@@ -1,5 +1,6 @@
 /** A team that was deleted and made anew under the same id is another team: nothing of the first one answers it. */
 import { describe, expect, it } from 'vitest';
+import type { ShownSeries } from '../../src/series/create-series.js';
 import { agentOf } from '../mcp/agent.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, startGateway, type TestGateway } from '../support/start-gateway.js';
@@ -14,6 +15,11 @@ const QUESTION = {
 async function makeAnew(gateway: TestGateway, team: { readonly id: string }): Promise<string> {
   await gateway.manage('DELETE', `/teams/${team.id}`);
   return gateway.addTeam(team);
+}
+
+function requestsIn(shown: unknown): number {
+  const { requests } = (shown as ShownSeries).series;
+  return requests.reduce((sum, count) => sum + count, 0);
 }
 
 async function columnsOf(gateway: TestGateway, key: string): Promise<unknown[]> {
@@ -71,6 +77,50 @@ describe('a team that was made anew under the id of a deleted one', () => {
     expect(all).toMatchObject({ team: 'agents' });
     expect(all?.requests).toBeGreaterThan(Number(before[0]));
     expect(await gateway.services.usage.read(from, to, 'agents')).toEqual([all]);
+  });
+
+  it('has the whole write budget of the day, whatever the deleted one spent', async () => {
+    const platform = await startRawPlatform(sends('{"id":77}', { 'content-type': 'application/json' }, 201));
+    const gateway = await gatewayAt(platform);
+    const budget = { field: 'body.budget', maxPerDay: 1000 };
+    const writeGuard = { 'POST /api/v1/campaign/create': { budget } };
+    const team = { id: 'writers', scopes: ['platform:write'], writeGuard };
+    const post = async (key: string) => {
+      const json = { userId: 1, budget: 800 };
+      return (await gateway.call('/api/v1/campaign/create', { method: 'POST', key, json })).status;
+    };
+    const left = async () => {
+      const shown = await gateway.manage('GET', '/teams/writers/write-budgets');
+      return (shown.budgets as { left: number }[]).map((one) => one.left);
+    };
+    const first = await gateway.addTeam(team);
+    expect([await post(first), await post(first), await left()]).toEqual([201, 422, [200]]);
+    const second = await makeAnew(gateway, team);
+    expect(await left()).toEqual([1000]);
+    expect([await post(second), await post(second), await left()]).toEqual([201, 422, [200]]);
+  });
+
+  it('has none of the curves of the deleted one; the operator sees those of both', async () => {
+    const gateway = await startGateway();
+    const requestsOf = async (key: string) => {
+      return requestsIn((await gateway.call('/gateway/v1/series?range=1h', { key })).json());
+    };
+    const first = await gateway.addTeam(TEAM);
+    const path = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-02';
+    for (let count = 0; count < 3; count += 1) await gateway.call(path, { key: first });
+    expect(await requestsOf(first)).toBe(3);
+    const second = await makeAnew(gateway, TEAM);
+    expect(await requestsOf(second)).toBe(0);
+    await gateway.call(path, { key: second });
+    expect(await requestsOf(second)).toBe(1);
+    const all = await gateway.manage('GET', '/series?range=1h&team=agents');
+    expect(requestsIn(all)).toBe(4);
+    expect(await gateway.manage('GET', '/series/teams?range=1h')).toMatchObject({
+      teams: [{ id: 'agents', requests: 4 }],
+    });
+    await gateway.manage('DELETE', '/teams/agents');
+    const gone = await gateway.manage('GET', '/series?range=1h&team=agents');
+    expect(requestsIn(gone)).toBe(4);
   });
 
   it('has no cursor of the deleted one', async () => {

@@ -73,7 +73,7 @@ describe('counts after a quiet time', () => {
     onTestFinished(() => void vi.useRealTimers());
     const { series, another } = open();
     const seen = async () =>
-      sum((await another('b').read('30d', { id: 'growth', callsPerDay: 1 })).series.requests);
+      sum((await another('b').read('30d', { id: 'growth', callsPerDay: 1, lives: 'all' })).series.requests);
     await vi.advanceTimersByTimeAsync(MINUTE);
     series.addHit('growth', 'l1', 1, 1);
     await vi.advanceTimersByTimeAsync(SECOND);
@@ -160,15 +160,16 @@ describe('the series of a team', () => {
     clock.advance(3 * HOUR);
     series.addCall('growth');
     series.add(MISS, 200, 30);
-    const shown = await series.read('24h', { id: 'growth', callsPerDay: 10 });
+    const shown = await series.read('24h', { id: 'growth', callsPerDay: 10, lives: 'all' });
     expect([shown.stepSeconds, shown.points, shown.to]).toEqual([3600, 24, '2026-11-21T02:00:00.000Z']);
     expect(shown.series.budgetLeft.slice(-4)).toEqual([7, 7, 10, 9]);
     expect([shown.series.requests.at(-1), shown.series.platformCallsSaved.at(-1)]).toEqual([1, 1]);
-    expect((await series.read('1h', { id: 'growth', callsPerDay: null })).series.budgetLeft).toEqual([
-      null,
-      null,
-    ]);
-    expect(sum((await series.read('30d', { id: 'other', callsPerDay: 1 })).series.requests)).toBe(0);
+    expect(
+      (await series.read('1h', { id: 'growth', callsPerDay: null, lives: 'all' })).series.budgetLeft,
+    ).toEqual([null, null]);
+    expect(
+      sum((await series.read('30d', { id: 'other', callsPerDay: 1, lives: 'all' })).series.requests),
+    ).toBe(0);
   });
 
   it('stands in the ledger with its ratio, its latency and when it was last seen', async () => {
@@ -240,7 +241,7 @@ describe('what was counted', () => {
         willBe([]);
         for (const series of all) expect(await series.flush()).toBe(true);
         const seen = await another('reader').read('30d', null);
-        const own = await another('reader').read('30d', { id: 'growth', callsPerDay: null });
+        const own = await another('reader').read('30d', { id: 'growth', callsPerDay: null, lives: 'all' });
         expect([sum(seen.series.requests), sum(own.series.outcomes.hit)]).toEqual([hits, hits]);
       }),
       { numRuns: 60 },
@@ -288,7 +289,7 @@ describe('what was counted', () => {
           }
           const latest = Math.max(0, ...jumps.map((_, at) => sum(jumps.slice(0, at + 1))));
           clock.advance(latest - sum(jumps));
-          const shown = await series.read('30d', { id: 'growth', callsPerDay: 5 });
+          const shown = await series.read('30d', { id: 'growth', callsPerDay: 5, lives: 'all' });
           expect(sum(shown.series.requests)).toBe(jumps.length);
           for (const numbers of [
             shown.series.requests,
