@@ -18,6 +18,7 @@ const LAYERS = [
     'own-memory',
     'package-root',
     'repeat',
+    'team-life',
     'version',
   ],
   ['report', 'config', 'store', 'simulator'],
@@ -82,6 +83,7 @@ const KNOWS = {
     'errors',
     'clock',
     'chance',
+    'team-life',
   ],
   history: [
     'cache',
@@ -128,9 +130,9 @@ const KNOWS = {
   policy: ['auth', 'report', 'errors'],
   declared: ['auth', 'policy', 'registry', 'store', 'telemetry', 'write-guard', 'errors', 'clock'],
   sessions: ['store', 'last-used', 'record', 'errors', 'clock', 'chance'],
-  usage: ['report', 'store', 'telemetry', 'outcome', 'repeat', 'clock', 'chance', 'time'],
+  usage: ['report', 'store', 'telemetry', 'outcome', 'repeat', 'team-life', 'clock', 'chance', 'time'],
   tail: ['store', 'clock', 'time'],
-  series: ['report', 'store', 'outcome', 'repeat', 'last-used', 'clock', 'chance', 'time'],
+  series: ['report', 'store', 'outcome', 'repeat', 'team-life', 'last-used', 'clock', 'chance', 'time'],
   http: [
     'auth',
     'limits',
@@ -192,6 +194,7 @@ const KNOWS = {
     'clock',
     'chance',
     'time',
+    'team-life',
   ],
   routes: [
     'package-root',
@@ -258,6 +261,7 @@ const KNOWS = {
     'clock',
     'version',
     'chance',
+    'team-life',
   ],
   planes: [
     'admin',

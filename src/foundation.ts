@@ -1,7 +1,6 @@
 /** What a process has before it asks or is asked: the registry, who may ask, and the credential to ask the platform with. */
 import type { Dispatcher } from 'undici';
 import { createAuth } from './auth/auth.js';
-import { nameInLife } from './auth/key-record.js';
 import { opensWhatIsStored } from './auth/master-key-rule.js';
 import { successionRules } from './auth/succession-rules.js';
 import type { MovableClock } from './clock.js';
@@ -16,6 +15,7 @@ import { openPresentRegistry } from './registry/open.js';
 import { saysError } from './report/says-error.js';
 import { reportPolicy } from './report-policy.js';
 import type { Store } from './store/port.js';
+import { nameInLife } from './team-life.js';
 import type { Log } from './telemetry/logger.js';
 import type { Tracing } from './telemetry/tracing.js';
 import { createWriteGuard } from './write-guard/create-write-guard.js';

@@ -46,16 +46,3 @@ export function endLife(id: string, before: string | undefined): string {
   const known = before === undefined ? { life: 0 } : LifeRecord.read(before, id);
   return JSON.stringify({ ...known, life: known.life + 1 });
 }
-
-/**
- * A team in one of its lives, as what is kept of it is named: a team that was deleted and made anew under the same id is
- * another one. In the first life it is the id alone, as it was before lives were told apart.
- */
-export function nameInLife(teamId: string, life = 0): string {
-  return life === 0 ? teamId : `${teamId}:${life}`;
-}
-
-/** The id of the team that a name of {@link nameInLife} is of. */
-export function teamOfName(name: string): string {
-  return name.split(':', 1)[0] as string;
-}

@@ -5,12 +5,12 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Caller } from '../auth/authenticate.js';
-import { nameInLife } from '../auth/key-record.js';
 import { createLastUsed } from '../last-used.js';
 import { type RecordOf, recordForm } from '../record.js';
 import { digest } from '../report/platform-call.js';
 import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
+import { nameInLife } from '../team-life.js';
 
 export interface SeenColumns {
   /** Never rejects: what the store does not take is noted with a later answer. */

@@ -6,7 +6,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Caller } from '../auth/authenticate.js';
-import { nameInLife } from '../auth/key-record.js';
 import type { Team } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
@@ -14,6 +13,7 @@ import { digest } from '../report/platform-call.js';
 import { type CacheStore, type Documents, StoreUnavailable } from '../store/port.js';
 import { cursorOf, type Packed } from '../tables/pack.js';
 import { writePage } from '../tables/pages.js';
+import { nameInLife } from '../team-life.js';
 import { createKeptWalks, WALK_MS } from './kept-walks.js';
 
 /** What was known when its tool began to ask. */

@@ -1,11 +1,11 @@
 /** Reads pages of the series, with what this process has not sent yet. */
 
 import type { Logger } from 'pino';
-import { teamOfName } from '../auth/key-record.js';
 import type { Clock } from '../clock.js';
 import { createLastUsed } from '../last-used.js';
 import { isoDay } from '../report/days.js';
 import type { Documents } from '../store/port.js';
+import { teamOfName } from '../team-life.js';
 import type { Cell } from './cell.js';
 import type { Outbox } from './outbox.js';
 import { decodePage, EMPTY_PAGE, mergedCells, type Page } from './page.js';

@@ -1,7 +1,8 @@
 /** Reads from the store what teams asked for. */
-import { teamOfName } from '../auth/key-record.js';
+
 import { daysBetween } from '../report/days.js';
 import type { Counters } from '../store/port.js';
+import { teamOfName } from '../team-life.js';
 import { addDays, dayGroup, readDay, teamGroup, type UsageDay } from './usage-day.js';
 
 /** A store answers one command within its time; a year of many teams is read in several. */

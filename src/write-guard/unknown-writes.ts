@@ -1,8 +1,8 @@
 /** Which charges are of writes whose outcome nobody knows. Pure. */
 import Type from 'typebox';
-import { teamOfName } from '../auth/key-record.js';
 import { recordForm } from '../record.js';
 import type { Charge } from '../store/charges-port.js';
+import { teamOfName } from '../team-life.js';
 import type { Reservation } from './types.js';
 
 /** A guarded write that stays charged until somebody says whether it happened. */
