@@ -1,4 +1,4 @@
-/** Days as one answer: one column, one metric. A name that two members of the platform would share is given to neither. Pure. */
+/** Days as one answer: one column, one metric. Pure. */
 import { encodeTypes, joinTypes, rewritesFor } from './column-types.js';
 import { joinEmptyDays } from './empty-days.js';
 import {
@@ -11,42 +11,29 @@ import {
 } from './entry.js';
 import { joinFlaws } from './flaws.js';
 import { type JsonArray, JsonObject, parseJson, writeJson } from './json.js';
-import { camelCase } from './row-names.js';
-
-type Named = Pick<RowsHeader, 'columns' | 'sources'>;
-
-const sourceOf = ({ columns, sources }: Named, at: number) => (sources?.[at] ?? columns[at]) as string;
+import { columnsBySource } from './row-names.js';
 
 /**
  * Days that were fetched apart: a column of one of them may have the name that another day needs for another member.
- * @returns the parts with such columns named as the platform spells them; mostly the parts themselves
+ * @returns the parts named by the members of all; mostly the parts themselves
  */
 export function settleNames<H extends EntryHeader>(parts: readonly Entry<H>[]): readonly Entry<H>[] {
-  const headers = parts.flatMap(({ header }) => (header.form === 'rows' ? [header as RowsHeader] : []));
-  const distinct = new Map(headers.map((header) => [header.columns, header]));
-  if (distinct.size < 2) return parts;
-  const first = new Map<string, string>();
-  const shared = new Set<string>();
-  for (const header of distinct.values()) {
-    for (const at of header.columns.keys()) {
-      const source = sourceOf(header, at);
-      const name = camelCase(source);
-      if (first.has(name) && first.get(name) !== source) shared.add(name);
-      first.set(name, source);
-    }
-  }
-  if (shared.size === 0) return parts;
+  if (parts.length < 2) return parts;
+  const columnOf = columnsBySource(
+    parts.flatMap(({ header }) => (header.form === 'rows' ? sourcesOf(header) : [])),
+  );
   return parts.map((part) =>
-    part.header.form === 'rows' ? (renamed(part as Entry<RowsHeader>, shared) as Entry<H>) : part,
+    part.header.form === 'rows' ? (renamed(part as Entry<RowsHeader>, columnOf) as Entry<H>) : part,
   );
 }
 
-function renamed(part: Entry<RowsHeader>, shared: ReadonlySet<string>): Entry<RowsHeader> {
+const sourcesOf = ({ columns, sources }: Pick<RowsHeader, 'columns' | 'sources'>) => sources ?? columns;
+
+function renamed(part: Entry<RowsHeader>, columnOf: ReadonlyMap<string, string>): Entry<RowsHeader> {
   const { header, body } = part;
-  const names = new Map(
-    header.columns.map((column, at) => [column, shared.has(column) ? sourceOf(header, at) : column]),
-  );
-  if ([...names].every(([column, name]) => column === name)) return part;
+  const columns = sourcesOf(header).map((source) => columnOf.get(source) as string);
+  if (columns.every((column, at) => column === header.columns[at])) return part;
+  const names = new Map(header.columns.map((column, at) => [column, columns[at] as string]));
   const rows = header.rowCount === 0 ? [] : (parseJson(`[${body}]`, { maxDepth: 1_000 }) as JsonArray);
   const texts = rows.map((row) => {
     if (!(row instanceof JsonObject)) throw new TypeError('a row is not an object');
@@ -58,7 +45,7 @@ function renamed(part: Entry<RowsHeader>, shared: ReadonlySet<string>): Entry<Ro
     );
   });
   const text = Buffer.from(texts.join(ROW_SEPARATOR));
-  return { body: text, header: { ...header, columns: [...names.values()], hash: bodyHash(text) } };
+  return { body: text, header: { ...header, columns, hash: bodyHash(text) } };
 }
 
 /** Days joined to one answer for their whole range, as old as the oldest of them. */
@@ -68,10 +55,8 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
   const rewrites = rewritesFor(filled.map(({ header }) => header));
   const bodies = filled.map((entry, index) => rewriteBody(entry.body, rewrites[index] ?? null));
   const body = Buffer.concat(bodies.flatMap((one, index) => (index === 0 ? [one] : [separator, one])));
-  const named = new Map(
-    filled.flatMap(({ header }) => header.columns.map((column, at) => [column, sourceOf(header, at)])),
-  );
-  const columns = [...named.keys()];
+  const columnOf = columnsBySource(filled.flatMap(({ header }) => sourcesOf(header)));
+  const columns = [...columnOf.values()];
   const [oldest] = parts.toSorted((a, b) => a.header.fetchedAt - b.header.fetchedAt) as [Entry<RowsHeader>];
   const last = parts.at(-1) as Entry<RowsHeader>;
   const { emptySince: _, flaws: __, forgotten: ___, ...header } = oldest.header;
@@ -85,7 +70,7 @@ export function joinEntries(parts: readonly Entry<RowsHeader>[]): Entry<RowsHead
       seq: Math.min(...parts.map(({ header }) => header.seq)),
       accounts: [...new Set(parts.flatMap(({ header }) => header.accounts))].sort(),
       columns,
-      sources: [...named.values()],
+      sources: [...columnOf.keys()],
       types: encodeTypes(columns, joinTypes(filled.map((entry) => entry.header))),
       rowCount: parts.reduce((sum, { header }) => sum + header.rowCount, 0),
       hash: bodyHash(body),

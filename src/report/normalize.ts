@@ -11,7 +11,7 @@ import { type Json, type JsonObject, parseJson } from './json.js';
 import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';
 import { filterFlaws, type RowFilter } from './row-filters.js';
-import { columnNames, dateFieldOf, dateIndex, holdsText } from './row-names.js';
+import { columnsBySource, dateFieldOf, dateIndex, holdsText } from './row-names.js';
 import { type FoundRows, findRows, judgeSplittable, type RowsInput, type Splittable } from './rows.js';
 import { type DraftRow, type RowPlan, typesOf, writeRows } from './typed-rows.js';
 
@@ -144,12 +144,6 @@ function draftRows(rows: readonly JsonObject[], dateField: string | undefined): 
     const plan = plans.get(names) as RowPlan;
     return { values, plan, date: dateOf(values[plan.dateAt], dates) };
   });
-}
-
-function columnsBySource(names: readonly string[]): ReadonlyMap<string, string> {
-  const distinct = [...new Set(names)];
-  const columns = columnNames(distinct);
-  return new Map(distinct.map((name, at) => [name, columns[at] as string]));
 }
 
 /** Some of the rows, named as they would be without the others. */

@@ -6,17 +6,22 @@ export function camelCase(name: string): string {
 }
 
 /**
- * The columns of members, in their order and all distinct: in camelCase, but for members that would share a column. Those
- * keep their own names, which no camelCase name is like, for none holds a `_` before a lower-case letter.
+ * Every member gets its camelCase name, unless another member is spelt so or an earlier one has it already: then it keeps
+ * its own name. That is always free, for no camelCase name holds a `_` before a lower-case letter.
  *
- * @param names distinct, of all rows
+ * @param names of all rows, in the order in which they first show
+ * @returns the column of each, all distinct
  */
-export function columnNames(names: readonly string[]): string[] {
-  const columns = names.map(camelCase);
-  const once = new Set<string>();
-  const shared = new Set<string>();
-  for (const column of columns) (once.has(column) ? shared : once).add(column);
-  return columns.map((column, at) => (shared.has(column) ? (names[at] as string) : column));
+export function columnsBySource(names: Iterable<string>): ReadonlyMap<string, string> {
+  const distinct = new Set(names);
+  const taken = new Set(distinct);
+  return new Map(
+    [...distinct].map((name) => {
+      const column = taken.has(camelCase(name)) ? name : camelCase(name);
+      taken.add(column);
+      return [name, column];
+    }),
+  );
 }
 
 /** @returns where the date stands in a row with these names, -1 when nowhere; `field` in either spelling. */

@@ -46,6 +46,20 @@ it('names them alike where days come from several answers, of whichever metric',
   );
 });
 
+it('gives the shared name to the first member where none is spelt so, days joined', async () => {
+  const { platform, gateway, key } = await started([{ date: '2026-11-01', aB_c: 1 }]);
+  await gateway.report(key, ask('2026-11-01', '2026-11-01'));
+  await gateway.services.pipeline.settled();
+  platform.answer(sends(JSON.stringify([{ date: '2026-11-02', a_b_c: 2, aB_c: 3 }])));
+  const alone = reportIn(await gateway.report(key, ask('2026-11-02', '2026-11-02')));
+  expect(alone.data).toEqual([{ date: '2026-11-02', aBC: 2, aB_c: 3 }]);
+  const both = reportIn(await gateway.report(key, ask('2026-11-01', '2026-11-02')));
+  expect(both.data).toEqual([
+    { date: '2026-11-01', aBC: 1 },
+    { date: '2026-11-02', a_b_c: 2, aBC: 3 },
+  ]);
+});
+
 it('gives a day as it would be alone, whatever the names of other days', () => {
   const period = { from: '2026-11-01', to: '2026-11-03' };
   const row = fc.record(
