@@ -5,7 +5,6 @@ import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
-import type { Entry, RowsHeader } from '../report/entry.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
 import { type AcceptedEmpty, type AcceptedScope, countLost } from './accepted-empty.js';
@@ -14,7 +13,7 @@ import { eraseHistory } from './erase.js';
 import { accountsAsked, type Erasures } from './erasures.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
 import { createReadDays, type ReadDays } from './read-days.js';
-import { markLost, type RecalledDay, recallHeads, recallRows } from './recall-days.js';
+import { createRecalls, type Recalls } from './recall-days.js';
 import {
   createRecorder,
   type FetchedDays,
@@ -22,7 +21,6 @@ import {
   type Recorder,
   type RecorderOptions,
 } from './record.js';
-import type { Revision } from './revision.js';
 import { sweepHistory } from './sweep.js';
 import type { CutDays } from './void-cut.js';
 
@@ -46,27 +44,13 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
   readonly logger: Logger;
 }
 
-export interface History {
+export interface History extends Recalls {
   /** Whether what is fetched of it is written down. */
   isRecorded(report: CanonicalReport): boolean;
   /** Writes down what a fetch brought. Never rejects. */
   record(report: CanonicalReport, fetched: FetchedDays): Promise<void>;
   /** Marks what came of answers that the platform had cut off. Never rejects. */
   voidCut(report: CanonicalReport, cut: CutDays): Promise<void>;
-  /**
-   * What was known last of days, where it is recorded.
-   * @returns by date; days of which nothing is known are absent
-   * @throws StoreUnavailable
-   */
-  recall(
-    series: string,
-    dates: readonly string[],
-    generation: string,
-  ): Promise<ReadonlyMap<string, RecalledDay>>;
-  /** @returns in their order; null for rows that are gone, damaged or erased. @throws StoreUnavailable */
-  recallRows(series: string, days: readonly RecalledDay[]): Promise<(Entry<RowsHeader> | null)[]>;
-  /** Notes since when the platform answers without the rows of these days. Never rejects. */
-  markLost(series: string, days: readonly RecalledDay[], lost: NonNullable<Revision['lost']>): Promise<void>;
   readonly readDays: ReadDays;
   readonly listRevisions: ListRevisions;
   /**
@@ -143,7 +127,7 @@ export function createHistory(options: HistoryOptions): History {
       if (isRecorded(report)) await recorder.voidCut(cut);
     },
     ...createReads(options, recorder),
-    ...createRecalls(options),
+    ...createRecalls({ store: store.history, isErased, logger }),
     async erase(advertiserId, audit) {
       await options.erasures.append(advertiserId, rules.now(), audit);
       if (!enabled) return 0;
@@ -164,28 +148,6 @@ export function createHistory(options: HistoryOptions): History {
       return days;
     },
     close: () => Promise.all([marks.stop(), sweep.stop()]).then(() => {}),
-  };
-}
-
-function createRecalls({
-  store: { history: store },
-  erasures,
-  logger,
-}: HistoryOptions): Pick<History, 'recall' | 'recallRows' | 'markLost'> {
-  const options = { store, isErased: erasures.isErased };
-  return {
-    recall: (series, dates, generation) => recallHeads(options, series, dates, generation),
-    recallRows: (series, days) => recallRows(options, series, days),
-    async markLost(series, days, lost) {
-      try {
-        await markLost(store, series, days, lost);
-      } catch (error) {
-        logger.warn(
-          { err: error, days: days.length },
-          'days that the platform no longer answers could not be marked in the history; the next look marks them',
-        );
-      }
-    },
   };
 }
 

@@ -1,4 +1,5 @@
 /** What history holds of days that the platform answers without rows, or refuses; and the mark that it does. */
+import type { Logger } from 'pino';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { HistoryStore, HistoryWrite } from '../store/history-port.js';
 import type { Erasures } from './erasures.js';
@@ -18,98 +19,99 @@ export interface RecalledDay {
   readonly asked: readonly string[];
 }
 
-export interface RecallOptions {
+export interface Recalls {
+  /**
+   * What was known last of days.
+   * @returns by date; days of which nothing is known are absent
+   * @throws StoreUnavailable
+   */
+  recall(
+    series: string,
+    dates: readonly string[],
+    generation: string,
+  ): Promise<ReadonlyMap<string, RecalledDay>>;
+  /** @returns in their order; null for rows that are gone, damaged or erased. @throws StoreUnavailable */
+  recallRows(series: string, days: readonly RecalledDay[]): Promise<(Entry<RowsHeader> | null)[]>;
+  /** Notes since when the platform answers without the rows of these days, where that is new. Never rejects. */
+  markLost(series: string, days: readonly RecalledDay[], lost: NonNullable<Revision['lost']>): Promise<void>;
+}
+
+export interface RecallsOptions {
   readonly store: Pick<HistoryStore, 'heads' | 'contents' | 'write'>;
   readonly isErased: Erasures['isErased'];
+  readonly logger: Logger;
 }
 
-/** @returns by date; days of which nothing is known are absent. @throws StoreUnavailable */
-export async function recallHeads(
-  { store, isErased }: RecallOptions,
-  series: string,
-  dates: readonly string[],
-  generation: string,
-): Promise<ReadonlyMap<string, RecalledDay>> {
-  const heads = await store.heads(series, dates);
-  const days = heads.flatMap((head, at): [string, RecalledDay][] => {
-    const { asked, revisions } = headsIn(head);
-    const date = dates[at] as string;
-    const known = believed(revisions, generation);
-    const revision = known.findLast(({ unconfirmed }) => unconfirmed !== true);
-    // Where the report names no account, its rows tell; see recallRows.
-    const isGone = asked.length > 0 && revision !== undefined && isErased({ ...revision, asked, held: [] });
-    if (revision === undefined || isGone) return [];
-    const final = known.some(({ finalFrom }) => finalFrom !== undefined);
-    return [[date, { date, revision, final, asked }]];
-  });
-  return new Map(days);
-}
-
-/** @returns in their order; null for rows that are gone, damaged or erased. @throws StoreUnavailable */
-export async function recallRows(
-  { store, isErased }: RecallOptions,
-  series: string,
-  days: readonly RecalledDay[],
-): Promise<(Entry<RowsHeader> | null)[]> {
-  const entries = await readContents(
-    store,
-    series,
-    days.map(({ date, revision }) => ({ day: date, revision })),
-  );
-  return entries.map((entry, at) => {
-    const { revision, asked } = days[at] as RecalledDay;
-    if (entry === null || isErased({ ...revision, asked, held: entry.header.accounts })) return null;
-    return entry;
-  });
-}
-
-/** Rows of history in the place of what the platform said. @param asked of what it said */
-export function fromHistory(
-  {
-    fetchStartedAt,
-    fetchedAt,
-    fetchedOn,
-    seq,
-    kind,
-  }: Pick<RowsHeader, 'fetchStartedAt' | 'fetchedAt' | 'fetchedOn' | 'seq' | 'kind'>,
-  past: Entry<RowsHeader>,
-  { date, revision, final }: RecalledDay,
-  { code, sinceMs, againMs }: Extract<Loss, { readonly kind: 'kept' }>,
-): Entry<RowsHeader> {
-  const seenMs = revision.confirmedUntil;
+export function createRecalls({ store, isErased, logger }: RecallsOptions): Recalls {
   return {
-    ...past,
-    header: {
-      ...past.header,
-      ...{ fetchStartedAt, fetchedAt, fetchedOn, seq, kind },
-      forgotten: { code, days: [date], sinceMs, seenMs, final, againMs },
+    async recall(series, dates, generation) {
+      const heads = await store.heads(series, dates);
+      const days = heads.flatMap((head, at): [string, RecalledDay][] => {
+        const { asked, revisions } = headsIn(head);
+        const date = dates[at] as string;
+        const known = believed(revisions, generation);
+        const revision = known.findLast(({ unconfirmed }) => unconfirmed !== true);
+        // Where the report names no account, its rows tell; see recallRows.
+        const isGone =
+          asked.length > 0 && revision !== undefined && isErased({ ...revision, asked, held: [] });
+        if (revision === undefined || isGone) return [];
+        const final = known.some(({ finalFrom }) => finalFrom !== undefined);
+        return [[date, { date, revision, final, asked }]];
+      });
+      return new Map(days);
+    },
+    async recallRows(series, days) {
+      const wanted = days.map(({ date, revision }) => ({ day: date, revision }));
+      const entries = await readContents(store, series, wanted);
+      return entries.map((entry, at) => {
+        const { revision, asked } = days[at] as RecalledDay;
+        if (entry === null || isErased({ ...revision, asked, held: entry.header.accounts })) return null;
+        return entry;
+      });
+    },
+    async markLost(series, days, lost) {
+      const unmarked = days.filter(({ revision }) => revision.lost === undefined);
+      if (unmarked.length === 0) return;
+      try {
+        await writeMarks(store, series, unmarked, lost);
+      } catch (error) {
+        logger.warn(
+          { err: error, days: unmarked.length },
+          'days that the platform no longer answers could not be marked in the history; the next look marks them',
+        );
+      }
     },
   };
 }
 
-/** Notes since when the platform answers without these rows. A head that another writes at this moment is marked later. */
-export async function markLost(
+/** Rows of history in the place of what the platform said. @param said the header of that */
+export function fromHistory(
+  said: Pick<RowsHeader, 'fetchStartedAt' | 'fetchedAt' | 'fetchedOn' | 'seq' | 'kind'>,
+  { header, body }: Entry<RowsHeader>,
+  { date, revision, final }: RecalledDay,
+  { code, sinceMs, againMs }: Omit<Extract<Loss, { readonly kind: 'kept' }>, 'kind'>,
+): Entry<RowsHeader> {
+  const { fetchStartedAt, fetchedAt, fetchedOn, seq, kind } = said;
+  const forgotten = { code, days: [date], sinceMs, seenMs: revision.confirmedUntil, final, againMs };
+  return { body, header: { ...header, fetchStartedAt, fetchedAt, fetchedOn, seq, kind, forgotten } };
+}
+
+/** A head that another writes at this moment is marked later. */
+async function writeMarks(
   store: Pick<HistoryStore, 'heads' | 'write'>,
   series: string,
   days: readonly RecalledDay[],
   lost: NonNullable<Revision['lost']>,
 ): Promise<void> {
-  const heads = await store.heads(
-    series,
-    days.map(({ date }) => date),
-  );
-  const writes = heads.flatMap((one, at): HistoryWrite[] => {
+  const dates = days.map(({ date }) => date);
+  const writes = (await store.heads(series, dates)).flatMap((one, at): HistoryWrite[] => {
     const known = one === null ? null : decodeHeads(one.heads);
     const { date, revision } = days[at] as RecalledDay;
     const isMeant = ({ id, lost: before }: Revision) => id === revision.id && before === undefined;
     if (one === null || known === null || !known.revisions.some(isMeant)) return [];
     const revisions = known.revisions.map((each) => (isMeant(each) ? { ...each, lost } : each));
-    return [
-      {
-        ...{ day: date, stamp: one.stamp, heads: encodeHeads({ ...known, revisions }) },
-        ...{ added: new Map(), removed: [] },
-      },
-    ];
+    const heads = encodeHeads({ ...known, revisions });
+    return [{ day: date, stamp: one.stamp, heads, added: new Map(), removed: [] }];
   });
   if (writes.length > 0) await store.write(series, writes);
 }

@@ -35,7 +35,7 @@ export interface RetentionEdge {
 export interface EndpointRetention {
   /** See {@link ForgettingRules.reachSince}. */
   reachSince(ms: number): number;
-  /** The youngest age that is known to be forgotten; null: none is. */
+  /** The youngest age that is declared, or else known, to be forgotten; null: none is. */
   readonly edgeDays: number | null;
 }
 
@@ -116,7 +116,7 @@ export function createRetention(options: RetentionOptions): Retention {
       const { rows, edge } = all(endpoint);
       return {
         reachSince: (ms) => Math.max(-1, ...rows.filter(([atMs]) => atMs >= ms).map(([, age]) => age)),
-        edgeDays: edge?.ageDays ?? null,
+        edgeDays: declaredDays === null ? (edge?.ageDays ?? null) : declaredDays + 1,
       };
     },
     sawRows(endpoint, ageDays, atMs, exact) {

@@ -3,7 +3,7 @@
  * Where the platform begins to answer is known from before, or found by halving.
  */
 import type { History } from '../history/create-history.js';
-import { fromHistory, type RecalledDay } from '../history/recall-days.js';
+import { fromHistory, type RecalledDay, type Recalls } from '../history/recall-days.js';
 import type { Retention } from '../history/retention.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
@@ -16,7 +16,7 @@ import type { Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
 export type AskFurther = (range: Range) => Promise<Fetched>;
 
 export interface CoverOptions {
-  readonly history: Pick<History, 'isRecorded' | 'recall' | 'recallRows' | 'markLost'>;
+  readonly history: Recalls & Pick<History, 'isRecorded'>;
   readonly retention: Retention;
   readonly policy: Pick<ReportPolicy, 'rulesFor'>;
   readonly background: (work: Promise<unknown>) => void;
@@ -29,21 +29,19 @@ interface Refused extends Omit<FetchDaysInput, 'known'> {
   readonly ask: AskFurther;
 }
 
-/** What it says to a range that it no longer has. */
-const RANGE_REFUSED: readonly number[] = [400, 422];
 const DAY_MS = 86_400_000;
 
 /** @returns the refusal where history has not all that the platform does not answer */
 export async function coverRefused(options: CoverOptions, what: Refused): Promise<Fetched> {
   const { refused, known, report } = what;
-  const { status, fetchedOn, fetchedAt } = refused.refusal.header;
+  const { fetchedOn, fetchedAt } = refused.refusal.header;
   const dates = daysBetween(refused.range.from as string, refused.range.to as string);
   const covered = dates.findIndex((date) => !known.has(date));
   const most = covered === -1 ? dates.length : covered;
-  if (!RANGE_REFUSED.includes(status) || most === 0) return refused;
+  if (most === 0) return refused;
   const ageAt = (at: number) => fetchedOn - (dayNumber(dates[at] as string) as number);
   const { restatementDays } = options.policy.rulesFor(report);
-  const edgeDays = await edgeOf(options, report.endpoint);
+  const { edgeDays } = await options.retention.of(report.endpoint);
   // What is not final was there a moment ago: its refusal is about something else.
   const finals = dates.findIndex((_date, at) => ageAt(at) <= restatementDays);
   const last = Math.min(most, finals === -1 ? dates.length : finals);
@@ -55,26 +53,14 @@ export async function coverRefused(options: CoverOptions, what: Refused): Promis
   const old = dates.slice(0, found.at).map((date) => known.get(date) as RecalledDay);
   const rows = await options.history.recallRows(what.series, old);
   if (rows.includes(null)) return refused;
-  const unmarked = old.filter(({ revision }) => revision.lost === undefined);
-  if (unmarked.length > 0) {
-    const lost = { fromMs: fetchedAt, endpoint: report.endpoint };
-    options.background(options.history.markLost(what.series, unmarked, lost));
-  }
+  const lost = { fromMs: fetchedAt, endpoint: report.endpoint };
+  options.background(options.history.markLost(what.series, old, lost));
   const days = old.map((day, at) => {
-    const { fromMs = fetchedAt } = day.revision.lost ?? {};
-    const loss = { kind: 'kept', code: 'beyond_retention', sinceMs: fromMs, againMs: DAY_MS } as const;
+    const { fromMs: sinceMs } = day.revision.lost ?? lost;
+    const loss = { code: 'beyond_retention', sinceMs, againMs: DAY_MS } as const;
     return fromHistory(refused.refusal.header, rows[at] as Entry<RowsHeader>, day, loss);
   });
   return together(refused, days, found.answer);
-}
-
-/** The youngest age that is forgotten. */
-async function edgeOf(
-  { retention }: Pick<CoverOptions, 'retention'>,
-  endpoint: string,
-): Promise<number | null> {
-  const { edgeDays } = await retention.of(endpoint);
-  return retention.declaredDays === null ? edgeDays : retention.declaredDays + 1;
 }
 
 /** Days before `at` are refused, those from it on are in the answer; null where there are none. */
@@ -90,30 +76,22 @@ async function findEdge(
   { last, edge }: { readonly last: number; readonly edge: number | null },
 ): Promise<Found | null> {
   const to = dates.at(-1) as string;
-  const askFrom = async (at: number): Promise<FetchedAnswer | null> => {
+  async function answerFrom(at: number): Promise<Found | null> {
+    if (at === dates.length) return (await answersYesterday(refused, ask)) ? { at, answer: null } : null;
     const fetched = await ask({ from: dates[at] as string, to });
-    return fetched.kind === 'answer' && fetched.days !== null ? fetched : null;
-  };
-  if (edge === dates.length && last === dates.length) return { at: last, answer: null };
-  let low = 0;
-  let found: Found | null = null;
-  const isKnown = edge !== null && edge > 0 && edge <= last && edge < dates.length;
-  const first = isKnown ? edge : Math.min(last, dates.length - 1);
-  const answer = first === 0 ? null : await askFrom(first);
-  if (answer !== null) {
-    found = { at: first, answer };
-    if (isKnown) return found;
-  } else if (last < dates.length) return null;
-  else {
-    low = first;
-    found = (await answersYesterday(refused, ask)) ? { at: dates.length, answer: null } : null;
-    if (found === null) return null;
+    return fetched.kind === 'answer' && fetched.days !== null ? { at, answer: fetched } : null;
   }
-  while (found.at - low > 1) {
+  const isKnown = edge !== null && edge > 0 && edge <= last;
+  if (isKnown && edge === dates.length) return { at: edge, answer: null };
+  const known = isKnown ? await answerFrom(edge) : null;
+  if (known !== null) return known;
+  let low = isKnown ? edge : 0;
+  let found = low < last ? await answerFrom(last) : null;
+  while (found !== null && found.at - low > 1) {
     const middle = Math.floor((low + found.at) / 2);
-    const part = await askFrom(middle);
+    const part = await answerFrom(middle);
     if (part === null) low = middle;
-    else found = { at: middle, answer: part };
+    else found = part;
   }
   return found;
 }

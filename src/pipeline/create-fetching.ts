@@ -12,7 +12,6 @@ import { createSelectable } from '../divisibility/selectable.js';
 import { divisibilityId } from '../divisibility/state.js';
 import { createLearnFrom } from '../divisibility/try-kind.js';
 import type { AcceptedEmpty } from '../history/accepted-empty.js';
-import type { History } from '../history/create-history.js';
 import type { Retention } from '../history/retention.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { Registry } from '../registry/replica.js';
@@ -37,7 +36,7 @@ import { dayRef, dayRefs, type EntryRef } from './question.js';
 import { noteReferenceReports, type ReferenceReport } from './reference-reports.js';
 import type { Replacements } from './replacements.js';
 import { createSelections, type SelectionEvent, type Selections } from './select.js';
-import { createSettleLost } from './settle-lost.js';
+import { createSettleLost, type SettleLostOptions } from './settle-lost.js';
 
 export interface FetchingOptions {
   readonly config: Config;
@@ -64,7 +63,7 @@ export interface FetchingOptions {
   readonly isIdle: ExplorerOptions['isIdle'];
   readonly recentCalls: ExplorerOptions['recentCalls'];
   readonly isRecorded: ExplorerOptions['isRecorded'];
-  readonly history: Pick<History, 'isRecorded' | 'recall' | 'recallRows' | 'markLost'>;
+  readonly history: SettleLostOptions['history'];
   readonly retention: Retention;
   readonly accepted: AcceptedEmpty;
   /** Told of reports that a token can be proven with. */

@@ -32,8 +32,30 @@ export interface SettleLostOptions extends CoverOptions {
 /** Days on either side of an answer that are looked at beside it. */
 const NEAR_DAYS = 7;
 
+/** Statuses of a platform that no longer has a range. */
+const RANGE_REFUSED: readonly number[] = [400, 422];
+
 export function createSettleLost(options: SettleLostOptions): SettleLost {
   const { history, logger } = options;
+
+  /** Without the history an answer is passed on as it came. */
+  async function withHistory(
+    { report }: FetchDaysInput,
+    came: Fetched,
+    work: () => Promise<Fetched>,
+  ): Promise<Fetched> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      logger.warn(
+        { err: error, endpoint: report.endpoint },
+        'the history could not be asked about days that came without rows, or were refused: they are given as they came',
+      );
+      return came;
+    }
+  }
+
   return {
     async settle(input, fetched, ask) {
       if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
@@ -45,38 +67,25 @@ export function createSettleLost(options: SettleLostOptions): SettleLost {
       const empty = said.filter(({ header }) => header.rowCount === 0);
       noteRows(options, input, said, empty.length > 0);
       if (empty.length === 0) return fetched;
-      try {
+      return withHistory(input, fetched, async () => {
         const known = await recallAround(options, input, empty.map(dateOf));
         const isDoubted = (day: Entry<RowsHeader>) => (known.get(dateOf(day))?.revision.rowCount ?? 0) > 0;
         if (!empty.some(isDoubted)) return fetched;
         const losses = await judgeAll(options, input, said, known, ask);
         note(options, input, losses, known, first.header.fetchedAt);
-        return await withRows(options, input, fetched, { losses, known });
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        logger.warn(
-          { err: error, endpoint: input.report.endpoint },
-          'the history could not be asked about days that came without rows: they are given as they came',
-        );
-        return fetched;
-      }
+        return withRows(options, input, fetched, { losses, known });
+      });
     },
     async cover(input, refused, ask) {
+      if (!RANGE_REFUSED.includes(refused.refusal.header.status)) return refused;
       if (input.mode !== 'days' || !input.learns || !history.isRecorded(input.report)) return refused;
       const { from, to } = refused.range;
       if (from === null || to === null) return refused;
-      try {
+      return withHistory(input, refused, async () => {
         const all = await recall(options, input, daysBetween(from, to));
         const known = new Map([...all].filter(([, day]) => !isAccepted(options, input, day)));
-        return await coverRefused(options, { ...input, known, refused, ask });
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        logger.warn(
-          { err: error, endpoint: input.report.endpoint },
-          'the history could not be asked about a refused range: the refusal is passed on',
-        );
-        return refused;
-      }
+        return coverRefused(options, { ...input, known, refused, ask });
+      });
     },
   };
 }
@@ -120,11 +129,8 @@ function note(
   atMs: number,
 ): void {
   const { endpoint } = report;
-  const unmarked = [...days].flatMap(([date, { kind }]) => {
-    const day = known.get(date) as RecalledDay;
-    return kind === 'kept' && day.revision.lost === undefined ? [day] : [];
-  });
-  if (unmarked.length > 0) background(history.markLost(series, unmarked, { fromMs: atMs, endpoint }));
+  const kept = [...days].flatMap(([date, { kind }]) => (kind === 'kept' ? (known.get(date) ?? []) : []));
+  background(history.markLost(series, kept, { fromMs: atMs, endpoint }));
   if (edgeDays === null) return;
   const since = [...days.values()].map(({ sinceMs }) => sinceMs);
   retention.forgot(endpoint, edgeDays, Math.min(...since), atMs);
