@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { startGateway } from './support/gateway.mjs';
 import { answering, targetsOf, warm } from './support/hit-peers.mjs';
 import { end, firstLine, freePort, startNode, temporaryFolder } from './support/processes.mjs';
+import { startRedis } from './support/redis.mjs';
 import { load } from './support/wrk.mjs';
 
 const { values } = parseArgs({
@@ -32,16 +33,17 @@ const address = await firstLine(platform);
 async function startOne(workers) {
   // Workers do not say where they listen.
   const port = await freePort();
+  const redis = await startRedis({ folder });
   const started = await startGateway({
     folder: join(folder, `workers-${workers}`),
     platform: address,
-    env: { WORKERS: String(workers), PORT: String(port) },
+    env: { WORKERS: String(workers), PORT: String(port), REDIS_URL: redis.url },
     core: `0-${Math.min(workers, CORES) - 1}`,
     teams: TEAMS,
   });
   const gateway = { ...started, url: await answering(port) };
   await warm({ name: `${workers} workers`, ...gateway, targets });
-  return { workers, gateway, rounds: [] };
+  return { workers, gateway, redis, rounds: [] };
 }
 
 const all = [];
@@ -55,7 +57,10 @@ for (let round = 0; round <= Number(values.rounds); round++)
     // The first round warms up each worker's memory.
     if (round > 0) rounds.push(one);
   }
-for (const { gateway } of all) await end(gateway);
+for (const { gateway, redis } of all) {
+  await end(gateway);
+  await end(redis);
+}
 await end(platform);
 
 const middle = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];

@@ -12,6 +12,9 @@
 {{- if gt (int .Values.replicas) 1 -}}
 {{- fail (printf "replicas is %d, which needs Redis, for the embedded store belongs to one pod: name secrets.REDIS_URL, set config.redis.sentinels or config.redis.cluster, or set replicas to 1." (int .Values.replicas)) -}}
 {{- end -}}
+{{- if gt (include "dsp-gateway.workers" . | int) 1 -}}
+{{- fail (printf "config.server.workers is %s, which needs Redis, for the embedded store belongs to one process: name secrets.REDIS_URL, set config.redis.sentinels or config.redis.cluster, or set config.server.workers to 1." (include "dsp-gateway.workers" .)) -}}
+{{- end -}}
 {{- if hasKey $secrets "REDIS_REGISTRY_URL" -}}
 {{- fail "secrets.REDIS_REGISTRY_URL goes together with Redis only: name secrets.REDIS_URL too." -}}
 {{- end -}}

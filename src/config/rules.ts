@@ -180,6 +180,11 @@ function storeFaults(values: ConfigValues, secrets: Secrets): string[] {
   if (forms.length > 1)
     faults.push(`${forms[1]}: was set together with ${forms[0]}; allowed is one form of Redis`);
   const shared = forms.length > 0;
+  const { workers } = values.server;
+  if (!shared && workers > 1)
+    faults.push(
+      `WORKERS: was ${workers}; allowed without REDIS_URL is 1: set REDIS_URL to run more than one process.`,
+    );
   if (!shared && secrets.has('REDIS_REGISTRY_URL')) {
     faults.push('REDIS_REGISTRY_URL: was set; allowed is only together with REDIS_URL');
   }

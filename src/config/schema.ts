@@ -62,7 +62,7 @@ const server = group(
       maximum: 256,
       default: 1,
       env: 'WORKERS',
-      description: 'Processes that share the port.',
+      description: 'Processes that share the port; more than one needs Redis.',
     }),
     fastPath: Type.Boolean({
       default: true,

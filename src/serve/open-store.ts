@@ -1,5 +1,4 @@
 /** The store the settings name, waited for when it is Redis and away. What the other one needs is not loaded. */
-import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
@@ -11,9 +10,6 @@ import { StoreRefused } from '../store/refused.js';
 import { nextTurn, sleep } from '../time.js';
 
 const RETRY_MS = 1000;
-/** What lmdb ends a process by that finds pages missing, or wrong. */
-const CRASHES: ReadonlySet<string> = new Set(['SIGBUS', 'SIGSEGV', 'SIGABRT']);
-
 /**
  * @param onCall told of every call of Redis when it is over
  * @param whileAway called once when Redis cannot be reached at first; what it returns is called when it can
@@ -50,30 +46,19 @@ export async function openStore(
   }
 }
 
-/** The supervisor, which outlives its workers, opens it before them. */
 async function openEmbedded(config: Config, clock: Clock, logger: Logger): Promise<Store> {
   const { createEmbeddedStore } = await import('../store/embedded/embedded-store.js');
-  const several = config.server.workers > 1 || cluster.isWorker;
-  const first = several ? 'first' : 'only';
-  const store = await createEmbeddedStore({
+  return await createEmbeddedStore({
     dataDir: config.store.dataDir,
     cacheMaxBytes: config.cache.embeddedMaxBytes,
     clock,
     logger,
-    role: cluster.isWorker ? 'further' : first,
     onLost: endOfFolder,
   });
-  if (cluster.isPrimary)
-    cluster.on('exit', (_worker, _code, signal) => {
-      store.clearDeadReaders();
-      if (CRASHES.has(signal)) store.discardCache();
-    });
-  return store;
 }
 
-/** Two gateways on one folder would take each other's changes for damage: this one ends, its workers first. */
+/** Two gateways on one folder would take each other's changes for damage: this one ends. */
 function endOfFolder(): void {
-  for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
   nextTurn(() => {
     throw new StoreRefused('another process has taken over the data folder; this one ends');
   });

@@ -41,8 +41,7 @@ export async function serve(
 async function runUntilSignal(log: Log, start: () => Promise<Running>): Promise<void> {
   const stop = stopSignal();
   const running = await startUnless(stop, start(), log);
-  // The supervisor says it once for all of them.
-  if (cluster.isPrimary) announceAdminToken(running);
+  announceAdminToken(running);
   crashOnSurprise(log);
   await stop;
   await running.stop();
@@ -77,7 +76,6 @@ async function supervise(config: Config, proxy: ProxySettings, log: Log): Promis
     }),
     log,
   );
-  announceAdminToken(running);
   crashOnSurprise(log);
   healths.join(running.services.health);
   const workers = superviseWorkers({

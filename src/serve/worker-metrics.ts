@@ -104,24 +104,8 @@ export function followWorkers(): Workers {
 
 /** Counters and histograms of both, added up; what a process held when it ended is gone with it. */
 function addCounts(before: Numbers, more: Numbers): Numbers {
-  const counts = more.filter(({ type }) => COUNTED.includes(String(type)));
-  const names = new Set(counts.map(({ name }) => name));
-  return [
-    ...before.filter(({ name }) => !names.has(name)),
-    ...counts.map((metric) => {
-      const known = before.find(({ name }) => name === metric.name)?.values ?? [];
-      const sums = new Map(known.map((value) => [keyOf(value), value]));
-      for (const value of metric.values) {
-        const sum = (sums.get(keyOf(value))?.value ?? 0) + value.value;
-        sums.set(keyOf(value), { ...value, value: sum });
-      }
-      return { ...metric, values: [...sums.values()] };
-    }),
-  ];
+  const sums = AggregatorRegistry.aggregate([before, more]).getMetricsAsArray() as unknown as Numbers;
+  return sums.filter(({ type }) => COUNTED.includes(String(type)));
 }
 
 const COUNTED: readonly string[] = ['counter', 'histogram'];
-
-function keyOf({ metricName, labels }: MetricValue<string> & { readonly metricName?: string }): string {
-  return JSON.stringify([metricName ?? '', Object.entries(labels).sort()]);
-}

@@ -1,4 +1,6 @@
+import { nextTurn } from '../time.js';
 import type { StoreLog } from './log.js';
+import type { Bus } from './port.js';
 
 export type Listener = (message: string) => void;
 
@@ -55,5 +57,14 @@ export function createListeners({ logger, onFirst, onLast }: ListenersOptions): 
     },
     has: (channel) => channels.has(channel),
     channels: () => [...channels.keys()],
+  };
+}
+
+/** Of a process that is the only one. Messages arrive after the publisher's turn, as from a network. */
+export function createLocalBus(logger: StoreLog): Bus {
+  const listeners = createListeners({ logger });
+  return {
+    publish: async (channel, message) => nextTurn(() => listeners.deliver(channel, message)),
+    subscribe: listeners.add,
   };
 }

@@ -171,7 +171,7 @@ export interface RegistryStore {
    * All writes and audit lines, or none. @returns the new version. @throws RegistryConflict
    *
    * After {@link StoreUnavailable} the change may have been made all the same, unanswered, or be made later, where the
-   * embedded store waits for another process: read before trying again. After one with `no-room` it was not.
+   * disk of the embedded store is late: read before trying again. After one with `no-room` it was not.
    */
   commit(change: RegistryCommit): Promise<RegistryCommitted>;
   /** Newest first; `before` is an {@link AuditLine.id}, exclusive. Nothing comes before what is no id. */

@@ -52,6 +52,13 @@ const SECRETS = [
   'OTEL_EXPORTER_OTLP_HEADERS',
 ];
 
+/** What more than one worker needs. */
+const SHARED = {
+  REDIS_URL: 'redis://cache.example',
+  GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  ADMIN_TOKEN: 'opens-the-admin-plane',
+};
+
 describe('settings of the environment', () => {
   it('are these, and no others', () => {
     const names = [...VALUES.map(([env]) => env), ...SECRETS];
@@ -63,7 +70,7 @@ describe('settings of the environment', () => {
 
   it.each(VALUES)('%s sets %s', (env, path, initial, text, value) => {
     if (env !== 'PLATFORM_BASE_URL') expect(at(load(), path)).toEqual(initial);
-    expect(at(load({ ...BASE, [env]: text }), path)).toEqual(value);
+    expect(at(load({ ...BASE, ...(env === 'WORKERS' ? SHARED : {}), [env]: text }), path)).toEqual(value);
   });
 
   it('count as absent when they are empty, as a compose file or chart passes what it was not given', () => {

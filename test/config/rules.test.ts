@@ -223,8 +223,11 @@ describe('Redis', () => {
     ]);
   });
 
-  it('is not needed for several workers, which share the embedded store', () => {
-    expect(load({ ...BASE, WORKERS: '2' }).server.workers).toBe(2);
+  it('is needed for several workers: the embedded store belongs to one process', () => {
+    expect(load({ ...BASE, WORKERS: '1' }).server.workers).toBe(1);
+    expect(faultsOf({ ...BASE, WORKERS: '2' })).toEqual([
+      'WORKERS: was 2; allowed without REDIS_URL is 1: set REDIS_URL to run more than one process.',
+    ]);
   });
 
   it('is what a registry of its own and a password are for', () => {

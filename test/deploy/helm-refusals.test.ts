@@ -13,6 +13,12 @@ const LONE = 'needs Redis, for the embedded store belongs to one pod';
 
 it.each<[string, Example, string[], string]>([
   ['two pods on one folder', 'embedded', ['replicas=2'], `replicas is 2, which ${LONE}`],
+  [
+    'two processes on one folder',
+    'embedded',
+    ['config.server.workers=2'],
+    'config.server.workers is 2, which needs Redis, for the embedded store belongs to one process',
+  ],
   ['autoscaling on one folder', 'embedded', ['autoscaling.enabled=true'], `autoscaling.enabled ${LONE}`],
   ['Redis twice', 'sentinel', ['secrets.REDIS_URL.name=x'], 'secrets.REDIS_URL, config.redis.sentinels'],
   ['a registry without Redis', 'embedded', ['secrets.REDIS_REGISTRY_URL.name=x'], 'REDIS_REGISTRY_URL goes'],

@@ -1,18 +1,15 @@
 /** `dsp-gateway tail` beside a real gateway of two workers: lines of both, a lost connection, Ctrl-C. */
 import { expect, it } from 'vitest';
 import { newTeam, REPORT } from '../support/ask.js';
-import { launchCli, startGateway, startPlatform } from '../support/processes.js';
+import { openRedisScene } from '../support/on-redis.js';
+import { launchCli, startGateway } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = 'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 
 it('shows the requests of a team from all workers, says what is lost, and ends with Ctrl-C', async () => {
-  const platform = await startPlatform();
-  const gateway = await startGateway({
-    ...platform.env,
-    WORKERS: '2',
-    ADMIN_TOKEN: 'an-admin-token-for-tests',
-  });
+  const { env: settings } = await openRedisScene({ WORKERS: '2' });
+  const gateway = await startGateway(settings);
   const { key } = await newTeam(gateway, { id: 'growth' });
   const other = await newTeam(gateway, { id: 'media' });
   const env = { GATEWAY_ADMIN_URL: gateway.admin, ADMIN_TOKEN: 'an-admin-token-for-tests' };

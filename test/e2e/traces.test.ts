@@ -189,9 +189,9 @@ it('what no caller may say of its trace is ignored, refusals are told, and probe
 
 it('workers send theirs, and what is held back is sent at the stop', async () => {
   const collector = await startCollector();
-  const platform = await startPlatform();
+  const { env } = await openRedisScene();
   const gateway = await startGateway({
-    ...platform.env,
+    ...env,
     WORKERS: '2',
     OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
   });

@@ -1,8 +1,8 @@
 /** Contract: WORKERS=2. Both serve one port, the admin plane is there once, a lost worker is replaced. */
 import { expect, it } from 'vitest';
-import { admin, ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
+import { ask, newTeam, REPORT, simulatorOf } from '../support/ask.js';
 import { dataPidsOf, openRedisScene } from '../support/on-redis.js';
-import { logLines, planeOf, startGateway, startPlatform } from '../support/processes.js';
+import { launchGateway, logLines, planeOf, startGateway, startPlatform } from '../support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 
 const QUERY = `${REPORT}?advertiserId=1&byDate=1&_period=last_7_days`;
@@ -71,37 +71,13 @@ it('serves from two processes, counts both, and replaces the one that dies', asy
   for (const pid of dataPids()) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
-it('shares the embedded store between two workers: keys, revocations and purges', async () => {
+it('is refused without Redis, with the setting that helps', async () => {
   const platform = await startPlatform();
-  const gateway = await startGateway({ ...platform.env, WORKERS: '2' });
-  await waitFor('two workers', () => dataPidsOf(gateway).length === 2, gateway);
-  const { key, id } = await newTeam(gateway, { id: 'many' });
-  const call = () => ask(gateway.data + QUERY, { key, headers: { connection: 'close' } });
-  /** Every one of several calls ends so, and both workers answer some of them. */
-  const both = (what: string, status: number) =>
-    waitFor(
-      what,
-      async () => {
-        const answers = await Promise.all(Array.from({ length: 8 }, call));
-        const ids = new Set(answers.map(({ headers }) => headers['x-request-id']));
-        // Each worker writes its lines a moment later, by a clock of its own.
-        const lines = await waitFor(`the lines of the calls that wait for ${what}`, () => {
-          const found = logLines(gateway).filter(({ reqId }) => ids.has(reqId as string));
-          return found.length === ids.size && found;
-        });
-        const pids = new Set(lines.map(({ pid }) => pid));
-        return answers.every((answer) => answer.status === status) && pids.size === 2;
-      },
-      gateway,
-    );
-  await both('the key on both', 200);
-  const before = (await simulatorOf(platform.url).calls()).length;
-  await admin(gateway, 'POST', '/cache/purge', { all: true });
-  await both('reports after the purge', 200);
-  expect((await simulatorOf(platform.url).calls()).length).toBeGreaterThan(before);
-  await admin(gateway, 'DELETE', `/keys/${id}`);
-  await both('the revocation on both', 401);
-  expect(await gateway.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  const gateway = await launchGateway({ ...platform.env, WORKERS: '2' });
+  expect(await gateway.exited).toEqual({ code: 78, signal: null });
+  expect(gateway.stderr).toBe(
+    'WORKERS: was 2; allowed without REDIS_URL is 1: set REDIS_URL to run more than one process.\n',
+  );
 });
 
 it('is not ready on any plane while its workers finish what they have', async () => {

@@ -28,13 +28,12 @@ async function chargedBy(gateway: Gateway, key: string): Promise<number> {
 }
 
 it(
-  'charges every write that was sent, through two workers and a kill, and lists those that nobody knows the outcome of',
+  'charges every write that was sent, through a kill, and lists those that nobody knows the outcome of',
   async () => {
     const platform = await startPlatform();
     const simulator = simulatorOf(platform.url);
     const env = {
       ...platform.env,
-      WORKERS: '2',
       GATEWAY_DATA_DIR: join(await tempFolder(), 'data'),
       GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
       GATEWAY_TEST_CLOCK: '1',

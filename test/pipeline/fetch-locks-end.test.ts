@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createLocalBus } from '../../src/store/embedded/bus.js';
+import { createMemoryLeases } from '../../src/store/embedded/memory-brief.js';
+import { createLocalBus } from '../../src/store/listeners.js';
 import type { Store } from '../../src/store/port.js';
-import { createMemoryLeases } from '../support/memory/memory-leases.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { createTestClock, type TestClock } from '../support/test-clock.js';
 import { EPOCH, LONG, never, ONE, processOn, settled, state, TWO } from './locking.js';

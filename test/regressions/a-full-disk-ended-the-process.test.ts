@@ -10,7 +10,6 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createDiskRoom, FULL_BELOW_BYTES } from '../../src/store/embedded/disk-room.js';
 import { openEnvironment } from '../../src/store/embedded/environment.js';
-import { NO_GATE } from '../../src/store/embedded/gate.js';
 import { inFolder } from '../store/embedded/in-folder.js';
 import { createTestLog } from '../store/test-log.js';
 
@@ -19,7 +18,7 @@ const run = promisify(execFile);
 it('a write on a full disk is refused before lmdb sees it, and taken when there is room', () =>
   inFolder(async (folder) => {
     await run('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder]);
-    const options = { mapBytes: 2 ** 20, durable: true, gate: NO_GATE, logger: createTestLog() };
+    const options = { mapBytes: 2 ** 20, durable: true, logger: createTestLog() };
     const environment = await openEnvironment({ folder: join(folder, 'state'), ...options });
     const filler = await open(join(folder, 'filler'), 'w');
     try {

@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { openEnvironment } from '../../src/store/embedded/environment.js';
-import { NO_GATE } from '../../src/store/embedded/gate.js';
 import { firstLine, startScript } from '../store/embedded/child.js';
 import { inFolder } from '../store/embedded/in-folder.js';
 import { createTestLog } from '../store/test-log.js';
@@ -22,7 +21,6 @@ it('a write that waits too long for another process is not known to be refused',
     const options = {
       mapBytes: 2 ** 20,
       durable: true,
-      gate: NO_GATE,
       timeoutMs: 200,
       logger: createTestLog(),
     };

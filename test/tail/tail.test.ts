@@ -1,6 +1,6 @@
 /** A tail: nothing while nobody looks, bounded while somebody does, and never slower for its reader. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createLocalBus } from '../../src/store/embedded/bus.js';
+import { createLocalBus } from '../../src/store/listeners.js';
 import { createTailStream } from '../../src/tail/stream.js';
 import { createTail, type TailLine, type Watcher } from '../../src/tail/tail.js';
 import { createRecordedLog } from '../support/recorded-log.js';

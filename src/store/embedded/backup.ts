@@ -7,7 +7,6 @@ import { openDataFolder, refuseForeign } from './data-folder.js';
 import type { Environment } from './environment.js';
 import { syncFolder } from './folder.js';
 import { lockFolder } from './folder-lock.js';
-import { NO_GATE } from './gate.js';
 import { openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 
 const SILENT: StoreLog = { info() {}, warn() {}, error() {} };
@@ -82,7 +81,7 @@ export async function backupState(dataDir: string, target: string, withHistory =
     await refuseForeign(folder, 'all');
     // lmdb would crash the process on a file that is damaged.
     await refuseDamage(folder, `Nothing was copied${wayOut}`);
-    const environment = await openState(folder, { gate: NO_GATE, logger: SILENT, readOnly: true });
+    const environment = await openState(folder, { logger: SILENT, readOnly: true });
     opened.push(environment);
     return environment;
   }
@@ -167,7 +166,7 @@ async function settle(folder: string, kind: Kind, advice: string): Promise<void>
 }
 
 async function refuseOther(folder: string): Promise<void> {
-  const environment = await openState(folder, { gate: NO_GATE, logger: SILENT, readOnly: true });
+  const environment = await openState(folder, { logger: SILENT, readOnly: true });
   try {
     refuseOtherSchema(folder, environment);
   } finally {

@@ -11,7 +11,6 @@ import { checkDataFile } from './data-file.js';
 import { refuseForeign } from './data-folder.js';
 import { type Environment, openEnvironment } from './environment.js';
 import { isDiskLow } from './file-system.js';
-import type { Gate } from './gate.js';
 import { createLmdbCache } from './lmdb-cache.js';
 
 const EVERY_MS = 30_000;
@@ -28,36 +27,29 @@ const FORM_KEY = Buffer.from('F');
 
 export interface CacheFolderOptions {
   readonly dataDir: string;
-  /** Whether this process opens it before all others, and may clear it. */
-  readonly isFirst: boolean;
   readonly maxBytes: number;
   readonly clock: Clock;
-  readonly gate: Gate;
   readonly logger: StoreLog;
 }
 
 export interface CacheFolder {
   readonly cache: CacheStore;
-  clearDeadReaders(): void;
-  /** To be called when a process has crashed that used it: begins empty, in the other processes too. */
-  discard(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Opens the cache; a file that is damaged, or of another form, is deleted, with a warning. */
 export async function openCacheFolder(options: CacheFolderOptions): Promise<CacheFolder> {
-  const { dataDir, isFirst, maxBytes, clock, logger } = options;
+  const { dataDir, maxBytes, clock, logger } = options;
   const folder = join(dataDir, 'cache');
-  if (isFirst) await clearDamaged(folder, logger);
+  await clearDamaged(folder, logger);
   const environment = await openCacheEnvironment(folder, () => openForm(folder, options), logger);
   const state = { hasRoom: !(await isDiskLow(dataDir)), writtenBytes: 0 };
   const sweep = repeat(EVERY_MS, async () => {
     state.writtenBytes = 0;
     try {
       state.hasRoom = !(await isDiskLow(dataDir));
-      await environment.follow();
-      // Of several processes one is enough.
-      if (isFirst) await sweepCache({ environment, maxBytes, clock });
+      await environment.retry();
+      await sweepCache({ environment, maxBytes, clock });
     } catch (error) {
       logger.warn({ err: error }, 'cache entries that are over could not be removed');
     }
@@ -74,8 +66,6 @@ export async function openCacheFolder(options: CacheFolderOptions): Promise<Cach
         sweep.now();
       },
     }),
-    clearDeadReaders: environment.clearDeadReaders,
-    discard: environment.discard,
     async close() {
       await sweep.stop();
       await environment.close();
@@ -96,18 +86,16 @@ async function clearDamaged(folder: string, logger: StoreLog): Promise<void> {
 }
 
 async function openForm(folder: string, options: CacheFolderOptions): Promise<Environment> {
-  const { isFirst, maxBytes, gate, logger } = options;
+  const { maxBytes, logger } = options;
   const open = () =>
     openEnvironment({
       folder,
       mapBytes: 2 * maxBytes + MAP_SPARE_BYTES,
       durable: false,
-      gate,
       timeoutMs: TIMEOUT_MS,
       logger,
     });
   const environment = await open();
-  if (!isFirst) return environment;
   const form = environment.read((view) => view.get(FORM_KEY))?.value;
   if (form?.equals(FORM)) return environment;
   if (form === undefined) return await begin(environment);

@@ -5,7 +5,6 @@
  * `f` series · digest: facts: their end (6 bytes) · their bytes
  * `p` name of a body (10 bytes) · number (2 bytes): a piece of it; see large-bodies.ts
  * `x` end (6 bytes) · key of one of these, or what those of a body's pieces begin with: how many bytes it takes (4 bytes)
- * · stamp of the record (6 bytes)
  *
  * Of several entries of one series those of a range of days are neighbours. The index of ends tells what is over, and
  * what ends next, without reading any entry.
@@ -20,7 +19,6 @@ export const PIECE = Buffer.from('p');
 const END = Buffer.from('x');
 const TIME_BYTES = 6;
 const SIZE_BYTES = 4;
-const STAMP_BYTES = 6;
 /** In the place of the length of a head, which is never 0. */
 const LARGE = 0;
 const PAGE_BYTES = 4096;
@@ -55,32 +53,21 @@ export function readEnd(key: Buffer): { readonly endsAtMs: number; readonly of: 
   return { endsAtMs: key.readUIntBE(from, TIME_BYTES), of: key.subarray(from + TIME_BYTES) };
 }
 
-export function isEntryKey(key: Buffer): boolean {
-  return key[0] === ENTRY[0];
-}
-
-/** A record of the index. */
-export interface End {
-  /** What a record takes on the disk, with that of the index. */
-  readonly bytes: number;
-  /** Of the record that ends; 0 where it has none of its own. */
-  readonly stamp: number;
-}
-
-/** @param valueBytes length of the record's value */
-export function encodeEnd(key: Buffer, valueBytes: number, stamp: number): Buffer {
+/**
+ * A record of the index: what a record takes on the disk, with that of the index.
+ * @param valueBytes length of the record's value
+ */
+export function encodeEnd(key: Buffer, valueBytes: number): Buffer {
   const bytes = key.length + valueBytes + OVERHEAD_BYTES;
   const pages = bytes > OWN_PAGES_ABOVE ? Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES : bytes;
-  const value = Buffer.alloc(SIZE_BYTES + STAMP_BYTES);
+  const value = Buffer.alloc(SIZE_BYTES);
   value.writeUInt32BE(Math.min(pages + 2 * key.length + OVERHEAD_BYTES, 2 ** 32 - 1));
-  value.writeUIntBE(stamp, SIZE_BYTES, STAMP_BYTES);
   return value;
 }
 
-/** @returns null when it is damaged */
-export function decodeEnd(value: Buffer): End | null {
-  if (value.length !== SIZE_BYTES + STAMP_BYTES) return null;
-  return { bytes: value.readUInt32BE(), stamp: value.readUIntBE(SIZE_BYTES, STAMP_BYTES) };
+/** Those of earlier releases are longer. @returns 0 when it is damaged */
+export function decodeEnd(value: Buffer): number {
+  return value.length < SIZE_BYTES ? 0 : value.readUInt32BE();
 }
 
 /** What stands in front of a body in the record of its entry. */

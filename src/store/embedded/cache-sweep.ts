@@ -1,17 +1,10 @@
 import type { Clock } from '../../clock.js';
 import { turn } from '../../time.js';
-import {
-  decodeEnd,
-  decodeEntryRecord,
-  decodeFactsRecord,
-  endsAfter,
-  isEntryKey,
-  readEnd,
-} from './cache-records.js';
-import { type Environment, RecordDamaged, type RecordWrite, type StoredRecord } from './environment.js';
+import { decodeEnd, endsAfter, readEnd } from './cache-records.js';
+import type { Environment, RecordWrite, StoredRecord } from './environment.js';
 import { bodyNameOf, removalsOfBody } from './large-bodies.js';
 
-/** Small, so that nobody waits long for the lock that a sweep takes. */
+/** Small, so that no write waits long for one of a sweep. */
 const AT_ONCE = 200;
 /** Beyond the bound it goes down to this part of it, so that writes seldom have to wait for a sweep. */
 const DOWN_TO = 0.9;
@@ -64,79 +57,20 @@ async function* endsInTurns(environment: Pick<Environment, 'read'>): AsyncGenera
 }
 
 function sizeOf(ends: readonly StoredRecord[]): number {
-  return ends.reduce((sum, { value }) => sum + (decodeEnd(value)?.bytes ?? 0), 0);
+  return ends.reduce((sum, { value }) => sum + decodeEnd(value), 0);
 }
 
-/** Without a look at what ends: the index says which it is. */
+/** Without a look at what ends: the index says which it is. An entry that is written anew just then is fetched again. */
 async function removeEnded(
-  environment: Pick<Environment, 'read' | 'write'>,
-  ends: readonly StoredRecord[],
-): Promise<void> {
-  const bodies: RecordWrite[] = [];
-  const others: Promise<StoredRecord | null>[] = [];
-  for (const end of ends) {
-    const { endsAtMs, of } = readEnd(end.key);
-    const bodyName = bodyNameOf(of);
-    if (bodyName !== null) bodies.push(...removalsOfBody(bodyName, endsAtMs));
-    else others.push(removeOne(environment, end, of));
-  }
-  if (bodies.length > 0) await environment.write(null, bodies);
-  const changed = (await Promise.all(others)).filter((end) => end !== null);
-  await removeChanged(environment, changed);
-}
-
-/** @returns what it was not removed by: its record has changed since, or is damaged */
-async function removeOne(
   environment: Pick<Environment, 'write'>,
-  end: StoredRecord,
-  of: Buffer,
-): Promise<StoredRecord | null> {
-  const { stamp = 0 } = decodeEnd(end.value) ?? {};
-  const removals = [
-    { key: end.key, value: null },
-    { key: of, value: null },
-  ];
-  const isRemoved = stamp > 0 && (await environment.write({ key: of, stamp }, removals));
-  return isRemoved ? null : end;
-}
-
-/** Those that are seldom: what they are of has to be looked at. */
-async function removeChanged(
-  environment: Pick<Environment, 'read' | 'write'>,
   ends: readonly StoredRecord[],
 ): Promise<void> {
   if (ends.length === 0) return;
-  const removals = environment.read((view) =>
-    ends.map(({ key }) => {
-      const { endsAtMs, of } = readEnd(key);
-      try {
-        const record = view.get(of);
-        // It was written again since, and has another end: then this one is nothing any more.
-        const isIts = record !== null && endOf(record) === endsAtMs;
-        return { key, of, stamp: isIts ? record.stamp : null };
-      } catch (error) {
-        if (!(error instanceof RecordDamaged)) throw error;
-        return { key, of, stamp: 'any' as const };
-      }
-    }),
-  );
-  const alone: RecordWrite[] = [];
-  const conditional: Promise<boolean>[] = [];
-  for (const { key, of, stamp } of removals) {
-    const writes = [
-      { key, value: null },
-      { key: of, value: null },
-    ];
-    if (stamp === null) alone.push({ key, value: null });
-    else if (stamp === 'any') alone.push(...writes);
-    else conditional.push(environment.write({ key: of, stamp }, writes));
-  }
-  if (alone.length > 0) conditional.push(environment.write(null, alone));
-  await Promise.all(conditional);
-}
-
-/** What is none of ours ends at no time, and is left to whoever clears the folder. */
-function endOf({ key, value }: StoredRecord): number | null {
-  if (isEntryKey(key)) return decodeEntryRecord(value)?.stamp.endsAtMs ?? null;
-  return decodeFactsRecord(value).endsAtMs;
+  const removals = ends.flatMap(({ key }): RecordWrite[] => {
+    const { endsAtMs, of } = readEnd(key);
+    const bodyName = bodyNameOf(of);
+    if (bodyName !== null) return removalsOfBody(bodyName, endsAtMs);
+    return [key, of].map((one) => ({ key: one, value: null }));
+  });
+  await environment.write(null, removals);
 }

@@ -7,7 +7,6 @@ import { sleep } from '../../time.js';
 import { DataFileDamaged } from './data-bytes.js';
 import { checkDataFile } from './data-file.js';
 import { openEnvironment, RecordDamaged, type StoredRecord } from './environment.js';
-import { NO_GATE } from './gate.js';
 
 const AT_ONCE = 1_000;
 const LAST = Buffer.of(0xff);
@@ -21,7 +20,6 @@ async function check(folder: string): Promise<void> {
     mapBytes: 2 ** 20,
     durable: true,
     readOnly: true,
-    gate: NO_GATE,
     logger,
   });
   let found = 0;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
 import { refuseFullDisk } from './disk-room.js';
 
-/** Far more than processes times their reads at one time. */
+/** Far more than reads at one time. */
 const READERS_MAX = 126;
 
 export interface DatabaseOptions {

@@ -1,9 +1,9 @@
 /**
- * One lmdb environment of the data folder, opened by every process of one gateway: ordered records, written in
- * transactions that are made only if a record is still the one that was read.
+ * One lmdb environment of the data folder, open in one process: ordered records, written in transactions that are made
+ * only if a record is still the one that was read. A second process that opens it meanwhile would lose what is written.
  *
- * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits for the
- * other processes, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
+ * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits in the
+ * event loop, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,6 @@ import { type StoreHealth, StoreUnavailable } from '../port.js';
 import { openDatabase } from './database.js';
 import { createDiskRoom, freeBytesOf } from './disk-room.js';
 import { makeFolders, syncFolder } from './folder.js';
-import type { Gate } from './gate.js';
 import { decodeRecord, encodeRecord } from './record-bytes.js';
 import { isStill } from './same-file.js';
 import { createFaults, unavailable, within } from './write-faults.js';
@@ -37,8 +36,6 @@ export interface EnvironmentOptions {
   readonly timeoutMs?: number;
   /** Looked at before each write, which is refused unless it is true. */
   readonly held?: () => Promise<boolean>;
-  /** That of the data folder: lmdb loses what others write while it opens. */
-  readonly gate: Gate;
   readonly logger: StoreLog;
 }
 
@@ -61,8 +58,6 @@ export interface RecordWrite {
   readonly value: Buffer | null;
   /** Stands in front of the value, which is large, and is not copied to join them. */
   readonly front?: Buffer;
-  /** One of `newStamp`, for whoever must know it; else it gets one. */
-  readonly stamp?: number;
 }
 
 export interface RangeOptions {
@@ -90,7 +85,7 @@ export interface View {
 
 export interface Environment {
   /**
-   * Shows the latest committed state, also of other processes. The view must not be used once `use` has returned: it
+   * Shows the latest committed state. The view must not be used once `use` has returned: it
    * cannot be a function that waits.
    */
   read<T>(use: (view: View) => T): T;
@@ -105,8 +100,6 @@ export interface Environment {
   write(condition: Condition | null, writes: readonly RecordWrite[]): Promise<boolean>;
   /** What came of the latest write; and not ok from the first damaged record on, which only a restore mends. */
   health(): StoreHealth;
-  /** Frees the places of readers whose process died; they would keep old pages from being used again. */
-  clearDeadReaders(): void;
   /**
    * Copies the latest committed state, compacted, into an empty folder. The environment may be written to meanwhile.
    * @throws StoreUnavailable
@@ -135,10 +128,10 @@ export class RecordDamaged extends StoreUnavailable {
  * @throws Error of lmdb when it cannot be opened
  */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
-  const { folder, durable, gate, logger } = options;
+  const { folder, durable, logger } = options;
   const { readOnly = false, timeoutMs = WRITE_TIMEOUT_MS, held = async () => true } = options;
   if (!readOnly) await makeFolders(folder);
-  const db = await gate.open(() => openDatabase(options));
+  const db = openDatabase(options);
   // The names of its files, too, are to be there after a crash of the machine.
   if (!readOnly) await syncFolder(folder);
   const isOnDisk = durable && !readOnly ? await watchFile(folder) : async () => true;
@@ -168,10 +161,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
             'data.mdb was removed or replaced: stop the gateway, and put it back or restore a backup',
           );
         admit();
-        const queued = gate.write(async () => {
-          admit();
-          return await room.take(writes, () => queue(db, condition, writes));
-        });
+        const queued = room.take(writes, () => queue(db, condition, writes));
         underWay.add(queued);
         const done = await within(timeoutMs, queued).finally(() => underWay.delete(queued));
         faults.written();
@@ -181,9 +171,6 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       }
     },
     health: faults.health,
-    clearDeadReaders() {
-      if (!closed) db.readerCheck();
-    },
     async backup(to) {
       admit();
       const copied = db.backup(to, true);
@@ -248,7 +235,8 @@ function queue(
   writes: readonly RecordWrite[],
 ): Promise<boolean> {
   const apply = () => {
-    for (const { key, value, front = NOTHING, stamp = newStamp() } of writes) {
+    for (const { key, value, front = NOTHING } of writes) {
+      const stamp = newStamp();
       if (value === null) void db.remove(key);
       else void db.put(key, encodeRecord(key, stamp, [front, value]), stamp);
     }

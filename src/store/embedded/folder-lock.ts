@@ -210,14 +210,3 @@ async function hold(
     },
   };
 }
-
-/**
- * The lock as a process sees it that another process of the same gateway took it for.
- * @throws StoreRefused when nobody holds the folder
- */
-export async function watchLock(folder: string): Promise<FolderLock> {
-  const path = join(folder, 'lock');
-  const found = await stat(path).catch(absent);
-  if (found === null) throw new StoreRefused(`the process that holds the data folder ${folder} has ended`);
-  return { held: isStill(path, found), release: async () => {} };
-}

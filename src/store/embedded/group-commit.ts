@@ -1,7 +1,7 @@
 /**
  * Changes that concern several records: each is worked out on what was read, and all that wait are written together,
- * on the condition that the head, a record that every such change writes, is still the one that was read. When another
- * process was quicker, they are worked out again.
+ * on the condition that the head, a record that every such change writes, is still the one that was read. Where a write that
+ * was given up as late was made meanwhile, they are worked out again.
  */
 import type { Environment, RangeOptions, RecordWrite, View } from './environment.js';
 

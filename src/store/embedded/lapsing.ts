@@ -7,7 +7,7 @@ import { type Repeated, repeat } from '../../repeat.js';
 import type { StoreLog } from '../log.js';
 import { createTurns } from '../turns.js';
 import type { Environment, RecordWrite, StoredRecord } from './environment.js';
-import { nameKey, numberKey, wholeTable } from './keys.js';
+import { nameKey, numberKey } from './keys.js';
 import { fromBytes, toBytes } from './stored-json.js';
 
 const ENDS = 'e';
@@ -32,12 +32,10 @@ export interface LapsingRecords {
   alive(stored: Buffer | null | undefined): Lapsing | null;
   /** @returns the record unless there is none, or it has ended */
   get(key: Buffer): Lapsing | null;
-  /** @returns those of a table that have not ended */
-  list(table: string): Lapsing[];
   /** @returns what is to be written for what is stored to become `next`, in one transaction */
   writes(key: Buffer, stored: Buffer | null, next: Lapsing | null): RecordWrite[];
   /**
-   * Changes one record by what it is. `decide` is asked again when another process changed it meanwhile.
+   * Changes one record by what it is. `decide` is asked again when a write that was late has changed it meanwhile.
    * @throws StoreUnavailable
    */
   change<T>(key: Buffer, decide: (found: Lapsing | null) => Decision<T>): Promise<T>;
@@ -54,7 +52,6 @@ export function createLapsingTable<F extends TSchema>(records: LapsingRecords, t
       const found = records.get(nameKey(table, name));
       return found === null ? null : read(found);
     },
-    list: (): V[] => records.list(table).map(read),
     change: <T>(name: string, decide: (found: Lapsing<V> | null) => Decision<T, V>): Promise<T> =>
       records.change(nameKey(table, name), (found) => {
         const { result, write } = decide(found && { ...found, value: read(found) });
@@ -65,7 +62,7 @@ export function createLapsingTable<F extends TSchema>(records: LapsingRecords, t
   };
 }
 
-/** @param now what the ends are compared with: a time that all processes share */
+/** @param now what the ends are compared with */
 export function createLapsingRecords(
   environment: Pick<Environment, 'read' | 'write'>,
   now: () => number,
@@ -100,13 +97,8 @@ export function createLapsingRecords(
     now,
     alive,
     get: (key) => alive(environment.read((view) => view.get(key))?.value),
-    list: (table) =>
-      environment
-        .read((view) => view.range(wholeTable(table)))
-        .map(({ value }) => alive(value))
-        .filter((lapsing) => lapsing !== null),
     writes: recordWrites,
-    // One at a time in this process: they would only be in each other's way.
+    // One at a time: they would only be in each other's way.
     change: (key, decide) => turns(key.toString('latin1'), () => attempt(key, decide)),
     async sweep(most) {
       const to = numberKey(ENDS, Math.max(0, Math.floor(now())));
@@ -141,16 +133,14 @@ function decode(bytes: Buffer): Lapsing {
 }
 
 const SWEEP_EVERY_MS = 5_000;
-/** Small, so that nobody waits long for the lock that a sweep takes; as many as it needs. */
+/** Small, so that no write waits long for one of a sweep; as many as it needs. */
 const SWEPT_AT_ONCE = 200;
 
 /** Removes what has ended, every few seconds. Who is to read is told that it has ended without it. */
-export function startSweep(all: readonly LapsingRecords[], logger: StoreLog): Pick<Repeated, 'stop'> {
+export function startSweep(records: LapsingRecords, logger: StoreLog): Pick<Repeated, 'stop'> {
   return repeat(SWEEP_EVERY_MS, async (isStopped) => {
     try {
-      for (const records of all) {
-        while (!isStopped() && (await records.sweep(SWEPT_AT_ONCE)) === SWEPT_AT_ONCE);
-      }
+      while (!isStopped() && (await records.sweep(SWEPT_AT_ONCE)) === SWEPT_AT_ONCE);
     } catch (error) {
       logger.warn({ err: error }, 'records that have ended could not be removed');
     }

@@ -36,7 +36,7 @@ export async function writeBody(
     value: body.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES),
   }));
   // The end first: what a crash leaves is found by it.
-  const end = { key: bodyEndKey(name, endsAtMs), value: encodeEnd(firstPart(name), body.length, 0) };
+  const end = { key: bodyEndKey(name, endsAtMs), value: encodeEnd(firstPart(name), body.length) };
   await environment.write(null, [end]);
   for (let at = 0; at < count; at += AT_ONCE) await environment.write(null, pieces.slice(at, at + AT_ONCE));
   return name;

@@ -1,7 +1,6 @@
 import type { Clock } from '../../clock.js';
 import { LATEST_MS, replaces, type StampedWrite, stampWrite } from '../entry-stamp.js';
 import { createKnownFacts } from '../known-facts.js';
-import { newStamp } from '../new-stamp.js';
 import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import {
   decodeEntryRecord,
@@ -34,8 +33,8 @@ export interface LmdbCacheOptions {
 const FACTS_STEP_MS = 86_400_000;
 
 /**
- * Cache entries on the disk, shared by the processes of one gateway. Reading waits for nobody; writing is done by
- * lmdb's own thread, each entry only if it is still the one that was looked at.
+ * Cache entries on the disk. Reading waits for nobody; writing is done by lmdb's own thread, each entry only if it is
+ * still the one that was looked at.
  */
 export function createLmdbCache({ environment, clock, hasRoom, onWritten }: LmdbCacheOptions): CacheStore {
   const known = createKnownFacts();
@@ -144,11 +143,7 @@ function writesOf(
 
 function withEnd(write: RecordWrite & { readonly value: Buffer }, endsAtMs: number): RecordWrite[] {
   const { key, value, front } = write;
-  const [stamp, bytes] = [newStamp(), value.length + (front?.length ?? 0)];
-  return [
-    { ...write, stamp },
-    { key: endKey(endsAtMs, key), value: encodeEnd(key, bytes, stamp) },
-  ];
+  return [write, { key: endKey(endsAtMs, key), value: encodeEnd(key, value.length + (front?.length ?? 0)) }];
 }
 
 /** Facts of these entries that are not there, or end too early. */

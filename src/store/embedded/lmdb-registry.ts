@@ -61,7 +61,7 @@ export function createLmdbRegistry(environment: Environment, limits: RegistryLim
       if (found !== null) return found;
       if (absent === 'leave') return { epoch: '', version: 0, records: new Map() };
       await environment.write({ key: HEAD, stamp: 0 }, [{ key: HEAD, value: toBytes(newHead()) }]);
-      // Another process may have been quicker, and its registry is the one.
+      // Another load may have been quicker, and its registry is the one.
       return environment.read(snapshot) as RegistrySnapshot;
     },
     // It is lost only with the folder, and then with the process.

@@ -11,7 +11,6 @@ import { DataFileDamaged } from './data-bytes.js';
 import { checkMeta } from './data-file.js';
 import { type Environment, type EnvironmentOptions, openEnvironment } from './environment.js';
 import { makeFolders, makeWhole } from './folder.js';
-import { NO_GATE } from './gate.js';
 import { fromBytes, toBytes } from './stored-json.js';
 
 /** Address space, not memory and not disk. */
@@ -29,7 +28,7 @@ export const stateFolder = (dataDir: string) => join(dataDir, 'state');
 export async function makeState(dataDir: string, logger: StoreLog): Promise<boolean> {
   const folder = stateFolder(dataDir);
   return await makeWhole(folder, async (draft) => {
-    const environment = await openState(draft, { gate: NO_GATE, logger });
+    const environment = await openState(draft, { logger });
     await environment.write(null, [{ key: SCHEMA, value: toBytes({ version: SCHEMA_VERSION }) }]);
     await environment.close();
   });
@@ -68,7 +67,7 @@ function describeEnd(error: unknown): string {
 /** @throws StoreRefused when another release has written it */
 export async function openState(
   folder: string,
-  options: Pick<EnvironmentOptions, 'logger' | 'held' | 'readOnly' | 'gate'>,
+  options: Pick<EnvironmentOptions, 'logger' | 'held' | 'readOnly'>,
 ): Promise<Environment> {
   await makeFolders(folder);
   return await openEnvironment({ folder, mapBytes: MAP_BYTES, durable: true, ...options });

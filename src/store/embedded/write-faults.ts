@@ -33,7 +33,9 @@ export function createFaults(folder: string, logger: StoreLog) {
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () =>
-      reject(new WriteLate(`not done within ${ms} ms; another process of the gateway may stand still`));
+      reject(
+        new WriteLate(`not done within ${ms} ms; the disk is late, or another process has opened the file`),
+      );
     const timer = startTimer(late, ms);
     work.then(resolve, reject).finally(() => stopTimer(timer));
     // Also of one that fails when nobody waits for it any more.

@@ -57,11 +57,6 @@ export const KINDS: readonly Kind[] = [
     ...{ count: 1, env: {}, victim: 'gateway' },
   },
   {
-    name: 'Embedded store, two workers',
-    what: 'A supervisor is killed with its workers among changes and writes, and started again on its folder.',
-    ...{ count: 1, env: { WORKERS: '2' }, victim: 'gateway' },
-  },
-  {
     name: 'Redis that syncs each change',
     what: 'A gateway, or its Redis (appendfsync always), is killed among changes and writes, and started again.',
     ...{ count: 1, env: {}, victim: 'either' },

@@ -1,7 +1,6 @@
 /** The cache of a folder alone, with a look at what it does there. */
 import { sweepCache } from '../../../src/store/embedded/cache-sweep.js';
 import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
-import { NO_GATE } from '../../../src/store/embedded/gate.js';
 import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
 import type { CachePlace, CacheStore, CacheWrite } from '../../../src/store/port.js';
 import { createStandingClock, DAY, MINUTE, type TestClock } from '../../support/test-clock.js';
@@ -31,7 +30,6 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
       folder,
       mapBytes: 2 ** 26,
       durable: false,
-      gate: NO_GATE,
       logger,
     });
     const calls: string[] = [];

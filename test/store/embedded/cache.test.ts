@@ -8,7 +8,6 @@ import { createClock } from '../../../src/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
 import { entryKey } from '../../../src/store/embedded/cache-records.js';
 import { openEnvironment } from '../../../src/store/embedded/environment.js';
-import { NO_GATE } from '../../../src/store/embedded/gate.js';
 import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
 import type { CachePlace, CacheStore } from '../../../src/store/port.js';
 import { DAY, MINUTE } from '../../support/test-clock.js';
@@ -140,7 +139,6 @@ describe('a record that was changed on the disk', () => {
         folder: path,
         mapBytes: 2 ** 26,
         durable: false,
-        gate: NO_GATE,
         logger,
       });
       const clock = createClock();
@@ -179,10 +177,8 @@ describe('the folder of the cache at the start', () => {
     const clock = createClock();
     const opened = await openCacheFolder({
       dataDir,
-      isFirst: true,
       maxBytes: 1_000_000,
       clock,
-      gate: NO_GATE,
       logger: log,
     });
     return { ...opened, log };
@@ -224,7 +220,6 @@ describe('the folder of the cache at the start', () => {
           folder: join(folder, 'cache'),
           mapBytes: 2 ** 26,
           durable: false,
-          gate: NO_GATE,
           logger,
         });
         await other.write(null, [{ key: Buffer.from('F'), value: Buffer.from('0') }]);

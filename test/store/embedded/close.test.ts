@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openEnvironment } from '../../../src/store/embedded/environment.js';
-import { NO_GATE } from '../../../src/store/embedded/gate.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 
 it('a write that is under way when the environment is closed is made, or refused, and nothing else is thrown', async () => {
@@ -15,7 +14,7 @@ it('a write that is under way when the environment is closed is made, or refused
   onTestFinished(() => void process.off('uncaughtException', note));
   for (let round = 0; round < 30; round++) {
     const environment = await openEnvironment({
-      ...{ folder: join(folder, String(round)), mapBytes: 1_048_576, durable: false, gate: NO_GATE },
+      ...{ folder: join(folder, String(round)), mapBytes: 1_048_576, durable: false },
       logger: createRecordedLog().logger,
     });
     const write = (name: string) =>

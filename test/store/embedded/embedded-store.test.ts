@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StoreRefused } from '../../../src/store/refused.js';
@@ -12,14 +12,13 @@ describe('the embedded store', () => {
   it('makes its folder, for its user alone, and all files in it', () =>
     inFolder(async (folder) => {
       const dataDir = join(folder, 'some', 'where');
-      const store = await open(dataDir, { role: 'first' });
+      const store = await open(dataDir);
       await store.registry.commit(change({ a: '1' }));
       await store.documents.create('key', 'text', 60_000);
       expect(await modeOf(dataDir)).toBe('700');
       const environment = ['data.mdb', 'lock.mdb'];
-      const environments = ['cache', 'gate/opening', 'gate/writing', 'history', 'state', 'volatile'];
-      const inner = environments.flatMap((name) => [name, ...environment.map((file) => join(name, file))]);
-      const paths = ['gate', ...inner];
+      const environments = ['cache', 'history', 'state'];
+      const paths = environments.flatMap((name) => [name, ...environment.map((file) => join(name, file))]);
       const found = (await readdir(dataDir, { recursive: true })).sort();
       expect(found).toEqual(['lock', ...paths].sort());
       const modes = found.map(async (file) => [file, await modeOf(join(dataDir, file))]);
@@ -28,16 +27,23 @@ describe('the embedded store', () => {
         ...Object.fromEntries(paths.map((path) => [path, path.endsWith('.mdb') ? '600' : '700'])),
       });
       await store.close();
-      expect((await readdir(dataDir)).sort()).toEqual(['cache', 'gate', 'history', 'state', 'volatile']);
+      expect((await readdir(dataDir)).sort()).toEqual(['cache', 'history', 'state']);
     }));
 
-  it('keeps what is emptied at each start in memory, where there is no other process', () =>
+  it('opens a folder that processes of an earlier release shared, and removes what they did that by', () =>
     inFolder(async (folder) => {
-      const store = await open(folder);
-      expect(await store.leases.claim(['a'], 'ann', 60_000)).toEqual([true]);
-      expect(await store.leases.claim(['a'], 'bob', 60_000)).toEqual([false]);
-      expect((await readdir(folder)).sort()).toEqual(['cache', 'gate', 'history', 'lock', 'state']);
-      await store.close();
+      const first = await open(folder);
+      await first.registry.commit(change({ a: '1' }));
+      await first.close();
+      for (const name of ['gate/opening', 'gate/writing', 'volatile']) {
+        await mkdir(join(folder, name), { recursive: true });
+        await writeFile(join(folder, name, 'data.mdb'), 'of lmdb');
+      }
+      const second = await open(folder);
+      expect((await second.registry.load()).records.get('a')?.value).toBe('1');
+      expect(second.log.lines).toEqual([]);
+      expect((await readdir(folder)).sort()).toEqual(['cache', 'history', 'lock', 'state']);
+      await second.close();
     }));
 
   it('leaves the mode of a folder that was there, and warns when others may look into it', () =>

@@ -8,12 +8,11 @@ import {
   openEnvironment,
   RecordDamaged,
 } from '../../../src/store/embedded/environment.js';
-import { NO_GATE } from '../../../src/store/embedded/gate.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { createTestLog } from '../test-log.js';
 
 const bytes = (text: string) => Buffer.from(text);
-const options = { mapBytes: 1 << 24, durable: true, gate: NO_GATE, logger: createTestLog() };
+const options = { mapBytes: 1 << 24, durable: true, logger: createTestLog() };
 
 async function withEnvironments(
   use: (one: Environment, other: Environment, folder: string) => Promise<void>,

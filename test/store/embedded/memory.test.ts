@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLocalBus } from '../../../src/store/embedded/bus.js';
+import { createLocalBus } from '../../../src/store/listeners.js';
 import { createTestLog } from '../test-log.js';
 
 describe('the bus in memory', () => {

@@ -1,14 +1,14 @@
 /**
  * Commits, counts, makes, changes and deletes documents for as long as it lives, four at a time, and says of each when it
- * is begun and when it is acknowledged. Arguments: the folder; the role; a name of its own; its first number.
+ * is begun and when it is acknowledged. Arguments: the folder; a name of its own; its first number.
  */
 import { createClock } from '../../../dist/modules/clock.js';
 import { createEmbeddedStore } from '../../../dist/modules/store/embedded/embedded-store.js';
 
 const DAY_MS = 24 * 3_600_000;
-const [dataDir, role, name, first] = process.argv.slice(2);
+const [dataDir, name, first] = process.argv.slice(2);
 const logger = { info() {}, warn() {}, error() {} };
-const options = { dataDir, role, cacheMaxBytes: 1024, clock: createClock(), logger, auditMax: 1_000_000 };
+const options = { dataDir, cacheMaxBytes: 1024, clock: createClock(), logger, auditMax: 1_000_000 };
 const { registry, counters, documents } = await createEmbeddedStore(options);
 let next = Number(first);
 

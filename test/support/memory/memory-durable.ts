@@ -13,9 +13,9 @@ import {
   checkNote,
   wholeMs,
 } from '../../../src/store/check-input.js';
+import type { LapsingMap } from '../../../src/store/embedded/lapsing-map.js';
 import type { Counters, Documents } from '../../../src/store/port.js';
 import { tooManyOpen } from '../../../src/store/too-many-open.js';
-import type { LapsingMap } from './lapsing-map.js';
 import type { SavedMap } from './saved-map.js';
 
 const within = (total: number) =>

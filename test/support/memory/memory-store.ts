@@ -1,17 +1,19 @@
 /** A server that all replicas share, within this process: it can be emptied, and fail over without the last changes. */
 import type { Clock } from '../../../src/clock.js';
+import { createLapsingMap, type LapsingMap, type Slot } from '../../../src/store/embedded/lapsing-map.js';
+import {
+  createMemoryLeases,
+  createMemoryPresence,
+  createMemoryQuotas,
+} from '../../../src/store/embedded/memory-brief.js';
 import { createListeners } from '../../../src/store/listeners.js';
 import type { StoreLog } from '../../../src/store/log.js';
-import type { Leases, Store } from '../../../src/store/port.js';
+import type { Store } from '../../../src/store/port.js';
 import { limitsOf, type RegistryLimits } from '../../../src/store/registry-limits.js';
 import { nextTurn } from '../../../src/time.js';
-import { createLapsingMap, type LapsingMap } from './lapsing-map.js';
 import { createMemoryCache, type MemoryEntry } from './memory-cache.js';
 import { createMemoryCharges, createMemoryCounters, createMemoryDocuments } from './memory-durable.js';
 import { createMemoryHistory, type MemoryDay } from './memory-history.js';
-import { createMemoryLeases } from './memory-leases.js';
-import { createMemoryPresence } from './memory-presence.js';
-import { createMemoryQuotas } from './memory-quotas.js';
 import { createMemoryRegistry, NO_REGISTRY, type RegistryState } from './memory-registry.js';
 import { SavedMap } from './saved-map.js';
 
@@ -41,19 +43,12 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
     return part;
   };
   const map = <V>() => keep(new SavedMap<V>());
-  const lapsing = <V>(): LapsingMap<V> => keep(createLapsingMap<V>(clock));
+  const lapsing = <V>(): LapsingMap<V> => createLapsingMap(clock, keep(new SavedMap<Slot<V>>()));
   const registry: RegistryState = { server: 'server/0', ...NO_REGISTRY };
   const owners = lapsing<string>();
   const bus = createListeners({ logger });
   const publish = async (channel: string, message: string) => nextTurn(() => bus.deliver(channel, message));
-  const plain = createMemoryLeases(clock, owners);
-  const leases: Leases = {
-    ...plain,
-    async release(keys, owner, news) {
-      await plain.release(keys, owner);
-      if (news !== undefined) await publish(news.channel, news.message);
-    },
-  };
+  const leases = createMemoryLeases(clock, publish, owners);
   const parts = {
     kind: 'redis',
     cache: createMemoryCache(clock, map<MemoryEntry>(), map<Buffer>()),

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../src/clock.js';
+import type { Clock } from '../../clock.js';
 
-interface Slot<V> {
-  value: V;
+export interface Slot<V> {
+  readonly value: V;
   readonly endsAtMs: number;
 }
 
@@ -17,12 +17,12 @@ export interface LapsingMap<V> {
   delete(key: string): void;
   /** Those not lapsed. */
   entries(): [key: string, value: V][];
-  /** @returns puts back what is there now */
-  save(): () => void;
 }
 
-export function createLapsingMap<V>(clock: Pick<Clock, 'monotonicMs'>): LapsingMap<V> {
-  const slots = new Map<string, Slot<V>>();
+export function createLapsingMap<V>(
+  clock: Pick<Clock, 'monotonicMs'>,
+  slots = new Map<string, Slot<V>>(),
+): LapsingMap<V> {
   let sweepAbove = SWEEP_AT_LEAST_ABOVE;
 
   const live = (slot: Slot<V> | undefined) =>
@@ -42,19 +42,10 @@ export function createLapsingMap<V>(clock: Pick<Clock, 'monotonicMs'>): LapsingM
     },
     replace(key, value) {
       const slot = live(slots.get(key));
-      if (slot !== undefined) slot.value = value;
+      if (slot !== undefined) slots.set(key, { ...slot, value });
     },
     delete: (key) => void slots.delete(key),
     entries: () =>
-      [...slots].flatMap(([key, slot]): [string, V][] =>
-        live(slot) === undefined ? [] : [[key, slot.value]],
-      ),
-    save() {
-      const saved = [...slots].map(([key, slot]) => [key, { ...slot }] as const);
-      return () => {
-        slots.clear();
-        for (const [key, slot] of saved) slots.set(key, { ...slot });
-      };
-    },
+      [...slots].flatMap(([key, slot]) => (live(slot) ? [[key, slot.value] as [string, V]] : [])),
   };
 }
