@@ -7,15 +7,19 @@ import { redisConnection } from '../serve/open-store.js';
 import { readTeamsFile } from '../serve/teams-file.js';
 import { refuseForeign } from '../store/embedded/data-folder.js';
 import { refuseNetworkFolder } from '../store/embedded/file-system.js';
+import { lockFolder } from '../store/embedded/folder-lock.js';
 import { refuseDamage, stateFolder } from '../store/embedded/state-folder.js';
+import { FolderInUse } from '../store/refused.js';
 import { type Check, type Look, lookAtAll } from '../telemetry/checks.js';
 import { redisLooks } from './redis.js';
 
 type Found = Omit<Check, 'name'>;
 
+const SILENT = { info() {}, warn() {}, error() {} };
+
 export interface HereOptions {
   readonly env: Environment;
-  /** Whether a gateway that uses this folder may be running: its files are its own then. */
+  /** Whether a gateway was reached, which may be another than the one of these settings. */
   readonly runs: boolean;
 }
 
@@ -42,7 +46,7 @@ export async function lookHere({ env, runs }: HereOptions): Promise<readonly Che
     ...settings.map(withAdvice),
     ...(await lookAtAll({
       'teams file': async () => teamsFile(known),
-      ...(isEmbedded ? folderLooks(folder, runs) : {}),
+      ...(isEmbedded ? folderLooks(folder) : {}),
       'master key': async () => secret(known, 'GATEWAY_MASTER_KEY', join(folder, 'master.key'), isEmbedded),
       'admin token': async () => secret(known, 'ADMIN_TOKEN', join(folder, 'admin.token'), isEmbedded),
       ...(connection === null ? {} : redisLooks(connection, known?.redis.timeoutMs ?? 1000)),
@@ -82,7 +86,7 @@ function teamsFile(config: Config | null): string | Found {
   }
 }
 
-function folderLooks(folder: string, runs: boolean): Readonly<Record<string, Look>> {
+function folderLooks(folder: string): Readonly<Record<string, Look>> {
   return {
     'data folder': async () => {
       const found = await stat(folder).catch(absent);
@@ -100,9 +104,19 @@ function folderLooks(folder: string, runs: boolean): Readonly<Record<string, Loo
     'embedded store': async () => {
       const state = stateFolder(folder);
       if ((await stat(state).catch(absent)) === null) return skipped('nothing is stored yet');
-      if (runs) return skipped(`${state} is the running gateway's, which looked at it when it started`);
-      await refuseDamage(state, 'Put a copy in its place: dsp-gateway store restore <folder>');
-      return `whole: ${state}`;
+      // Opened beside a gateway, it would lose what that one writes meanwhile.
+      const lock = await lockFolder(folder, { logger: SILENT }).catch((error: unknown) => {
+        if (error instanceof FolderInUse) return null;
+        throw error;
+      });
+      if (lock === null)
+        return skipped(`${state} is the running gateway's, which looked at it when it started`);
+      try {
+        await refuseDamage(state, 'Put a copy in its place: dsp-gateway store restore <folder>');
+        return `whole: ${state}`;
+      } finally {
+        await lock.release();
+      }
     },
   };
 }

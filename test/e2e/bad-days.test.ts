@@ -197,6 +197,22 @@ describe('doctor', () => {
     await gateway.end('SIGTERM');
   });
 
+  it('does not open the store of a gateway that runs and is not found', async () => {
+    const gateway = await startGateway(platform.env);
+    const ran = await runCli(['doctor', '--json'], {
+      ...platform.env,
+      ADMIN_TOKEN: gateway.adminToken,
+      GATEWAY_DATA_DIR: gateway.dataDir,
+      GATEWAY_ADMIN_URL: `http://127.0.0.1:${await freePort()}`,
+    });
+    const { checks } = ran.json<{ checks: { name: string; level: string; says: string }[] }>();
+    expect(checks.find(({ name }) => name === 'embedded store')).toMatchObject({
+      level: 'skipped',
+      says: expect.stringContaining("is the running gateway's"),
+    });
+    await gateway.end('SIGTERM');
+  });
+
   it('looks at everything though the settings are wrong and nobody answers', async () => {
     const env = {
       GATEWAY_ADMIN_URL: `http://127.0.0.1:${await freePort()}`,
