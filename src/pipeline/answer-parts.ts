@@ -47,7 +47,7 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
   const { asked, facts } = context;
   const { accounts, flaws } = digest;
   const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
-  const lastDay = lastDayOf(digest, asked);
+  const lastDay = asked.range.to;
   const whole: Entry<RowsHeader> | null =
     digest.whole === null
       ? null
@@ -186,11 +186,6 @@ function bytesOf(
     },
     body,
   };
-}
-
-/** A platform that answers with days after the period may change those, however old the period is. */
-function lastDayOf({ lastDate }: Digest, { range: { to } }: AskedReport): string | null {
-  return to !== null && lastDate !== null && lastDate > to ? lastDate : to;
 }
 
 /** Days at the end of the answer that have no rows. Without a split by date only an empty answer tells. */

@@ -103,11 +103,10 @@ function digestInput(
   rule: EndpointRule | undefined,
   options: ReadOptions,
 ): DigestInput {
-  const { from, to } = range;
   return {
     rule: rowsRuleOf(rule),
-    known: options.shapes.of(report, earlier(to)?.columns ?? []),
-    period: from === null || to === null ? null : { from, to },
+    known: options.shapes.of(report, earlier(range.to)?.columns ?? []),
+    period: range,
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,
     filters: rowFilters(report, options.policy.accountFields),

@@ -1,4 +1,5 @@
 /** What a JSON answer says of itself beside its rows. */
+import type { Assembled } from './assemble.js';
 import type { AssembleInput, KnownDay, Past } from './assemble-input.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
@@ -57,15 +58,10 @@ export function warningsIn({
 export function writeMeta(
   ask: AssembleInput,
   warnings: readonly Warning[],
-  {
-    asOfMs,
-    stale,
-    rowCount,
-  }: { readonly asOfMs: number; readonly stale: boolean; readonly rowCount: number },
+  { asOfMs, stale, rowCount, revision }: Pick<Assembled, 'asOfMs' | 'stale' | 'rowCount' | 'revision'>,
 ): string {
   const { report, parts, totals, rules, past } = ask;
   const { from, to } = report;
-  const revision = revisionOf(parts, ask.fields);
   const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
   const provisional = firstProvisional(ask);
   const all = totals === null ? parts : [...parts, totals];
@@ -134,7 +130,6 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
   if (provisional === undefined) return null;
   if (provisional.splitFrom !== null) return provisional.lastDay;
   if (provisional.flaws !== undefined) return from.iso;
-  // There is none in the period where it is rows after the period that are not final.
   const isYoung = (date: string) =>
     !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays);
   return daysBetween(from.iso, to.iso).find(isYoung) ?? null;
@@ -172,17 +167,14 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDa
   // A day that was left out is in no part.
   const whole = parts[0]?.header.splitFrom === null ? parts[0].header : undefined;
   const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
-  // Whose rows go beyond the period may hold anything for the days in it.
-  const isBeyond = (whole?.lastDay ?? '') > to.iso;
   return daysBetween(from.iso, to.iso).flatMap((date) => {
     const header = byLastDay.get(date) ?? whole;
     if (header === undefined) return [];
     const known = past?.days.get(date);
-    const isOld = isFinal({ ...header, lastDay: date }, rules);
     return {
       date,
       asOf: new Date(lastSeenMs(header)).toISOString(),
-      final: known?.final ?? (isOld && (!isBeyond || isFinal(header, rules))),
+      final: known?.final ?? isFinal({ ...header, lastDay: date }, rules),
       stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
       ...showKnown(known),
     };

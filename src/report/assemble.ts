@@ -84,7 +84,8 @@ export function assemble(ask: AssembleInput): Assembled {
   const stale = past === null && (ask.areTotalsOld === true || all.some(isStale));
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
   const warned = warningsIn(ask);
-  const meta = format === 'json' ? writeMeta(ask, warned, { asOfMs, stale, rowCount }) : '';
+  const revision = revisionOf(parts, ask.fields);
+  const meta = format === 'json' ? writeMeta(ask, warned, { asOfMs, stale, rowCount, revision }) : '';
   const warnings = format === 'json' ? [] : codesOf(warned);
   const hashes = parts.map(({ header }) => header.hash);
   // Columns stand in the order in which the platform first showed them, which the rows in date order need not tell.
@@ -105,7 +106,7 @@ export function assemble(ask: AssembleInput): Assembled {
         : nowMs + rules.currentMs,
     stale,
     rowCount,
-    revision: revisionOf(parts, ask.fields),
+    revision,
     warnings,
     weight: parts.reduce((sum, { body }) => sum + body.length, meta.length),
     accounts: [...new Set(all.flatMap(({ header }) => header.accounts))],

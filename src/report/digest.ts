@@ -76,9 +76,9 @@ export interface Digest {
 export function digestAnswer(text: string, ask: DigestInput): Digest {
   const answer = normalizeAnswer(text, ask);
   const { rows, accounts, splittable, paging, place, doubt, flaws } = answer;
-  const cut = ask.byDate && ask.period !== null && splittable.ok;
-  const days =
-    cut && ask.period !== null ? splitByDay(answer, daysBetween(ask.period.from, ask.period.to)) : null;
+  const { from, to } = ask.period;
+  const isCut = ask.byDate && splittable.ok && from !== null && to !== null;
+  const days = isCut ? splitByDay(answer, daysBetween(from, to)) : null;
   return {
     days,
     // What cannot be split is of use as a whole, though nobody asked for that.

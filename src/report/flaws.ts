@@ -4,7 +4,7 @@
  */
 import { bareWord, isSaid, wrappersOf } from './error-signs.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
-import type { Period } from './period.js';
+import type { Range } from './period.js';
 
 export const FLAW_CODES = [
   'duplicate_rows',
@@ -35,12 +35,11 @@ interface DatedRow {
   readonly plan: { readonly dateAt: number };
 }
 
-/** @param period null where none was asked for */
-export function dateFlaws(rows: readonly DatedRow[], period: Period | null): readonly Flaw[] {
+export function dateFlaws(rows: readonly DatedRow[], { from, to }: Range): readonly Flaw[] {
   const dates = new Set(rows.map(({ date }) => date));
   const isDated = dates.size > (dates.has(null) ? 1 : 0);
   const isOutside = (date: string | null) =>
-    date !== null && period !== null && (date < period.from || date > period.to);
+    date !== null && ((from !== null && date < from) || (to !== null && date > to));
   const isUndated = ({ date, values, plan: { dateAt } }: DatedRow) =>
     date === null && !(dateAt < 0 || !isDated ? values.some(startsWithDay) : startsWithDay(values[dateAt]));
   return [

@@ -32,3 +32,12 @@ it('is as fresh, and as little final, as its last row', async () => {
   await gateway.services.settled();
   expect(callsSoFar()).toBeGreaterThan(before);
 });
+
+it('has a warning where the platform chose the first day, too', async () => {
+  const { gateway } = await gatewayWith(['2026-10-01', '2026-11-21']);
+  const key = await gateway.addTeam({ id: 'wide', limits: { maxRangeDays: 10_000 } });
+  const query = 'advertiserId=1&byDate=1&dateTo=2026-10-02';
+  const { meta } = reportIn(await gateway.report(key, query));
+  expect(meta).toMatchObject({ final: false });
+  expect(meta.warnings?.map(({ code }) => code)).toEqual(['platform_chose_period', 'rows_outside_range']);
+});

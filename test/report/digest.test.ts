@@ -52,7 +52,7 @@ describe('splitting by day', () => {
         const unified = filled.map((day, at) => ({ body: rewriteBody(day.body, rewrites[at] ?? null) }));
         expect(textOf(unified)).toBe(whole?.body.toString());
         // The same rows in the same order as an answer that is not split.
-        const unsplit = digest(rows, { period: null });
+        const unsplit = digest(rows, { period: { from: null, to: null } });
         expect(unsplit.days).toBeNull();
         expect(whole).toEqual(unsplit.whole);
         expect(rowCount).toBe(rows.length);
@@ -144,7 +144,7 @@ describe('an answer that may not be split', () => {
     ['has a row of the day before the period', [ROW, { date: '2026-10-31', clicks: 2 }], {}],
     ['has a row of the day after the period', [ROW, { date: '2026-11-11', clicks: 2 }], {}],
     ['is not split by date', [ROW], { byDate: false }],
-    ['answers no period', [ROW], { period: null }],
+    ['answers no period', [ROW], { period: { from: null, to: null } }],
   ])('%s', (_what, document, ask) => {
     const { days, splittable, whole, rowCount } = digestAnswer(JSON.stringify(document), { ...ASK, ...ask });
     expect(days).toBeNull();

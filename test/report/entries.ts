@@ -48,7 +48,7 @@ export function rowsEntry(
   const { byDate = false, ...header } = changes;
   const normalized = normalizeAnswer(JSON.stringify(rows), {
     rule: {},
-    period: null,
+    period: { from: null, to: null },
     byDate,
     splits: true,
     accountPattern: /^advertiserid$/,

@@ -211,7 +211,10 @@ describe('splitting by day', () => {
         reason: 'the date of row 0 is outside the asked period',
       });
     }
-    expect(cut(D, { period: null })).toEqual({ ok: false, reason: 'no period was asked for' });
+    expect(cut(D, { period: { from: null, to: null } })).toEqual({
+      ok: false,
+      reason: 'no period was asked for',
+    });
   });
 
   it('needs a split by date, and an array', () => {
