@@ -12,6 +12,7 @@ import type { FinalDay, Sight } from './day-writes.js';
 import { eraseHistory } from './erase.js';
 import { accountsAsked, type Erasures } from './erasures.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
+import type { CutDays } from './mark-days.js';
 import { createReadDays, type ReadDays } from './read-days.js';
 import { createRecalls, type Recalls } from './recall-days.js';
 import {
@@ -22,7 +23,6 @@ import {
   type RecorderOptions,
 } from './record.js';
 import { sweepHistory } from './sweep.js';
-import type { CutDays } from './void-cut.js';
 
 export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'credential'> {
   readonly config: Pick<Config, 'history'>;

@@ -1,11 +1,12 @@
 /** What history holds of days that the platform answers without rows, or refuses; and the mark that it does. */
 import type { Logger } from 'pino';
 import type { Entry, RowsHeader } from '../report/entry.js';
-import type { HistoryStore, HistoryWrite } from '../store/history-port.js';
+import type { HistoryStore } from '../store/history-port.js';
 import type { Erasures } from './erasures.js';
 import type { Loss } from './forgotten.js';
+import { markDays, withMark } from './mark-days.js';
 import { readContents } from './read-contents.js';
-import { believed, decodeHeads, encodeHeads, headsIn, type Revision } from './revision.js';
+import { believed, headsIn, type Revision } from './revision.js';
 
 /** What was known last of a day. */
 export interface RecalledDay {
@@ -73,7 +74,11 @@ export function createRecalls({ store, isErased, logger }: RecallsOptions): Reca
       const unmarked = days.filter(({ revision }) => revision.lost === undefined);
       if (unmarked.length === 0) return;
       try {
-        await writeMarks(store, series, unmarked, lost);
+        const dates = unmarked.map(({ date }) => date);
+        await markDays(store, series, dates, (known, at) => {
+          const id = unmarked[at]?.revision.id;
+          return withMark(known, (one) => one.id === id && one.lost === undefined, { lost });
+        });
       } catch (error) {
         logger.warn(
           { err: error, days: unmarked.length },
@@ -94,24 +99,4 @@ export function fromHistory(
   const { fetchStartedAt, fetchedAt, fetchedOn, seq, kind } = said;
   const forgotten = { code, days: [date], sinceMs, seenMs: revision.confirmedUntil, final, againMs };
   return { body, header: { ...header, fetchStartedAt, fetchedAt, fetchedOn, seq, kind, forgotten } };
-}
-
-/** A head that another writes at this moment is marked later. */
-async function writeMarks(
-  store: Pick<HistoryStore, 'heads' | 'write'>,
-  series: string,
-  days: readonly RecalledDay[],
-  lost: NonNullable<Revision['lost']>,
-): Promise<void> {
-  const dates = days.map(({ date }) => date);
-  const writes = (await store.heads(series, dates)).flatMap((one, at): HistoryWrite[] => {
-    const known = one === null ? null : decodeHeads(one.heads);
-    const { date, revision } = days[at] as RecalledDay;
-    const isMeant = ({ id, lost: before }: Revision) => id === revision.id && before === undefined;
-    if (one === null || known === null || !known.revisions.some(isMeant)) return [];
-    const revisions = known.revisions.map((each) => (isMeant(each) ? { ...each, lost } : each));
-    const heads = encodeHeads({ ...known, revisions });
-    return [{ day: date, stamp: one.stamp, heads, added: new Map(), removed: [] }];
-  });
-  if (writes.length > 0) await store.write(series, writes);
 }

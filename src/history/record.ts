@@ -22,9 +22,9 @@ import {
   writesFor,
 } from './day-writes.js';
 import type { Erasures, KeptAccounts } from './erasures.js';
+import { type CutDays, voidCut } from './mark-days.js';
 import { createMissed, type Missed } from './missed.js';
 import { createWatchSchema, type SchemaDriftOptions } from './schema-drift.js';
-import { type CutDays, voidCut } from './void-cut.js';
 
 /**
  * Of one day each. missed: it could not be written down; erased: its account was erased meanwhile; voided: one of its

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
-import type { CutDays } from '../history/void-cut.js';
+import type { CutDays } from '../history/mark-days.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry, EntryHeader, RowsHeader } from '../report/entry.js';

@@ -1,5 +1,4 @@
 /** What a JSON answer says of itself beside its rows. */
-import type { Assembled } from './assemble.js';
 import type { AssembleInput, KnownDay, Past } from './assemble-input.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
@@ -54,11 +53,19 @@ export function warningsIn({
   ];
 }
 
+/** What is said of an answer in any format. */
+interface ShownFacts {
+  readonly asOfMs: number;
+  readonly stale: boolean;
+  readonly rowCount: number;
+  readonly revision: string | null;
+}
+
 /** `meta` of a JSON answer, as text. */
 export function writeMeta(
   ask: AssembleInput,
   warnings: readonly Warning[],
-  { asOfMs, stale, rowCount, revision }: Pick<Assembled, 'asOfMs' | 'stale' | 'rowCount' | 'revision'>,
+  { asOfMs, stale, rowCount, revision }: ShownFacts,
 ): string {
   const { report, parts, totals, rules, past } = ask;
   const { from, to } = report;
