@@ -1,7 +1,7 @@
 /**
  * Results that are given in several pieces: all of their pages as they were when the first was given, so that a walk has no
  * gap and no repeat, whatever becomes of the report meanwhile. Pages lie in the store's cache, where every replica finds
- * them; which there are is one small document, so that number and bytes are bounded however many agents walk.
+ * them; each process bounds the number and bytes of the walks that it began.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -10,11 +10,11 @@ import type { Team } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import { digest } from '../report/platform-call.js';
-import { type CacheStore, type Documents, StoreUnavailable } from '../store/port.js';
+import { type CacheStore, StoreUnavailable } from '../store/port.js';
 import { cursorOf, type Packed } from '../tables/pack.js';
 import { writePage } from '../tables/pages.js';
 import { nameInLife } from '../team-life.js';
-import { createKeptWalks, WALK_MS } from './kept-walks.js';
+import { KeptWalks, WALK_MS } from './kept-walks.js';
 
 /** What was known when its tool began to ask. */
 export interface Begun {
@@ -49,10 +49,7 @@ const WRITTEN_AT_ONCE = 64;
 const unpack = promisify<Buffer, Buffer>(gunzip);
 
 export interface SnapshotsOptions {
-  readonly store: {
-    readonly cache: Pick<CacheStore, 'read' | 'write' | 'remove'>;
-    readonly documents: Documents;
-  };
+  readonly store: { readonly cache: Pick<CacheStore, 'read' | 'write' | 'remove'> };
   readonly clock: Pick<Clock, 'now'>;
   readonly purges: { readonly seq: number };
   /** Whether anything of anybody was erased since. */
@@ -60,7 +57,9 @@ export interface SnapshotsOptions {
 }
 
 export function createSnapshots({ store, clock, purges, isErasedSince }: SnapshotsOptions): Snapshots {
-  const walks = createKeptWalks({ ...store, now: clock.now, placeOf });
+  const walks = new KeptWalks(clock.now, ({ id, team, pages }) =>
+    store.cache.remove(Array.from({ length: pages }, (_, at) => placeOf(team, id, at + 1))),
+  );
 
   async function write(team: Team, walk: string, header: Buffer, pages: readonly Uint8Array[]) {
     const version = Math.floor(clock.now());
@@ -102,7 +101,6 @@ export function createSnapshots({ store, clock, purges, isErasedSince }: Snapsho
       const [, id, page] = CURSOR.exec(cursor) ?? [];
       if (id === undefined || page === undefined) throw expired();
       try {
-        if (!(await walks.has(id, holder.team.id))) throw expired();
         const [entry] = await store.cache.read([placeOf(holder.team.id, id, Number(page))]);
         if (entry === null || entry === undefined) throw expired();
         const [untilMs, bound, atMs, seq] = JSON.parse(entry.header.toString()) as Header;

@@ -1,6 +1,6 @@
 /** A walk by cursor: complete, of one moment, of one team, on any replica, and bounded. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KEPT_LIMITS, withRoom } from '../../src/mcp/kept-walks.js';
+import { KEPT_LIMITS, KeptWalks, withRoom } from '../../src/mcp/kept-walks.js';
 import {
   reportIn,
   type SimulatedGateway,
@@ -127,34 +127,38 @@ it('is described alike on each replica: the columns that its team has seen on an
   expect(kinds).not.toContain('column');
 });
 
-describe('what is kept of all walks', () => {
+describe('the walks that a process keeps', () => {
   const kept = (team: string, bytes: number, at: number) => ({
     id: `${team}${at}`,
-    team,
-    bytes,
-    untilMs: 1000,
+    ...{ team, bytes, pages: 1, untilMs: 1000 },
   });
   const MB = 1_048_576;
 
-  it('is bounded in bytes of a team, the oldest first', () => {
+  it('are bounded in bytes of a team, the oldest first', () => {
     const all = [kept('a', 6 * MB, 1), kept('b', 6 * MB, 1), kept('a', 6 * MB, 2), kept('a', 6 * MB, 3)];
-    expect(withRoom(all, 0).map(({ id }) => id)).toEqual(['b1', 'a2', 'a3']);
+    expect(withRoom(all).map(({ id }) => id)).toEqual(['b1', 'a2', 'a3']);
   });
 
-  it('is bounded in all, at the cost of whoever holds most', () => {
+  it('are bounded in all, at the cost of the team with the most bytes', () => {
     const teams = ['a', 'b', 'c', 'd', 'e'].flatMap((team) => [kept(team, 7 * MB, 1), kept(team, 6 * MB, 2)]);
-    const left = withRoom([...teams, kept('f', 10 * MB, 1)], 0);
+    const left = withRoom([...teams, kept('f', 10 * MB, 1)]);
     expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(KEPT_LIMITS.ofAll.bytes);
     expect(left.at(-1)?.id).toBe('f1');
   });
 
-  it('forgets what is over, and what a wrong clock has written', () => {
-    const late = { ...kept('a', 1, 2), untilMs: 10 ** 12 };
-    expect(withRoom([kept('a', 1, 1), late], 1000)).toEqual([]);
-  });
-
-  it('keeps what a replica wrote whose clock goes before', () => {
-    const ahead = { ...kept('a', 1, 1), untilMs: 15 * 60_000 + 2000 };
-    expect(withRoom([ahead, { ...kept('b', 1, 1), untilMs: 15 * 60_000 }], 0)).toHaveLength(2);
+  it('give room when they are over', async () => {
+    let now = 0;
+    const removed: string[] = [];
+    const walks = new KeptWalks(
+      () => now,
+      async ({ id }) => void removed.push(id),
+    );
+    for (let at = 0; at <= KEPT_LIMITS.ofTeam.count; at += 1) await walks.add(kept('a', 1, at));
+    expect(removed).toEqual(['a0']);
+    now = 1000;
+    expect(await walks.add({ ...kept('a', 16 * MB, 99), untilMs: 2000 })).toBe(true);
+    expect(removed).toEqual(['a0']);
+    expect(await walks.add({ ...kept('b', 17 * MB, 1), untilMs: 2000 })).toBe(false);
+    expect(removed).toEqual(['a0', 'b1']);
   });
 });
