@@ -48,20 +48,11 @@ export function answerOf(context: Context, digest: Digest): FetchedAnswer {
   const { accounts, flaws } = digest;
   const emptyEnd = judgeEmptyDays(emptyDaysOf(digest, asked), facts.fetchedAt, asked.earlier);
   const lastDay = asked.range.to;
-  const whole: Entry<RowsHeader> | null =
-    digest.whole === null
-      ? null
-      : {
-          header: rowsHeader(facts, facts, digest.whole, {
-            accounts,
-            lastDay,
-            emptyEnd,
-            paging: digest.paging,
-            splitFrom: null,
-            flaws,
-          }),
-          body: digest.whole.body,
-        };
+  const rest = { accounts, lastDay, emptyEnd, paging: digest.paging, splitFrom: null, flaws };
+  const whole = digest.whole && {
+    header: rowsHeader(facts, facts, digest.whole, rest),
+    body: digest.whole.body,
+  };
   return {
     kind: 'answer',
     range: asked.range,

@@ -36,17 +36,17 @@ export async function coverRefused(options: CoverOptions, what: Refused): Promis
   const { refused, known, report } = what;
   const { fetchedOn, fetchedAt } = refused.refusal.header;
   const dates = daysBetween(refused.range.from as string, refused.range.to as string);
-  const covered = dates.findIndex((date) => !known.has(date));
-  const most = covered === -1 ? dates.length : covered;
-  if (most === 0) return refused;
   const ageAt = (at: number) => fetchedOn - (dayNumber(dates[at] as string) as number);
+  const countUntil = (isOver: (at: number) => boolean) => {
+    const first = dates.findIndex((_date, at) => isOver(at));
+    return first === -1 ? dates.length : first;
+  };
   const { restatementDays } = options.policy.rulesFor(report);
-  const { edgeDays } = await options.retention.of(report.endpoint);
   // What is not final was there a moment ago: its refusal is about something else.
-  const finals = dates.findIndex((_date, at) => ageAt(at) <= restatementDays);
-  const last = Math.min(most, finals === -1 ? dates.length : finals);
-  const inside = dates.findIndex((_date, at) => edgeDays === null || ageAt(at) < edgeDays);
-  const edge = edgeDays === null ? null : inside === -1 ? dates.length : inside;
+  const last = countUntil((at) => !known.has(dates[at] as string) || ageAt(at) <= restatementDays);
+  if (last === 0) return refused;
+  const { edgeDays } = await options.retention.of(report.endpoint);
+  const edge = edgeDays === null ? 0 : countUntil((at) => ageAt(at) < edgeDays);
   const found = await findEdge(what, dates, { last, edge });
   if (found === null) return refused;
   options.retention.forgot(report.endpoint, ageAt(found.at - 1), fetchedAt, fetchedAt);
@@ -69,11 +69,11 @@ interface Found {
   readonly answer: FetchedAnswer | null;
 }
 
-/** @param last how many days may be refused; `edge` how many are known to be */
+/** @param last how many days may be refused; `edge` how many are known to be, 0: that is not known */
 async function findEdge(
   { ask, refused }: Refused,
   dates: readonly string[],
-  { last, edge }: { readonly last: number; readonly edge: number | null },
+  { last, edge }: { readonly last: number; readonly edge: number },
 ): Promise<Found | null> {
   const to = dates.at(-1) as string;
   async function answerFrom(at: number): Promise<Found | null> {
@@ -81,7 +81,7 @@ async function findEdge(
     const fetched = await ask({ from: dates[at] as string, to });
     return fetched.kind === 'answer' && fetched.days !== null ? { at, answer: fetched } : null;
   }
-  const isKnown = edge !== null && edge > 0 && edge <= last;
+  const isKnown = edge > 0 && edge <= last;
   if (isKnown && edge === dates.length) return { at: edge, answer: null };
   const known = isKnown ? await answerFrom(edge) : null;
   if (known !== null) return known;
