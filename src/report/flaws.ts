@@ -41,15 +41,20 @@ export function dateFlaws(rows: readonly DatedRow[], { from, to }: Range): reado
   const isOutside = (date: string | null) =>
     date !== null && ((from !== null && date < from) || (to !== null && date > to));
   const isUndated = ({ date, values, plan: { dateAt } }: DatedRow) =>
-    date === null && !(dateAt < 0 || !isDated ? values.some(startsWithDay) : startsWithDay(values[dateAt]));
+    date === null && !holdsDate(values[dateAt]) && !((dateAt < 0 || !isDated) && values.some(startsWithDay));
   return [
     ...([...dates].some(isOutside) ? [{ code: 'rows_outside_range' as const }] : []),
-    // A date with an hour is no whole day, and a date all the same; and another member may hold it.
+    // Where no member is the date, or none of them can be read, another may hold it.
     ...(dates.has(null) && rows.some(isUndated) ? [{ code: 'undated_rows' as const }] : []),
   ];
 }
 
-const STARTS_WITH_DAY = /^\d{4}-?\d\d-?\d\d/;
+/** A date in a form that is not read here is one all the same; a text without a digit, such as `Total`, is none. */
+function holdsDate(value: Json | undefined): boolean {
+  return value !== undefined && value !== null && (typeof value !== 'string' || /\d/.test(value));
+}
+
+const STARTS_WITH_DAY = /^(?:\d{4}([-/.]?)\d\d\1\d\d|\d\d?([-/.])\d\d?\2\d{4})/;
 
 /** Whether a cell may hold a date. */
 export function startsWithDay(value: Json | undefined): boolean {

@@ -27,7 +27,7 @@ export function rowFilters(
   return members.flatMap((member) => {
     const column = camelCase(member.name).replace(/Ids$/, 'Id');
     const values = valuesOf(member);
-    if (values.length === 0) return [];
+    if (values.length === 0 || (holdsId(column) && !values.every(isPlainId))) return [];
     if (accountFields.includes(column)) return { column, values, code: 'rows_of_other_advertisers' };
     return {
       column,
@@ -35,6 +35,16 @@ export function rowFilters(
       code: column === 'campaignId' ? 'rows_of_other_campaigns' : 'rows_outside_filter',
     };
   });
+}
+
+/** `5|6`, `!7` and `5-9` may be conditions of the platform's own. */
+function isPlainId(value: string): boolean {
+  return /^\s*\+?[\p{L}\p{N}_-]+\s*$/u.test(value) && !/^\s*\d+-\d+\s*$/.test(value);
+}
+
+/** `+2` and `0002` are 2. */
+function idOf(text: string): string {
+  return /^\+?0*(\d+)$/.exec(text)?.[1] ?? text;
 }
 
 function valuesOf({ pairs, json }: Member): string[] {
@@ -56,15 +66,17 @@ export function filterFlaws(rows: readonly ReadRow[], filters: readonly RowFilte
 
 /** What is no id may be spelt otherwise in rows: that is told by rows that are spelt as it was asked for. */
 function isIgnored(rows: readonly ReadRow[], { column, values }: RowFilter): boolean {
-  const wanted = new Set(values.map((value) => value.trim().toLowerCase()));
+  const isId = holdsId(column);
+  const given = values.map((value) => value.trim().toLowerCase());
+  const wanted = new Set(isId ? [...given, ...given.map(idOf)] : given);
   const places = new Map<readonly string[], number>();
-  const isOf = { wanted: holdsId(column), others: false };
+  const isOf = { wanted: isId, others: false };
   for (const { values: cells, plan } of rows) {
     const at = places.get(plan.columns) ?? plan.columns.indexOf(column);
     places.set(plan.columns, at);
     const text = at < 0 ? null : textOf(cells[at]);
     if (text === null) continue;
-    isOf[wanted.has(text) ? 'wanted' : 'others'] = true;
+    isOf[wanted.has(text) || (isId && wanted.has(idOf(text))) ? 'wanted' : 'others'] = true;
     if (isOf.wanted && isOf.others) return true;
   }
   return false;

@@ -15,6 +15,8 @@ const CASES: [code: string, body: object, query: string][] = [
   ['undated_rows', { data: [...GOOD, day(null, 6)] }, BY_DATE],
   ['undated_rows', { data: [...GOOD, { campaign_id: 7, spent: 6 }] }, BY_DATE],
   ['undated_rows', { data: [{ campaign_id: 7, spent: 6 }] }, BY_DATE],
+  ['undated_rows', { data: [...GOOD, day('', 6)] }, BY_DATE],
+  ['undated_rows', { data: [...GOOD, day('Total', 6)] }, BY_DATE],
   ['duplicate_rows', { data: [...GOOD, GOOD[1]] }, BY_DATE],
   ['duplicate_rows', { data: [day(null), day('2026-11-01'), day(null)] }, `${RANGE}&byCampaign=1`],
   ['platform_warning', { data: GOOD, warnings: ['data incomplete'] }, BY_DATE],
@@ -106,6 +108,12 @@ describe('an answer that is visibly not what was asked for', () => {
     { data: GOOD, warnings: 'none', meta: { warnings: 0 } },
     { data: [{ ...day('2026-11-01 07:00:00') }] },
     { data: [{ stat_date: '2026-11-01', spent: 1 }] },
+    { data: [{ stat_date: '01.11.2026', spent: 1 }] },
+    { data: [day('2026/11/01'), day('2026/11/02', 2)] },
+    { data: [day('01.11.2026'), day('02.11.2026', 2)] },
+    { data: [day('2026-11-01'), day('02.11.2026', 2)] },
+    { data: [{ date: 1793491200, spent: 1 }] },
+    { data: [{ date: { date: '2026-11-01 00:00:00.000000' }, spent: 1 }] },
     { data: GOOD.map((row) => ({ ...row, advertiser_id: 1 })) },
   ])('does not take %j for one', async (body) => {
     const { gateway, key } = await started(body);

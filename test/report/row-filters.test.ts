@@ -23,6 +23,14 @@ it.each<[string, readonly Readonly<Record<string, unknown>>[], readonly string[]
   ['creativeIds[]=5', [{ creativeId: 6 }], ['rows_outside_filter']],
   ['country=DE', [{ country: 'de' }, { country: 'FR' }], ['rows_outside_filter']],
   ['country=DE', [{ country: 'Germany' }, { country: 'France' }], []],
+  ['advertiserId=1', [{ advertiserId: '0001' }], []],
+  ['campaignIds[]=2', [{ campaignId: '0002' }, { campaignId: '+2' }], []],
+  ['bannerIds[]=0005', [{ bannerId: 5 }], []],
+  ['campaignIds[]=2', [{ campaignId: '0020' }], ['rows_of_other_campaigns']],
+  ['bannerIds[]=5', [{ bannerId: '0005' }], []],
+  ['bannerIds[]=9007199254740993', [{ bannerId: '009007199254740992' }], ['rows_outside_filter']],
+  ['bannerIds=5|6', [{ bannerId: 5 }], []],
+  ['creativeId=!7', [{ creativeId: 8 }], []],
   ['byCampaign=1&spentBased=usd', [{ campaignId: 3, byCampaign: 2 }], []],
 ])('%s of %j: %j', (query, rows, codes) => {
   expect(codesFor(query, rows)).toEqual(codes);
