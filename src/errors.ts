@@ -281,7 +281,8 @@ export const CATALOGUE = {
     status: 502,
     title: 'Invalid platform answer',
     meaning: 'The platform answered with something that is not a report the gateway can vouch for.',
-    remedy: 'Tell your operator the `requestId`; the reason is in the log.',
+    remedy:
+      'Tell your operator the `requestId`; the reason is in the log. Where the platform renamed its columns, the operator names a new one in `report.endpoints.*.knownColumns`.',
   },
   upstream_too_large: {
     status: 502,

@@ -24,6 +24,14 @@ const TRACES = new Set('trace stack stacktrace backtrace'.split(' '));
 const MESSAGES = new Set('message messages msg detail description exception'.split(' '));
 
 const REASONS = new Set([...FAULTS, 'message', 'messages', 'msg', 'reason', 'reasons']);
+/** Beside no rows a text under these tells why there are none, unless it tells of success. */
+const TELLS_WHY = new Set([...STATUSES, ...REASONS, 'info', 'notice', 'detail', 'details']);
+const UNFINISHED = /^(?:is)?(?:partial|incomplete|truncated|throttled)$/;
+/** Names that tell of a call. `file`, `line` and their like are those of a trace. */
+const OF_A_CALL = new Set([
+  ...[...TELLS_WHY, ...SUCCESS_FLAGS, ...FAILURE_FLAGS, ...CODES, ...TRACES, ...MESSAGES],
+  ...'warning warnings links hint type class file line function requestid traceid'.split(' '),
+]);
 
 const SAYS_ERROR =
   /(?:^|[^a-z])(?:errors?|err|fail|failed|failure|fault|exception|invalid|denied|forbidden|unauthori[sz]ed|unauthenticated|unavailable|timeout|nok)(?:[^a-z]|$)/i;
@@ -33,6 +41,9 @@ const SAYS_LATER =
   /^(?:processing|pending|queued|scheduled|running|started|accepted|preparing|in[ _-]?progress|not[ _-]?ready)$/i;
 const SAYS_WELL =
   /^\s*(?:ok|okay|success|successful|succeeded|done|none|null|false|no errors?|0+)?\s*[.!]?\s*$/i;
+const HOLDS_SUCCESS =
+  /\b(?:ok|okay|success|successful|successfully|succeeded|completed?|done|ready|finished)\b|^(?:there (?:is|are|was|were) )?(?:no|0|empty)\b.*\b(?:data|rows?|records?|results?|entries|items|statistics)\b|^(?:[a-z]?0+|empty)$/i;
+const TAKES_BACK = /\b(?:not|partial|partially|un\w+)\b|n't\b/i;
 
 /** Names without case and separators: `error_message`, `errorMessage` and `Error-Message` are one. */
 export function bareWord(name: string): string {
@@ -76,6 +87,46 @@ export function findRefusal({ names, values }: JsonObject): string | null {
     return REASONS.has(word) && isSaid(value);
   });
   return at < 0 ? null : (names[at] as string);
+}
+
+/** @returns the member beside no rows that may tell why there are none: a text that is none of success, `partial`, a code of 1 */
+export function findDoubt(document: Json, rows: Json): string | null {
+  for (const { names, values } of wrappersOf(document, rows)) {
+    const words = names.map(bareWord);
+    const isSuccess = words.some((word, at) => {
+      const value = values[at] as Json;
+      return SUCCESS_FLAGS.has(word)
+        ? isTrue(value)
+        : TELLS_WHY.has(word) && textsOf(value).some(isOfSuccess);
+    });
+    const at = words.findIndex((word, index) => {
+      const value = values[index] as Json;
+      if (UNFINISHED.test(word)) return isTrue(value);
+      // 1 is a success for some platforms, and a failure for others.
+      if ((CODES.has(word) || STATUSES.has(word)) && scalarText(value) === '1') return !isSuccess;
+      if (word === 'description') return textsOf(value).some((text) => SAYS_TROUBLE.test(text));
+      return TELLS_WHY.has(word) && textsOf(value).some((text) => !isNumeric(text) && !isOfSuccess(text));
+    });
+    if (at >= 0) return names[at] as string;
+  }
+  return null;
+}
+
+/** @returns the code beside no rows that is neither a number nor a word of success */
+export function findWordedCode(document: Json, rows: Json): string | null {
+  const isWorded = (word: string, value: Json) =>
+    CODES.has(word) && typeof value === 'string' && !isNumeric(value) && !isOfSuccess(value);
+  for (const { names, values } of wrappersOf(document, rows)) {
+    const at = names.findIndex((name, index) => isWorded(bareWord(name), values[index] as Json));
+    if (at >= 0) return names[at] as string;
+  }
+  return null;
+}
+
+/** Whether a member's name tells of a call, and not of a report. */
+export function tellsOfCall(name: string): boolean {
+  const word = bareWord(name);
+  return OF_A_CALL.has(word) || word.startsWith('retry');
 }
 
 /** Whether a message beside no rows sounds like trouble, or a status says that they are still to come. */
@@ -133,11 +184,13 @@ function isFault(value: Json, hasRows: boolean): boolean {
   return isSaid(value) && !(hasRows && value instanceof JsonNumber);
 }
 
-/** 0, 1 and 2xx are the usual codes of success. */
+/** 0, 1, 2xx and 200xx are the usual codes of success. */
 function isErrorCode(value: Json): boolean {
   const text = scalarText(value);
   if (text === null || typeof value === 'boolean') return false;
-  return /^-?\d+$/.test(text) ? !/^(?:0+|1|2\d\d)$/.test(text) : SAYS_ERROR.test(text.replaceAll('_', ' '));
+  return /^-?\d+$/.test(text)
+    ? !/^(?:0+|1|2\d\d|200\d{2,3})$/.test(text)
+    : SAYS_ERROR.test(text.replaceAll('_', ' '));
 }
 
 /** Whether a member says anything: `{"code":0,"message":""}`, `[]` and `"none"` do not. */
@@ -150,6 +203,23 @@ export function isSaid(value: Json): boolean {
 
 function saysWell(value: Json): boolean {
   return typeof value === 'string' && value.trim() !== '' && SAYS_WELL.test(value);
+}
+
+/** Spaced: `NO_DATA` is the same as `no data`. */
+function isOfSuccess(text: string): boolean {
+  const spaced = text.replaceAll('_', ' ').trim();
+  return (
+    SAYS_WELL.test(spaced) ||
+    (HOLDS_SUCCESS.test(spaced) && !SAYS_TROUBLE.test(spaced) && !TAKES_BACK.test(spaced))
+  );
+}
+
+function isNumeric(text: string): boolean {
+  return /^\s*[-+]?\d+\s*$/.test(text);
+}
+
+function textsOf(value: Json): readonly string[] {
+  return (isJsonArray(value) ? value : [value]).filter((one) => typeof one === 'string');
 }
 
 function scalarText(value: Json): string | null {

@@ -3,19 +3,13 @@
  * from one is doubtful. A doubtful answer is given with a warning where there is nothing better, and never kept.
  */
 
-import { bareWord, findErrorSign, findRefusal, findTrouble } from './error-signs.js';
+import { findDoubt, findErrorSign, findRefusal, findWordedCode, tellsOfCall } from './error-signs.js';
 import { startsWithDay } from './flaws.js';
 import { type Json, JsonNumber, JsonObject } from './json.js';
-import { ABOUT_THE_CALL, PREFERRED } from './member-words.js';
+import { PREFERRED } from './member-words.js';
 import { camelCase, holdsId, isReportFigure } from './row-names.js';
 import { type FoundRows, RowsError, type RowsInput } from './rows.js';
 
-/** Members of errors and of the frames of their traces. An object of nothing else is no row. */
-const WORDS_OF_ERRORS = new Set(
-  `${[...ABOUT_THE_CALL].join(' ')} exception trace stack reason detail details description hint type class file line function`.split(
-    ' ',
-  ),
-);
 const FIGURE = /^[-+]?\p{Sc}?\s?\.?\d/u;
 
 /** What an endpoint is known for. */
@@ -39,13 +33,15 @@ export function judgeShape(
   known: KnownShape,
 ): string | null {
   const { rows, single, at } = found;
-  const hasRows = single ? rows.some(hasNumber) : rows.some(isRow);
-  const sign = findErrorSign(document, found.value, hasRows) ?? (hasRows ? null : signOfFirst(found));
+  const columns = new Set(known.columns);
+  const hasRows = rows.some(single ? hasNumber : (row) => isRow(row, columns));
+  const sign =
+    findErrorSign(document, found.value, hasRows) ?? (hasRows ? null : signOfFirst(document, found));
   if (sign !== null) throw new RowsError(`${JSON.stringify(sign.slice(0, 40))} says that it is an error`);
   const missing = missingColumn(rows, rule.requiredColumns ?? []);
   if (missing !== null) throw new RowsError(`a row has no ${JSON.stringify(missing)}, which is required`);
   if ((rule.requiredColumns ?? []).length > 0) return null;
-  const strange = rows.length === 0 ? null : doubtInColumns(document, found, new Set(known.columns));
+  const strange = rows.length === 0 ? null : doubtInColumns(document, found, columns);
   // What the configuration points at is what it says.
   if (rule.rowsPath !== undefined) return null;
   if (rows.length === 0) return doubtInNothing(document, found, known.places);
@@ -75,7 +71,7 @@ function doubtInColumns(
     refusal === null || known.has(camelCase(refusal)) ? null : JSON.stringify(refusal.slice(0, 40));
   if (known.size > 0) {
     if (word !== null) return `its one row has ${word} as a refusal does`;
-    const isFigure = (name: string) => !holdsId(name) && !WORDS_OF_ERRORS.has(bareWord(name));
+    const isFigure = (name: string) => !holdsId(name) && !tellsOfCall(name);
     return shared.some(isFigure) ? null : 'its one row has no known column but ids';
   }
   if (word !== null) throw refused(`it is one object with ${word} and no list of rows`);
@@ -93,26 +89,33 @@ function isScalarData(document: Json): boolean {
   return data !== undefined && (data === null || typeof data !== 'object' || data instanceof JsonNumber);
 }
 
-/** The sign in what was taken for a row: `[{"error": …}]`. */
-function signOfFirst({ rows }: FoundRows): string | null {
-  return rows[0] === undefined ? null : findErrorSign(rows[0], null, false);
+/** The sign in what was taken for a row: `[{"error": …}]`; where there is none, a code of letters. */
+function signOfFirst(document: Json, { rows, value }: FoundRows): string | null {
+  return rows[0] === undefined ? findWordedCode(document, value) : findErrorSign(rows[0], null, false);
 }
 
-function doubtInNothing(document: Json, { at, beside }: FoundRows, places: readonly string[]): string | null {
-  if (findTrouble(document)) return 'there are no rows, and a message or status that tells why';
+function doubtInNothing(
+  document: Json,
+  { at, beside, value }: FoundRows,
+  places: readonly string[],
+): string | null {
+  const doubt = findDoubt(document, value);
+  if (doubt !== null) return `there are no rows, and ${JSON.stringify(doubt.slice(0, 40))} that may tell why`;
   const [name = ''] = at.split('.').slice(-1);
   const isUsual = at === '' || PREFERRED.includes(name) || places.includes(at);
   return isUsual && !beside ? null : 'there are no rows, and their list has an unusual name';
 }
 
-function isRow({ names }: JsonObject): boolean {
-  return names.some((name) => !WORDS_OF_ERRORS.has(bareWord(name)));
+/** An object of nothing but words about a call is no row, unless all of them are columns of the endpoint. */
+function isRow({ names }: JsonObject, known: ReadonlySet<string>): boolean {
+  const isKnown = names.length > 0 && names.every((name) => known.has(camelCase(name)));
+  return isKnown || names.some((name) => !tellsOfCall(name));
 }
 
 function hasNumber({ names, values }: JsonObject): boolean {
   return values.some((value, at) => {
     const isNumber = value instanceof JsonNumber || (typeof value === 'string' && FIGURE.test(value));
-    return (isNumber || value === null) && !WORDS_OF_ERRORS.has(bareWord(names[at] as string));
+    return (isNumber || value === null) && !tellsOfCall(names[at] as string);
   });
 }
 

@@ -18,6 +18,7 @@ const ERRORS: [string, string][] = [
     '{"message":"Server Error","exception":"E","trace":[{"file":"a.php","line":1},{"file":"b.php","line":2}]}',
   ],
   ['an error code beside an empty list', '{"code":50001,"message":"internal error","data":[]}'],
+  ['a code of letters beside an empty list', '{"code":"E_LIMIT","data":[]}'],
   ['a code beside a reason', '{"code":7,"data":{"reason":"shard down"}}'],
   ['an object without a figure', '{"data":{"reason":"shard down"}}'],
   ['a text in the place of the report', '{"data":"oops"}'],
@@ -92,6 +93,10 @@ describe('an answer in which rows are doubtful', () => {
       '{"message":"Service temporarily unavailable","data":[]}',
       FINAL,
     ],
+    ['no rows, and a reason', '{"data":[],"reason":"quota exceeded"}', UNSPLIT],
+    ['no rows, and a part of them is missing', '{"data":[],"partial":true}', UNSPLIT],
+    ['no rows, and a code of 1', '{"code":1,"data":[]}', UNSPLIT],
+    ['rows of words about the call with a number', '[{"reason":"quota","retry":3}]', UNSPLIT],
     ['no rows yet, as the status says', '{"status":"PROCESSING","data":[]}', FINAL],
     [
       'rows without any date where days were asked for',
@@ -158,6 +163,9 @@ describe('an answer without any column that the endpoint is known for', () => {
     for (const asked of [gateway, other]) {
       for (const query of [UNSPLIT, OTHER])
         expect(outcomeOf(await asked.report(key, query))).toBe('502 upstream_invalid_response');
+      const problem = (await asked.report(key, UNSPLIT)).json<{ help: string }>();
+      expect(problem.help).toContain('report.endpoints.*.knownColumns');
+      expect(JSON.stringify(asked.log)).toContain('report.endpoints.*.knownColumns');
     }
     platform.answer(sends('{"data":{"spent":"2.50"}}'));
     expect(statusOf(await other.report(key, UNSPLIT))).toBe('dsp-gateway; fwd=miss; stored');
@@ -206,6 +214,7 @@ describe('a list that is no list of rows', () => {
       '[]',
       '{"status":"ok","code":200,"message":"OK","errors":[],"error":null,"data":[]}',
       '{"success":true,"code":0,"data":[]}',
+      '{"code":20000,"data":[]}',
     ]) {
       const { platform, gateway, key } = await started(body);
       expect(reportIn(await gateway.report(key, FINAL)).data).toEqual([]);

@@ -109,7 +109,57 @@ describe('an answer that is not split by date', () => {
     ['report', { code: 'A7', spent: 3 }, ['code', 'spent']],
     ['refused', [{ notice: 'closed', retry: 3 }], ['spent']],
     ['report', { data: { spent_total: 3 } }, ['spentTotal']],
+    ['doubtful', [{ code: 1, msg: 'limit' }], []],
+    ['doubtful', [{ code: 1, msg: 'limit' }], ['code', 'spent']],
+    ['report', [{ code: 1, msg: 'limit' }], ['code', 'msg']],
+    ['doubtful', { data: [{}] }, []],
+    ['doubtful', [{ reason: 'quota', retry: 3 }], []],
+    ['doubtful', { data: [{ reason: 'quota', retry_after: 3 }] }, []],
+    ['refused', { rows: [{ code: 4, msg: 'limit' }] }, []],
+    ['report', { data: [{ reason: 'viewable', impressions: 5 }] }, []],
+    ['report', { data: [{ code: 'SUMMER', orders: 4 }] }, []],
   ])('%s: %j, known for %j', (verdict, answer, columns) => {
     expect(verdictOf(answer, false, columns)).toBe(verdict);
+  });
+});
+
+describe('an answer without rows', () => {
+  it.each<[Verdict, object]>([
+    ['refused', { code: 'E_LIMIT' }],
+    ['refused', { code: 'RATE_LIMITED' }],
+    ['refused', { code: 50001 }],
+    ['doubtful', { reason: 'quota exceeded' }],
+    ['doubtful', { info: 'limit exceeded' }],
+    ['doubtful', { message: 'Your plan has ended' }],
+    ['doubtful', { messages: ['Your plan has ended'] }],
+    ['doubtful', { message: 'not ok' }],
+    ['doubtful', { message: 'partially completed' }],
+    ['doubtful', { meta: { reason: 'quota exceeded' } }],
+    ['doubtful', { status: 'throttled' }],
+    ['doubtful', { partial: true }],
+    ['doubtful', { isTruncated: true }],
+    ['doubtful', { meta: { incomplete: true } }],
+    ['doubtful', { code: 1 }],
+    ['doubtful', { header: { status: 1 } }],
+    ['report', {}],
+    ['report', { code: 0, message: 'OK' }],
+    ['report', { code: 'SUCCESS' }],
+    ['report', { code: 'A00000' }],
+    ['report', { code: 'NO_DATA' }],
+    ['report', { code: 'OK', message: 'no data' }],
+    ['report', { message: 'No data found for the given period' }],
+    ['report', { message: 'Request successful.' }],
+    ['report', { code: 1, msg: 'success' }],
+    ['report', { code: 20000 }],
+    ['report', { code: 200000 }],
+    ['report', { success: true, code: 1 }],
+    ['report', { success: true, partial: false }],
+    ['report', { status: 'success' }],
+    ['report', { total: 0, meta: { current_page: 1, last_page: 1, total: 0 } }],
+    ['report', { currency: 'EUR', timezone: 'UTC', advertiser_id: 1 }],
+  ])('is %s beside %j', (verdict, beside) => {
+    for (const columns of [[], COLUMNS])
+      for (const splits of [false, true])
+        expect(verdictOf({ ...beside, data: [] }, splits, columns)).toBe(verdict);
   });
 });
