@@ -1,10 +1,11 @@
 /** `dsp-gateway keys`: what a team calls with. */
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Environment } from '../config/rules.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
-import { act, adminCommand, show } from './define.js';
-import { firstCall } from './first-call.js';
-import { showOnce } from './show-once.js';
+import { CommandError } from './command-error.js';
+import { act, adminCommand, rendered, show } from './define.js';
+import { EXIT } from './exit-codes.js';
 import { readSpan, until } from './span.js';
 import { renderFields, renderTable } from './table.js';
 import { readId } from './teams.js';
@@ -145,4 +146,50 @@ function describeIssued({ id, key, teamId, expiresAt }: IssuedKey): string {
     ['expires', expiresAt ?? 'never'],
     ['key', key],
   ])}The key is shown this once; keep it as a secret.\n`;
+}
+
+/**
+ * The first call with a key, ready to paste. The admin API does not say where apps reach the data plane, which may stand behind a proxy: it is taken to be on the
+ * machine of the admin plane, at its usual port.
+ */
+function firstCall({ key }: { readonly key: string }, { url }: AdminOptions, env: Environment): string {
+  const admin = url ?? env.GATEWAY_ADMIN_URL;
+  const host = admin ? new URL(admin).hostname : '127.0.0.1';
+  const port = env.PORT && env.PORT !== '0' ? env.PORT : '8080';
+  return `
+A first call; it says what the key may do (put the address that apps use in the place of this one, if it is another):
+
+  curl -s -H 'x-api-key: ${key}' http://${host}:${port}/gateway/v1/me
+`;
+}
+
+/** What is shown this once, and must not be lost on the way. */
+interface Once<T> {
+  /** Makes what is shown. */
+  readonly make: () => Promise<T>;
+  readonly render: (made: T) => string;
+  /** Called when it could not be shown. @returns what became of it, and what to do; never rejects */
+  readonly lost: (made: T) => Promise<string>;
+}
+
+/** @throws CommandError when standard output cannot be written: before anything is made where that is seen in time */
+async function showOnce<T>(
+  terminal: Terminal,
+  options: AdminOptions,
+  { make, render, lost }: Once<T>,
+): Promise<void> {
+  await terminal.ready().catch((error: unknown) => {
+    throw unwritable(error, 'nothing was done');
+  });
+  const made = await make();
+  try {
+    await terminal.deliver(rendered(options, made, render));
+  } catch (error) {
+    throw unwritable(error, await lost(made));
+  }
+}
+
+function unwritable(error: unknown, outcome: string): CommandError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new CommandError(`standard output cannot be written (${code ?? message}): ${outcome}`, EXIT.output);
 }

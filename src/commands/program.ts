@@ -5,14 +5,14 @@ import { addApplyCommand } from './apply.js';
 import { addAuditCommand } from './audit.js';
 import { addCacheCommands } from './cache.js';
 import { addConfigCommands } from './config.js';
-import { addDemoCommand } from './demo.js';
+import { withExamples } from './define.js';
 import { addDoctorCommand } from './doctor.js';
+import { faultOf } from './exit.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { addHistoryCommands } from './history.js';
 import { addKeysCommands } from './keys.js';
 import { addRegistryCommands } from './registry.js';
 import { addReportCommands } from './report.js';
-import { addServeCommand } from './serve.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStatusCommand } from './status.js';
 import { addStoreCommands } from './store.js';
@@ -56,4 +56,39 @@ export function createProgram(terminal: Terminal): Command {
 
 function exitLine([code, meaning]: readonly [number, string]): string {
   return `  ${String(code).padStart(2)}  ${meaning}`;
+}
+
+function addServeCommand(program: Command, { env }: Terminal): void {
+  const serve = program
+    .command('serve')
+    .description(
+      'Run the gateway with the settings of the environment and of GATEWAY_CONFIG; all of them: config table.',
+    )
+    .action(async () => {
+      const [{ loadConfig, proxySettings }, { serve: run }] = await Promise.all([
+        import('../config/load.js'),
+        import('../serve/serve.js'),
+      ]);
+      await run(loadConfig(env), proxySettings(env), faultOf);
+    });
+  withExamples(serve, [
+    'PLATFORM_BASE_URL=https://platform.example PLATFORM_TOKEN_FILE=/run/secrets/token dsp-gateway serve',
+  ]);
+}
+
+function addDemoCommand(program: Command, { env }: Terminal): void {
+  const demo = program
+    .command('demo')
+    .description(
+      'Simulator, gateway and a team with a key in one process, on the embedded store. PORT and ADMIN_PORT are honoured; ports that are taken are replaced by free ones.',
+    )
+    .option(
+      '--once',
+      'make a few real calls, say what they cost, and end; exit code 1 when an answer is wrong',
+    )
+    .action(async ({ once = false }: { once?: boolean }) => {
+      const { runDemo } = await import('./run-demo.js');
+      await runDemo(env, once);
+    });
+  withExamples(demo, ['demo', 'demo --once']);
 }

@@ -5,7 +5,6 @@
 import { startTicks, startTimer, stopTicks, stopTimer, uptimeMs } from '../time.js';
 import { createBlockWriter, type WriteFailure } from './block-writer.js';
 import { createLogBacklog } from './log-backlog.js';
-import { createLogLosses } from './log-losses.js';
 import { openLogOutput, type Write, writeNow } from './log-output.js';
 
 /** A line waits at most so long for others to share its block. */
@@ -42,7 +41,11 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
   const { fd = openLogOutput(), writeTo = writeNow, nowMs = uptimeMs } = options;
   const backlog = createLogBacklog();
   const writer = createBlockWriter({ fd, writeTo, nowMs });
-  const losses = createLogLosses((lines) => options.onRecovered?.(lines));
+  let droppedLines = 0;
+  /** Those of them that `onRecovered` was told of. */
+  let toldLines = 0;
+  /** Why lines are not written, as the system said; null while they are. */
+  let fault: string | null = null;
   let writing = false;
   /** Set once the sink is being closed: called when nothing is left, or nothing more can be written. */
   let drained: (() => void) | null = null;
@@ -59,7 +62,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     writer.write(text, (failure) => {
       if (failure !== null) return lose(text.length, failure);
       release(text.length);
-      losses.recovered();
+      recovered();
       if (!writing && (backlog.hasBlock || drained !== null)) next();
     });
   }
@@ -69,8 +72,17 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     writing = false;
   }
 
+  function recovered(): void {
+    fault = null;
+    if (droppedLines === toldLines) return;
+    const lost = droppedLines - toldLines;
+    toldLines = droppedLines;
+    options.onRecovered?.(lost);
+  }
+
   function lose(chars: number, { reason, lostLines }: WriteFailure): void {
-    losses.add(lostLines, reason);
+    droppedLines += lostLines;
+    fault = reason;
     if (drained !== null) {
       drained();
       return;
@@ -84,12 +96,12 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
 
   return {
     write(line) {
-      if (!backlog.add(line)) losses.add(1);
+      if (!backlog.add(line)) droppedLines += 1;
       else if (backlog.hasBlock && !writing) next();
     },
     health() {
-      const reason = losses.reason ?? (writer.isStalled() ? 'nobody reads it' : null);
-      return { ok: reason === null, ...(reason === null ? {} : { reason }), droppedLines: losses.lines };
+      const reason = fault ?? (writer.isStalled() ? 'nobody reads it' : null);
+      return { ok: reason === null, ...(reason === null ? {} : { reason }), droppedLines };
     },
     async close(withinMs) {
       stopTicks(timer);
@@ -97,7 +109,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
         const timeUp = startTimer(resolve, withinMs);
         drained = () => resolve(stopTimer(timeUp));
         if (!writing) next();
-        else if (losses.reason !== null) drained();
+        else if (fault !== null) drained();
       });
     },
   };

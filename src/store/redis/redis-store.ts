@@ -11,15 +11,13 @@ import { unavailable } from './failure.js';
 import { createKeys, type Keys } from './keys.js';
 import { createWatchedLink, type MemoryWatch, type ServerMemory } from './memory-watch.js';
 import type { OnRedisCall } from './observed.js';
+import { createRedisLeases, createRedisPresence, createRedisQuotas } from './redis-brief.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
 import { createRedisCharges } from './redis-charges.js';
 import { createRedisCounters } from './redis-counters.js';
 import { createRedisDocuments } from './redis-documents.js';
 import { createRedisHistory } from './redis-history.js';
-import { createRedisLeases } from './redis-leases.js';
-import { createRedisPresence } from './redis-presence.js';
-import { createRedisQuotas } from './redis-quotas.js';
 import { createRedisRegistry } from './redis-registry.js';
 
 export interface RedisStoreOptions extends Partial<RegistryLimits> {
