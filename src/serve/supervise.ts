@@ -39,13 +39,6 @@ export async function tellSupervisor(startFault: StartFault): Promise<void> {
   });
 }
 
-export interface Supervision {
-  /** Rejects with {@link WorkersFailed}; never resolves. */
-  readonly failed: Promise<never>;
-  /** Ends all workers. @param withinMs after which those that are left are given up */
-  stop(withinMs: number): Promise<void>;
-}
-
 export interface SupervisionOptions {
   readonly count: number;
   readonly logger: Logger;
@@ -53,7 +46,7 @@ export interface SupervisionOptions {
   readonly follow: (worker: Worker) => void;
 }
 
-export function superviseWorkers({ count, logger, follow }: SupervisionOptions): Supervision {
+export function superviseWorkers({ count, logger, follow }: SupervisionOptions) {
   let stopping = false;
   let everListened = false;
   let failedStarts = 0;
@@ -108,8 +101,10 @@ export function superviseWorkers({ count, logger, follow }: SupervisionOptions):
 
   for (let index = 0; index < count; index++) start();
   return {
+    /** Rejects with {@link WorkersFailed}; never resolves. */
     failed,
-    async stop(withinMs) {
+    /** Ends all workers. @param withinMs after which those that are left are given up */
+    async stop(withinMs: number): Promise<void> {
       stopping = true;
       const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
       const ended = Promise.all(

@@ -35,18 +35,12 @@ export function shareHealth(health: Health): void {
   startTicks(tell, BEAT_MS).unref();
 }
 
-export interface WorkersHealth {
-  add(worker: Worker): void;
-  /** From then on the health tells of the workers, and the workers hear of it and of each other. */
-  join(health: Health): void;
-}
-
 /** In the supervisor. A worker that is silent is still told of as it last was; one that has ended is not. */
-export function followHealth(): WorkersHealth {
+export function followHealth() {
   const known = new Map<Worker, ProcessHealth>();
   const workers = new Set<Worker>();
   return {
-    add(worker) {
+    add(worker: Worker) {
       workers.add(worker);
       worker.on('message', (message: unknown) => {
         const [one] = toldIn(message) ?? [];
@@ -57,7 +51,8 @@ export function followHealth(): WorkersHealth {
         known.delete(worker);
       });
     },
-    join(health) {
+    /** From then on the health tells of the workers, and the workers hear of it and of each other. */
+    join(health: Health) {
       health.hear(() => [...known.values()]);
       startTicks(() => {
         const all: HealthMessage = { health: [health.own(), ...known.values()] };

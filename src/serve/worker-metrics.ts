@@ -42,19 +42,8 @@ export function answerSupervisor(registry: Registry): void {
   process.send?.({ listening: true });
 }
 
-export interface Workers {
-  /** Whether any of them listens. */
-  ready(): boolean;
-  add(worker: Worker): void;
-  /**
-   * @returns the text of /metrics, of this process and of all workers: of one that does not answer what it said last,
-   *   of those that ended what they had counted, for a counter never goes back
-   */
-  metricsText(own: Registry): Promise<string>;
-}
-
 /** In the supervisor. */
-export function followWorkers(): Workers {
+export function followWorkers() {
   const listening = new Set<Worker>();
   const waiting = new Map<number, () => void>();
   const latest = new Map<Worker, Numbers>();
@@ -78,8 +67,9 @@ export function followWorkers(): Workers {
   }
 
   return {
+    /** Whether any of them listens. */
     ready: () => listening.size > 0,
-    add(worker) {
+    add(worker: Worker) {
       worker.once('exit', () => {
         listening.delete(worker);
         ofThoseThatEnded = addCounts(ofThoseThatEnded, latest.get(worker) ?? []);
@@ -93,7 +83,11 @@ export function followWorkers(): Workers {
         waiting.get(message.id)?.();
       });
     },
-    async metricsText(own) {
+    /**
+     * @returns the text of /metrics, of this process and of all workers: of one that does not answer what it said last,
+     *   of those that ended what they had counted, for a counter never goes back
+     */
+    async metricsText(own: Registry): Promise<string> {
       await Promise.all([...listening].map(askOne));
       const ours = await own.getMetricsAsJSON();
       // All at one moment: one that ends meanwhile is counted once, here or there.

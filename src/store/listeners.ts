@@ -2,9 +2,9 @@ import { nextTurn } from '../time.js';
 import type { StoreLog } from './log.js';
 import type { Bus } from './port.js';
 
-export type Listener = (message: string) => void;
+type Listener = (message: string) => void;
 
-export interface ListenersOptions {
+interface ListenersOptions {
   readonly logger: StoreLog;
   /** The channel got its first listener. */
   readonly onFirst?: (channel: string) => void;
@@ -12,23 +12,13 @@ export interface ListenersOptions {
   readonly onLast?: (channel: string) => void;
 }
 
-/** Who listens to which channel within this process. */
-export interface Listeners {
-  /** @returns a function that takes the listener away again; the same function may listen more than once. */
-  add(channel: string, listener: Listener, onGap?: () => void): () => void;
-  /** Messages of these channels may have been lost. */
-  tellOfGap(channels: readonly string[]): void;
-  /** A listener that throws is logged and keeps nobody else from the message. */
-  deliver(channel: string, message: string): void;
-  has(channel: string): boolean;
-  channels(): string[];
-}
-
-export function createListeners({ logger, onFirst, onLast }: ListenersOptions): Listeners {
+/** The listeners of each channel within this process. */
+export function createListeners({ logger, onFirst, onLast }: ListenersOptions) {
   const channels = new Map<string, Set<{ readonly listener: Listener; readonly onGap: () => void }>>();
 
   return {
-    add(channel, listener, onGap = () => {}) {
+    /** @returns a function that takes the listener away again; the same function may listen more than once. */
+    add(channel: string, listener: Listener, onGap: () => void = () => {}) {
       const entry = { listener, onGap };
       const entries = channels.get(channel);
       if (entries !== undefined) entries.add(entry);
@@ -43,7 +33,8 @@ export function createListeners({ logger, onFirst, onLast }: ListenersOptions): 
         onLast?.(channel);
       };
     },
-    deliver(channel, message) {
+    /** A listener that throws is logged and keeps nobody else from the message. */
+    deliver(channel: string, message: string) {
       for (const { listener } of [...(channels.get(channel) ?? [])]) {
         try {
           listener(message);
@@ -52,10 +43,11 @@ export function createListeners({ logger, onFirst, onLast }: ListenersOptions): 
         }
       }
     },
-    tellOfGap(names) {
+    /** Messages of these channels may have been lost. */
+    tellOfGap(names: readonly string[]) {
       for (const name of names) for (const { onGap } of channels.get(name) ?? []) onGap();
     },
-    has: (channel) => channels.has(channel),
+    has: (channel: string) => channels.has(channel),
     channels: () => [...channels.keys()],
   };
 }

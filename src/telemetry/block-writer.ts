@@ -10,13 +10,6 @@ const [SOON_MS, LATE_MS] = [1, 64];
 /** A reader that takes nothing for so long is told of. */
 const STALLED_MS = 5000;
 
-export interface BlockWriter {
-  /** Calls back once, and not before the block is written or the system has refused it. One block at a time. */
-  write(text: string, done: WriteDone): void;
-  /** Whether the reader has taken nothing for some seconds. */
-  isStalled(): boolean;
-}
-
 export interface WriteFailure {
   /** E.g. `ENOSPC`. */
   readonly reason: string;
@@ -32,7 +25,7 @@ export interface BlockWriterOptions {
   readonly nowMs: () => number;
 }
 
-export function createBlockWriter({ fd, writeTo, nowMs }: BlockWriterOptions): BlockWriter {
+export function createBlockWriter({ fd, writeTo, nowMs }: BlockWriterOptions) {
   let slowSinceMs: number | null = null;
   let patienceMs = SOON_MS;
   /** The last byte that was written did not end its line. */
@@ -67,7 +60,9 @@ export function createBlockWriter({ fd, writeTo, nowMs }: BlockWriterOptions): B
   }
 
   return {
-    write: (text, done) => writeFrom(0, Buffer.from(torn ? `\n${text}` : text), done),
+    /** Calls back once, and not before the block is written or the system has refused it. One block at a time. */
+    write: (text: string, done: WriteDone) => writeFrom(0, Buffer.from(torn ? `\n${text}` : text), done),
+    /** Whether the reader has taken nothing for some seconds. */
     isStalled: () => slowSinceMs !== null && nowMs() - slowSinceMs >= STALLED_MS,
   };
 }

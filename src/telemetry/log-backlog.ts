@@ -5,26 +5,17 @@ const BLOCK_CHARS = 65_536;
 /** What waits for a slow reader, in characters; further lines are dropped. */
 const MAX_WAITING_CHARS = 4_194_304;
 
-export interface LogBacklog {
-  /** Whether a whole block waits. */
-  readonly hasBlock: boolean;
-  /** @returns false when there is no room for the line */
-  add(line: string): boolean;
-  /** The next block, be it whole or not; empty when no line waits. It keeps its room until it is released. */
-  take(): string;
-  /** @param chars length of a block that is written, or lost */
-  release(chars: number): void;
-}
-
-export function createLogBacklog(): LogBacklog {
+export function createLogBacklog() {
   const whole: string[] = [];
   let open = '';
   let waitingChars = 0;
   return {
+    /** Whether a whole block waits. */
     get hasBlock() {
       return whole.length > 0;
     },
-    add(line) {
+    /** @returns false when there is no room for the line */
+    add(line: string) {
       if (waitingChars >= MAX_WAITING_CHARS) return false;
       waitingChars += line.length;
       open += line;
@@ -34,6 +25,7 @@ export function createLogBacklog(): LogBacklog {
       }
       return true;
     },
+    /** The next block, be it whole or not; empty when no line waits. It keeps its room until it is released. */
     take() {
       const first = whole.shift();
       if (first !== undefined) return first;
@@ -41,7 +33,8 @@ export function createLogBacklog(): LogBacklog {
       open = '';
       return text;
     },
-    release(chars) {
+    /** @param chars length of a block that is written, or lost */
+    release(chars: number) {
       waitingChars -= chars;
     },
   };

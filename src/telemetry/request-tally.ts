@@ -20,16 +20,8 @@ interface Durations {
   sumS: number;
 }
 
-export interface RequestTally {
-  add(plane: string, status: number, outcome: string, team: string, durationMs: number): void;
-  /** A fresh answer from the cache, by where it lay. */
-  hit(tier: string): void;
-  /** Platform calls that a team's answers would have cost beyond those that were made. */
-  saved(team: string, calls: number): void;
-}
-
 /** @param registry where the two metrics are registered */
-export function createRequestTally(registry: Registry): RequestTally {
+export function createRequestTally(registry: Registry) {
   /** Few for each team: looked through, which is faster than making a name for each request. */
   const requests = new Map<string, Requests[]>();
   const durations: Durations[] = [];
@@ -64,14 +56,16 @@ export function createRequestTally(registry: Registry): RequestTally {
     values: () => durations.flatMap(valuesOf),
   });
   return {
-    add(plane, status, outcome, team, durationMs) {
+    add(plane: string, status: number, outcome: string, team: string, durationMs: number) {
       const all = requests.get(team);
       if (all === undefined) requests.set(team, [{ plane, status, outcome, count: 1 }]);
       else countIn(all, plane, status, outcome);
       observe(durations, plane, outcome, durationMs / 1000);
     },
-    hit: (tier) => grow(hits, tier, 1),
-    saved(team, calls) {
+    /** A fresh answer from the cache, by where it lay. */
+    hit: (tier: string) => grow(hits, tier, 1),
+    /** Platform calls that a team's answers would have cost beyond those that were made. */
+    saved(team: string, calls: number) {
       if (calls > 0) grow(saved, team, calls);
     },
   };

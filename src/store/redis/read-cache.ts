@@ -33,15 +33,11 @@ interface Found {
   facts: Buffer | undefined;
 }
 
-export interface CacheReader {
-  read(places: readonly CachePlace[]): Promise<(CacheEntry | null)[]>;
-}
-
 /**
  * Reads entries, all groups in one round trip with those of others; in a second one what cannot be told before: facts that
  * this process has not met yet, and bodies with keys of their own.
  */
-export function createCacheReader({ link, keys, known, clock }: CacheReaderOptions): CacheReader {
+export function createCacheReader({ link, keys, known, clock }: CacheReaderOptions) {
   const readHashes = createReadBatches();
 
   async function readGroups(client: RedisClient, groups: readonly CacheGroup<CachePlace>[]) {
@@ -97,7 +93,7 @@ export function createCacheReader({ link, keys, known, clock }: CacheReaderOptio
   }
 
   return {
-    async read(places) {
+    async read(places: readonly CachePlace[]): Promise<(CacheEntry | null)[]> {
       if (places.length === 0) return [];
       const groups = byGroup(places);
       const fields = await link.call((client) => readGroups(client, groups));
