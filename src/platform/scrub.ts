@@ -1,6 +1,6 @@
 /** Keeps the platform's token out of everything that leaves the gateway. */
 import { Transform } from 'node:stream';
-import { encodingsOf, MORE, type Spelling, spellingOf } from './spelling.js';
+import { MORE, needlesOf, type Spelling, spellingOf } from './spelling.js';
 
 const REDACTED = '[redacted]';
 
@@ -27,7 +27,7 @@ function spellings(secret: string): string[] {
 }
 
 /**
- * A stream that replaces every occurrence of the secret, in whatever spelling (spelling.ts), by as many other bytes,
+ * A stream that replaces every occurrence of the secret, in the spellings of spelling.ts, by as many other bytes,
  * also across chunks: the length of the whole does not change, so `content-length` stays true.
  */
 export function maskStream(secret: string): Transform {
@@ -64,47 +64,63 @@ function maskSpellings(bytes: Buffer, spelling: Spelling, fill: string): number 
 }
 
 /** What is searched for of a token: made once for all answers that it brings. */
-interface Needles {
+interface Search {
   readonly token: string;
-  readonly plain: readonly Buffer[];
-  /** A character of the token as an escape: an honest writer has no need of most of them, so the long look is rare. */
-  readonly escaped: RegExp;
+  readonly needles: readonly Buffer[];
+  escapes?: Escapes;
 }
 
-let last: Needles | null = null;
+/** Made when a body with a backslash or a percent sign comes. */
+interface Escapes {
+  /** An escape of a character of a spelling: an honest writer needs few of them, so the long search is rare. */
+  readonly one: RegExp;
+  /** Each spelling, with each character as it is or as an escape. */
+  readonly all: RegExp;
+}
 
-function needlesOf(token: string): Needles {
-  if (last?.token === token) return last;
-  const hex = [...new Set(Buffer.from(token))].map((code) => code.toString(16).padStart(2, '0')).join('|');
-  // JSON may, or must, write some characters after a backslash.
-  const own = /["\\/]/.test(token) ? '|\\\\["\\\\/]' : '';
-  last = {
-    token,
-    plain: [Buffer.from(token), ...encodingsOf(token)],
-    escaped: new RegExp(`(?:\\\\u00|%)(?:${hex})${own}`, 'i'),
-  };
+let last: Search = { token: '', needles: [] };
+
+function searchOf(token: string): Search {
+  if (last.token !== token) last = { token, needles: needlesOf(token) };
   return last;
 }
 
-const JSON_ESCAPE = /\\(?:u([0-9a-f]{4})|(.))/gis;
-const ANY_ESCAPE = /\\(?:u([0-9a-f]{4})|(.))|%([0-9a-f]{2})/gis;
+function escapesIn(needles: readonly Buffer[]): Escapes {
+  const either = (forms: readonly string[]) => `(?:${forms.join('|')})`;
+  const codes = [...new Set(Buffer.concat(needles))];
+  const own = codes.filter(isOwn).map(literal);
+  const forms = (code: number) =>
+    either([
+      literal(code),
+      `\\\\u00${hex(code)}`,
+      `%${hex(code)}`,
+      ...(isOwn(code) ? [`\\\\${literal(code)}`] : []),
+    ]);
+  return {
+    one: new RegExp(
+      `(?:\\\\u00|%)${either(codes.map(hex))}${own.length > 0 ? `|\\\\[${own.join('')}]` : ''}`,
+    ),
+    all: new RegExp(either(needles.map((needle) => Array.from(needle, forms).join('')))),
+  };
+}
+
+/** JSON may, or must, write these after a backslash. */
+const isOwn = (code: number) => '"\\/'.includes(String.fromCharCode(code));
+const digits = (code: number) => code.toString(16).padStart(2, '0');
+const literal = (code: number) => `\\x${digits(code)}`;
+/** A pattern of the digits in either case. */
+const hex = (code: number) => digits(code).replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 
 /**
- * Whether bytes of the platform hold its token, in whatever spelling (spelling.ts).
+ * Whether bytes of the platform hold its token, in a spelling of spelling.ts.
  * @param token printable ASCII
  */
 export function holdsToken(body: Buffer, token: string): boolean {
   if (token === '') return false;
-  const { plain, escaped } = needlesOf(token);
-  if (plain.some((needle) => body.includes(needle))) return true;
+  const search = searchOf(token);
+  if (search.needles.some((needle) => body.includes(needle))) return true;
   if (!body.includes('\\') && !body.includes('%')) return false;
+  search.escapes ??= escapesIn(search.needles);
   const text = body.toString('latin1');
-  if (!escaped.test(text)) return false;
-  // A percent sign may be the token's own.
-  return [ANY_ESCAPE, JSON_ESCAPE].some((form) => text.replace(form, unescaped).includes(token));
-}
-
-function unescaped(_: string, code?: string, char?: string, byte?: string): string {
-  const hex = code ?? byte;
-  return hex === undefined || hex === '' ? (char ?? '') : String.fromCharCode(Number.parseInt(hex, 16));
+  return search.escapes.one.test(text) && search.escapes.all.test(text);
 }

@@ -1,7 +1,7 @@
 /**
- * A secret in every spelling that is searched for. Pure. Each character as it is, as a JSON escape (`\u0070`, `\/`, `\"`,
- * `\\`), or percent-encoded, in any mixture; and the whole as UTF-16, or in base64, whatever stands beside it there, as
- * in that of `Bearer …`. Not searched for: what is encoded twice, compressed, hashed, or cut by other characters.
+ * The spellings of a secret that are searched for. Pure. The secret as it is, in base64 (also within the base64 of a longer
+ * text, such as `Bearer …`) and in UTF-16; each character of these as it is, as a JSON escape (`\u0070`, `\/`, `\"`,
+ * `\\`) or percent-encoded, in any mixture. docs/security.md lists what is not searched for.
  */
 
 export interface Spelling {
@@ -21,9 +21,12 @@ const LEAST_ENCODED = 8;
 /** By how many bytes stand before the secret in a group of three: the first character of base64 that is its own alone. */
 const FIRST_OWN = [0, 2, 3] as const;
 
-/** The secret in UTF-16, and in base64 at each of its three places: what they have whatever stands before and behind. */
-export function encodingsOf(secret: string): Buffer[] {
-  if (secret.length < LEAST_ENCODED) return [];
+/**
+ * The secret; in UTF-16; and in base64 at each of its three places, without the characters that what stands before and
+ * behind decides.
+ */
+export function needlesOf(secret: string): Buffer[] {
+  if (secret.length < LEAST_ENCODED) return [Buffer.from(secret)];
   const base64 = FIRST_OWN.flatMap((first, before) => {
     const bytes = Buffer.from(' '.repeat(before) + secret);
     const own = bytes.toString('base64').slice(first, Math.floor((bytes.length * 8) / 6));
@@ -31,40 +34,62 @@ export function encodingsOf(secret: string): Buffer[] {
   });
   // Without the last zero, it is the same whichever byte comes first.
   const wide = Buffer.from(secret, 'utf16le').subarray(0, -1);
-  return [wide, ...[...new Set(base64)].map((text) => Buffer.from(text))];
+  return [wide, ...[...new Set([secret, ...base64])].map((text) => Buffer.from(text))];
 }
 
 /** @param secret printable ASCII, at least one character */
 export function spellingOf(secret: string): Spelling {
-  const codes = [...Buffer.from(secret)];
-  const encodings = encodingsOf(secret);
+  const needles = needlesOf(secret);
   const begins = new Uint8Array(256);
-  for (const code of [codes[0] ?? 0, BACKSLASH, PERCENT, ...encodings.map((one) => one[0] as number)])
-    begins[code] = 1;
+  for (const [first] of needles) begins[first as number] = 1;
   return {
     lengthAt(bytes, start) {
-      if (begins[bytes[start] as number] === 0) return 0;
-      const lengths = encodings.map((one) => lengthOf(one, bytes, start));
-      lengths.push(mixtureAt(codes, bytes, start));
-      const longest = Math.max(...lengths);
-      return longest > 0 ? longest : Math.min(...lengths);
+      const byte = bytes[start] as number;
+      if (begins[byte] === 0 && !(isEscape(byte) && mayBegin(begins, bytes, start))) return 0;
+      let longest = 0;
+      let open = false;
+      for (const needle of needles) {
+        const length = mixtureAt(needle, bytes, start);
+        if (length === MORE) open = true;
+        else longest = Math.max(longest, length);
+      }
+      return longest === 0 && open ? MORE : longest;
     },
   };
 }
 
-function lengthOf(encoding: Uint8Array, bytes: Uint8Array, start: number): number {
-  for (let at = 0; at < encoding.length; at++) {
-    if (start + at === bytes.length) return MORE;
-    if (bytes[start + at] !== encoding[at]) return 0;
-  }
-  return encoding.length;
+const isEscape = (byte: number | undefined) => byte === BACKSLASH || byte === PERCENT;
+
+/** Whether the escape here, or what it may become with more bytes, is one of the characters. */
+function mayBegin(begins: Uint8Array, bytes: Uint8Array, start: number): boolean {
+  const next = bytes[start + 1];
+  const [from, to] =
+    bytes[start] === PERCENT ? [start + 1, start + 3] : next === LOWER_U ? [start + 2, start + 6] : [0, 0];
+  if (to > bytes.length || next === undefined) return true;
+  if (to === 0) return begins[next] === 1;
+  let code = 0;
+  for (let at = from; at < to; at++) code = code * 16 + digitOf(bytes[at] as number);
+  return begins[code] === 1;
 }
 
-function mixtureAt(codes: readonly number[], bytes: Uint8Array, start: number): number {
+/** The value of a hexadecimal digit; of another byte, more than any character has. */
+function digitOf(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : 0x10000;
+}
+
+function mixtureAt(codes: Uint8Array, bytes: Uint8Array, start: number): number {
+  // Up to the first escape there is one reading only.
+  let plain = 0;
+  while (plain < codes.length && start + plain < bytes.length && !isEscape(bytes[start + plain])) {
+    if (bytes[start + plain] !== codes[plain]) return 0;
+    plain++;
+  }
   // Where a character can be read in two ways (`%` and `%25`), both are followed.
-  let ends: readonly number[] = [start];
+  let ends: readonly number[] = [start + plain];
   let open = false;
-  for (const code of codes) {
+  for (const code of codes.subarray(plain)) {
     const next = new Set<number>();
     for (const at of ends) {
       for (const length of lengthsOf(code, bytes, at)) {
@@ -94,11 +119,11 @@ function lengthsOf(code: number, bytes: Uint8Array, at: number): number[] {
 
 /** @returns the length with what stands before the digits, 0 when they say something else */
 function hexLength(code: number, bytes: Uint8Array, start: number, digits: number): number {
-  const wanted = code.toString(16).padStart(digits, '0');
-  for (let index = 0; index < digits; index++) {
-    const byte = bytes[start + index];
+  let value = 0;
+  for (let at = start; at < start + digits; at++) {
+    const byte = bytes[at];
     if (byte === undefined) return MORE;
-    if (String.fromCharCode(byte).toLowerCase() !== wanted[index]) return 0;
+    value = value * 16 + digitOf(byte);
   }
-  return digits === 2 ? 3 : 6;
+  return value !== code ? 0 : digits === 2 ? 3 : 6;
 }

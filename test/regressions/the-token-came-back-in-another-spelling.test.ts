@@ -14,13 +14,26 @@ import { gatewayAt, outcomeOf } from '../support/start-gateway.js';
 const QUERY = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 const percent = (text: string) => text.replace(/./g, (one) => `%${one.charCodeAt(0).toString(16)}`);
 
+/** Its base64 holds each of `+`, `/` and `=`. */
+const TOKEN = 'ey?/eX>AiO+iJKV1Q?iLCJh~NiJ9_secret';
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+/** As .NET and Gson write JSON. */
+const escaped = (text: string, which: RegExp) =>
+  text.replace(which, (one) => `\\u00${one.charCodeAt(0).toString(16).toUpperCase()}`);
+
 const SPELLINGS: Readonly<Record<string, (token: string) => string>> = {
   'percent-encoded': percent,
   'percent-encoded in capitals': (token) => percent(token).toUpperCase(),
   'percent-encoded in part': (token) => token[0] + percent(token.slice(1, 3)) + token.slice(3),
   'percent-encoded and escaped': (token) =>
     `\\u00${token.charCodeAt(0).toString(16)}${percent(token.slice(1))}`,
-  'in base64': (token) => Buffer.from(token).toString('base64'),
+  'in base64': base64,
+  'in base64 with its signs as escapes': (token) => escaped(base64(token), /[+/=]/g),
+  'in base64 as escapes throughout': (token) => escaped(base64(token), /./g),
+  'in base64 with its slashes after a backslash': (token) => base64(token).replaceAll('/', '\\/'),
+  'in base64, percent-encoded': (token) => encodeURIComponent(base64(token)),
+  'in base64 for URLs, percent-encoded throughout': (token) =>
+    percent(Buffer.from(token).toString('base64url')),
   'in base64 for URLs': (token) => Buffer.from(token).toString('base64url'),
   'in base64 behind Bearer': (token) => Buffer.from(`Bearer ${token}`).toString('base64'),
   'in base64 among others': (token) => Buffer.from(`ab:${token}:cd`).toString('base64'),
@@ -63,9 +76,10 @@ describe.each(Object.entries(SPELLINGS))('a token %s', (name, spell) => {
     let body = '';
     let status = 200;
     let headers: Record<string, string> = {};
-    const platform = await startRawPlatform((asked, response) =>
+    const started = await startRawPlatform((asked, response) =>
       sends(body, headers, status)(asked, response),
     );
+    const platform = { ...started, token: TOKEN };
     const spelt = spell(platform.token);
     const gateway = await gatewayAt(platform);
     const key = await gateway.addTeam();
