@@ -9,9 +9,12 @@ export function callerAddress(trustedProxies: readonly string[]): (request: Inco
   return (request) => proxyAddr.all(request, trusts).at(-1) ?? '';
 }
 
+const PORT = String.raw`:(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])`;
 /** `10.0.0.1:80`, `[::1]:80` or `[::1]`, as an element of a list. */
-const WITH_PORT =
-  /(^|[\s,])(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9a-f.]*:[0-9a-f:.]*)\](?::\d{1,5})?)(?=$|[\s,])/gi;
+const WITH_PORT = new RegExp(
+  String.raw`(^|[\s,])(?:(\d{1,3}(?:\.\d{1,3}){3})${PORT}|\[([0-9a-f.]*:[0-9a-f:.]*)\](?:${PORT})?)(?=$|[\s,])`,
+  'gi',
+);
 
 /** Some proxies send addresses with ports (RFC 7239, section 6), which the rule above takes for no addresses. */
 export function dropForwardedPorts({ headers }: IncomingMessage): void {

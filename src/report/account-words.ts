@@ -7,7 +7,8 @@ import { type Json, JsonNumber } from './json.js';
 /** Words for whom a report may be about, as a part of a pattern. */
 export const OWNER = 'user|account|acct|advertiser|client|customer|agenc(?:y|ie)|owner|parent|tenant';
 /** Names, plain, of what has the platform act as somebody else. */
-export const ACTS_AS = /impersonat|onbehalf|^(?:act(?:ing)?|run|login|view)as(?:id)?$|^sudo(?:er|id|as)?$/;
+export const ACTS_AS =
+  /impersonat|onbehalf|^x?(?:act(?:ing)?|run|login|view)as(?:id)?$|^x?sudo(?:er|id|as)?$/;
 const ONE = `(?:sub|child|parent|main|master)?(?:${OWNER}|adv)s?`;
 const KEY = '(?:ids?|no|nr|numbers?|codes?|keys?|refs?|uuids?|guids?|lists?)';
 /** `sub_account_id`, `subaccountid`, `advertiser.no`; short words count by themselves only: `adv_id`. */

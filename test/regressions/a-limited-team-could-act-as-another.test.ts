@@ -11,16 +11,21 @@ const NAMES = [
   'actAs',
   'act_as',
   'acting_as',
+  'xActAs',
+  'x_act_as',
   'on_behalf_of',
   'onBehalfOf',
   'sudo',
   'SUDO',
 ];
-const ROUTE = { method: 'GET', path: PATH, account: ['query.advertiserId'] };
+const ROUTES = [
+  { method: 'GET', path: PATH, account: ['query.advertiserId'] },
+  { method: 'POST', path: PATH, account: ['body.advertiserId'] },
+];
 
 async function open(report: Readonly<Record<string, unknown>> = {}) {
   const platform = await startRawPlatform(sends('{"data":[{"date":"2026-11-01","spent":1}]}'));
-  const gateway = await gatewayAt(platform, { config: { routes: [ROUTE], report } });
+  const gateway = await gatewayAt(platform, { config: { routes: ROUTES, report } });
   return {
     platform,
     gateway,
@@ -41,10 +46,20 @@ it('is refused each of them, whatever the value, and the platform is not asked',
   expect(platform.requests).toHaveLength(0);
 });
 
+it('is refused them as members of a body too', async () => {
+  const { platform, gateway, limited } = await open();
+  for (const name of ['actAs', 'x-act-as', 'xActAs']) {
+    const json = { advertiserId: 1, [name]: 'root' };
+    const passed = await gateway.call(PATH, { method: 'POST', key: limited, json });
+    expect([name, outcomeOf(passed)]).toEqual([name, '403 advertiser_forbidden']);
+  }
+  expect(platform.requests).toHaveLength(0);
+});
+
 it('may send one that an operator says names no account, and what only looks like one', async () => {
   const { gateway, limited, all } = await open({ nonAccountParameters: ['actAs'] });
   expect((await gateway.call(`${PATH}?advertiserId=1&actAs=fast`, { key: limited })).status).toBe(200);
-  for (const name of ['actasset', 'pseudo', 'action', 'reactAsset'])
+  for (const name of ['actasset', 'xactasset', 'maxactas', 'pseudo', 'action', 'reactAsset'])
     expect((await gateway.call(`${PATH}?advertiserId=1&${name}=x`, { key: limited })).status).toBe(200);
   expect((await gateway.call(`${PATH}?sudo=2`, { key: all })).status).toBe(200);
 });
