@@ -8,20 +8,7 @@ const leaseKey = (id: string | null) => `lease:{credential}:rest:${id ?? 'none'}
 const FIRST_MS = 2000;
 const MAX_MS = 60_000;
 
-/** By the id of the active token; null where there is none. */
-export interface Cooldown {
-  /** Whether a recovery failed here a short time ago. */
-  isOn(id: string | null): boolean;
-  /** Seconds until it ends; at least one. */
-  leftSeconds(): number;
-  /** Whether one has failed in another replica a short time ago, as far as the store says. */
-  isOnElsewhere(id: string | null): Promise<boolean>;
-  start(id: string | null): Promise<void>;
-  /** Short, and here alone: the store did not answer, which says nothing of the token. */
-  pause(id: string | null): void;
-}
-
-export interface CooldownOptions {
+interface CooldownOptions {
   readonly leases: Leases;
   /** Of the lease. */
   readonly owner: string;
@@ -36,15 +23,20 @@ interface Current {
   readonly lastsMs: number;
 }
 
-export function createCooldown({ leases, owner, clock, logger }: CooldownOptions): Cooldown {
+/** By the id of the active token; null where there is none. */
+export function createCooldown({ leases, owner, clock, logger }: CooldownOptions) {
   let current: Current | null = null;
   const lastOf = (id: string | null, nowMs: number): number | null =>
     current !== null && current.id === id && nowMs - current.untilMs < MAX_MS ? current.lastsMs : null;
 
   return {
-    isOn: (id) => current !== null && clock.monotonicMs() < current.untilMs && current.id === id,
+    /** Whether a recovery failed here a short time ago. */
+    isOn: (id: string | null): boolean =>
+      current !== null && clock.monotonicMs() < current.untilMs && current.id === id,
+    /** Seconds until it ends; at least one. */
     leftSeconds: () => Math.max(1, Math.ceil(((current?.untilMs ?? 0) - clock.monotonicMs()) / 1000)),
-    async isOnElsewhere(id) {
+    /** Whether one has failed in another replica a short time ago, as far as the store says. */
+    async isOnElsewhere(id: string | null): Promise<boolean> {
       const [isFree] = await leases.claim([leaseKey(id)], owner, 1).catch((error: unknown) => {
         logger.warn(
           { err: error },
@@ -54,7 +46,7 @@ export function createCooldown({ leases, owner, clock, logger }: CooldownOptions
       });
       return isFree !== true;
     },
-    async start(id) {
+    async start(id: string | null): Promise<void> {
       const nowMs = clock.monotonicMs();
       const lastMs = lastOf(id, nowMs);
       const lastsMs = lastMs === null ? FIRST_MS : Math.min(lastMs * 2, MAX_MS);
@@ -63,7 +55,8 @@ export function createCooldown({ leases, owner, clock, logger }: CooldownOptions
         logger.warn({ err: error }, 'other replicas could not be told to rest');
       });
     },
-    pause(id) {
+    /** Short, and here alone: the store did not answer, which says nothing of the token. */
+    pause(id: string | null): void {
       const nowMs = clock.monotonicMs();
       current = { id, lastsMs: lastOf(id, nowMs) ?? FIRST_MS / 2, untilMs: nowMs + FIRST_MS };
     },

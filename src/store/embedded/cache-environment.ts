@@ -1,12 +1,7 @@
 /** The environment of the cache: where it is found to be damaged it is thrown away, and begins anew. */
 import { rm } from 'node:fs/promises';
 import type { StoreLog } from '../log.js';
-import type { Environment } from './environment.js';
-
-export interface CacheEnvironment extends Pick<Environment, 'read' | 'write' | 'close'> {
-  /** Begins anew where that has failed. */
-  retry(): Promise<void>;
-}
+import type { Environment, View } from './environment.js';
 
 /** What lmdb says where pages are missing or wrong; from then on it says the last of them to every read. */
 const DAMAGED: ReadonlySet<unknown> = new Set([
@@ -19,7 +14,7 @@ export async function openCacheEnvironment(
   folder: string,
   open: () => Promise<Environment>,
   logger: StoreLog,
-): Promise<CacheEnvironment> {
+) {
   let environment = await open();
   let closed = false;
   let isGone = false;
@@ -41,7 +36,7 @@ export async function openCacheEnvironment(
   }
 
   return {
-    read(use) {
+    read<T>(use: (view: View) => T): T {
       try {
         return environment.read(use);
       } catch (error) {
@@ -52,7 +47,8 @@ export async function openCacheEnvironment(
         throw error;
       }
     },
-    write: (condition, writes) => environment.write(condition, writes),
+    write: (...change: Parameters<Environment['write']>) => environment.write(...change),
+    /** Begins anew where that has failed. */
     async retry() {
       if (!isGone || closed) return;
       mending ??= beginAnew();

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Clock } from '../../clock.js';
 import { repeat } from '../../repeat.js';
 import type { StoreLog } from '../log.js';
-import type { CacheStore } from '../port.js';
 import { openCacheEnvironment } from './cache-environment.js';
 import { sweepCache } from './cache-sweep.js';
 import { checkDataFile } from './data-file.js';
@@ -32,13 +31,8 @@ export interface CacheFolderOptions {
   readonly logger: StoreLog;
 }
 
-export interface CacheFolder {
-  readonly cache: CacheStore;
-  close(): Promise<void>;
-}
-
 /** Opens the cache; a file that is damaged, or of another form, is deleted, with a warning. */
-export async function openCacheFolder(options: CacheFolderOptions): Promise<CacheFolder> {
+export async function openCacheFolder(options: CacheFolderOptions) {
   const { dataDir, maxBytes, clock, logger } = options;
   const folder = join(dataDir, 'cache');
   await clearDamaged(folder, logger);
