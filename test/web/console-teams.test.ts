@@ -252,7 +252,7 @@ it('shows what a file of teams would change, and applies it only then', async ()
   await page.getByLabel(/^File/).setInputFiles(file);
   await expect.poll(() => text.inputValue()).toContain('from-file');
   await look.click();
-  await page.getByText(/^1 team created; 1 team changed; 1 team not in the file: kept\.$/).waitFor();
+  await page.getByText(/^1 team created; 1 team changed; 1 team kept, though not in the file\.$/).waitFor();
   const item = page.getByRole('listitem').filter({ hasText: 'by-hand' });
   expect(await item.textContent()).toMatch(/advertisers\[1\] \[1,2\].*limits\.maxRangeDays30 400/);
   expect((await admin(gateway, 'GET', '/teams/by-hand')).advertisers).toEqual([1]);

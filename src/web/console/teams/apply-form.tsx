@@ -24,17 +24,13 @@ interface TeamChange {
 const ACTIONS: Readonly<Record<TeamChange['action'], { readonly title: string; readonly tone: Tone }>> = {
   create: { title: 'created', tone: 'good' },
   update: { title: 'changed', tone: 'info' },
-  release: { title: 'released', tone: 'warn' },
+  release: { title: 'released, managed by hand', tone: 'warn' },
   delete: { title: 'deleted, keys revoked for good', tone: 'bad' },
-  keep: { title: 'not in the file: kept', tone: 'quiet' },
+  keep: { title: 'kept, though not in the file', tone: 'quiet' },
   none: { title: 'as declared already', tone: 'quiet' },
 };
 
-const REMOVED = [
-  { value: 'keep', title: 'keep as it is' },
-  { value: 'release', title: 'release: manage by hand from now on' },
-  { value: 'delete', title: 'delete, and revoke its keys for good' },
-] as const;
+const REMOVED = ['keep', 'release', 'delete'] as const;
 
 interface Looked {
   readonly body: object;
@@ -102,7 +98,7 @@ export function ApplyForm() {
               onInput={({ currentTarget: { value } }) => change(value)}
             />
           </Field>
-          <Field label="A team that left the file">
+          <Field label="A team that left the file is">
             <select
               value={removed}
               disabled={busy}
@@ -111,9 +107,9 @@ export function ApplyForm() {
                 forget();
               }}
             >
-              {REMOVED.map(({ value, title }) => (
-                <option key={value} value={value}>
-                  {title}
+              {REMOVED.map((action) => (
+                <option key={action} value={action}>
+                  {ACTIONS[action].title}
                 </option>
               ))}
             </select>
