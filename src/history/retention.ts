@@ -14,13 +14,23 @@ const ReachForm = Type.Object({
   /** When days of an age, the greatest of an answer, came with rows; the newest first, each older than those before. */
   rows: Type.Array(Type.Tuple([Milliseconds, Type.Integer()])),
   /** From this age on every day had lost its rows, when it was last looked at. */
-  edge: Type.Optional(Type.Object({ ageDays: Type.Integer(), sinceMs: Milliseconds, atMs: Milliseconds })),
+  edge: Type.Optional(
+    Type.Object({
+      ...{ ageDays: Type.Integer(), sinceMs: Milliseconds, atMs: Milliseconds },
+      /** When a day of a range that was refused was refused alone, and its age. */
+      refused: Type.Optional(Type.Tuple([Milliseconds, Type.Integer()])),
+    }),
+  ),
+  /** When rows of a day beyond the edge came last, and its age. */
+  ended: Type.Optional(Type.Tuple([Milliseconds, Type.Integer()])),
 });
 const Seen = recordForm(
   Type.Object({ form: Type.Literal(1), endpoints: Type.Record(Type.String(), ReachForm) }),
 );
 type Seen = RecordOf<typeof Seen>;
 type Reach = Seen['endpoints'][string];
+/** When, in epoch milliseconds, and an age in days. */
+type Sight = Reach['rows'][number];
 
 /** Beyond this age in days the platform has forgotten, as far as is known. */
 export interface RetentionEdge {
@@ -35,8 +45,16 @@ export interface RetentionEdge {
 export interface EndpointRetention {
   /** See {@link ForgettingRules.reachSince}. */
   reachSince(ms: number): number;
+  /** The greatest age at which a day was refused alone since an instant; -1: none. */
+  refusedSince(ms: number): number;
   /** The youngest age that is declared, or else known, to be forgotten; null: none is. */
   readonly edgeDays: number | null;
+}
+
+export interface FoundEdge {
+  readonly ageDays: number;
+  /** The age at which a day was refused alone; null: none was tried. */
+  readonly refusedDays: number | null;
 }
 
 export interface Retention {
@@ -47,7 +65,9 @@ export interface Retention {
   /** The platform answered a day of this age with rows. Costs no call and no wait. @param exact that very moment counts */
   sawRows(endpoint: string, ageDays: number, atMs: number, exact: boolean): void;
   /** From this age on the platform was found to have forgotten. */
-  forgot(endpoint: string, ageDays: number, sinceMs: number, atMs: number): void;
+  forgot(endpoint: string, found: FoundEdge, sinceMs: number, atMs: number): void;
+  /** When an edge was last proven wrong, epoch milliseconds, as far as this process knows; 0: never. */
+  endedMs(endpoint: string): number;
   /** Where the platform forgets. Never rejects. */
   edges(): Promise<readonly RetentionEdge[]>;
   /** Writes down what was seen so far. Never rejects. */
@@ -76,17 +96,27 @@ export function createRetention(options: RetentionOptions): Retention {
   /** What is not written down yet, and what this process has read or written. */
   let waiting = new Map<string, Reach>();
   let known: Seen = { form: 1, endpoints: {} };
+  const ends = new Map<string, number>();
 
   const all = (endpoint: string) =>
     mergeReach(known.endpoints[endpoint] ?? NOTHING, waiting.get(endpoint) ?? NOTHING);
   function note(endpoint: string, seen: Reach): void {
     waiting.set(endpoint, mergeReach(waiting.get(endpoint) ?? NOTHING, seen));
+    noteEnd(endpoint);
+  }
+  function noteEnd(endpoint: string): void {
+    const { ended } = all(endpoint);
+    if (ended !== undefined) ends.set(endpoint, ended[0]);
+  }
+  function know(seen: Seen | null): void {
+    known = seen ?? known;
+    Object.keys(known.endpoints).forEach(noteEnd);
   }
 
   async function refresh(): Promise<void> {
     try {
       const text = await documents.get(KEY);
-      known = (text === null ? null : Seen.parse(text)) ?? known;
+      know(text === null ? null : Seen.parse(text));
     } catch (error) {
       logger.debug({ err: error }, 'how far back the platform answers could not be read from the store');
     }
@@ -101,7 +131,7 @@ export function createRetention(options: RetentionOptions): Retention {
         ...{ key: KEY, ttlMs: KEPT_MS, decode: Seen.parse, encode: JSON.stringify },
         add: (before) => withNews(before ?? { form: 1, endpoints: {} }, news),
       });
-      known = merged ?? known;
+      know(merged);
     } catch (error) {
       for (const [endpoint, seen] of news) note(endpoint, seen);
       logger.debug({ err: error }, 'how far back the platform answers could not be written; trying again');
@@ -116,6 +146,7 @@ export function createRetention(options: RetentionOptions): Retention {
       const { rows, edge } = all(endpoint);
       return {
         reachSince: (ms) => Math.max(-1, ...rows.filter(([atMs]) => atMs >= ms).map(([, age]) => age)),
+        refusedSince: (ms) => (edge?.refused !== undefined && edge.refused[0] >= ms ? edge.refused[1] : -1),
         edgeDays: declaredDays === null ? (edge?.ageDays ?? null) : declaredDays + 1,
       };
     },
@@ -125,9 +156,11 @@ export function createRetention(options: RetentionOptions): Retention {
       if (!isKnown || (edge !== undefined && ageDays >= edge.ageDays))
         note(endpoint, { rows: [[atMs, ageDays]] });
     },
-    forgot(endpoint, ageDays, sinceMs, atMs) {
-      note(endpoint, { rows: [], edge: { ageDays, sinceMs, atMs } });
+    forgot(endpoint, { ageDays, refusedDays }, sinceMs, atMs) {
+      const refused: Sight[] = refusedDays === null ? [] : [[atMs, refusedDays]];
+      note(endpoint, { rows: [], edge: { ageDays, sinceMs, atMs, ...latest('refused', refused) } });
     },
+    endedMs: (endpoint) => ends.get(endpoint) ?? 0,
     async edges() {
       await refresh();
       return [...options.endpoints()].flatMap((endpoint) => edgeOf(endpoint, declaredDays, all(endpoint)));
@@ -159,7 +192,8 @@ function withNews(before: Seen, news: ReadonlyMap<string, Reach>): Seen {
 export function mergeReach(one: Reach, other: Reach): Reach {
   const rows = [...one.rows, ...other.rows].toSorted((a, b) => b[0] - a[0] || b[1] - a[1]);
   const newestMs = rows[0]?.[0] ?? 0;
-  const edge = mergeEdge(one.edge, other.edge);
+  const ends = [one.ended, other.ended].filter((ended) => ended !== undefined);
+  const edge = mergeEdge(one.edge, other.edge, ends);
   const isOver = (atMs: number, ageDays: number) =>
     edge !== undefined && ageDays >= edge.ageDays && atMs <= edge.atMs;
   let most = -1;
@@ -169,15 +203,25 @@ export function mergeReach(one: Reach, other: Reach): Reach {
     return isFurther;
   });
   // A later answer that reaches beyond the edge proves it wrong.
-  const stands = edge !== undefined && !kept.some(([, age]) => age >= edge.ageDays);
-  return stands ? { rows: kept, edge } : { rows: kept };
+  const beyond = kept.filter(([, age]) => edge !== undefined && age >= edge.ageDays);
+  const ended = latest('ended', [...ends, ...beyond]);
+  return { rows: kept, ...ended, ...(edge !== undefined && beyond.length === 0 && { edge }) };
 }
 
-function mergeEdge(one: Reach['edge'], other: Reach['edge']): Reach['edge'] {
-  if (one === undefined || other === undefined) return one ?? other;
-  return {
-    ageDays: Math.min(one.ageDays, other.ageDays),
-    sinceMs: Math.min(one.sinceMs, other.sinceMs),
-    atMs: Math.max(one.atMs, other.atMs),
-  };
+/** Within a day of the answer that proved an edge wrong, the same edge is not taken up again. */
+function mergeEdge(one: Reach['edge'], other: Reach['edge'], ends: readonly Sight[]): Reach['edge'] {
+  const edges = [one, other].filter((edge) => edge !== undefined);
+  if (edges.length === 0) return undefined;
+  const ageDays = Math.min(...edges.map((edge) => edge.ageDays));
+  const atMs = Math.max(...edges.map((edge) => edge.atMs));
+  if (ends.some(([endMs, age]) => age >= ageDays && atMs < endMs + DAY_MS)) return undefined;
+  const sinceMs = Math.min(...edges.map((edge) => edge.sinceMs));
+  const refused = edges.flatMap((edge) => (edge.refused === undefined ? [] : [edge.refused]));
+  return { ageDays, sinceMs, atMs, ...latest('refused', refused) };
+}
+
+/** The one that was seen last, as a member, if there is one. */
+function latest<Name extends string>(name: Name, seen: readonly Sight[]): { readonly [_ in Name]?: Sight } {
+  const [newest] = seen.toSorted((a, b) => b[0] - a[0] || b[1] - a[1]);
+  return (newest === undefined ? {} : { [name]: newest }) as { readonly [_ in Name]?: Sight };
 }

@@ -1,6 +1,7 @@
 /**
  * A range that the platform refuses, of which history has the older days: they are from history, and the rest is asked for.
- * Where the platform begins to answer is known from before, or found by halving.
+ * Where the platform begins to answer is known from before, or found by halving. A refusal can have another reason than age,
+ * as the length of the range or one bad day: so the oldest day is tried alone, and the one before the youngest that is refused.
  */
 import type { History } from '../history/create-history.js';
 import { fromHistory, type RecalledDay, type Recalls } from '../history/recall-days.js';
@@ -45,11 +46,20 @@ export async function coverRefused(options: CoverOptions, what: Refused): Promis
   // What is not final was there a moment ago: its refusal is about something else.
   const last = countUntil((at) => !known.has(dates[at] as string) || ageAt(at) <= restatementDays);
   if (last === 0) return refused;
-  const { edgeDays } = await options.retention.of(report.endpoint);
+  const { edgeDays, refusedSince } = await options.retention.of(report.endpoint);
+  const isProven = ageAt(0) <= refusedSince(fetchedAt - DAY_MS);
+  if (!isProven && dates.length > 1 && !(await isGone(options, what, dates[0] as string))) return refused;
   const edge = edgeDays === null ? 0 : countUntil((at) => ageAt(at) < edgeDays);
-  const found = await findEdge(what, dates, { last, edge });
+  const hasRows = async (date: string) => (await rowsOf(options, what, date)) > 0;
+  const found = await findEdge(what, dates, { last, edge, isProven, hasRows });
   if (found === null) return refused;
-  options.retention.forgot(report.endpoint, ageAt(found.at - 1), fetchedAt, fetchedAt);
+  const refusedDays = isProven ? null : ageAt(0);
+  options.retention.forgot(
+    report.endpoint,
+    { ageDays: ageAt(found.at - 1), refusedDays },
+    fetchedAt,
+    fetchedAt,
+  );
   const old = dates.slice(0, found.at).map((date) => known.get(date) as RecalledDay);
   const rows = await options.history.recallRows(what.series, old);
   if (rows.includes(null)) return refused;
@@ -69,11 +79,20 @@ interface Found {
   readonly answer: FetchedAnswer | null;
 }
 
-/** @param last how many days may be refused; `edge` how many are known to be, 0: that is not known */
+interface EdgeSearch {
+  /** How many days may be refused. */
+  readonly last: number;
+  /** How many are known to be; 0: that is not known. */
+  readonly edge: number;
+  /** Days as old as the first were refused lately. */
+  readonly isProven: boolean;
+  readonly hasRows: (date: string) => Promise<boolean>;
+}
+
 async function findEdge(
   { ask, refused }: Refused,
   dates: readonly string[],
-  { last, edge }: { readonly last: number; readonly edge: number },
+  { last, edge, isProven, hasRows }: EdgeSearch,
 ): Promise<Found | null> {
   const to = dates.at(-1) as string;
   async function answerFrom(at: number): Promise<Found | null> {
@@ -81,19 +100,40 @@ async function findEdge(
     const fetched = await ask({ from: dates[at] as string, to });
     return fetched.kind === 'answer' && fetched.days !== null ? { at, answer: fetched } : null;
   }
+  /** The first of several was tried. Where it alone is refused, the day before it tells whether older days are. */
+  async function isEdge({ at }: Found): Promise<boolean> {
+    if (at === 2) return true;
+    return !(await hasRows(dates[at - 2] ?? isoDay((dayNumber(dates[0] as string) as number) - 1)));
+  }
   const isKnown = edge > 0 && edge <= last;
-  if (isKnown && edge === dates.length) return { at: edge, answer: null };
-  const known = isKnown ? await answerFrom(edge) : null;
-  if (known !== null) return known;
-  let low = isKnown ? edge : 0;
-  let found = low < last ? await answerFrom(last) : null;
+  const isAllKnown = isKnown && edge === dates.length;
+  const known = isAllKnown ? { at: edge, answer: null } : isKnown ? await answerFrom(edge) : null;
+  if (known !== null && (isProven || (await isEdge(known)))) return known;
+  let low = isKnown && known === null ? edge : 0;
+  let found = known ?? (low < last ? await answerFrom(last) : null);
   while (found !== null && found.at - low > 1) {
     const middle = Math.floor((low + found.at) / 2);
     const part = await answerFrom(middle);
     if (part === null) low = middle;
     else found = part;
   }
-  return found;
+  return found !== null && (await isEdge(found)) ? found : null;
+}
+
+/** Whether the platform has nothing for a day of which history has rows. */
+async function isGone(options: CoverOptions, what: Refused, date: string): Promise<boolean> {
+  const rows = await rowsOf(options, what, date);
+  return rows < 0 || (rows === 0 && (what.known.get(date)?.revision.rowCount ?? 0) > 0);
+}
+
+/** How many rows the platform gives for one day; -1: it refuses the day. */
+async function rowsOf({ retention }: CoverOptions, { ask, report }: Refused, date: string): Promise<number> {
+  const fetched = await ask({ from: date, to: date });
+  if (fetched.kind === 'refusal') return -1;
+  const { rowCount = fetched.rowCount, fetchedOn, fetchedAt } = fetched.days?.[0]?.header ?? {};
+  if (rowCount > 0 && fetchedOn !== undefined && fetchedAt !== undefined)
+    retention.sawRows(report.endpoint, fetchedOn - (dayNumber(date) as number), fetchedAt, true);
+  return rowCount;
 }
 
 /** Whether the platform answers the report at all. */

@@ -12,6 +12,7 @@ import { createRetention, type RetentionEdge } from '../history/retention.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
+import type { FreshnessRules } from '../report/freshness.js';
 import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
 import { createTruth, type TruthOptions } from '../truth/create-truth.js';
@@ -139,7 +140,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const canonical = canonicalRules(options);
   const finished = finishedOf(options, crossChecks, background.add);
   const read = createReadQuestion({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
-  const stampOf = (asked: CanonicalReport) => learner.stampOf(asked) + finality.stampOf(asked);
+  const stampOf = (asked: CanonicalReport) =>
+    `${learner.stampOf(asked)}${finality.stampOf(asked)}${retention.endedMs(asked.endpoint)}`;
   const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
   const { explain, explainAsked } = createExplain({
@@ -204,12 +206,16 @@ function createPast(
     declaredDays: config.platform.retentionDays ?? null,
     endpoints: () => options.policy.endpoints.keys(),
   });
+  function rulesFor(report: CanonicalReport): FreshnessRules {
+    const [rules, edgeEndedMs] = [finality.rulesFor(report), retention.endedMs(report.endpoint)];
+    return edgeEndedMs === 0 ? rules : { ...rules, edgeEndedMs };
+  }
   const advertisers = createAdvertisers({
     ...{ ...options, documents: store.documents, accountFields: options.policy.accountFields },
   });
   return {
     ...{ finality, truth, history, retention, accepted, advertisers },
-    policy: { ...options.policy, rulesFor: finality.rulesFor },
+    policy: { ...options.policy, rulesFor },
     async flush() {
       await Promise.all([finality.flush(), truth.flush(), retention.flush(), advertisers.flush()]);
     },

@@ -133,7 +133,7 @@ function note(
   background(history.markLost(series, kept, { fromMs: atMs, endpoint }));
   if (edgeDays === null) return;
   const since = [...days.values()].map(({ sinceMs }) => sinceMs);
-  retention.forgot(endpoint, edgeDays, Math.min(...since), atMs);
+  retention.forgot(endpoint, { ageDays: edgeDays, refusedDays: null }, Math.min(...since), atMs);
 }
 
 type Known = ReadonlyMap<string, RecalledDay>;

@@ -18,6 +18,8 @@ export interface FreshnessRules {
   readonly undeclaredMs: number;
   readonly staleWhileRevalidateMs: number;
   readonly staleIfErrorMs: number;
+  /** What was given from history before it, as beyond an edge, is asked for again: that edge was wrong. Epoch milliseconds. */
+  readonly edgeEndedMs?: number;
   /** How long a day that is not final is fresh from an age on at which no day was ever seen to change. */
   readonly settled?: { readonly fromAge: number; readonly ms: number };
 }
@@ -81,7 +83,7 @@ export function freshForMs(facts: Facts, rules: FreshnessRules): number {
 
 function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.originMs !== null) return facts.originMs;
-  if (facts.forgotten !== undefined) return facts.forgotten.againMs;
+  if (facts.forgotten !== undefined) return isDisproved(facts, rules) ? 0 : facts.forgotten.againMs;
   if (facts.kind === 'undeclared') return rules.undeclaredMs;
   if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
   if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
@@ -91,6 +93,10 @@ function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.emptyTail === 'no' || confirmed)
     return final ? rules.finalMs : restatingMs(facts.fetchedOn - (dayNumber(facts.lastDay) as number), rules);
   return final ? rules.emptyFinalMs : rules.emptyMs;
+}
+
+function isDisproved({ forgotten, fetchedAt }: Facts, { edgeEndedMs = 0 }: FreshnessRules): boolean {
+  return forgotten?.code === 'beyond_retention' && fetchedAt < edgeEndedMs;
 }
 
 function restatingMs(ageDays: number, { settled, restatingMs }: FreshnessRules): number {

@@ -48,6 +48,27 @@ describe('what replicas have seen of how far back the platform answers', () => {
     const edge = { ageDays: 51, sinceMs: NOW, atMs: NOW };
     const known: Reach = { rows: [[NOW, 50]], edge };
     expect(mergeReach(known, { rows: [[NOW - DAY, 60]] })).toEqual(known);
-    expect(mergeReach(known, { rows: [[NOW + DAY, 60]] })).toEqual({ rows: [[NOW + DAY, 60]] });
+    expect(mergeReach(known, { rows: [[NOW + DAY, 60]] })).toEqual({
+      ...{ rows: [[NOW + DAY, 60]], ended: [NOW + DAY, 60] },
+    });
+  });
+
+  it('does not take up an edge again within a day of the answer that proved it wrong', () => {
+    const ended: Reach = { rows: [[NOW, 60]], ended: [NOW, 60] };
+    const edge = (atMs: number, ageDays = 51): Reach => ({
+      rows: [],
+      edge: { ageDays, sinceMs: NOW, atMs },
+    });
+    expect(mergeReach(ended, edge(NOW + DAY / 2))).toEqual(ended);
+    expect(mergeReach(ended, edge(NOW + DAY / 2, 61))).toHaveProperty('edge');
+    expect(mergeReach(ended, edge(NOW + 2 * DAY))).toHaveProperty('edge');
+  });
+
+  it('keeps the age at which a day was refused alone with the edge that it proves', () => {
+    const edge = { ageDays: 51, sinceMs: NOW, atMs: NOW };
+    const refused: [number, number] = [NOW, 60];
+    const proven = mergeReach({ rows: [], edge: { ...edge, refused } }, { rows: [], edge });
+    expect(proven.edge?.refused).toEqual(refused);
+    expect(mergeReach(proven, { rows: [[NOW + 1, 55]] })).not.toHaveProperty('edge');
   });
 });

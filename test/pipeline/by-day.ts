@@ -15,10 +15,19 @@ export function periodOf(call: { readonly url?: string | undefined }): readonly 
 }
 
 /** Answers each asked day with so many rows; beyond the cap it silently stops. */
-export function rowsPerDay(rowsOn: (date: string) => number, cap = Number.POSITIVE_INFINITY): Handler {
+export function rowsPerDay(
+  rowsOn: (date: string) => number,
+  cap = Number.POSITIVE_INFINITY,
+  more: Readonly<Record<string, unknown>> = {},
+): Handler {
   return (request: IncomingMessage, response) => {
     const rows = daysBetween(...periodOf(request)).flatMap((date) =>
-      Array.from({ length: rowsOn(date) }, (_, index) => ({ date, campaign_id: index, advertiser_id: 1 })),
+      Array.from({ length: rowsOn(date) }, (_, index) => ({
+        date,
+        campaign_id: index,
+        advertiser_id: 1,
+        ...more,
+      })),
     );
     sends(JSON.stringify({ data: rows.slice(0, cap) }))(request, response);
   };

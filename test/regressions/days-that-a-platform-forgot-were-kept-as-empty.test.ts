@@ -20,16 +20,29 @@ interface Platform {
   /** Days without rows. */
   gone: readonly string[];
   today: number;
+  /** Whether it refuses a range for another reason than age. */
+  refuses: (from: string, to: string) => boolean;
+  /** What it counts of each row. */
+  spent: number;
 }
 
 async function scene(config: Readonly<Record<string, unknown>> = {}) {
-  const state: Platform = { retention: 400, beyond: 'empty', gone: [], today: TODAY };
+  const state: Platform = {
+    retention: 400,
+    beyond: 'empty',
+    gone: [],
+    today: TODAY,
+    refuses: () => false,
+    spent: 1,
+  };
   const isKept = (date: string) =>
     state.today - (dayNumber(date) as number) <= state.retention && !state.gone.includes(date);
   const handler: Handler = (request, response) => {
-    if (state.beyond !== 'empty' && !isKept(periodOf(request)[0]))
+    const [from, to] = periodOf(request);
+    if (state.refuses(from, to)) sends(JSON.stringify({ message: 'refused' }), {}, 422)(request, response);
+    else if (state.beyond !== 'empty' && !isKept(from))
       sends(JSON.stringify({ message: 'too old' }), {}, state.beyond)(request, response);
-    else rowsPerDay((date) => (isKept(date) ? 2 : 0))(request, response);
+    else rowsPerDay((date) => (isKept(date) ? 2 : 0), undefined, { spent: state.spent })(request, response);
   };
   const platform = await startRawPlatform(handler);
   const gateway = await gatewayAt(platform, { config: { ...ALWAYS, ...config } });
@@ -284,6 +297,91 @@ it('a range is refused where history lacks one of the days that the platform no 
   Object.assign(state, { retention: 50, beyond: 422 });
   await purge();
   expect((await call(RANGE)).status).toBe(422);
+});
+
+describe('a refusal that is not about age', () => {
+  const wide = byDay(ago(60), ago(1));
+  const daysOf = (from: string, to: string) => (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
+  const reasons: [string, Platform['refuses']][] = [
+    ['one bad day', (from, to) => from <= ago(10) && to >= ago(10)],
+    ['ranges of 7 days at most', (from, to) => daysOf(from, to) > 7],
+    ['ranges of 31 days at most', (from, to) => daysOf(from, to) > 31],
+  ];
+
+  it.each(reasons)('is passed on, and hides no day that the platform answers: %s', async (_, refuses) => {
+    const { state, gateway, platform, call, ask, purge, advance } = await scene();
+    await ask(wide);
+    Object.assign(state, { refuses, spent: 2 });
+    await purge();
+    const calls = platform.requests.length;
+    expect((await call(wide)).status).toBe(422);
+    expect(platform.requests.length - calls).toBeLessThanOrEqual(3);
+    for (let day = 0; day < 2; day += 1) {
+      for (const [from, to] of [
+        [60, 54],
+        [20, 15],
+        [9, 3],
+      ] as const) {
+        const { data, meta } = await ask(byDay(ago(from), ago(to)));
+        expect(data.map(({ spent }) => spent)).toEqual(Array(2 * (from - to + 1)).fill(2));
+        expect(meta).not.toHaveProperty('source');
+      }
+      advance(25 * HOUR);
+    }
+    expect((await gateway.manage('GET', '/status')).retention).toEqual([]);
+  });
+
+  it('is told from forgetting where the bad day is the oldest of the range', async () => {
+    const { state, call, ask, purge, advance } = await scene();
+    await ask(wide);
+    Object.assign(state, { refuses: reasons[0]?.[1], spent: 2 });
+    await purge();
+    expect((await call(byDay(ago(10), ago(1)))).status).toBe(422);
+    advance(25 * HOUR);
+    expect((await call(byDay(ago(11), ago(1)))).status).toBe(422);
+    expect((await ask(byDay(ago(20), ago(11)))).meta).not.toHaveProperty('source');
+  });
+
+  it('hides no days that are younger than those that are forgotten', async () => {
+    const { state, call, ask, purge } = await scene();
+    await ask(wide);
+    Object.assign(state, { retention: 50, beyond: 422 });
+    await purge();
+    expect(warned(await ask(byDay(ago(60), ago(20))))).toEqual([['beyond_retention', ago(60), 10]]);
+    state.refuses = (from, to) => from <= ago(10) && to >= ago(10);
+    await purge();
+    expect((await call(wide)).status).toBe(422);
+  });
+});
+
+it('a proven edge makes no further calls for what is beyond it', async () => {
+  const { state, platform, ask, purge } = await scene();
+  await ask(byDay(ago(60), ago(1)));
+  Object.assign(state, { retention: 50, beyond: 400 });
+  await purge();
+  await ask(byDay(ago(60), ago(1)));
+  await purge();
+  const calls = platform.requests.length;
+  expect((await ask(byDay(ago(58), ago(5)))).meta).toMatchObject({ rowCount: 108, source: 'history' });
+  expect(platform.requests.slice(calls).map(periodOf)).toEqual([
+    [ago(58), ago(5)],
+    [ago(50), ago(5)],
+  ]);
+});
+
+it('what was given from history is asked for again at once when rows of older days come', async () => {
+  const { state, gateway, key, ask, purge, advance } = await scene();
+  await ask(RANGE);
+  Object.assign(state, { retention: 50, beyond: 400 });
+  await purge();
+  expect((await ask(RANGE)).meta).toMatchObject({ source: 'history' });
+  Object.assign(state, { retention: 400, spent: 2 });
+  advance(2 * HOUR);
+  await gateway.report(key, `${RANGE}&byCampaign=1`);
+  await gateway.services.settled();
+  const { data, meta } = await ask(RANGE);
+  expect(data.map(({ spent }) => spent)).toEqual([...Array(20).fill(2), ...Array(20).fill(1)]);
+  expect(meta).not.toHaveProperty('source');
 });
 
 it('an operator who knows that the rows are gone accepts it, and then they are empty', async () => {
