@@ -10,19 +10,12 @@ import { bodyHash, joinRows, ROW_SEPARATOR } from './entry.js';
 import type { Flaw } from './flaws.js';
 import { parseJson } from './json.js';
 import { JsonError } from './json-error.js';
-import {
-  columnsIn,
-  type Normalized,
-  type NormalizedRow,
-  type NormalizeInput,
-  namedAlone,
-  normalizeAnswer,
-} from './normalize.js';
+import { columnsIn, type Normalized, type NormalizeInput, namedAlone, normalizeAnswer } from './normalize.js';
 import type { Paging } from './paging.js';
 import { camelCase } from './row-names.js';
 import { RowsError, type Splittable } from './rows.js';
 import { sortedHashOf } from './select-rows.js';
-import { agreeOn, typesOf, writeRows } from './typed-rows.js';
+import { agreeOn, inOneOrder, typesOf, writeRows } from './typed-rows.js';
 
 export interface DigestInput extends NormalizeInput {
   /** What the bytes are said to be, in lower case. Null or absent: UTF-8. */
@@ -91,14 +84,23 @@ export function digestAnswer(text: string, ask: DigestInput): Digest {
     place,
     columns: answer.columns,
     doubt,
-    flaws: repeatsRow(rows, days) ? [...flaws, { code: 'duplicate_rows' }] : flaws,
+    flaws: repeatsRow(answer, days) ? [...flaws, { code: 'duplicate_rows' }] : flaws,
   };
 }
 
 /** @param days the same rows, where they are split: they were sorted there */
-function repeatsRow(rows: readonly NormalizedRow[], days: readonly DayBlock[] | null): boolean {
-  if (days !== null) return days.some(({ repeats }) => repeats);
-  return new Set(rows.map(({ json }) => json)).size < rows.length;
+function repeatsRow(
+  { rows, drafts, types }: Pick<Normalized, 'rows' | 'drafts' | 'types'>,
+  days: readonly DayBlock[] | null,
+): boolean {
+  const repeats = days === null ? holdsTwice(rows.map(({ json }) => json)) : days.some((day) => day.repeats);
+  if (repeats) return true;
+  const ordered = inOneOrder(drafts);
+  return ordered !== null && holdsTwice(writeRows(ordered, types));
+}
+
+function holdsTwice(texts: readonly string[]): boolean {
+  return new Set(texts).size < texts.length;
 }
 
 function wholeOf({ rows, columns, sources, types }: Normalized): RowBlock {

@@ -65,6 +65,26 @@ function factsOf(value: Json, isText: boolean): ColumnFacts | null {
   return value instanceof JsonNumber ? factsOfNumber(value) : null;
 }
 
+/** @returns the rows with the members of each in the order of the first row that has the same; null where all are in it already */
+export function inOneOrder(rows: readonly DraftRow[]): readonly DraftRow[] | null {
+  const plans = new Set(rows.map(({ plan }) => plan));
+  if (plans.size === 1) return null;
+  const firsts = new Map<string, RowPlan>();
+  const orders = new Map<RowPlan, { readonly plan: RowPlan; readonly from: readonly number[] }>();
+  for (const plan of plans) {
+    const key = JSON.stringify(plan.columns.toSorted());
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, plan);
+    else orders.set(plan, { plan: first, from: first.columns.map((column) => plan.columns.indexOf(column)) });
+  }
+  if (orders.size === 0) return null;
+  return rows.map((row) => {
+    const order = orders.get(row.plan);
+    if (order === undefined) return row;
+    return { ...row, plan: order.plan, values: order.from.map((at) => row.values[at] as Json) };
+  });
+}
+
 /** @returns the rows as compact JSON, without any raw line break, in the same order */
 export function writeRows(rows: readonly DraftRow[], types: ColumnTypes): string[] {
   const texts = new Map<RowPlan, readonly boolean[]>();

@@ -18,6 +18,17 @@ const CASES: [code: string, body: object, query: string][] = [
   ['undated_rows', { data: [...GOOD, day('', 6)] }, BY_DATE],
   ['undated_rows', { data: [...GOOD, day('Total', 6)] }, BY_DATE],
   ['duplicate_rows', { data: [...GOOD, GOOD[1]] }, BY_DATE],
+  [
+    'duplicate_rows',
+    {
+      data: [
+        ...GOOD,
+        { spent: 2, date: '2026-11-02', campaign_id: 7 },
+        { campaign_id: 7, date: '2026-11-02' },
+      ],
+    },
+    BY_DATE,
+  ],
   ['duplicate_rows', { data: [day(null), day('2026-11-01'), day(null)] }, `${RANGE}&byCampaign=1`],
   ['platform_warning', { data: GOOD, warnings: ['data incomplete'] }, BY_DATE],
   ['platform_warning', { meta: { warning: 'data incomplete' }, data: [day(null)] }, `${RANGE}&byCampaign=1`],
