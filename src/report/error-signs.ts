@@ -91,7 +91,8 @@ export function findRefusal({ names, values }: JsonObject): string | null {
 
 /** @returns the member beside no rows that may tell why there are none: a text that is none of success, `partial`, a code of 1 */
 export function findDoubt(document: Json, rows: Json): string | null {
-  for (const { names, values } of wrappersOf(document, rows)) {
+  for (const object of wrappersOf(document, rows)) {
+    const { names, values } = object;
     const words = names.map(bareWord);
     const isSuccess = words.some((word, at) => {
       const value = values[at] as Json;
@@ -102,8 +103,9 @@ export function findDoubt(document: Json, rows: Json): string | null {
     const at = words.findIndex((word, index) => {
       const value = values[index] as Json;
       if (UNFINISHED.test(word)) return isTrue(value);
-      // 1 is a success for some platforms, and a failure for others.
-      if ((CODES.has(word) || STATUSES.has(word)) && scalarText(value) === '1') return !isSuccess;
+      // 1 is a success for some platforms, and a failure for others; as the status of the whole it is a flag of success.
+      if ((CODES.has(word) || (STATUSES.has(word) && object !== document)) && scalarText(value) === '1')
+        return !isSuccess;
       if (word === 'description') return textsOf(value).some((text) => SAYS_TROUBLE.test(text));
       return TELLS_WHY.has(word) && textsOf(value).some((text) => !isNumeric(text) && !isOfSuccess(text));
     });

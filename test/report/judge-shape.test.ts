@@ -153,6 +153,7 @@ describe('an answer without rows', () => {
     ['report', { code: 20000 }],
     ['report', { code: 200000 }],
     ['report', { success: true, code: 1 }],
+    ['report', { status: 1 }],
     ['report', { success: true, partial: false }],
     ['report', { status: 'success' }],
     ['report', { total: 0, meta: { current_page: 1, last_page: 1, total: 0 } }],
