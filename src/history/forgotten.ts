@@ -3,11 +3,14 @@
  * look says so, while the platform still answers an older day with rows. Otherwise the platform may have forgotten it, or
  * no longer lets the account see it, and the rows of history stand. Pure.
  */
+import { dayNumber, isoDay } from '../report/days.js';
 
 /** A second look this much later can confirm that the rows of a day are gone. */
 export const SECOND_LOOK_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
+/** As many days are asked for where history knows no older one. */
+const PROBED_DAYS = 7;
 /** No platform is taken to forget a day that is younger. */
 const YOUNG_DAYS = 30;
 
@@ -50,13 +53,19 @@ export type Loss =
   | { readonly kind: 'believed'; readonly sinceMs: number }
   | { readonly kind: 'kept'; readonly code: LossCode; readonly sinceMs: number; readonly againMs: number };
 
+/** ISO, both inclusive. */
+interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface Losses {
   /** By date: of the days without rows of which history has some. */
   readonly days: ReadonlyMap<string, Loss>;
   /** The age from which on every day has lost its rows; null where the answer shows no such edge. */
   readonly edgeDays: number | null;
-  /** An older day whose rows, or their absence, would decide what is in doubt; null: none is in doubt, or none is known. */
-  readonly probe: string | null;
+  /** Older days whose rows, or their absence, would decide what is in doubt; null: none is in doubt, or none can decide. */
+  readonly probe: Days | null;
 }
 
 export function judgeLosses(
@@ -85,7 +94,7 @@ export function judgeLosses(
   // One day alone may have been withdrawn; of two, every older one is gone.
   const youngestOut = Math.min(...outside.map(({ ageDays }) => ageDays));
   const isEdge = outside.length + gone.filter(({ ageDays }) => ageDays > youngestOut).length > 1;
-  const probe = isAllEmpty ? null : probeOf(outside.filter(isSecond), neighbours);
+  const probe = isAllEmpty ? null : probeOf(outside.filter(isSecond), days, neighbours);
 
   function judge(day: LookedDay): Loss {
     const sinceMs = sinceOf(day);
@@ -116,10 +125,21 @@ function isSeen({ emptyFromMs, seenMs }: Neighbour, nowMs: number): boolean {
   return emptyFromMs === null && nowMs - seenMs < WEEK_MS;
 }
 
-/** The nearest day that is older than all that are in doubt, and was not seen to be empty. */
-function probeOf(doubted: readonly LookedDay[], neighbours: readonly Neighbour[]): string | null {
-  if (doubted.length === 0) return null;
-  const oldest = Math.max(...doubted.map(({ ageDays }) => ageDays));
-  const older = neighbours.filter(({ ageDays, emptyFromMs }) => ageDays > oldest && emptyFromMs === null);
-  return older.toSorted((a, b) => a.ageDays - b.ageDays)[0]?.date ?? null;
+/** The nearest day that is older than all that are in doubt, and was not seen to be empty; a week, where none is known. */
+function probeOf(
+  doubted: readonly LookedDay[],
+  days: readonly LookedDay[],
+  neighbours: readonly Neighbour[],
+): Days | null {
+  const [oldest] = doubted.toSorted((a, b) => b.ageDays - a.ageDays);
+  if (oldest === undefined) return null;
+  const isOlder = ({ ageDays }: Pick<LookedDay, 'ageDays'>) => ageDays > oldest.ageDays;
+  const older = neighbours.filter(isOlder);
+  if (older.length === 0 && !days.some(isOlder)) {
+    const day = dayNumber(oldest.date) as number;
+    return { from: isoDay(day - PROBED_DAYS), to: isoDay(day - 1) };
+  }
+  const unseen = older.filter(({ emptyFromMs }) => emptyFromMs === null);
+  const date = unseen.toSorted((a, b) => a.ageDays - b.ageDays)[0]?.date;
+  return date === undefined ? null : { from: date, to: date };
 }

@@ -101,7 +101,7 @@ function noteRows(
   if (oldest !== undefined) retention.sawRows(report.endpoint, ageOf(oldest), oldest.header.fetchedAt, exact);
 }
 
-/** Asks for one older day more where that decides. */
+/** Asks for older days where that decides. */
 async function judgeAll(
   options: SettleLostOptions,
   input: FetchDaysInput,
@@ -113,11 +113,11 @@ async function judgeAll(
   const losses = judge(options, input, { said, known, seen });
   if (losses.probe === null || !input.learns) return losses;
   // Without its answer nothing is decided.
-  const fetched = await ask({ from: losses.probe, to: losses.probe }).catch(() => null);
-  const [probed] = (fetched?.kind === 'answer' ? fetched.days : null) ?? [];
-  if (probed === undefined) return losses;
-  noteRows(options, input, [probed], true);
-  return judge(options, input, { said: [probed, ...said], known, seen });
+  const fetched = await ask(losses.probe).catch(() => null);
+  const probed = (fetched?.kind === 'answer' ? fetched.days : null) ?? [];
+  if (probed.length === 0) return losses;
+  noteRows(options, input, probed, true);
+  return judge(options, input, { said: [...probed, ...said], known, seen });
 }
 
 /** Behind the answer. */

@@ -144,10 +144,13 @@ it('an older day is asked for where a second look decides nothing, and none wher
   const near = (ageDays: number, emptyFromMs: number | null = null): Neighbour => ({
     ...{ date: isoDay(TODAY - ageDays), ageDays, emptyFromMs, seenMs: NOW - 20 * DAY },
   });
-  expect(judgeLosses([lost], [near(56, NOW), near(57), near(58), near(54)], rules()).probe).toBe(
-    near(57).date,
-  );
-  expect(judgeLosses([lost], [near(57)], rules({ reachSince: () => 60 })).probe).toBeNull();
-  expect(judgeLosses([{ ...lost, emptyFromMs: null }], [near(57)], rules()).probe).toBeNull();
-  expect(judgeLosses([lost], [near(54)], rules()).probe).toBeNull();
+  const probed = (...input: Parameters<typeof judgeLosses>) => judgeLosses(...input).probe;
+  const one = { from: near(57).date, to: near(57).date };
+  expect(probed([lost], [near(56, NOW), near(57), near(58), near(54)], rules())).toEqual(one);
+  expect(probed([lost], [near(57)], rules({ reachSince: () => 60 }))).toBeNull();
+  expect(probed([{ ...lost, emptyFromMs: null }], [near(57)], rules())).toBeNull();
+  const week = { from: near(62).date, to: near(56).date };
+  expect(probed([lost], [near(54)], rules())).toEqual(week);
+  expect(probed([lost], [near(56, NOW)], rules())).toBeNull();
+  expect(probed([day(56, { rows: 0, knownRows: 0 }), lost], [], rules())).toBeNull();
 });

@@ -200,6 +200,24 @@ describe('days that come back without rows', () => {
     ]);
   });
 
+  it.each([20, 15])(
+    'become empty where they are the oldest of history, and the platform has older ones',
+    async (until) => {
+      const { state, platform, ask, purge, advance } = await scene();
+      await ask(byDay(ago(20), ago(10)));
+      state.gone = Array.from({ length: 21 - until }, (_, at) => ago(until + at));
+      await purge();
+      const first = await ask(byDay(ago(20), ago(10)));
+      expect(first.meta).toMatchObject({ rowCount: 22, source: 'history' });
+      advance(25 * HOUR);
+      const calls = platform.requests.length;
+      const second = await ask(byDay(ago(20), ago(10)));
+      expect(second.meta).toMatchObject({ rowCount: 2 * (until - 10) });
+      expect(second.meta).not.toHaveProperty('source');
+      expect(platform.requests.slice(calls).map(periodOf)).toContainEqual([ago(27), ago(21)]);
+    },
+  );
+
   it('stay when one forgotten day alone is asked for again and again', async () => {
     const { state, ask, purge, advance } = await scene();
     await ask(RANGE);
