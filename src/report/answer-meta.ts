@@ -13,6 +13,7 @@ import {
   schemaWarnings,
   type Warning,
   warningsOf,
+  whyNoTotals,
 } from './warnings.js';
 
 /**
@@ -97,8 +98,7 @@ export function writeMeta(
     ...(ask.days ? { days: showDays(ask) } : {}),
     ...showTotalsAsOf(ask),
   };
-  const { header = null, body = null } = totals ?? {};
-  const whole = header?.form === 'rows' && header.rowCount === 1 ? String(body) : null;
+  const whole = totals !== null && whyNoTotals(totals, parts) === null ? String(totals.body) : null;
   const row = whole === null || ask.fields === null ? whole : projectRows(whole, ask.fields, ROW_SEPARATOR);
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;

@@ -2,7 +2,7 @@
 import type { KnownDay, Past } from './assemble-input.js';
 import type { CanonicalReport } from './canonicalize.js';
 import { schemaMix } from './column-kinds.js';
-import type { Entry, EntryHeader, RowsHeader } from './entry.js';
+import type { Entry, RowsHeader } from './entry.js';
 import { type FinalRules, tellExpected } from './final-days.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
 import { didYouMean } from './parameters.js';
@@ -41,7 +41,7 @@ export function warningsOf(
 ): readonly Warning[] {
   const all = totals === null ? parts : [...parts, totals];
   const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
-  const missing = totals === null ? null : whyNoTotals(totals.header);
+  const missing = totals === null ? null : whyNoTotals(totals, parts);
   return [
     ...questionWarnings(report),
     ...(doubt === undefined ? [] : [shapeUnknown(report.endpoint, doubt)]),
@@ -127,9 +127,10 @@ const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
 };
 
 /** @returns null when the unsplit report is the one row that totals are */
-function whyNoTotals(header: EntryHeader): string | null {
+export function whyNoTotals({ header }: Entry, parts: readonly Entry[]): string | null {
   if (header.form !== 'rows') return 'is not one of rows';
-  if (header.rowCount === 1) return null;
+  const isRecalled = parts.some((part) => part.header.form === 'rows' && part.header.forgotten !== undefined);
+  if (header.rowCount === 1) return isRecalled ? 'may lack days whose rows are from history' : null;
   return header.rowCount === 0 ? 'has no row' : `has ${header.rowCount} rows where one was expected`;
 }
 

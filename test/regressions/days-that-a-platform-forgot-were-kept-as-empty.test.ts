@@ -1,6 +1,6 @@
 /** The platform forgot days older than its retention, and what it no longer had was kept as empty, and as final. */
 import { describe, expect, it } from 'vitest';
-import { dayNumber, isoDay } from '../../src/report/days.js';
+import { dayNumber, daysBetween, isoDay } from '../../src/report/days.js';
 import type { Store } from '../../src/store/port.js';
 import { ALWAYS, byDay, periodOf, rowsPerDay } from '../pipeline/by-day.js';
 import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
@@ -40,6 +40,10 @@ async function scene(config: Readonly<Record<string, unknown>> = {}) {
   const handler: Handler = (request, response) => {
     const [from, to] = periodOf(request);
     if (state.refuses(from, to)) sends(JSON.stringify({ message: 'refused' }), {}, 422)(request, response);
+    else if (!request.url?.includes('byDate'))
+      sends(
+        JSON.stringify({ data: [{ advertiser_id: 1, spent: daysBetween(from, to).filter(isKept).length }] }),
+      )(request, response);
     else if (state.beyond !== 'empty' && !isKept(from))
       sends(JSON.stringify({ message: 'too old' }), {}, state.beyond)(request, response);
     else rowsPerDay((date) => (isKept(date) ? 2 : 0), undefined, { spent: state.spent })(request, response);
@@ -260,6 +264,19 @@ describe('days that come back without rows', () => {
       expect(after.meta.final).toBe(false);
       advance(25 * HOUR);
     }
+  });
+
+  it('are not in totals of the platform, which are left out with a warning', async () => {
+    const { state, ask, purge } = await scene();
+    const withTotals = `${RANGE}&_totals=1`;
+    expect((await ask(withTotals)).meta).toMatchObject({ totals: { spent: 20 } });
+    state.retention = 50;
+    await purge();
+    const { meta } = await ask(withTotals);
+    expect(meta).toMatchObject({ rowCount: 40, final: true, source: 'history' });
+    expect(meta).not.toHaveProperty('totals');
+    expect(meta).not.toHaveProperty('totalsAsOf');
+    expect(meta.warnings?.map(({ code }) => code)).toEqual(['totals_unavailable', 'beyond_retention']);
   });
 
   it('are the word of the platform where its own bytes are asked for, and history stays as it was', async () => {
