@@ -282,7 +282,7 @@ export const CATALOGUE = {
     title: 'Invalid platform answer',
     meaning: 'The platform answered with something that is not a report the gateway can vouch for.',
     remedy:
-      'Tell your operator the `requestId`; the reason is in the log. Where the platform renamed its columns, the operator names a new one in `report.endpoints.*.knownColumns`.',
+      'Tell your operator the `requestId`; the reason is in the log, and where the platform renamed its columns, `report.endpoints.*.knownColumns` takes a new one.',
   },
   upstream_too_large: {
     status: 502,

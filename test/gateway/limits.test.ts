@@ -175,8 +175,8 @@ describe("a team's daily share of platform calls", () => {
 
 describe('a share that ends in the middle of a call', () => {
   it.each([
-    ['refuses its team, not others who waited for that call', [0.99, 0], '429 upstream_budget_exhausted'],
-    ['lets its team use what another brings that asks again first', [0, 0.99], '200'],
+    ['refuses its team, not others who waited for that call', [0, 0.99], '429 upstream_budget_exhausted'],
+    ['lets its team use what another brings that asks again first', [0.99, 0], '200'],
   ])('%s', async (_what, jitters, outcome) => {
     let answers = 0;
     const platform = await startHeldPlatform((request, response) => {
@@ -194,7 +194,7 @@ describe('a share that ends in the middle of a call', () => {
     await platform.arrived(1);
     const follower = gateway.report(other, day(10));
     await expect.poll(() => gateway.services.pipeline.waiting()).toBe(1);
-    // When each asks again: who waited draws first, for the leader lets go of slot and locks before.
+    // When each asks again: the leader draws first.
     const jitter = vi.spyOn(Math, 'random');
     for (const share of jitters) jitter.mockReturnValueOnce(share);
     platform.release();
