@@ -85,7 +85,7 @@ export async function countLost(
       const isMeant = asked.length === 1 && asked[0] === scope.advertiserId;
       return isMeant && lost !== undefined && isWithin(scope, lost.endpoint, dates[at] as string);
     }).length;
-    // Whoever asks for a report meanwhile goes first.
+    // Requests for reports go first.
     await turn();
   }
   return days;

@@ -28,7 +28,7 @@ export interface CleanAnswer {
 export interface CleanOptions extends PatienceRules {
   readonly buffers: AnswerBuffers;
   /** Asked once a second while the answer lasts. @throws GatewayError when its caller may not have more of it */
-  readonly mayGoOn: () => void;
+  readonly assertStillAllowed: () => void;
 }
 
 /**
@@ -46,7 +46,7 @@ export function cleanAnswer(response: Response, method: string, options: CleanOp
   // A decoded body has another length; a masked one has not.
   const known = coding === null && length !== undefined;
   const buffer = options.buffers.take(bodiless ? 0 : known ? Number(length) : null);
-  const outlet = createOutlet(options, buffer.bytes, options.mayGoOn);
+  const outlet = createOutlet(options, buffer.bytes, options.assertStillAllowed);
   outlet.once('close', buffer.giveBack);
   const mask = maskStream(response.token);
   const ended = () => {};

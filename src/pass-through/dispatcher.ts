@@ -13,7 +13,7 @@ import { KEPT_MAX_BYTES, takeAnswer } from './take-answer.js';
 
 export interface DispatcherOptions extends SendingOptions {
   readonly idempotency: Idempotency;
-  readonly answers: Omit<CleanOptions, 'mayGoOn'>;
+  readonly answers: Omit<CleanOptions, 'assertStillAllowed'>;
 }
 
 export interface PassageDispatcher {
@@ -35,8 +35,9 @@ export function createDispatcher(options: DispatcherOptions): PassageDispatcher 
   async function answer(call: ProxiedCall, passage: Passage | null): Promise<CleanAnswer> {
     if (passage === null)
       throw new GatewayError('internal_error', { internal: 'a call that carries no checked passage' });
-    const { keyed, trace, mayGoOn } = passage;
-    const clean = (response: Response) => cleanAnswer(response, call.method, { ...answers, mayGoOn });
+    const { keyed, trace, assertStillAllowed } = passage;
+    const clean = (response: Response) =>
+      cleanAnswer(response, call.method, { ...answers, assertStillAllowed });
     const note = (made: CallReport) => addCall(trace, made);
     if (keyed === null) return send(call, passage, note, async (response) => clean(response));
     const once = await idempotency.once(keyed, (onTry) => {

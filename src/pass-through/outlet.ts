@@ -10,13 +10,13 @@ const [LOOK_MS, LOOK_MOST_MS] = [20, 1000];
 
 /**
  * @param bufferBytes what may wait for the caller, so that the platform's part is over before the caller's is
- * @param mayGoOn asked at each look, at least once a second. @throws GatewayError when the caller may not have more
+ * @param assertStillAllowed asked at each look, at least once a second. @throws GatewayError when the caller may not have more
  * @returns a stream that fails with a GatewayError, whatever broke it off
  */
 export function createOutlet(
   rules: PatienceRules,
   bufferBytes: number,
-  mayGoOn: () => void = () => {},
+  assertStillAllowed: () => void = () => {},
 ): Transform {
   const judge = createPatience(rules, uptimeMs());
   let arrived = 0;
@@ -39,7 +39,7 @@ export function createOutlet(
   const everyMs = Math.min(rules.silenceMs, rules.overMs) / 5;
   const look = startTicks(
     () => {
-      const withdrawn = faultOf(mayGoOn);
+      const withdrawn = faultOf(assertStillAllowed);
       if (withdrawn !== null) return void outlet.destroy(withdrawn);
       const waiting = outlet.readableLength;
       const full = waiting >= outlet.readableHighWaterMark;

@@ -65,7 +65,7 @@ export type Passage = PassContext &
      */
     readonly judgeAgain: () => Charge | null;
     /** @throws GatewayError 401, 403 when its caller may not use this route any more */
-    readonly mayGoOn: () => void;
+    readonly assertStillAllowed: () => void;
   };
 
 export interface AdmitOptions {

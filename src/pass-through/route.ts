@@ -93,8 +93,8 @@ export function registerPassThrough(app: FastifyInstance, options: PassThroughOp
         return reply.headers(DRY_RUN_HEADERS).send(answer);
       }
       const judgeAgain = () => judgeAnew(request, { context, guarding, question }, options);
-      const mayGoOn = () => void recognize(request, context.rule, options.identify);
-      request.passage = { ...context, ...question, judgeAgain, mayGoOn };
+      const assertStillAllowed = () => void recognize(request, context.rule, options.identify);
+      request.passage = { ...context, ...question, judgeAgain, assertStillAllowed };
       if (question.stream !== null) request.body = question.stream;
     },
     handler: (request, reply, destination, replyOptions) =>

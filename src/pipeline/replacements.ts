@@ -62,7 +62,7 @@ export interface ReplacementsOptions {
 const CHANNEL = 'fetched';
 /** Series beyond it are forgotten, the one read longest ago first: their bodies are made anew. */
 const MAX_SERIES = 10_000;
-/** Whoever has missed more of them counts as replaced. */
+/** A body that has missed more fetches than this counts as replaced. */
 const MAX_FETCHES = 8;
 
 export function createReplacements({ bus, logger }: ReplacementsOptions): Replacements {
@@ -74,7 +74,7 @@ export function createReplacements({ bus, logger }: ReplacementsOptions): Replac
   });
 
   function add(series: string, fetched: readonly Extent[]): void {
-    // Of what was never read nothing is held.
+    // No body is held of a series that was never read.
     const fetches = known.peek(series);
     if (fetches === undefined) return;
     fetches.count += fetched.length;
@@ -102,10 +102,13 @@ export function createReplacements({ bus, logger }: ReplacementsOptions): Replac
         if ((await stored) === false) return;
         await bus.publish(CHANNEL, JSON.stringify({ origin: self, series, fetched }));
       } catch (error) {
-        logger.debug({ err: error }, 'replicas could not be told of a fetch');
+        logger.debug(
+          { err: error },
+          'failed to tell other replicas of a fetch; they may serve the older rows until these days are fetched again',
+        );
       }
     },
-    // What was said while the connection was away is lost.
+    // Messages sent while the connection was down are lost.
     stop: bus.subscribe(CHANNEL, hear, () => known.clear()),
   };
 }

@@ -66,10 +66,10 @@ export function createTailStream(options: StreamOptions): Readable {
     if (isAsking) return;
     isAsking = true;
     const isOver = lastsMs !== null && monotonicMs() - startedMs >= lastsMs;
-    const mayGoOn = !isOver && (await Promise.resolve(goesOn()).catch(() => false));
+    const assertStillAllowed = !isOver && (await Promise.resolve(goesOn()).catch(() => false));
     isAsking = false;
     if (stream.destroyed) return;
-    if (!mayGoOn) return end();
+    if (!assertStillAllowed) return end();
     sayDropped();
     if (monotonicMs() - saidMs >= BLANK_AFTER_MS && stream.readableLength === 0) say('\n');
   }

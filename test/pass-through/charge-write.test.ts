@@ -22,7 +22,7 @@ function passageOf(more: Partial<Passage> = {}): Passage {
     ...{ method: 'POST', path: PATH, rule: undefined, trace: createTrace() },
     gone: new AbortController().signal,
     ...{ pairs: [], query: '', body: null, stream: null, parsed: null, fault: null, keyed: null },
-    ...{ dryRun: false, givenChecksum: null, judgeAgain: () => CHARGE, mayGoOn: () => {} },
+    ...{ dryRun: false, givenChecksum: null, judgeAgain: () => CHARGE, assertStillAllowed: () => {} },
     ...more,
   };
 }

@@ -26,7 +26,7 @@ const PASSAGE: Passage = {
   dryRun: false,
   givenChecksum: null,
   judgeAgain: () => null,
-  mayGoOn: () => {},
+  assertStillAllowed: () => {},
 };
 
 /** A dispatcher whose every step towards the platform is noted, and ends there. */
