@@ -127,7 +127,7 @@ export function createHistory(options: HistoryOptions): History {
       if (isRecorded(report)) await recorder.voidCut(cut);
     },
     ...createReads(options, recorder),
-    ...createRecalls({ store: store.history, isErased, logger }),
+    ...createRecalls({ store: store.history, isErased, written: recorder.written, logger }),
     async erase(advertiserId, audit) {
       await options.erasures.append(advertiserId, rules.now(), audit);
       if (!enabled) return 0;

@@ -40,12 +40,16 @@ export interface Recalls {
 export interface RecallsOptions {
   readonly store: Pick<HistoryStore, 'heads' | 'contents' | 'write'>;
   readonly isErased: Erasures['isErased'];
+  /** Resolves when what earlier fetches brought of the series is written. */
+  readonly written: (series: string) => Promise<void>;
   readonly logger: Logger;
 }
 
-export function createRecalls({ store, isErased, logger }: RecallsOptions): Recalls {
+export function createRecalls({ store, isErased, written, logger }: RecallsOptions): Recalls {
   return {
     async recall(series, dates, generation) {
+      // The history of the fetch before this one is written behind its answer.
+      await written(series);
       const heads = await store.heads(series, dates);
       const days = heads.flatMap((head, at): [string, RecalledDay][] => {
         const { asked, revisions } = headsIn(head);

@@ -36,6 +36,8 @@ export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erase
 export interface FetchedDays {
   readonly series: string;
   readonly days: readonly Entry<RowsHeader>[];
+  /** When they may be written. From the call on, {@link Recorder.written} waits for them. */
+  readonly begin?: Promise<unknown>;
 }
 
 /** The same, with what is known of their report. */
@@ -59,6 +61,8 @@ export interface Recorder {
   voidCut(cut: CutDays): Promise<void>;
   /** Marks what could not be written down, of one series or of all. Never rejects: what is left is marked later. */
   markMissed(series?: string): Promise<void>;
+  /** Resolves when all is written that was to be written of the series in this process until now. Never rejects. */
+  written(series: string): Promise<void>;
 }
 
 export interface RecorderOptions {
@@ -115,6 +119,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
+    written: (series) => turns(series, async () => {}),
     async record(fetched) {
       const { series } = fetched;
       const days = fetched.days.filter(isKept);
@@ -125,7 +130,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       }
       waitingBytes += bytes;
       try {
-        const left = await turns(series, () => write({ ...fetched, days }));
+        const left = await turns(series, async () => {
+          await fetched.begin;
+          return write({ ...fetched, days });
+        });
         if (left.length > 0) miss(series, left, 'others were always quicker');
       } catch (error) {
         miss(series, days, error);

@@ -34,7 +34,7 @@ export interface KeepOptions {
   readonly learner: Pick<Learner, 'status'>;
   readonly policy: ReportPolicy;
   readonly background: (work: Promise<unknown>) => void;
-  /** Told of the days of every answer that was split, behind the answer. */
+  /** Told of the days of every answer that was split. What it does with them waits for `begin`, behind the answer. */
   readonly onDays: (report: CanonicalReport, fetched: FetchedDays) => Promise<void>;
   /** Told of the rows of every answer that may be kept, behind the answer. */
   readonly onRows: (report: CanonicalReport, entries: readonly Entry<RowsHeader>[]) => void;
@@ -62,9 +62,7 @@ export function createKeep(options: KeepOptions): Keep {
     const answered = turns.next();
     const split = said === null ? null : splitOf(options, as, said, answered);
     if (said !== null && input.form === 'rows')
-      options.background(
-        answered.then(() => options.onDays(input.report, { series: input.series, days: said })),
-      );
+      options.background(options.onDays(input.report, { series: input.series, days: said, begin: answered }));
     if (storable && fetched.kind === 'answer')
       options.background(answered.then(() => options.onRows(input.report, rowsOf(fetched))));
     const writing = write(writes, input.patience, split ?? answered);
