@@ -1,7 +1,7 @@
 /**
  * The request's path, from the call to its reply.
  *
- *   admit → understand → authorize → (finished | report → render) → look at the accounts once more → reply
+ *   admit → parse the query → authorize → (answer in memory | report → assemble) → check its accounts → reply
  *
  * `hit` is the same path where every step of it can be taken at once, see `routes/hit-answer.ts`.
  * `pipeline/report.ts` goes on with the report itself: look up, decide, wait, acquire, lock, fetch, keep.
@@ -18,11 +18,10 @@ import {
 } from './http/report-call.js';
 import type { TeamLimits } from './limits/team-limits.js';
 import type { Admit } from './pipeline/admit.js';
-import type { FinishedAnswers } from './pipeline/finished.js';
-import type { Recall } from './pipeline/recall.js';
-import type { RenderAnswer } from './pipeline/render-answer.js';
-import { plainCallsOf, type Reply, type ReplyAtOnce } from './pipeline/reply.js';
-import type { Understand } from './pipeline/understand.js';
+import type { AnswerQuery } from './pipeline/answer.js';
+import type { AnswerMemory } from './pipeline/finished.js';
+import type { Queries } from './pipeline/queries.js';
+import { noteFromMemory, plainCallsOf, type Reply, replyFromMemory } from './pipeline/reply.js';
 import { authorize, admit as checkEntrance } from './policy/authorize.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from './policy/check-advertiser.js';
 
@@ -44,44 +43,48 @@ export interface GatewayDeps {
   readonly recognize: Recognize;
   readonly lastUse: Pick<LastUse, 'note'>;
   readonly limits: Pick<TeamLimits, 'enterAtOnce'>;
-  readonly recall: Recall;
   readonly admit: Admit;
-  readonly understand: Understand;
-  readonly finished: FinishedAnswers;
-  readonly renderAnswer: RenderAnswer;
+  readonly queries: Queries;
+  readonly memory: Pick<AnswerMemory, 'find' | 'used'>;
+  readonly answerQuery: AnswerQuery;
   readonly reply: Reply;
-  readonly replyAtOnce: ReplyAtOnce;
+  readonly now: () => number;
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { admit, understand, finished, renderAnswer, reply } = deps;
+  const { admit, queries, memory, answerQuery, reply, now } = deps;
   return {
     async report(call) {
       // Who asks, may they, and how often: 401, 403, 429.
       const caller = await admit(call);
-      // What is asked for: 400.
-      const asked = await understand(call, caller);
-      // Nothing that is kept is touched before a team may see what it asks for: 403.
-      authorize(caller, asked.access);
-      // A body that is ready to be sent, or the report's own way.
-      const answer =
-        finished.look(asked) ??
-        (await renderAnswer(asked).catch((error: unknown) => {
-          throw withholdForeignAccounts(caller, error);
-        }));
-      // Every answer passes here: this is where a limited team is kept from what it did not ask for by name.
-      refuseForeignAccounts(caller, answer.shown.accounts);
-      return reply(asked, answer);
+      // What is requested: 400.
+      const { query, context, memoryKey } = await queries.read(call, caller.team);
+      // Nothing cached is touched before a team may see what it requests: 403.
+      authorize(caller, query.access);
+      const finished = memory.find(memoryKey, query.question.report, context.directives.maxAgeMs);
+      if (finished !== null) {
+        memory.used(query.question, finished);
+        refuseForeignAccounts(caller, finished.accounts);
+        const remembered = replyFromMemory(query, finished, call.ifNoneMatch, now());
+        noteFromMemory(call.trace, query, finished, remembered);
+        return remembered;
+      }
+      const answer = await answerQuery(query, context, memoryKey).catch((error: unknown) => {
+        throw withholdForeignAccounts(caller, error);
+      });
+      // A limited team must not get accounts that it did not name: each answer is checked, from memory too.
+      refuseForeignAccounts(caller, answer.accounts);
+      return reply(query, context, answer, call.ifNoneMatch);
     },
 
     hit(call, address) {
       const caller = deps.recognize(call.keys);
       checkEntrance({ caller, scope: 'report:read', address });
-      const recalled = deps.recall(call, caller.team.defaultFormat);
+      const recalled = queries.recall(call, caller.team.defaultFormat);
       if (recalled === null) return null;
-      const { asked, l1Key } = recalled;
-      authorize(caller, asked.access);
-      const body = finished.find(l1Key, asked.question.report);
+      const { query, memoryKey } = recalled;
+      authorize(caller, query.access);
+      const body = memory.find(memoryKey, query.question.report, null);
       if (body === null) return ELSEWHERE;
       if (body.bytes > HIT_BYTES) return null;
       refuseForeignAccounts(caller, body.accounts);
@@ -89,15 +92,15 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const leave = deps.limits.enterAtOnce(caller.team);
       if (leave === null) return null;
       deps.lastUse.note(caller.key.id);
-      finished.given(asked.question, body);
+      memory.used(query.question, body);
       return {
-        reply: deps.replyAtOnce(asked, body, call.ifNoneMatch),
+        reply: replyFromMemory(query, body, call.ifNoneMatch, now()),
         team: caller.team.id,
         key: caller.key.id,
-        endpoint: asked.question.report.endpoint,
+        endpoint: query.question.report.endpoint,
         tier: 'l1',
         rows: body.rowCount,
-        plainCalls: plainCallsOf(asked),
+        plainCalls: plainCallsOf(query),
         leave,
       };
     },

@@ -10,7 +10,7 @@ import { authorize } from '../policy/authorize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { parseQueryText } from '../report/query-text.js';
 import type { Admit } from './admit.js';
-import type { ReadQuestion, ReadQuestions } from './read-question.js';
+import type { ParseQuery, Query } from './query.js';
 
 /** A report as a caller names it. */
 export interface NamedReport {
@@ -20,7 +20,7 @@ export interface NamedReport {
 }
 
 /** A report that is asked about, by somebody who may ask for it. */
-export interface AskedCall extends ReadQuestion {
+export interface AskedCall extends Query {
   readonly caller: Caller;
   readonly named: NamedReport;
   /** The route's own parameters, as far as they were given. */
@@ -29,7 +29,7 @@ export interface AskedCall extends ReadQuestion {
 
 export interface AskReportOptions {
   readonly admit: Admit;
-  readonly read: ReadQuestions;
+  readonly parse: ParseQuery;
 }
 
 export interface AskReport {
@@ -49,13 +49,13 @@ const THE_REPORT = ['endpoint', 'query'];
 const QUERY_FAULT =
   'must be the query of a report, URL-encoded as one value, e.g. query=advertiserId%3D1%26byDate%3D1';
 
-export function createAskReport({ admit, read }: AskReportOptions): AskReport {
+export function createAskReport({ admit, parse }: AskReportOptions): AskReport {
   function about(caller: Caller, named: NamedReport): Omit<AskedCall, 'given'> {
     const { endpoint, query } = named;
     if (!isEndpointPath(endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
     return insideOfQuery(() => {
       const asked = { endpoint, query, method: 'GET' as const, accept: undefined, acceptEncoding: undefined };
-      const question = read(asked, null, caller.team.defaultFormat);
+      const question = parse(asked, null, caller.team.defaultFormat);
       authorize(caller, question.access);
       return { ...question, caller, named };
     });

@@ -18,27 +18,23 @@ import type { Store } from '../store/port.js';
 import { createTruth, type TruthOptions } from '../truth/create-truth.js';
 import { createWorkerPool, type WorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
-import { type Background, createBackground } from './background.js';
+import { type AnswerQuery, createAnswerQuery } from './answer.js';
+import { createBackground } from './background.js';
 import { type Asking, type AskingOptions, createAsking } from './create-asking.js';
 import { createFetching, type FetchingOptions } from './create-fetching.js';
-import type { CrossChecks } from './cross-check.js';
 import { createExplain, type Explain } from './explain.js';
 import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
-import { createFinishedAnswers, type FinishedAnswers } from './finished.js';
-import type { HeldAnswer } from './held-answer.js';
-import { createKnownQuestions } from './known-questions.js';
+import { type AnswerMemory, createAnswerMemory, type Finished } from './finished.js';
 import { createLookUp } from './look-up.js';
+import { createQueries, type Queries } from './queries.js';
+import { createQueryParser } from './query.js';
 import { createReadPast } from './read-past.js';
-import { createReadQuestion } from './read-question.js';
-import { createRecall, type Recall } from './recall.js';
-import { createRenderAnswer, type RenderAnswer } from './render-answer.js';
 import { createReplacements } from './replacements.js';
-import { createReply, createReplyAtOnce, type Reply, type ReplyAtOnce } from './reply.js';
+import { createReply, type Reply } from './reply.js';
 import { createReport } from './report.js';
 import { createSharedTries } from './shared-tries.js';
-import { createUnderstand, type Understand } from './understand.js';
 
 export interface PipelineOptions
   extends Omit<
@@ -65,7 +61,7 @@ export interface PipelineOptions
   readonly lives: AskingOptions['lives'];
   /** Platform calls that this process may make at once, as of now. */
   readonly maxConcurrent: () => number;
-  readonly l1: L1<HeldAnswer>;
+  readonly l1: L1<Finished>;
   readonly metrics: FetchingOptions['metrics'] &
     HistoryOptions['metrics'] &
     FinalityOptions['metrics'] &
@@ -76,12 +72,11 @@ export interface PipelineOptions
 
 export interface Pipeline extends Omit<Asking, 'stopAsking'> {
   readonly admit: Admit;
-  readonly understand: Understand;
-  readonly recall: Recall;
-  readonly finished: FinishedAnswers;
-  readonly renderAnswer: RenderAnswer;
+  readonly queries: Queries;
+  readonly memory: AnswerMemory;
+  readonly answerQuery: AnswerQuery;
   readonly reply: Reply;
-  readonly replyAtOnce: ReplyAtOnce;
+  readonly now: () => number;
   readonly canonical: CanonicalRules;
   readonly explain: Explain;
   /** An answer as JSON as a table in pages. */
@@ -117,7 +112,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     isSplit: (asked) => learner.status(asked).state === 'proven',
   });
   const lookUp = createLookUp({ tier, purges });
-  const [replacements, known] = [createReplacements({ bus: store.bus, logger }), createKnownQuestions()];
+  const replacements = createReplacements({ bus: store.bus, logger });
   const locks = createFetchLocks<FetchResult>({
     ...{ leases: store.leases, bus: store.bus, logger },
     maxWaiting: MAX_WAITING,
@@ -138,32 +133,36 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ timeoutMs, maxConcurrent: options.maxConcurrent, now, logger, background: background.add },
   });
   const canonical = canonicalRules(options);
-  const finished = finishedOf(options, crossChecks, background.add);
-  const read = createReadQuestion({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
+  const memory = createAnswerMemory({
+    ...{ l1: options.l1, purges, now, background: background.add },
+    onCheckDue(question) {
+      const check = crossChecks.hit(question);
+      if (check !== null) background.add(check);
+    },
+  });
+  const parse = createQueryParser({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
   const stampOf = (asked: CanonicalReport) =>
     `${learner.stampOf(asked)}${finality.stampOf(asked)}${retention.endedMs(asked.endpoint)}`;
   const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
   const { explain, explainAsked } = createExplain({
-    ...{ read, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections, replacements },
+    ...{ parse, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections, replacements },
   });
   const asking = createAsking({
-    ...{ admit, read, history, learner, canonical, now, store, workerPool, logger, report, readPast },
+    ...{ admit, parse, history, learner, canonical, now, store, workerPool, logger, report, readPast },
     ...{ finality, truth, advertisers, rulesOf, policy, lookUp, explainAsked },
     ...{ lives: options.lives, isErased: options.erasures.isErased },
   });
   return {
     admit,
     ...asking,
-    understand: createUnderstand({ read, known, stampOf, now }),
-    recall: createRecall({ known, stampOf, now }),
-    finished,
-    renderAnswer: createRenderAnswer({
-      ...{ report, workerPool, finished, policy, now, isRecorded: history.isRecorded, readPast },
+    queries: createQueries({ parse, stampOf, now }),
+    ...{ memory, now },
+    answerQuery: createAnswerQuery({
+      ...{ report, workerPool, memory, policy, now, isRecorded: history.isRecorded, readPast },
       expectedChange: finality.expectedChange,
     }),
-    reply: createReply({ now, background: background.add }),
-    replyAtOnce: createReplyAtOnce(now),
+    reply: createReply(now, background.add),
     ...{ canonical, explain, table: workerPool.table },
     ...{ isPaged, retentionEdges: retention.edges, acceptEmpty: history.acceptEmpty },
     waiting: () => locks.waiting + tries.waiting,
@@ -224,20 +223,6 @@ function createPast(
       await Promise.all([finality.close(), truth.close(), retention.close(), advertisers.close()]);
     },
   };
-}
-
-function finishedOf(
-  { l1, purges, clock }: PipelineOptions,
-  crossChecks: CrossChecks,
-  background: Background['add'],
-): FinishedAnswers {
-  return createFinishedAnswers({
-    ...{ l1, purges, background, now: clock.now },
-    onJoinedHit(question) {
-      const check = crossChecks.hit(question);
-      if (check !== null) background(check);
-    },
-  });
 }
 
 function canonicalRules({ policy, clock }: PipelineOptions): CanonicalRules {

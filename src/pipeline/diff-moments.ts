@@ -2,9 +2,9 @@
 import { type FieldFault, invalidQuery } from '../errors.js';
 import type { Moment } from '../history/revision.js';
 import type { PinnedRows } from '../pins/create-pins.js';
-import { readAsOf } from '../report/as-of.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import type { AskedCall } from './asked-report.js';
+import { readAsOf } from './options.js';
 
 export interface DiffMomentRules {
   readonly canonical: Pick<CanonicalRules, 'todayOf' | 'startOfDayOf'>;
@@ -27,11 +27,11 @@ export function momentsOf(
   const read = (param: 'from' | 'to', word: 'first' | 'latest'): NamedMoment | null => {
     const text = given.get(param);
     if (text === word) return { name: word, moment: word };
-    const rules = {
-      ...{ nowMs: now(), today: canonical.todayOf(account) },
-      startOfDay: (day: number) => canonical.startOfDayOf(account, day),
-    };
-    const asOf = text === undefined ? { fault: 'is missing' } : readAsOf(text, rules);
+    const startOfDay = (day: number) => canonical.startOfDayOf(account, day);
+    const asOf =
+      text === undefined
+        ? { fault: 'is missing' }
+        : readAsOf(text, now(), canonical.todayOf(account), startOfDay);
     if ('atMs' in asOf) return { name: new Date(asOf.atMs).toISOString(), moment: { at: asOf.atMs } };
     faults.push({ param, message: `${asOf.fault}; ${ALLOWED[param]}` });
     return null;

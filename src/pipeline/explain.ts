@@ -14,13 +14,13 @@ import type { NamedReport } from './asked-report.js';
 import type { Decision } from './decide.js';
 import { keptInWords, priceInWords } from './explain-words.js';
 import type { Explanation } from './explanation.js';
+import type { ParseQuery, Query } from './query.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
-import type { ReadQuestion, ReadQuestions } from './read-question.js';
 import { beginRun, decideFor, isFresh, type Run, type RunDeps } from './run.js';
 import type { Selections } from './select.js';
 
 export interface ExplainOptions extends RunDeps {
-  readonly read: ReadQuestions;
+  readonly parse: ParseQuery;
   readonly learner: Pick<Learner, 'status' | 'show'>;
   readonly selections: Pick<Selections, 'peek'>;
 }
@@ -33,7 +33,7 @@ export type Explain = (endpoint: string, query: string, defaultFormat?: Format) 
 
 /** Of a question that was read. @returns also which accounts the entries hold that are told of */
 export type ExplainAsked = (
-  asked: ReadQuestion,
+  asked: Query,
   named: NamedReport,
 ) => Promise<{ readonly explanation: Explanation; readonly accounts: readonly string[] }>;
 
@@ -91,7 +91,7 @@ export function createExplain(options: ExplainOptions): {
     explainAsked,
     async explain(endpoint, query, defaultFormat = 'json') {
       const call = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
-      return (await explainAsked(options.read(call, null, defaultFormat), { endpoint, query })).explanation;
+      return (await explainAsked(options.parse(call, null, defaultFormat), { endpoint, query })).explanation;
     },
   };
 }

@@ -17,12 +17,12 @@ import type { FreshnessRules } from '../report/freshness.js';
 import type { JsonObject } from '../report/json.js';
 import { parseQueryText, writeQueryText } from '../report/query-text.js';
 import type { ReportPolicy } from '../report-policy.js';
+import { assembleAnswer } from './answer.js';
 import type { AskReport, NamedReport } from './asked-report.js';
 import { describePin, type Lives, ownerOf } from './describe-pin.js';
+import type { Query } from './query.js';
 import { newPatience } from './question.js';
 import type { ReadPast } from './read-past.js';
-import type { ReadQuestion } from './read-question.js';
-import { shapeAnswer } from './render.js';
 import type { Report } from './report.js';
 import type { PinCall } from './show-pins.js';
 
@@ -90,7 +90,7 @@ interface Answered {
 async function answerTo(
   options: PinReportOptions,
   { team }: Caller,
-  { question: asked, moment }: ReadQuestion,
+  { question: asked, moment }: Query,
   { id, trace }: PinCall,
 ): Promise<Answered> {
   const question = { ...asked, form: 'rows' as const };
@@ -103,11 +103,10 @@ async function answerTo(
   const past = moment === null ? null : await options.readPast(question, moment);
   const { parts, storable, outcome } = past?.answer ?? (await options.report(question, context));
   const rules = options.rulesOf(report);
-  const shape = { format: 'json', totals: false, days: false, bom: false, fields: null } as const;
-  const shown = shapeAnswer({
-    ...{ report, shape, parts, rules, nowMs, totals: null, past: past?.known ?? null, isRecorded: false },
-    ...{ negativeMs: options.policy.negativeMs, leftOut: [], seenColumns: new Set() },
-  });
+  const shape = { format: 'json', days: false, bom: false, fields: null } as const;
+  const input = { report, ...shape, parts, rules, nowMs, totals: null, past: past?.known ?? null };
+  const { negativeMs } = options.policy;
+  const shown = assembleAnswer({ ...input, isRecorded: false, leftOut: [] }, negativeMs, new Set());
   if (parts[0]?.header.form !== 'rows')
     throw new GatewayError('conflict', {
       detail: 'The platform answers this report without rows, so there is nothing that a pin could hold.',

@@ -7,8 +7,8 @@ import type { Entry } from '../report/entry.js';
 import { unlessAway } from './ask-scopes.js';
 import type { NamedReport } from './asked-report.js';
 import type { LookUp } from './look-up.js';
+import type { ParseQuery } from './query.js';
 import { dayRefs, wholeRef } from './question.js';
-import type { ReadQuestions } from './read-question.js';
 
 export interface PurgePreview {
   /** Days in it; null where an end is open. */
@@ -29,7 +29,7 @@ export interface PurgePreview {
 export type PreviewPurge = (scope: PurgeScope, named: NamedReport | null) => Promise<PurgePreview>;
 
 export interface PreviewPurgeOptions {
-  readonly read: ReadQuestions;
+  readonly parse: ParseQuery;
   readonly lookUp: LookUp;
   readonly truth: { readonly allScopes: () => Promise<readonly Scope[]> };
 }
@@ -58,12 +58,12 @@ function countDays(from: string, to: string): number {
 }
 
 async function previewReport(
-  { read, lookUp }: PreviewPurgeOptions,
+  { parse, lookUp }: PreviewPurgeOptions,
   scope: PurgeScope,
   { endpoint, query }: NamedReport,
 ): Promise<PurgePreview['report']> {
   const asked = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
-  const { question } = read(asked, null, 'json');
+  const { question } = parse(asked, null, 'json');
   const { report, series } = question;
   const isByDate = report.split.includes('date') && report.from.iso !== null && report.to.iso !== null;
   const days = isByDate ? dayRefs(question) : [];
@@ -86,7 +86,7 @@ async function previewReport(
 }
 
 function subjectOf(
-  { account, accounts, endpoint }: ReturnType<ReadQuestions>['question']['report'],
+  { account, accounts, endpoint }: ReturnType<ParseQuery>['question']['report'],
   { header }: Entry,
 ) {
   return { seq: header.seq, advertiserId: account, named: accounts, held: header.accounts, endpoint };

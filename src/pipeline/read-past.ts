@@ -3,11 +3,10 @@ import type { Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
 import { listed, type ReadDays } from '../history/read-days.js';
 import { type Moment, type Revision, seenOverFrom } from '../history/revision.js';
-import type { KnownDay, Past } from '../report/assemble-input.js';
+import type { KnownDay, Past } from '../report/answer.js';
 import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
 import { dayNumber, daysBetween } from '../report/days.js';
-import { byAge, type FinalRules, tellExpected } from '../report/final-days.js';
-import { isFinal } from '../report/freshness.js';
+import { byAge, type FinalRules, isFinal, tellExpected } from '../report/freshness.js';
 import type { ReportQuestion } from './question.js';
 import { answerWithoutCall, type ReportAnswer } from './report.js';
 

@@ -1,102 +1,98 @@
-/** An answer as HTTP: a body with its headers, or a 304 for who has it already. */
+/** An answer as HTTP: a body with its headers, or a 304. */
 import { HIT_BYTES, type ReportReply } from '../http/report-call.js';
 import { cacheHeaders, isNotModified } from '../http/respond.js';
+import type { Trace } from '../telemetry/trace.js';
 import { turn } from '../time.js';
-import { type Answer, FROM_L1 } from './answer.js';
-import type { ReadQuestion } from './read-question.js';
-import type { Finished } from './render.js';
-import type { Understood } from './understand.js';
+import type { Answer, Source } from './answer.js';
+import type { Finished, Replies } from './finished.js';
+import type { Query } from './query.js';
+import type { RequestContext } from './question.js';
 
-export type Reply = (asked: Understood, answer: Answer) => Promise<ReportReply>;
+export type Reply = ReturnType<typeof createReply>;
 
-export interface ReplyOptions {
-  readonly now: () => number;
-  readonly background: (work: Promise<unknown>) => void;
-}
-
-export function createReply({ now, background }: ReplyOptions): Reply {
-  return async (asked, answer) => {
-    noteAnswer(asked, answer);
-    // The caller has this very answer, in this coding (RFC 9110, section 13.1.2: for a 200 alone).
-    const { status, tag, coding } = answer.shown;
-    if (status === 200 && isNotModified(asked.ifNoneMatch, tag, coding)) {
-      if (isToBeKept(answer)) background(turn().then(answer.body));
-      return { status: 304, headers: headersOf(asked, answer, now()), body: null };
+export function createReply(now: () => number, background: (work: Promise<unknown>) => void) {
+  return async (
+    query: Query,
+    { trace }: Pick<RequestContext, 'trace'>,
+    answer: Answer,
+    ifNoneMatch: string | undefined,
+  ): Promise<ReportReply> => {
+    const { status, tag, coding, source } = answer;
+    noteOnTrace(trace, query, source, answer.rowCount);
+    // The caller has this answer in this coding (RFC 9110, section 13.1.2: for a 200 alone).
+    if (status === 200 && isNotModified(ifNoneMatch, tag, coding)) {
+      // The body is made for memory all the same: the caller will revalidate again, and is answered from there.
+      if (source.storable && answer.weight <= HIT_BYTES) background(turn().then(answer.body));
+      return { status: 304, headers: headersOf(query, answer, source, now()), body: null };
     }
     const finished = await answer.body();
-    asked.context.trace.mark('render');
-    return withBody(asked, finished, headersOf(asked, answer, now()));
+    trace.mark('render');
+    return withBody(query, finished, headersOf(query, answer, source, now()));
   };
 }
 
-/** Made though nobody is sent it: whoever asks whether it has changed asks again, and is told from memory then. */
-function isToBeKept({ shown, source }: Answer): boolean {
-  return source.tier === 'store' && source.storable && shown.weight <= HIT_BYTES;
-}
+const FROM_MEMORY: Source = {
+  outcome: 'hit',
+  tier: 'l1',
+  stored: false,
+  degraded: false,
+  storable: true,
+  days: null,
+};
 
-/** An answer of this process that may be sent as it is. */
-export type ReplyAtOnce = (
-  asked: ReadQuestion,
+/** The reply of an answer in memory. It is composed once, and again when its age or lifetime changes by a second. */
+export function replyFromMemory(
+  query: Query,
   finished: Finished,
   ifNoneMatch: string | undefined,
-) => ReportReply;
-
-/** Both answers that a finished body can be given as, for the moments in which its age and lifetime stay the same. */
-interface Replies {
-  readonly asked: ReadQuestion;
-  readonly fromMs: number;
-  /** From then on a second more, or less, is to be told. */
-  readonly untilMs: number;
-  readonly whole: ReportReply;
-  readonly notModified: ReportReply;
+  nowMs: number,
+): ReportReply {
+  let { replies } = finished;
+  if (replies?.query !== query || nowMs < replies.fromMs || nowMs >= replies.untilMs) {
+    replies = composeReplies(query, finished, nowMs);
+    finished.replies = replies;
+  }
+  return isNotModified(ifNoneMatch, finished.tag, finished.coding) ? replies.notModified : replies.whole;
 }
 
-export function createReplyAtOnce(now: () => number): ReplyAtOnce {
-  const made = new WeakMap<Finished, Replies>();
-  return (asked, finished, ifNoneMatch) => {
-    const nowMs = now();
-    let replies = made.get(finished);
-    if (replies?.asked !== asked || nowMs < replies.fromMs || nowMs >= replies.untilMs) {
-      replies = makeReplies(asked, finished, nowMs);
-      made.set(finished, replies);
-    }
-    const { tag, coding } = finished;
-    return isNotModified(ifNoneMatch, tag, coding) ? replies.notModified : replies.whole;
-  };
+/** {@link replyFromMemory}, noted on the trace of its request. */
+export function noteFromMemory(trace: Trace, query: Query, finished: Finished, reply: ReportReply): void {
+  noteOnTrace(trace, query, FROM_MEMORY, finished.rowCount);
+  if (reply.body !== null) trace.mark('render');
 }
 
-function makeReplies(asked: ReadQuestion, finished: Finished, nowMs: number): Replies {
-  const answer = { shown: finished, source: FROM_L1 };
-  const { asOfMs, freshUntilMs } = finished;
+function composeReplies(query: Query, finished: Finished, nowMs: number): Replies {
+  const headers = () => headersOf(query, finished, FROM_MEMORY, nowMs);
+  const ends = [finished.freshUntilMs, query.meansUntilMs];
   return {
-    asked,
+    query,
     fromMs: nowMs,
     untilMs: Math.min(
-      nextSecond(nowMs - asOfMs, nowMs),
-      ...[freshUntilMs, asked.meansUntilMs].map((endMs) => secondLess(endMs - nowMs, nowMs)),
+      nextSecond(nowMs - finished.asOfMs, nowMs),
+      ...ends.map((endMs) => secondLess(endMs - nowMs, nowMs)),
     ),
-    whole: withBody(asked, finished, headersOf(asked, answer, nowMs)),
-    notModified: { status: 304, headers: headersOf(asked, answer, nowMs), body: null },
+    whole: withBody(query, finished, headers()),
+    notModified: { status: 304, headers: headers(), body: null },
   };
 }
 
-/** When a time that grows will be a whole second longer, rounded down. */
+/** When a growing time reaches the next whole second. */
 function nextSecond(ms: number, nowMs: number): number {
   return nowMs + 1000 - (ms - Math.floor(ms / 1000) * 1000);
 }
 
-/** When a time that shrinks will be a second less, rounded down; just after it is whole seconds. */
+/** When a shrinking time, rounded down, is a second less: just after it is a whole number of seconds. */
 function secondLess(ms: number, nowMs: number): number {
   return ms === Number.POSITIVE_INFINITY ? ms : nowMs + (ms - Math.floor(ms / 1000) * 1000) + 1;
 }
 
 /** Platform calls that an answer would have cost without a cache. */
-export function plainCallsOf({ totals }: ReadQuestion): number {
+export function plainCallsOf({ totals }: Query): number {
   return totals === null ? 1 : 2;
 }
 
 function withBody(
-  { fileName }: ReadQuestion,
+  { fileName }: Query,
   { status, contentType, coding, body }: Finished,
   headers: Record<string, string>,
 ): ReportReply {
@@ -107,11 +103,11 @@ function withBody(
 }
 
 function headersOf(
-  { meansUntilMs }: ReadQuestion,
-  { shown, source }: Pick<Answer, 'shown' | 'source'>,
+  { meansUntilMs }: Query,
+  { tag, asOfMs, freshUntilMs, coding, revision, warnings }: Answer | Finished,
+  source: Source,
   nowMs: number,
 ): Record<string, string> {
-  const { tag, asOfMs, freshUntilMs, coding, revision, warnings } = shown;
   const validators = { tag, asOfMs, freshUntilMs, meansUntilMs, keep: source.storable };
   const headers = cacheHeaders(validators, coding, source, nowMs);
   if (revision !== null) headers['report-revision'] = revision;
@@ -119,10 +115,9 @@ function headersOf(
   return headers;
 }
 
-function noteAnswer(asked: Understood, { shown, source }: Answer): void {
-  const { trace } = asked.context;
-  trace.outcome = source.outcome;
-  trace.tier = source.tier;
-  trace.rows = shown.rowCount;
-  trace.plainCalls = plainCallsOf(asked);
+function noteOnTrace(trace: Trace, query: Query, { outcome, tier }: Source, rows: number): void {
+  trace.outcome = outcome;
+  trace.tier = tier;
+  trace.rows = rows;
+  trace.plainCalls = plainCallsOf(query);
 }

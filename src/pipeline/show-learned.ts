@@ -6,7 +6,7 @@ import { type Scope, scopeOf } from '../finality/scope.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, unlessAway } from './ask-scopes.js';
-import type { ReadQuestions } from './read-question.js';
+import type { ParseQuery } from './query.js';
 import { finalityOf, type ShowFinalityOptions } from './show-finality.js';
 import { type ShowTruthOptions, truthOf } from './show-truth.js';
 
@@ -25,7 +25,7 @@ export interface ShowLearned {
 }
 
 export interface ShowLearnedOptions {
-  readonly read: ReadQuestions;
+  readonly parse: ParseQuery;
   readonly learner: Pick<Learner, 'list'>;
   readonly policy: Pick<ReportPolicy, 'endpoints'>;
   readonly finality: ShowFinalityOptions['finality'] &
@@ -53,7 +53,7 @@ export function createShowLearned(options: ShowLearnedOptions): ShowLearned {
 }
 
 async function scopesAsked(
-  { read }: ShowLearnedOptions,
+  { parse }: ShowLearnedOptions,
   { endpoint, query, advertiserId }: LearnedAsked,
   { scopesOf }: ShowScopes,
 ): Promise<readonly Scope[]> {
@@ -61,7 +61,7 @@ async function scopesAsked(
     if (!isEndpointPath(endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
     if (typeof query !== 'string') throw invalidQuery({ param: 'query', message: 'was given twice' });
     const named = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
-    return [scopeOf(read(named, null, 'json').question.report)];
+    return [scopeOf(parse(named, null, 'json').question.report)];
   }
   if (endpoint !== undefined || query !== undefined || !isAccountId(advertiserId)) {
     const param =

@@ -15,7 +15,7 @@ import { parseQueryText, writeQueryText } from '../report/query-text.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { type AskReport, readParameters } from './asked-report.js';
 import { describePin, type Lives, mayBeSeen, ownerOf } from './describe-pin.js';
-import type { ReadQuestions } from './read-question.js';
+import type { ParseQuery } from './query.js';
 
 export interface PinCall extends AskCall {
   /** The parsed body of a POST; not a byte of it is taken before. @throws GatewayError */
@@ -24,7 +24,7 @@ export interface PinCall extends AskCall {
 
 export interface ShowPinsOptions {
   readonly askReport: AskReport;
-  readonly read: ReadQuestions;
+  readonly parse: ParseQuery;
   readonly pins: Pins;
   readonly lives: Lives;
   readonly workerPool: Pick<WorkerPool, 'format'>;
@@ -110,13 +110,13 @@ export function createShowPins(options: ShowPinsOptions): ShowPins {
  * As for the report itself, at each reading: what was taken from a team's list is taken from its pins.
  * @throws GatewayError 403
  */
-function checkAccess({ read }: ShowPinsOptions, caller: Caller, { pin }: PinnedRows): void {
+function checkAccess({ parse }: ShowPinsOptions, caller: Caller, { pin }: PinnedRows): void {
   if (caller.team.advertisers === '*') return;
   const { endpoint } = pin;
   // Which moment was pinned grants nothing, and whether it is one may depend on how it is read.
   const query = writeQueryText(parseQueryText(pin.query).filter(({ name }) => !MOMENTS.includes(name)));
   const asked = { endpoint, query, method: 'GET' as const, accept: undefined, acceptEncoding: undefined };
-  checkAdvertiser(caller, read(asked, null, 'raw').access);
+  checkAdvertiser(caller, parse(asked, null, 'raw').access);
   if (mayBeSeen(pin, caller)) return;
   throw new GatewayError('advertiser_forbidden', {
     detail: 'The pin holds rows of an advertiser the team may not see.',

@@ -1,9 +1,8 @@
 /** What a JSON answer says of itself beside its rows. */
-import type { AssembleInput, KnownDay, Past } from './assemble-input.js';
+import type { AssembleInput, KnownDay, Past } from './answer.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
-import type { FinalRules } from './final-days.js';
-import { isFinal, isFinalDay, lastSeenMs, stateAt } from './freshness.js';
+import { type FinalRules, isFinal, isFinalDay, lastSeenMs, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
 import { projectRows } from './project-rows.js';
 import {

@@ -2,8 +2,8 @@
  * Parts to a finished body: rows are joined, never parsed; the ETag is made from digests, so that a 304 needs no
  * body at all.
  */
+import type { Assembled, AssembleInput, Body } from './answer.js';
 import { revisionOf, warningsIn, writeMeta } from './answer-meta.js';
-import type { AssembleInput } from './assemble-input.js';
 import { type Rewrite, rewritesFor } from './column-types.js';
 import {
   type BodyPieces,
@@ -14,59 +14,7 @@ import {
   type RowsHeader,
 } from './entry.js';
 import { type FreshnessRules, freshForMs, lastSeenMs, stateAt } from './freshness.js';
-import type { Format } from './output-options.js';
 import { digest } from './platform-call.js';
-
-/** A body, or the rows that it is made from. */
-export type Body =
-  | {
-      readonly ready: readonly Buffer[];
-      /** The same, with rows as they are deflated already; null where not all of them are. */
-      readonly deflated: BodyPieces | null;
-    }
-  | {
-      /** With separators between them. */
-      readonly rows: readonly Buffer[];
-      /** What has to be rewritten in each piece of `rows`, so that columns are of one type. */
-      readonly rewrites: readonly (Rewrite | null)[];
-      readonly format: Exclude<Format, 'raw'>;
-      /** Of all rows. */
-      readonly columns: readonly string[];
-      /** Those of them that are wanted, in order; null: all. */
-      readonly fields: readonly string[] | null;
-      readonly rowCount: number;
-      readonly bom: boolean;
-      /** What stands in front of the rows and behind them. */
-      readonly head: Buffer;
-      readonly tail: Buffer;
-    };
-
-export interface Assembled {
-  readonly status: number;
-  readonly contentType: string;
-  /** Opaque tag without quotes; changes with everything the body shows. */
-  readonly tag: string;
-  /** When the oldest part was fetched. */
-  readonly asOfMs: number;
-  /** When the newest part was fetched. */
-  readonly newestMs: number;
-  /** When the first part stops being fresh. */
-  readonly freshUntilMs: number;
-  readonly stale: boolean;
-  readonly rowCount: number;
-  /** Names the rows by their days: the same rows, the same revision. Null for what is not kept by days. */
-  readonly revision: string | null;
-  /** Codes of warnings that its body does not hold. */
-  readonly warnings: readonly string[];
-  /** About the size of the body, known before it is made. */
-  readonly weight: number;
-  /** Account ids the answer holds. */
-  readonly accounts: readonly string[];
-  /** The oldest purge state among the parts. */
-  readonly seq: number;
-  /** The body in pieces, in order: large ones are never copied into one. */
-  readonly body: () => Body;
-}
 
 /** Of rows; JSON of any kind has the same. */
 export const CONTENT_TYPES = {

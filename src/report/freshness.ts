@@ -4,7 +4,7 @@
  * Facts are stored, freshness is computed when an entry is read: a changed setting takes effect on what is
  * cached already.
  */
-import { dayNumber } from './days.js';
+import { dayNumber, isoDay } from './days.js';
 import type { EmptyEnd } from './empty-days.js';
 import { FLAWED_MS, type Flaw } from './flaws.js';
 
@@ -68,11 +68,38 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
 /** @returns whether the last day was past restatement when the fetch began: its numbers change no more. */
 export function isFinal(
   facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten'>,
-  rules: Pick<FreshnessRules, 'restatementDays'>,
+  rules: FinalRules,
 ): boolean {
   if (facts.lastDay === null || facts.flaws !== undefined) return false;
   if (facts.forgotten?.final === false) return false;
   return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
+}
+
+export type FinalRules = Pick<FreshnessRules, 'restatementDays'>;
+
+/** @returns days by whether they are old enough to be final today */
+export function byAge(
+  dates: readonly string[],
+  today: number,
+  { restatementDays }: FinalRules,
+): { readonly old: readonly string[]; readonly young: readonly string[] } {
+  const isOld = (date: string) => isFinalDay(dayNumber(date) as number, today, restatementDays);
+  return { old: dates.filter(isOld), young: dates.filter((date) => !isOld(date)) };
+}
+
+/** Days that a message names; of more it names these and says how many there are. */
+const MOST_NAMED = 10;
+
+/** E.g. `2026-11-17 (expected to be final on 2026-11-23) and 4 more, the last, 2026-11-21, on 2026-11-27`. */
+export function tellExpected(dates: readonly string[], { restatementDays }: FinalRules): string {
+  const finalOn = (date: string) => isoDay((dayNumber(date) as number) + restatementDays + 1);
+  const named = dates
+    .slice(0, MOST_NAMED)
+    .map((date) => `${date} (expected to be final on ${finalOn(date)})`)
+    .join(', ');
+  const last = dates.at(-1) as string;
+  const more = dates.length - MOST_NAMED;
+  return more <= 0 ? named : `${named} and ${more} more, the last, ${last}, on ${finalOn(last)}`;
 }
 
 /** @returns milliseconds of freshness, counted from `fetchedAt` */

@@ -1,10 +1,10 @@
 /** What a caller should know of an answer beside its rows: `meta.warnings`. */
-import type { KnownDay, Past } from './assemble-input.js';
+import type { KnownDay, Past } from './answer.js';
 import type { CanonicalReport } from './canonicalize.js';
 import { schemaMix } from './column-kinds.js';
 import type { Entry, RowsHeader } from './entry.js';
-import { type FinalRules, tellExpected } from './final-days.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
+import { type FinalRules, tellExpected } from './freshness.js';
 import { didYouMean } from './parameters.js';
 
 /** For programs. */

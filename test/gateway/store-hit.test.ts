@@ -63,8 +63,8 @@ async function sceneOf<G extends TestGateway>(
 /** The same path where every finished answer has been put out by others. */
 function forgetful(services: Services): Services['gateway'] {
   const { pipeline, limits } = services;
-  const finished = { ...pipeline.finished, look: () => null, find: () => null };
-  return createGateway({ ...services, ...pipeline, limits: limits.teams, finished });
+  const memory = { ...pipeline.memory, find: () => null };
+  return createGateway({ ...services, ...pipeline, limits: limits.teams, memory });
 }
 
 describe('an answer from the store is the router’s, byte for byte', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
-import type { AssembleInput } from '../../src/report/assemble-input.js';
+import type { Assembled, AssembleInput } from '../../src/report/answer.js';
+import { assemble, assembleBytes } from '../../src/report/assemble.js';
 import { ask, bodyOf, HOUR, QUERY, ROWS } from './assembled.js';
 import { bytesEntry, FETCHED_AT, RULES, refusalEntry, rowsEntry } from './entries.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Assembled, assemble, assembleBytes } from '../../src/report/assemble.js';
-import type { AssembleInput } from '../../src/report/assemble-input.js';
+import type { Assembled, AssembleInput } from '../../src/report/answer.js';
+import { assemble, assembleBytes } from '../../src/report/assemble.js';
 import { dayNumber } from '../../src/report/days.js';
 import { ask, bodyOf, HOUR, ROWS } from './assembled.js';
 import { bytesEntry, FETCHED_AT, RULES, rowsEntry } from './entries.js';

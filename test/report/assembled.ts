@@ -1,7 +1,6 @@
 /** Assembled answers in few words, for tests. */
 
-import type { Assembled } from '../../src/report/assemble.js';
-import type { AssembleInput } from '../../src/report/assemble-input.js';
+import type { Assembled, AssembleInput } from '../../src/report/answer.js';
 import { formatRows } from '../../src/workers/tasks.js';
 import { get } from './canonical-request.js';
 import { FETCHED_AT, RULES, rowsEntry } from './entries.js';

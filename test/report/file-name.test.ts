@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fileNameOf } from '../../src/report/file-name.js';
+import { fileNameOf } from '../../src/pipeline/query.js';
 import { get } from './canonical-request.js';
 
 const named = (query: string, endpoint = 'campaigns/get') =>

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createKnownQuestions, type Sent } from '../../src/pipeline/known-questions.js';
-import type { ReadQuestion } from '../../src/pipeline/read-question.js';
+import { createRememberedQueries, type Sent } from '../../src/pipeline/queries.js';
+import type { Query } from '../../src/pipeline/query.js';
 
-const QUESTION = { readOn: { fromMs: 0, untilMs: 1 } } as unknown as ReadQuestion;
+const QUESTION = { readOn: { fromMs: 0, untilMs: 1 } } as unknown as Query;
 
 /** @returns how many of 1000 questions with so many parameters each are still known when all were remembered */
 function knownOf(parameters: number): number {
-  const known = createKnownQuestions();
+  const known = createRememberedQueries();
   const further = Array.from({ length: parameters - 1 }, (_, at) => `&z${at}=1`).join('');
   const all = Array.from(
     { length: 1000 },
@@ -17,7 +17,7 @@ function knownOf(parameters: number): number {
       acceptEncoding: undefined,
     }),
   );
-  for (const sent of all) known.remember(sent, 'json', QUESTION);
+  for (const sent of all) known.add(sent, 'json', QUESTION);
   return all.filter((sent) => known.find(sent, 'json', 0) !== undefined).length;
 }
 

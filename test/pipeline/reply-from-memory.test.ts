@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { ReadQuestion } from '../../src/pipeline/read-question.js';
-import type { Finished } from '../../src/pipeline/render.js';
-import { createReplyAtOnce } from '../../src/pipeline/reply.js';
+import type { Finished } from '../../src/pipeline/finished.js';
+import type { Query } from '../../src/pipeline/query.js';
+import { replyFromMemory } from '../../src/pipeline/reply.js';
 
 const START_MS = Date.parse('2026-11-21T12:00:00Z');
 const body = [Buffer.from('{}')];
@@ -22,7 +22,7 @@ const finishedOf = (asOfMs: number, freshUntilMs: number) =>
     body,
   }) as unknown as Finished;
 const askedOf = (meansUntilMs: number, fileName: string | null = null) =>
-  ({ meansUntilMs, fileName }) as unknown as ReadQuestion;
+  ({ meansUntilMs, fileName }) as unknown as Query;
 
 it('tells age and lifetime as they are at each moment, however often it is asked', () => {
   const near = fc.integer({ min: -3000, max: 3000 });
@@ -38,12 +38,11 @@ it('tells age and lifetime as they are at each moment, however often it is asked
           finishedOf(START_MS + age, START_MS + fresh),
           askedOf(means === null ? Number.POSITIVE_INFINITY : START_MS + means),
         ];
-        const remembering = createReplyAtOnce(() => nowMs);
         for (const moment of moments.toSorted((a, b) => a - b).concat(moments)) {
           nowMs = START_MS + moment;
           for (const ifNoneMatch of [undefined, '"a"', '"b"'])
-            expect(remembering(asked, finished, ifNoneMatch)).toEqual(
-              createReplyAtOnce(() => nowMs)(asked, finished, ifNoneMatch),
+            expect(replyFromMemory(asked, finished, ifNoneMatch, nowMs)).toEqual(
+              replyFromMemory(asked, { ...finished, replies: null }, ifNoneMatch, nowMs),
             );
         }
       },
@@ -52,9 +51,9 @@ it('tells age and lifetime as they are at each moment, however often it is asked
 });
 
 it('is of the question that was asked, where two have one body', () => {
-  const replyAtOnce = createReplyAtOnce(() => START_MS);
   const finished = finishedOf(START_MS, START_MS);
-  const of = (asked: ReadQuestion) => replyAtOnce(asked, finished, undefined).headers['content-disposition'];
+  const of = (asked: Query) =>
+    replyFromMemory(asked, finished, undefined, START_MS).headers['content-disposition'];
   const forever = Number.POSITIVE_INFINITY;
   expect([of(askedOf(forever, 'a.csv')), of(askedOf(forever)), of(askedOf(forever, 'b.csv'))]).toEqual([
     'attachment; filename="a.csv"',
@@ -65,15 +64,14 @@ it('is of the question that was asked, where two have one body', () => {
 
 it('is put together once for a second', () => {
   let nowMs = START_MS;
-  const replyAtOnce = createReplyAtOnce(() => nowMs);
   const [finished, asked] = [finishedOf(START_MS, START_MS + 10_000), askedOf(Number.POSITIVE_INFINITY)];
-  const first = replyAtOnce(asked, finished, undefined);
+  const first = replyFromMemory(asked, finished, undefined, nowMs);
   nowMs += 1;
-  const second = replyAtOnce(asked, finished, undefined);
+  const second = replyFromMemory(asked, finished, undefined, nowMs);
   expect(second.headers).toMatchObject({ age: '0' });
   nowMs += 998;
-  expect(replyAtOnce(asked, finished, undefined)).toBe(second);
+  expect(replyFromMemory(asked, finished, undefined, nowMs)).toBe(second);
   nowMs += 1;
-  expect(replyAtOnce(asked, finished, undefined).headers).toMatchObject({ age: '1' });
+  expect(replyFromMemory(asked, finished, undefined, nowMs).headers).toMatchObject({ age: '1' });
   expect(first.headers).toMatchObject({ age: '0' });
 });

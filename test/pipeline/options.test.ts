@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Purges } from '../../src/cache/purges.js';
-import { type Finished, isServable } from '../../src/pipeline/render.js';
-import { finishedKey, shapeOf } from '../../src/pipeline/shape.js';
+import { type Finished, isServable } from '../../src/pipeline/finished.js';
+import { shapeKey, shapeOf } from '../../src/pipeline/options.js';
 import type { Format, OutputOptions } from '../../src/report/output-options.js';
 import { get } from '../report/canonical-request.js';
 import { codeOf, thrownBy } from '../support/problems.js';
@@ -45,7 +45,7 @@ describe('shapeOf', () => {
   });
 });
 
-describe('finishedKey', () => {
+describe('shapeKey', () => {
   it('differs for whatever makes another body', () => {
     const place = fc.tuple(
       fc.constantFrom('s1', 's2'),
@@ -74,9 +74,9 @@ describe('finishedKey', () => {
     const key = ([series, query, shape, coding]: [
       string,
       string,
-      Parameters<typeof finishedKey>[2],
+      Parameters<typeof shapeKey>[2],
       'identity' | 'gzip' | 'br',
-    ]) => finishedKey(series, get(query).report, shape, coding);
+    ]) => shapeKey(series, get(query).report, shape, coding);
     fc.assert(
       fc.property(place, place, (one, other) => {
         expect(key(one) === key(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
