@@ -1,7 +1,12 @@
 /** Doctor's looks at Redis: whether it can be used, and whether it keeps what it is given. */
 import { Cluster, type Redis } from 'ioredis';
-import { connect, disconnect } from '../store/redis/connect.js';
-import { describeConnection, type RedisClient, type RedisConnection } from '../store/redis/connection.js';
+import {
+  connect,
+  describeConnection,
+  disconnect,
+  type RedisClient,
+  type RedisConnection,
+} from '../store/redis/connect.js';
 import type { Check, Look } from '../telemetry/checks.js';
 import { wallMs } from '../time.js';
 

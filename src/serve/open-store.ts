@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
-import type { RedisConnection } from '../store/redis/connection.js';
-import type { OnRedisCall } from '../store/redis/observed.js';
+import type { RedisConnection } from '../store/redis/connect.js';
+import type { RedisCall } from '../store/redis/link.js';
 import type { RedisStore } from '../store/redis/redis-store.js';
 import { StoreRefused } from '../store/refused.js';
 import { nextTurn, sleep } from '../time.js';
@@ -20,7 +20,7 @@ export async function openStore(
   clock: Clock,
   logger: Logger,
   whileAway: () => Promise<() => Promise<void>>,
-  onCall?: OnRedisCall,
+  onCall?: (call: RedisCall) => void,
 ): Promise<Store> {
   const connection = redisConnection(config);
   if (connection === null) {
@@ -68,7 +68,7 @@ async function openRedis(
   config: Config,
   clock: Clock,
   logger: Logger,
-  onCall?: OnRedisCall,
+  onCall?: (call: RedisCall) => void,
 ): Promise<RedisStore> {
   const { createRedisStore } = await import('../store/redis/redis-store.js');
   const connection = redisConnection(config) as RedisConnection;

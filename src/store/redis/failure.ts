@@ -1,3 +1,4 @@
+import { nextTurn, startTimer, stopTimer, uptimeMs } from '../../time.js';
 import { StoreUnavailable } from '../port.js';
 
 const SECRET_TAIL = /,? with args beginning with.*$/s;
@@ -36,17 +37,8 @@ export function unavailable(what: string, error?: unknown): StoreUnavailable {
   return new StoreUnavailable(error === undefined ? what : `${what}: ${describeFailure(error)}`);
 }
 
-/** The answers of a pipeline. @throws the first error among them */
-export function unwrap(results: [error: Error | null, result: unknown][] | null): unknown[] {
-  return (results ?? []).map(([error, result]) => {
-    if (error !== null) throw error;
-    return result;
-  });
-}
-
 /**
- * The answers of a pipeline; null for a key at which somebody else has put something of another type: it is nothing of
- * ours.
+ * The answers of a pipeline; null for a key at which somebody else has put a value of another type.
  * @throws the first other error among them
  */
 export function answersOf(results: [error: Error | null, result: unknown][] | null): unknown[] {
@@ -54,5 +46,55 @@ export function answersOf(results: [error: Error | null, result: unknown][] | nu
     if (error === null) return result;
     if (isAnswer(error) && error.message.startsWith('WRONGTYPE')) return null;
     throw error;
+  });
+}
+
+/** The work was not done in time. It may still be done later. */
+export class TimedOut extends Error {
+  override readonly name = 'TimedOut';
+}
+
+/**
+ * Settles as `work` does, or rejects with {@link TimedOut} after `limitMs`.
+ *
+ * A process that was busy when the time was up must not take its own slowness for the server's. It waits once more for as
+ * long as it was late, at most `limitMs`, as the command may not have been sent before. Then the event loop gets one more
+ * turn to read what has already arrived.
+ *
+ * @param onLate called when `work` settles after its time, with its error if it failed.
+ */
+export function bounded<T>(
+  work: Promise<T>,
+  limitMs: number,
+  onLate?: (error?: unknown) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let pending = true;
+    const giveUp = () => {
+      nextTurn(() => {
+        if (!pending) return;
+        pending = false;
+        reject(new TimedOut(`no answer within ${limitMs} ms`));
+      });
+    };
+    const dueMs = uptimeMs() + limitMs;
+    let timer = startTimer(() => {
+      const overdueMs = uptimeMs() - dueMs;
+      if (overdueMs < 1) giveUp();
+      else timer = startTimer(giveUp, Math.min(overdueMs, limitMs));
+    }, limitMs);
+    const settle = (inTime: () => void, error?: unknown) => {
+      if (!pending) {
+        onLate?.(error);
+        return;
+      }
+      pending = false;
+      stopTimer(timer);
+      inTime();
+    };
+    work.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error), error),
+    );
   });
 }

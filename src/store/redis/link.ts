@@ -1,14 +1,18 @@
 import { Cluster } from 'ioredis';
 import type { Clock } from '../../clock.js';
-import { turn } from '../../time.js';
+import { startTimer, stopTimer, type Timer, turn, uptimeMs } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
-import { bounded } from './bounded.js';
-import { disconnect } from './connect.js';
-import type { RedisClient } from './connection.js';
-import { describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
-import { type OnRedisCall, observed } from './observed.js';
-import { createReachability, type Reachability } from './reachability.js';
+import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
+import { bounded, describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
+
+/** One call of Redis when it is over: a command, a script, or a batch of them. */
+export interface RedisCall {
+  readonly name: string;
+  /** By `uptimeMs()`. */
+  readonly startedMs: number;
+  readonly failed: boolean;
+}
 
 export interface LinkOptions {
   /** A client that has connected. */
@@ -18,133 +22,139 @@ export interface LinkOptions {
   /** Longest time a call takes. */
   readonly timeoutMs: number;
   /** Redis refused a write for lack of memory. */
-  readonly onOutOfMemory?: () => void;
-  /** Told of every call when it is over; absent where nobody wants to know. */
-  readonly onCall?: OnRedisCall | undefined;
+  readonly onOutOfMemory: () => void;
+  /** Told of every call when it is over. */
+  readonly onCall?: ((call: RedisCall) => void) | undefined;
   readonly clock: Clock;
   readonly logger: StoreLog;
 }
 
+/** A server that answered too late is called slow for so long: probes are made more often. */
+const SLOW_FOR_MS = 10_000;
+const TOO_LATE =
+  'Redis answers, but too late; calls are refused until it answers in time. Bring it closer, or raise redis.timeoutMs';
+
+export type Link = ReturnType<typeof createLink>;
+
 /** The one way to a Redis: every call ends in time, and calls are not tried while nothing answers. */
-export interface Link {
-  /** @throws StoreUnavailable whenever `run` fails; it holds no secret. */
-  call<T>(run: (client: RedisClient) => Promise<T>): Promise<T>;
-  health(): StoreHealth;
-  /** Later calls go to `next`; those in flight end on the client they were sent to. */
-  swap(next: RedisClient): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function createLink(options: LinkOptions): Link {
-  const { client, role, timeoutMs, onCall, clock, logger } = options;
-  let current = client;
+export function createLink(options: LinkOptions) {
+  const { role, timeoutMs, onOutOfMemory, onCall, clock, logger } = options;
+  let current = options.client;
   let closed = false;
-  const server = createReachability({
-    role,
-    timeoutMs,
-    probe: async () => {
-      await bounded(current.ping(), timeoutMs, (error) => {
-        if (error === undefined) server.late();
-      });
-    },
+  let fault = 'the connection was closed';
+  let lateAtMs = Number.NEGATIVE_INFINITY;
+  const isSlow = () => clock.monotonicMs() - lateAtMs < SLOW_FOR_MS;
+  const late = (error?: unknown) => {
+    if (error === undefined || isAnswer(error)) lateAtMs = clock.monotonicMs();
+  };
+  const circuit = createCircuit({
     clock,
-    logger,
+    patienceMs: 2 * timeoutMs,
+    probe: () => bounded(current.ping(), timeoutMs, late),
+    onChange: (open) => {
+      if (!open) logger.info({ role }, 'Redis answers again');
+      else if (isSlow()) logger.warn({ role, fault }, TOO_LATE);
+      else logger.warn({ role, fault }, 'Redis does not answer; calls are refused until it does');
+    },
   });
-  watch(client);
+  watch(current);
 
-  function watch(watched: RedisClient): void {
-    watchConnection(watched, () => watched === current && !closed, server, options);
-  }
-
-  async function call<T>(run: (client: RedisClient) => Promise<T>): Promise<T> {
-    const { ok, reason } = health();
-    if (!ok) throw unavailable(reason ?? 'not connected to Redis');
-    const used = current;
-    // What comes from a server that was moved away from says nothing of the one in use.
-    const inUse = () => used === current;
-    const outcomes = {
-      heard: () => inUse() && server.heard(),
-      late: server.late,
-      unanswered: (fault: string) => inUse() && server.unanswered(fault),
-      outOfMemory: () => inUse() && options.onOutOfMemory?.(),
-    };
-    if (onCall === undefined) return await attempt(run(used), timeoutMs, outcomes);
-    return await observed(used, (seen) => attempt(run(seen), timeoutMs, outcomes), onCall);
+  function watch(client: RedisClient): void {
+    watchConnection(client, () => client === current && !closed, options, {
+      failed: (what) => {
+        fault = what;
+      },
+      ready: circuit.heard,
+    });
   }
 
   function health(): StoreHealth {
     if (closed) return { ok: false, reason: 'the store is closed' };
-    const answers = server.health();
-    if (!answers.ok || current.status === 'ready') return answers;
-    return { ok: false, reason: `not connected to Redis: ${server.fault}` };
+    if (circuit.open)
+      return isSlow()
+        ? { ok: false, slow: true, reason: `Redis answers too late: ${fault}` }
+        : { ok: false, reason: `Redis does not answer: ${fault}` };
+    if (current.status === 'ready') return { ok: true };
+    return { ok: false, reason: `not connected to Redis: ${fault}` };
+  }
+
+  async function attempt<T>(client: RedisClient, work: Promise<T>): Promise<T> {
+    try {
+      const result = await bounded(work, timeoutMs, late);
+      if (client === current) circuit.heard();
+      return result;
+    } catch (error) {
+      const [isAnswered, isFull] = [isAnswer(error), isOutOfMemory(error)];
+      // A server that was moved away from says nothing of the one in use.
+      if (client === current) {
+        if (isFull) onOutOfMemory();
+        if (isAnswered) circuit.heard();
+        else {
+          fault = describeFailure(error);
+          circuit.unanswered();
+        }
+      }
+      if (isFull)
+        throw new StoreUnavailable(`Redis has no memory left: ${describeFailure(error)}`, 'no-room');
+      throw unavailable(isAnswered ? 'Redis refused the call' : 'Redis did not answer', error);
+    }
   }
 
   return {
-    call,
+    /**
+     * @param name of the call, for traces: a command or a script
+     * @throws StoreUnavailable whenever `run` fails; it holds no secret
+     */
+    async call<T>(name: string, run: (client: RedisClient) => Promise<T>): Promise<T> {
+      const { ok, reason } = health();
+      if (!ok) throw unavailable(reason ?? 'not connected to Redis');
+      if (onCall === undefined) return attempt(current, run(current));
+      const startedMs = uptimeMs();
+      let failed = true;
+      try {
+        const result = await attempt(current, run(current));
+        failed = false;
+        return result;
+      } finally {
+        onCall({ name, startedMs, failed });
+      }
+    },
     health,
-    async swap(next) {
+    /** Later calls go to `next`; those in flight end on the client they were sent to. */
+    async swap(next: RedisClient): Promise<void> {
       const previous = current;
       current = next;
       watch(next);
-      server.heard();
+      circuit.heard();
       // Reads of this turn are not sent yet, see read-batches.ts.
       await turn();
       await disconnect(previous, timeoutMs);
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
-      server.stop();
+      circuit.stop();
       await turn();
       await disconnect(current, timeoutMs);
     },
   };
 }
 
-interface Outcomes {
-  /** The server answered in time, be it with an error. */
-  heard(): void;
-  /** It answered when nobody waited any more. */
-  late(): void;
-  unanswered(fault: string): void;
-  outOfMemory(): void;
-}
-
-async function attempt<T>(work: Promise<T>, limitMs: number, outcomes: Outcomes): Promise<T> {
-  const { heard, late, unanswered, outOfMemory } = outcomes;
-  try {
-    const result = await bounded(work, limitMs, (error) => {
-      if (error === undefined || isAnswer(error)) late();
-    });
-    heard();
-    return result;
-  } catch (error) {
-    if (isAnswer(error)) {
-      heard();
-      if (!isOutOfMemory(error)) throw unavailable('Redis refused the call', error);
-      outOfMemory();
-      throw new StoreUnavailable(`Redis has no memory left: ${describeFailure(error)}`, 'no-room');
-    }
-    unanswered(describeFailure(error));
-    throw unavailable('Redis did not answer', error);
-  }
-}
-
 /**
  * Tells of a client's faults, and logs once, not at every retry, that its connection was lost or is back.
- * @param inUse whether the client is still the one in use; of others nothing is said
+ * @param inUse whether the client is still the one in use; of others nothing is told
  */
 function watchConnection(
   client: RedisClient,
   inUse: () => boolean,
-  server: Pick<Reachability, 'failed' | 'heard'>,
   { role, logger }: Pick<LinkOptions, 'role' | 'logger'>,
+  told: { failed(fault: string): void; ready(): void },
 ): void {
   let fault = 'closed by the other side';
   let lost = false;
 
   function failed(error: unknown): void {
     fault = describeFailure(error);
-    if (inUse()) server.failed(fault);
+    if (inUse()) told.failed(fault);
   }
   client.on('error', failed);
   client.on('node error', failed);
@@ -157,11 +167,74 @@ function watchConnection(
     if (!inUse()) return;
     if (lost) logger.info({ role }, 'the connection to Redis is back');
     lost = false;
-    server.heard();
+    told.ready();
   });
   if (client instanceof Cluster) {
     client.on('-node', () => {
       if (inUse()) logger.warn({ role, fault }, 'a node of the Redis cluster was lost');
     });
   }
+}
+
+/** So many calls in a row, none answered in time, … */
+const FAILURES = 5;
+
+/**
+ * Says whether calls to a server are worth their wait. Open, it lets none through and probes behind, with growing,
+ * spread pauses, until the server answers.
+ */
+export function createCircuit(options: {
+  readonly clock: Clock;
+  /** … for at least so long, open the circuit. A hiccup that fails many calls at once is shorter than this. */
+  readonly patienceMs: number;
+  /** A cheap call to the server; rejects when it does not answer in time. */
+  readonly probe: () => Promise<unknown>;
+  readonly onChange: (open: boolean) => void;
+}) {
+  const { clock, patienceMs, probe, onChange } = options;
+  let stopped = false;
+  let failures = 0;
+  let failingSinceMs = 0;
+  /** Of probes, while the circuit is open. */
+  let timer: Timer | null = null;
+
+  function probeLater(attempt: number): void {
+    const mine = startTimer(() => {
+      probe().then(heard, () => {
+        // Another one is at it where the circuit has closed and opened again meanwhile.
+        if (timer === mine && !stopped) probeLater(attempt + 1);
+      });
+    }, retryDelayMs(attempt)).unref();
+    timer = mine;
+  }
+
+  /** The server answered in time, be it with an error. */
+  function heard(): void {
+    failures = 0;
+    if (timer === null) return;
+    stopTimer(timer);
+    timer = null;
+    onChange(false);
+  }
+
+  return {
+    get open() {
+      return timer !== null;
+    },
+    heard,
+    /** A call ended without an answer. One that comes later helps nobody, so it does not count as one. */
+    unanswered(): void {
+      if (timer !== null || stopped) return;
+      if (failures === 0) failingSinceMs = clock.monotonicMs();
+      failures += 1;
+      if (failures < FAILURES || clock.monotonicMs() - failingSinceMs < patienceMs) return;
+      onChange(true);
+      probeLater(1);
+    },
+    /** Ends the probing. */
+    stop(): void {
+      stopped = true;
+      if (timer !== null) stopTimer(timer);
+    },
+  };
 }

@@ -1,12 +1,55 @@
-/** What lapses soon: leases, presence and quotas. */
+/** What lapses soon: leases, presence and quotas. None may be evicted, so that presence and quotas have an index of their ends. */
 import { wholeMs } from '../check-input.js';
-import type { Leases, Presence, Quotas } from '../port.js';
+import { CLOCK_LEAD_MAX_MS, type Leases, type Presence, type Quotas } from '../port.js';
 import { byId } from '../present.js';
 import { checkGive, checkTake, describeGrant, leftIn } from '../quota-bucket.js';
-import { unwrap } from './failure.js';
+import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
-import { CLAIM } from './scripts.js';
+import { ENDS, script } from './script.js';
+
+/**
+ * ARGV: owner, milliseconds. One 1 or 0 per key. It is sent whole each time: sent again because the server has lost it, it
+ * would be overtaken by the reads behind it.
+ */
+const CLAIM = `
+local held = {}
+for i, key in ipairs(KEYS) do
+  local owner = redis.call('GET', key)
+  if not owner or owner == ARGV[1] then
+    redis.call('SET', key, ARGV[1], 'PX', ARGV[2])
+    held[i] = 1
+  else
+    held[i] = 0
+  end
+end
+return held`;
+
+/** ARGV: owner, milliseconds. One 1 or 0 per key. */
+const renewLeases = script<number[]>(
+  'dgwRenew',
+  `
+local held = {}
+for i, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[1] then
+    held[i] = redis.call('PEXPIRE', key, ARGV[2])
+  else
+    held[i] = 0
+  end
+end
+return held`,
+);
+
+/** ARGV: owner; then, where the bus is to be told, the channel and the message. */
+const releaseLeases = script<number>(
+  'dgwRelease',
+  `
+for _, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
+end
+if ARGV[2] then redis.call('PUBLISH', ARGV[2], ARGV[3]) end
+return 1`,
+);
 
 /** Leases as keys that hold their owner's name and expire by the server's own clock. */
 export function createRedisLeases(link: Link, keys: Keys): Leases {
@@ -14,65 +57,127 @@ export function createRedisLeases(link: Link, keys: Keys): Leases {
     async claim(names, owner, leaseMs) {
       const ms = wholeMs(leaseMs, 1);
       if (names.length === 0) return [];
-      return heldOf(
-        await link.call((client) => client.eval(CLAIM, names.length, ...names.map(keys.lease), owner, ms)),
+      const held = await link.call('eval', (client) =>
+        client.eval(CLAIM, names.length, ...names.map(keys.lease), owner, ms),
       );
+      return (held as number[]).map((one) => one === 1);
     },
     async renew(names, owner, leaseMs) {
       const ms = wholeMs(leaseMs, 1);
       if (names.length === 0) return [];
-      return heldOf(
-        await link.call((client) => client.dgwRenew(names.length, ...names.map(keys.lease), owner, ms)),
-      );
+      const held = await renewLeases(link, names.map(keys.lease), [owner, ms]);
+      return held.map((one) => one === 1);
     },
     async release(names, owner, news) {
       if (names.length === 0) return;
       const told = news === undefined ? [] : [keys.channel(news.channel), news.message];
-      await link.call((client) => client.dgwRelease(names.length, ...names.map(keys.lease), owner, ...told));
+      await releaseLeases(link, names.map(keys.lease), [owner, ...told]);
     },
   };
 }
 
-function heldOf(reply: unknown): boolean[] {
-  return (reply as readonly number[]).map((one) => one === 1);
-}
+/**
+ * KEYS: ends, the set of ids, what is known of this one. ARGV: id, info, milliseconds. Replicas of the first versions
+ * let the set and what is theirs expire.
+ */
+const beat = script<number>(
+  'dgwBeat',
+  `${ENDS}
+redis.call('SET', KEYS[3], ARGV[2])
+redis.call('ZADD', ends, now + ARGV[3], KEYS[3])
+redis.call('SADD', KEYS[2], ARGV[1])
+redis.call('PERSIST', KEYS[2])
+return 1`,
+);
 
-/** A key for each, a set of their ids, to find them by, and the ends of both; see data-scripts.ts. */
+/** KEYS: ends, the set of ids. A flat list of id and info; lapsed ids leave the set. */
+const listPresent = script<string[]>(
+  'dgwPresent',
+  `${ENDS}
+collect(1000)
+local present = {}
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  local info = redis.call('GET', KEYS[2] .. ':' .. id)
+  if info then
+    present[#present + 1] = id
+    present[#present + 1] = info
+  else redis.call('SREM', KEYS[2], id) end
+end
+return present`,
+);
+
+/** A key for each, a set of their ids, to find them by, and the ends of both. */
 export function createRedisPresence(link: Link, { presence: { ends, ids } }: Keys): Presence {
   const keyOf = (id: string) => `${ids}:${id}`;
   return {
     async beat(id, info, ttlMs) {
-      const ms = wholeMs(ttlMs, 1);
-      await link.call((client) => client.dgwBeat(ends, ids, keyOf(id), id, info, ms));
+      await beat(link, [ends, ids, keyOf(id)], [id, info, wholeMs(ttlMs, 1)]);
     },
     async leave(id) {
-      await link.call(async (client) =>
-        unwrap(await client.pipeline().del(keyOf(id)).srem(ids, id).zrem(ends, keyOf(id)).exec()),
+      await link.call('pipeline', async (client) =>
+        answersOf(await client.pipeline().del(keyOf(id)).srem(ids, id).zrem(ends, keyOf(id)).exec()),
       );
     },
     async list() {
-      const flat = await link.call((client) => client.dgwPresent(ends, ids));
+      const flat = await listPresent(link, [ends, ids], []);
       const present = flat.flatMap((id, at) => (at % 2 === 0 ? [{ id, info: flat[at + 1] ?? '' }] : []));
       return present.sort(byId);
     },
   };
 }
 
-/** Token buckets as hashes that do not expire by themselves; see data-scripts.ts. */
+/**
+ * A bucket is a hash of `used`, the permits not back yet, and `at`, the latest time it has seen. Numbers are written
+ * so that they are read back exactly.
+ * KEYS: ends, bucket. ARGV: want, capacity, refill per millisecond, now, milliseconds to live. The same sums as in quota-bucket.ts.
+ */
+const takePermits = script<[granted: number, used: string, atMs: string]>(
+  'dgwTake',
+  `${ENDS}
+local bucket = KEYS[2]
+local want, capacity, refill, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local found = lives(bucket) and redis.call('HMGET', bucket, 'used', 'at') or {}
+local used, at = tonumber(found[1] or 0), tonumber(found[2] or asked)
+if refill > 0 then used = math.min(used, capacity) end
+if asked > at then
+  used = math.max(0, used - (asked - at) * refill)
+  at = asked
+elseif at - asked > ${CLOCK_LEAD_MAX_MS} then at = asked end
+local granted = math.min(want, math.max(0, math.floor(capacity - used)))
+used = string.format('%.17g', used + granted)
+at = string.format('%.17g', at)
+if want > 0 then
+  redis.call('HSET', bucket, 'used', used, 'at', at)
+  redis.call('ZADD', ends, now + ARGV[5], bucket)
+  collect(10)
+end
+return {granted, used, at}`,
+);
+
+/** KEYS: ends, bucket. ARGV: permits. What is used after that; null when there is no bucket. */
+const givePermits = script<string | null>(
+  'dgwGive',
+  `${ENDS}
+local used = lives(KEYS[2]) and redis.call('HGET', KEYS[2], 'used')
+if not used then return false end
+used = string.format('%.17g', math.max(0, tonumber(used) - tonumber(ARGV[1])))
+redis.call('HSET', KEYS[2], 'used', used)
+return used`,
+);
+
+/** Token buckets as hashes that do not expire by themselves. */
 export function createRedisQuotas(link: Link, { quotas: { ends, bucket } }: Keys): Quotas {
   return {
     async take(key, take) {
       checkTake(take);
       const { want, capacity, refillPerMs, nowMs } = take;
-      const ttlMs = wholeMs(take.ttlMs, 1);
-      const [granted, used, atMs] = await link.call((client) =>
-        client.dgwTake(ends, bucket(key), want, capacity, refillPerMs, nowMs, ttlMs),
-      );
+      const args = [want, capacity, refillPerMs, nowMs, wholeMs(take.ttlMs, 1)];
+      const [granted, used, atMs] = await takePermits(link, [ends, bucket(key)], args);
       return describeGrant({ used: Number(used), atMs: Number(atMs) }, granted, take);
     },
     async give(key, count, capacity) {
       checkGive(count, capacity);
-      const used = await link.call((client) => client.dgwGive(ends, bucket(key), count));
+      const used = await givePermits(link, [ends, bucket(key)], [count]);
       return leftIn({ used: Number(used ?? 0) }, capacity);
     },
   };

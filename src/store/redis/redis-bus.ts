@@ -1,21 +1,10 @@
-import { randomShare } from '../../chance.js';
 import { startTimer } from '../../time.js';
 import { createListeners } from '../listeners.js';
 import type { StoreLog } from '../log.js';
 import type { Bus } from '../port.js';
-import type { RedisClient } from './connection.js';
+import { type RedisClient, retryDelayMs } from './connect.js';
 import { describeFailure } from './failure.js';
-import type { Keys } from './keys.js';
 import type { Link } from './link.js';
-import { retryDelayMs } from './retry.js';
-
-export interface RedisBusOptions {
-  readonly link: Link;
-  /** Used for subscriptions alone. */
-  readonly subscriber: RedisClient;
-  readonly keys: Keys;
-  readonly logger: StoreLog;
-}
 
 export interface RedisBus extends Bus {
   /** The client used for subscriptions now. */
@@ -24,8 +13,17 @@ export interface RedisBus extends Bus {
   swap(next: RedisClient): RedisClient;
 }
 
-/** Messages by PUBLISH and SUBSCRIBE. What is said while the connection is away is lost. */
-export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptions): RedisBus {
+/**
+ * Messages by PUBLISH and SUBSCRIBE. What is published while the connection is away is lost.
+ * @param subscriber used for subscriptions alone
+ * @param keyOf the name of a channel in Redis
+ */
+export function createRedisBus(
+  link: Link,
+  subscriber: RedisClient,
+  keyOf: (channel: string) => string,
+  logger: StoreLog,
+): RedisBus {
   let current = subscriber;
   const listeners = createListeners({
     logger,
@@ -52,12 +50,9 @@ export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptio
         const fault = describeFailure(error);
         logger.warn({ channels, fault }, 'could not subscribe yet; changes are found by polling meanwhile');
       }
-      startTimer(
-        () => {
-          if (client === current) subscribe(channels.filter(listeners.has), attempt + 1);
-        },
-        retryDelayMs(attempt, randomShare()),
-      ).unref();
+      startTimer(() => {
+        if (client === current) subscribe(channels.filter(listeners.has), attempt + 1);
+      }, retryDelayMs(attempt)).unref();
     };
     client.subscribe(...channels).then(() => listeners.tellOfGap(channels), failed);
   }
@@ -74,9 +69,9 @@ export function createRedisBus({ link, subscriber, keys, logger }: RedisBusOptio
       return current;
     },
     async publish(channel, message) {
-      await link.call((client) => client.publish(keys.channel(channel), message));
+      await link.call('publish', (client) => client.publish(keyOf(channel), message));
     },
-    subscribe: (channel, listener, onGap) => listeners.add(keys.channel(channel), listener, onGap),
+    subscribe: (channel, listener, onGap) => listeners.add(keyOf(channel), listener, onGap),
     swap(next) {
       const previous = current;
       current = next;

@@ -1,32 +1,53 @@
 import type { Clock } from '../../clock.js';
 import { byGroup, type CacheGroup } from '../cache-groups.js';
-import { type StampedWrite, stampWrite } from '../entry-stamp.js';
-import { createKnownFacts } from '../known-facts.js';
-import type { CachePlace, CacheStore } from '../port.js';
-import type { CacheBound } from './cache-bound.js';
-import { BEHIND_HEAD_BYTES, MAKE_WAY, OWN_KEY_ABOVE_BYTES } from './cache-scripts.js';
-import type { RedisClient } from './connection.js';
-import { answersOf, unwrap } from './failure.js';
+import { readStamp, STAMP_BYTES, type Stamp, type StampedWrite, stampWrite } from '../entry-stamp.js';
+import { createKnownFacts, type KnownFacts } from '../known-facts.js';
+import type { CacheEntry, CachePlace, CacheStore } from '../port.js';
+import {
+  BEHIND_HEAD_BYTES,
+  decodeVersioned,
+  encodeVersioned,
+  MAKE_WAY,
+  OWN_KEY_ABOVE_BYTES,
+} from './cache-scripts.js';
+import type { RedisClient } from './connect.js';
+import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
-import { createCacheReader } from './read-cache.js';
-import { encodeVersioned } from './versioned-value.js';
+import type { CacheBound } from './memory.js';
+import { createReadBatches, type HashRead } from './read-batches.js';
 
-export interface RedisCacheOptions {
-  readonly link: Link;
-  readonly keys: Keys;
-  readonly bound: Pick<CacheBound, 'admit'>;
-  /** Ends of entries are told by it. */
-  readonly clock: Clock;
+/** From so many fields on the whole hash of a group is read: it holds little else, and brings the facts with it. */
+const WHOLE_GROUP_FROM = 16;
+/** Bodies with keys of their own are read so many bytes at a time. */
+const BATCH_BYTES = 2 * 1024 * 1024;
+
+type Fields = ReadonlyMap<string, Buffer>;
+
+/** An entry whose head was found. */
+interface Found {
+  readonly place: CachePlace;
+  readonly stamp: Stamp;
+  readonly header: Buffer;
+  /** Null: it has a key of its own. */
+  body: Buffer | null;
+  facts: Buffer | undefined;
 }
 
 /**
  * Cache entries as fields of a hash for each group: `h:` the stamp, the header and a small body, `d:` a larger body, `f:`
  * facts by their digest. The hash lives as long as the longest of its entries; each says itself when it is over.
+ *
+ * @param clock ends of entries are told by it
  */
-export function createRedisCache({ link, keys, bound, clock }: RedisCacheOptions): CacheStore {
+export function createRedisCache(
+  link: Link,
+  keys: Keys,
+  bound: Pick<CacheBound, 'admit'>,
+  clock: Clock,
+): CacheStore {
   const known = createKnownFacts();
-  const reader = createCacheReader({ link, keys, known, clock });
+  const read = createReader(link, keys, known, clock);
 
   async function writeGroup(client: RedisClient, { series, group, members }: CacheGroup<Placed>) {
     const hash = keys.cache(series, group);
@@ -53,29 +74,31 @@ export function createRedisCache({ link, keys, bound, clock }: RedisCacheOptions
       }
     }
     for (const [digest, bytes] of facts) transaction.hsetnx(hash, `f:${digest}`, bytes);
-    unwrap(await transaction.exec());
+    answersOf(await transaction.exec());
   }
 
   return {
     // What was sent before is done before: commands of one series go to one server, over one connection.
-    read: (places) => reader.read(places),
+    read: (places) => read(places),
     async write(entries) {
       if (entries.length === 0) return;
       const nowMs = clock.now();
-      const writes = entries.map((write): Placed => ({ ...placeOf(write), ...stampWrite(write, nowMs) }));
+      const writes = entries.map((write): Placed => {
+        const { series, group, field } = write;
+        return { series, group, field, ...stampWrite(write, nowMs) };
+      });
       await bound.admit(writes.reduce((sum, one) => sum + bytesOf(one), 0));
-      await link.call((client) => Promise.all(byGroup(writes).map((group) => writeGroup(client, group))));
+      await link.call('multi', (client) =>
+        Promise.all(byGroup(writes).map((group) => writeGroup(client, group))),
+      );
       for (const { stamp, write } of writes) known.add(stamp.facts, write.facts);
     },
     async remove(places) {
       if (places.length === 0) return;
-      await link.call(async (client) => {
+      await link.call('pipeline', async (client) => {
         const pipeline = client.pipeline();
         for (const { series, group, members } of byGroup(places)) {
-          pipeline.hdel(
-            keys.cache(series, group),
-            ...members.flatMap(({ field }) => [`h:${field}`, `d:${field}`]),
-          );
+          pipeline.hdel(keys.cache(series, group), ...namesOf(members));
           pipeline.unlink(...members.map(keys.cacheBody));
         }
         answersOf(await pipeline.exec());
@@ -84,11 +107,74 @@ export function createRedisCache({ link, keys, bound, clock }: RedisCacheOptions
   };
 }
 
-type Placed = StampedWrite & CachePlace;
+/**
+ * Reads all groups in one round trip with those of others; in a second one what cannot be told before: facts that this
+ * process has not met yet, and bodies with keys of their own.
+ */
+function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
+  const readHashes = createReadBatches();
 
-function placeOf({ series, group, field }: CachePlace): CachePlace {
-  return { series, group, field };
+  async function readFields(reads: readonly HashRead[]): Promise<Fields[]> {
+    const replies = await link.call('pipeline', async (client) => answersOf(await readHashes(client, reads)));
+    return reads.map(({ fields }, at) => fieldsOf(fields ?? [], replies[at]));
+  }
+
+  function find(places: readonly CachePlace[], fields: Fields): Found[] {
+    // Only a hash that was read as a whole brings more than what was asked for.
+    if (places.length >= WHOLE_GROUP_FROM)
+      for (const [name, bytes] of fields) if (name.startsWith('f:')) known.add(name.slice(2), bytes);
+    const nowMs = clock.now();
+    return [...new Set(places)].flatMap((place) => findOne(place, fields, known, nowMs) ?? []);
+  }
+
+  async function readFacts(found: readonly Found[]): Promise<void> {
+    const missing = found.filter(({ facts }) => facts === undefined);
+    const groups = byGroup(missing.map((one) => ({ ...one.place, one })));
+    const all = await readFields(
+      groups.map(({ series, group, members }) => ({
+        hash: keys.cache(series, group),
+        fields: [...new Set(members.map(({ one }) => `f:${one.stamp.facts}`))],
+      })),
+    );
+    for (const [at, { members }] of groups.entries())
+      for (const { one } of members) {
+        const bytes = all[at]?.get(`f:${one.stamp.facts}`);
+        if (bytes !== undefined) one.facts = known.add(one.stamp.facts, bytes);
+      }
+  }
+
+  async function readOwnBodies(found: readonly Found[]): Promise<void> {
+    for (const batch of batchesOf(found.filter(({ body }) => body === null))) {
+      const bodies = await link.call('pipeline', async (client) => {
+        const pipeline = client.pipeline();
+        for (const { place } of batch) pipeline.getBuffer(keys.cacheBody(place));
+        return answersOf(await pipeline.exec());
+      });
+      for (const [at, one] of batch.entries()) {
+        const value = bodies[at];
+        one.body = Buffer.isBuffer(value) ? decodeVersioned(value, one.stamp.version) : null;
+      }
+    }
+  }
+
+  return async (places: readonly CachePlace[]): Promise<(CacheEntry | null)[]> => {
+    if (places.length === 0) return [];
+    const groups = byGroup(places);
+    const fields = await readFields(
+      groups.map(({ series, group, members }) => ({
+        hash: keys.cache(series, group),
+        fields: members.length >= WHOLE_GROUP_FROM ? null : namesOf(members),
+      })),
+    );
+    const found = groups.flatMap(({ members }, at) => find(members, fields[at] as Fields));
+    if (found.some(({ facts }) => facts === undefined)) await readFacts(found);
+    if (found.some(({ body }) => body === null)) await readOwnBodies(found);
+    const entries = new Map(found.map((one) => [one.place, entryOf(one)]));
+    return places.map((place) => entries.get(place) ?? null);
+  };
 }
+
+type Placed = StampedWrite & CachePlace;
 
 /** With a small body behind it. */
 function headOf({ head, write: { body } }: StampedWrite): Buffer {
@@ -97,4 +183,52 @@ function headOf({ head, write: { body } }: StampedWrite): Buffer {
 
 function bytesOf({ head, write }: StampedWrite): number {
   return head.length + write.body.length + write.facts.length;
+}
+
+/** @returns null for what is over, or of which a part is lost */
+function findOne(place: CachePlace, fields: Fields, known: KnownFacts, nowMs: number): Found | null {
+  const value = fields.get(`h:${place.field}`);
+  const stamp = readStamp(value);
+  if (value === undefined || stamp === null || stamp.endsAtMs <= nowMs) return null;
+  const { bodyBytes } = stamp;
+  const isBehind = bodyBytes <= BEHIND_HEAD_BYTES;
+  const headEnd = isBehind ? value.length - bodyBytes : value.length;
+  if (headEnd < STAMP_BYTES) return null;
+  const isOwn = bodyBytes > OWN_KEY_ABOVE_BYTES;
+  const body = isBehind ? value.subarray(headEnd) : isOwn ? null : fields.get(`d:${place.field}`);
+  if (body === undefined) return null;
+  const facts = known.get(stamp.facts) ?? fields.get(`f:${stamp.facts}`);
+  return { place, stamp, header: value.subarray(STAMP_BYTES, headEnd), body, facts };
+}
+
+/** A missing part is a missing entry. */
+function entryOf({ stamp, header, body, facts }: Found): CacheEntry | null {
+  return body === null || facts === undefined ? null : { version: stamp.version, header, body, facts };
+}
+
+function namesOf(places: readonly CachePlace[]): string[] {
+  return places.flatMap(({ field }) => [`h:${field}`, `d:${field}`]);
+}
+
+/** @param reply values in the order of `names`, or all fields of a hash by their name; anything else is none */
+function fieldsOf(names: readonly string[], reply: unknown): Fields {
+  const fields = new Map<string, Buffer>();
+  const set = (name: string, value: unknown) => Buffer.isBuffer(value) && fields.set(name, value);
+  if (Array.isArray(reply)) for (const [at, name] of names.entries()) set(name, reply[at]);
+  else for (const [name, value] of Object.entries(reply ?? {})) set(name, value);
+  return fields;
+}
+
+function batchesOf(found: readonly Found[]): Found[][] {
+  const batches: Found[][] = [];
+  let left = 0;
+  for (const one of found) {
+    if (one.stamp.bodyBytes > left) {
+      batches.push([]);
+      left = BATCH_BYTES;
+    }
+    batches.at(-1)?.push(one);
+    left -= one.stamp.bodyBytes;
+  }
+  return batches;
 }

@@ -11,26 +11,84 @@ import { StoreUnavailable } from '../port.js';
 import { answersOf } from './failure.js';
 import type { MonthKeys } from './keys.js';
 import type { Link } from './link.js';
-import type { ServerMemory } from './memory-watch.js';
+import type { MemoryWatch, ServerMemory } from './memory.js';
+import { script } from './script.js';
 
 const STAMP_BYTES = 6;
 /** `07` of `2026-03-07` */
 const FIELD_AT = 8;
 
-export interface RedisHistoryOptions {
-  readonly link: Link;
-  readonly keys: MonthKeys;
-  /** Of its servers, as they told last; null while they did not. */
-  readonly memory: () => readonly ServerMemory[] | null;
-}
+/**
+ * Writes days of one series and month. What is written is small, and only when a day has changed, so that its way through
+ * Lua, which copies it, costs less than a second round trip.
+ *
+ * KEYS: the month's hash. ARGV: count of days; for each its field, its stamp ('' for none), its new value, which begins with
+ * another stamp, how many contents follow, and how many names; contents by name; names of contents to be removed; and after
+ * the days facts by their fields. One 1 or 0 for each day.
+ */
+const writeHistory = script<number[]>(
+  'dgwWriteHistory',
+  `
+local hash, at, done = KEYS[1], 2, {}
+for i = 1, tonumber(ARGV[1]) do
+  local day, stamp, value = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local added, removed = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  local present = redis.call('HGET', hash, day)
+  local same = (present and string.sub(present, 1, 6) or '') == stamp
+  at = at + 5
+  if same then redis.call('HSET', hash, day, value) end
+  for _ = 1, added do
+    if same then redis.call('HSET', hash, day .. ':' .. ARGV[at], ARGV[at + 1]) end
+    at = at + 2
+  end
+  for _ = 1, removed do
+    if same then redis.call('HDEL', hash, day .. ':' .. ARGV[at]) end
+    at = at + 1
+  end
+  done[i] = same and 1 or 0
+end
+while at < #ARGV do
+  redis.call('HSETNX', hash, ARGV[at], ARGV[at + 1])
+  at = at + 2
+end
+return done`,
+);
 
 /** Of `maxmemory`: what history may take, and what may be used of it by all before no history is written any more. */
 const [HISTORY_PART, USED_PART] = [0.25, 0.85];
 
-export function createRedisHistory({ link, keys, memory }: RedisHistoryOptions): HistoryStore {
+type Memory = Pick<MemoryWatch, 'latest'>;
+
+/** @param memory of its servers */
+export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory): HistoryStore {
   const { months } = keys;
-  const read = createFieldReader({ link, keys });
-  const room = createRoom(memory);
+  const takeRoom = createRoom(memory);
+
+  /** Fields of days of one series, in one round trip. @returns in their order; null for those that are absent */
+  async function read(
+    series: string,
+    wanted: readonly (readonly [day: string, field: string])[],
+  ): Promise<(Buffer | null)[]> {
+    const fieldsOf = new Map<string, string[]>();
+    const places = wanted.map(([day, field]) => {
+      const month = monthOf(day);
+      const fields = fieldsOf.get(month) ?? [];
+      fieldsOf.set(month, fields);
+      return [month, fields.push(field) - 1] as const;
+    });
+    if (places.length === 0) return [];
+    const replies = await link.call('pipeline', async (client) => {
+      const pipeline = client.pipeline();
+      for (const [month, fields] of fieldsOf) pipeline.hmgetBuffer(keys.month(series, month), ...fields);
+      return answersOf(await pipeline.exec());
+    });
+    const replyOf = new Map([...fieldsOf.keys()].map((month, at) => [month, replies[at]]));
+    return places.map(([month, at]) => {
+      const reply = replyOf.get(month);
+      const value: unknown = Array.isArray(reply) ? reply[at] : null;
+      return Buffer.isBuffer(value) ? value : null;
+    });
+  }
 
   async function writeMonth(
     series: string,
@@ -39,15 +97,14 @@ export function createRedisHistory({ link, keys, memory }: RedisHistoryOptions):
   ): Promise<boolean[]> {
     // First: what is not in the list would stay for ever.
     if (writes.some(({ stamp }) => stamp === 0))
-      await link.call((client) => client.zadd(months, 0, memberOf({ series, month })));
-    const hash = keys.month(series, month);
-    const done = await link.call((client) => client.dgwWriteHistory(hash, argumentsFor(writes)));
+      await link.call('zadd', (client) => client.zadd(months, 0, memberOf({ series, month })));
+    const done = await writeHistory(link, [keys.month(series, month)], argumentsFor(writes));
     return done.map((one) => one === 1);
   }
 
   return {
     roomBytes() {
-      const most = (memory() ?? []).reduce((sum, { maxBytes }) => sum + maxBytes, 0);
+      const most = (memory.latest ?? []).reduce((sum, { maxBytes }) => sum + maxBytes, 0);
       return most === 0 ? null : most * HISTORY_PART;
     },
     async heads(series, days) {
@@ -73,7 +130,7 @@ export function createRedisHistory({ link, keys, memory }: RedisHistoryOptions):
       });
     },
     async write(series, writes) {
-      room.take(bytesOf(writes));
+      takeRoom(bytesOf(writes));
       const done = new Map<HistoryWrite, boolean>();
       for (const month of new Set(writes.map(({ day }) => monthOf(day)))) {
         const some = writes.filter(({ day }) => monthOf(day) === month);
@@ -84,12 +141,14 @@ export function createRedisHistory({ link, keys, memory }: RedisHistoryOptions):
     },
     async months(after, limit) {
       const from = after === null ? '-' : `(${memberOf(after)}`;
-      const found = await link.call((client) => client.zrangebylex(months, from, '+', 'LIMIT', 0, limit));
+      const found = await link.call('zrangebylex', (client) =>
+        client.zrangebylex(months, from, '+', 'LIMIT', 0, limit),
+      );
       return found.map((member) => ({ month: member.slice(0, 7), series: member.slice(8) }));
     },
     async remove(what) {
-      await link.call((client) => client.unlink(keys.month(what.series, what.month)));
-      await link.call((client) => client.zrem(months, memberOf(what)));
+      await link.call('unlink', (client) => client.unlink(keys.month(what.series, what.month)));
+      await link.call('zrem', (client) => client.zrem(months, memberOf(what)));
     },
   };
 }
@@ -101,20 +160,17 @@ const GROSS = 1.5;
  * What is left beyond a part of the server's memory is for teams, keys and tokens, which must be changed whatever lies beside
  * them. Between two looks at the server it goes by what was written here.
  */
-function createRoom(memory: RedisHistoryOptions['memory']) {
-  let seen = memory();
+function createRoom(memory: Memory) {
+  let seen = memory.latest;
   let written = 0;
-  return {
-    /** @throws StoreUnavailable where there is no room for so many bytes */
-    take(bytes: number): void {
-      const now = memory();
-      if (now !== seen) written = 0;
-      seen = now;
-      const isOver = ({ usedBytes, maxBytes }: ServerMemory) =>
-        maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * USED_PART;
-      if (now?.some(isOver)) throw new StoreUnavailable('Redis has no room for history', 'no-room');
-      written += bytes * GROSS;
-    },
+  /** @throws StoreUnavailable where there is no room for so many bytes */
+  return (bytes: number): void => {
+    if (memory.latest !== seen) written = 0;
+    seen = memory.latest;
+    const isOver = ({ usedBytes, maxBytes }: ServerMemory) =>
+      maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * USED_PART;
+    if (seen?.some(isOver)) throw new StoreUnavailable('Redis has no room for history', 'no-room');
+    written += bytes * GROSS;
   };
 }
 
@@ -122,29 +178,6 @@ function bytesOf(writes: readonly HistoryWrite[]): number {
   const contents = writes.flatMap(({ added }) => [...added.values()]);
   const rows = contents.reduce((sum, { body, facts }) => sum + body.length + facts.length, 0);
   return writes.reduce((sum, { heads }) => sum + heads.length, rows);
-}
-
-type FieldsOfDays = readonly (readonly [day: string, field: string])[];
-
-/** @returns reads fields of one series, in their order, in one round trip; null for those that are absent */
-function createFieldReader({ link, keys }: Pick<RedisHistoryOptions, 'link' | 'keys'>) {
-  return async (series: string, wanted: FieldsOfDays): Promise<(Buffer | null)[]> => {
-    const months = [...new Set(wanted.map(([day]) => monthOf(day)))];
-    if (months.length === 0) return [];
-    const fieldsOf = (month: string) => wanted.filter(([day]) => monthOf(day) === month);
-    const replies = await link.call(async (client) => {
-      const pipeline = client.pipeline();
-      for (const month of months)
-        pipeline.hmgetBuffer(keys.month(series, month), ...fieldsOf(month).map(([, field]) => field));
-      return answersOf(await pipeline.exec());
-    });
-    const found = new Map(
-      months.flatMap((month, at) =>
-        fieldsOf(month).map((one, n) => [one, bufferIn(replies[at], n)] as const),
-      ),
-    );
-    return wanted.map((one) => found.get(one) ?? null);
-  };
 }
 
 /** As the script takes them. */
@@ -172,9 +205,4 @@ function stampBytes(stamp: number): Buffer {
   const bytes = Buffer.alloc(stamp === 0 ? 0 : STAMP_BYTES);
   if (stamp !== 0) bytes.writeUIntBE(stamp, 0, STAMP_BYTES);
   return bytes;
-}
-
-function bufferIn(reply: unknown, at: number): Buffer | null {
-  const value: unknown = Array.isArray(reply) ? reply[at] : null;
-  return Buffer.isBuffer(value) ? value : null;
 }

@@ -1,19 +1,151 @@
+/**
+ * The registry in Redis. Its keys are, in this order:
+ * 1. meta: a hash of `epoch`, `version`, `floor`, below which deletions have been forgotten, and `birth`, which tells
+ *    one making of the same epoch from another;
+ * 2. records: a hash of id to text;
+ * 3. revisions: a sorted set of ids, deleted ones included, by the version of their last change;
+ * 4. tombstones: a sorted set of deleted ids by the version of their deletion;
+ * 5. audit: a stream of lines.
+ */
 import { randomId } from '../../chance.js';
-import { type RegistryCommit, RegistryConflict, type RegistryRecord, type RegistryStore } from '../port.js';
+import {
+  ANOTHER_REGISTRY,
+  ANOTHER_VERSION,
+  type RegistryCommit,
+  RegistryConflict,
+  type RegistryRecord,
+  type RegistryStore,
+} from '../port.js';
 import { StoreRefused } from '../refused.js';
 import type { RegistryLimits } from '../registry-limits.js';
-import { awaitReplicas, type ReplicaWait } from './await-replicas.js';
 import type { Keys } from './keys.js';
+import { type Durable, durableScript, SERVER, script } from './script.js';
 
-export interface RedisRegistryOptions extends ReplicaWait {
-  readonly keys: Keys;
-  readonly limits: RegistryLimits;
-}
+/** A server, or a registry made once more on it, that others have not loaded from: they must, to see what is lost. */
+const HOME = `${SERVER}
+local function home()
+  return server() .. '/' .. (redis.call('HGET', KEYS[1], 'birth') or '')
+end`;
 
-/** The registry in Redis; how it is laid out there is said in scripts.ts. */
-export function createRedisRegistry(options: RedisRegistryOptions): RegistryStore {
-  const { link, limits } = options;
-  const { registry } = options.keys;
+/** ARGV: an epoch, should there be none; or '' to leave it so. Records and revisions are flat lists. */
+const loadRegistry = script<
+  [epoch: string, version: number | undefined, server: string, records: string[], revisions: string[]]
+>(
+  'dgwLoad',
+  `${HOME}
+local epoch = redis.call('HGET', KEYS[1], 'epoch')
+if not epoch then
+  epoch = ARGV[1]
+  if epoch == '' then return {'', 0, home(), {}, {}} end
+  redis.call('HSET', KEYS[1], 'epoch', epoch)
+end
+local version = tonumber(redis.call('HGET', KEYS[1], 'version') or 0)
+return {
+  epoch, version, home(),
+  redis.call('HGETALL', KEYS[2]),
+  redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
+}`,
+);
+
+/** ARGV: epoch, version, server. Null when only a load can tell. */
+const readChanges = script<
+  [version: number, rows: [id: string, revision: number, present: number, value: string][]] | null
+>(
+  'dgwChanges',
+  `${HOME}
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'floor')
+local since, version, floor = tonumber(ARGV[2]), tonumber(meta[2] or 0), tonumber(meta[3] or 0)
+if meta[1] ~= ARGV[1] or since > version or since < floor then return false end
+if ARGV[3] ~= '' and ARGV[3] ~= home() then return false end
+local changed = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[2], '+inf', 'WITHSCORES')
+local rows = {}
+for i = 1, #changed, 2 do
+  local value = redis.call('HGET', KEYS[2], changed[i])
+  rows[#rows + 1] = {changed[i], tonumber(changed[i + 1]), value and 1 or 0, value or ''}
+end
+return {version, rows}`,
+);
+
+/**
+ * ARGV: epoch, version, birth, most audit lines, count of records; then those: id, text, revision; then audit lines.
+ * 1 when it was made, 0 when there is a registry, or what is left of one.
+ */
+const createRegistry = durableScript<0 | 1>(
+  'dgwCreate',
+  `
+local meta, records, revisions, tombstones, audit = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+if redis.call('EXISTS', meta) == 1 or redis.call('EXISTS', records) == 1 then return {0} end
+redis.call('DEL', revisions, tombstones)
+redis.call('HSET', meta, 'epoch', ARGV[1], 'version', ARGV[2], 'floor', ARGV[2], 'birth', ARGV[3])
+local at = 6
+for _ = 1, tonumber(ARGV[5]) do
+  redis.call('HSET', records, ARGV[at], ARGV[at + 1])
+  redis.call('ZADD', revisions, ARGV[at + 2], ARGV[at])
+  at = at + 3
+end
+for line = at, #ARGV do
+  redis.call('XADD', audit, 'MAXLEN', '=', ARGV[4], '*', 'line', ARGV[line])
+end
+return {1, replicas()}`,
+);
+
+/**
+ * ARGV: an epoch should there be none, most audit lines, most tombstones, then three counts: of expectations, writes
+ * and audit lines; the epoch and the version that are expected, or ''; then what was counted: id and revision; 'set' or
+ * 'delete', id and text; line.
+ */
+const commitToRegistry = durableScript<[kind: 'done', version: number] | [kind: 'conflict', id: string]>(
+  'dgwCommit',
+  `
+local meta, records, revisions, tombstones, audit = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+if ARGV[7] ~= '' and redis.call('HGET', meta, 'epoch') ~= ARGV[7] then
+  return {{'conflict', '${ANOTHER_REGISTRY}'}}
+end
+if ARGV[8] ~= '' and (redis.call('HGET', meta, 'version') or '0') ~= ARGV[8] then
+  return {{'conflict', '${ANOTHER_VERSION}'}}
+end
+local at = 9
+for _ = 1, tonumber(ARGV[4]) do
+  local id, have = ARGV[at], 0
+  if redis.call('HEXISTS', records, id) == 1 then
+    have = tonumber(redis.call('ZSCORE', revisions, id) or 0)
+  end
+  if have ~= tonumber(ARGV[at + 1]) then return {{'conflict', id}} end
+  at = at + 2
+end
+redis.call('HSETNX', meta, 'epoch', ARGV[1])
+local version = redis.call('HINCRBY', meta, 'version', 1)
+for _ = 1, tonumber(ARGV[5]) do
+  local id = ARGV[at + 1]
+  if ARGV[at] == 'set' then
+    redis.call('HSET', records, id, ARGV[at + 2])
+    redis.call('ZADD', revisions, version, id)
+    redis.call('ZREM', tombstones, id)
+  elseif redis.call('HDEL', records, id) == 1 then
+    redis.call('ZADD', revisions, version, id)
+    redis.call('ZADD', tombstones, version, id)
+  end
+  at = at + 3
+end
+local excess = redis.call('ZCARD', tombstones) - tonumber(ARGV[3])
+if excess > 0 then
+  local forgotten = redis.call('ZPOPMIN', tombstones, excess)
+  for i = 1, #forgotten, 2 do redis.call('ZREM', revisions, forgotten[i]) end
+  redis.call('HSET', meta, 'floor', forgotten[#forgotten])
+end
+for _ = 1, tonumber(ARGV[6]) do
+  redis.call('XADD', audit, 'MAXLEN', '=', ARGV[2], '*', 'line', ARGV[at])
+  at = at + 1
+end
+return {{'done', version}, replicas()}`,
+);
+
+export function createRedisRegistry(
+  durable: Durable,
+  keys: Keys['registry'],
+  limits: RegistryLimits,
+): RegistryStore {
+  const { link } = durable;
   /**
    * The server that the last load came from. After a failover or a restart another one answers: it may have lost
    * commits and counted on from there, and a delta from it would not be one to what was loaded.
@@ -23,29 +155,26 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
 
   return {
     async load(absent = 'create') {
-      const [epoch, version, loadedFrom, records, revisions] = await link.call((client) =>
-        client.dgwLoad(...registry, absent === 'create' ? randomId() : ''),
-      );
+      const [epoch, version, loadedFrom, records, revisions] = await loadRegistry(link, keys, [
+        absent === 'create' ? randomId() : '',
+      ]);
       asked = loadedFrom;
       if (epoch !== '') server = loadedFrom;
       return { epoch, version: checked(version), records: joinRecords(records, revisions) };
     },
 
     async create({ epoch, version, records, audit }) {
-      const [made, ...replicas] = await link.call((client) =>
-        client.dgwCreate(...registry, [
-          epoch,
-          version,
-          randomId(),
-          limits.auditMax,
-          records.size,
-          ...[...records].flatMap(([id, { value, revision }]) => [id, value, revision]),
-          ...audit,
-        ]),
-      );
-      if (made === 0) return false;
-      await awaitReplicas(registry[0], replicas as [number, number], { version }, options);
-      return true;
+      const args = [
+        epoch,
+        version,
+        randomId(),
+        limits.auditMax,
+        records.size,
+        ...[...records].flatMap(([id, { value, revision }]) => [id, value, revision]),
+        ...audit,
+      ];
+      const [made] = await createRegistry(durable, keys, args, () => ({ version }));
+      return made === 1;
     },
 
     movedOn() {
@@ -54,7 +183,7 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
     },
 
     async changes(epoch, version) {
-      const delta = await link.call((client) => client.dgwChanges(...registry, epoch, version, server));
+      const delta = await readChanges(link, keys, [epoch, version, server]);
       if (delta === null) return null;
       const [latest, rows] = delta;
       const changed = rows.map(([id, revision, present, value]): [string, RegistryRecord | null] => [
@@ -65,20 +194,23 @@ export function createRedisRegistry(options: RedisRegistryOptions): RegistryStor
     },
 
     async commit(change) {
-      const reply = await link.call((client) =>
-        client.dgwCommit(...registry, commitArguments(change, limits)),
+      const [answer, unconfirmed] = await commitToRegistry(
+        durable,
+        keys,
+        commitArguments(change, limits),
+        ([, version]) => ({ version }),
       );
-      if (reply[0] === 'conflict') throw new RegistryConflict(reply[1]);
-      const [, version, ...replicas] = reply;
-      // Any of its keys leads to the server.
-      const unconfirmed = await awaitReplicas(registry[0], replicas, { version }, options);
+      if (answer[0] === 'conflict') throw new RegistryConflict(answer[1]);
+      const [, version] = answer;
       return unconfirmed === null ? { version } : { version, unconfirmed };
     },
 
     async readAudit(limit, before) {
       if (limit < 1 || (before !== undefined && !/^\d{1,20}-\d{1,20}$/.test(before))) return [];
       const end = before === undefined ? '+' : `(${before}`;
-      const entries = await link.call((client) => client.xrevrange(registry[4], end, '-', 'COUNT', limit));
+      const entries = await link.call('xrevrange', (client) =>
+        client.xrevrange(keys[4], end, '-', 'COUNT', limit),
+      );
       return entries.map(([id, [, text]]) => ({ id, text: text ?? '' }));
     },
   };
@@ -103,7 +235,7 @@ function commitArguments(change: RegistryCommit, limits: RegistryLimits): (strin
   ];
 }
 
-/** @throws StoreRefused where there is none: what a script answers ends at a number that is none */
+/** @throws StoreRefused where there is none: Lua ends an array at a version that is no number */
 function checked(version: number | undefined): number {
   if (version !== undefined) return version;
   throw new StoreRefused(

@@ -1,22 +1,23 @@
 import type { Clock } from '../../clock.js';
 import type { StoreLog } from '../log.js';
-import type { Store, StoreHealth, StoreMemory } from '../port.js';
+import type { Store, StoreHealth } from '../port.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { createTurns } from '../turns.js';
-import type { ReplicaWait } from './await-replicas.js';
-import { type CacheBound, createCacheBound } from './cache-bound.js';
-import { connectAll, disconnect, disconnectAll } from './connect.js';
-import { describeConnection, type RedisConnection } from './connection.js';
+import {
+  connectAll,
+  describeConnection,
+  disconnect,
+  disconnectAll,
+  type RedisConnection,
+} from './connect.js';
+import { createRedisCharges, createRedisCounters, createRedisDocuments } from './durable.js';
 import { unavailable } from './failure.js';
-import { createKeys, type Keys } from './keys.js';
-import { createWatchedLink, type MemoryWatch, type ServerMemory } from './memory-watch.js';
-import type { OnRedisCall } from './observed.js';
+import { createKeys } from './keys.js';
+import { createLink, type LinkOptions } from './link.js';
+import { createCacheBound, createMemoryWatch, type ServerMemory } from './memory.js';
 import { createRedisLeases, createRedisPresence, createRedisQuotas } from './redis-brief.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
-import { createRedisCharges } from './redis-charges.js';
-import { createRedisCounters } from './redis-counters.js';
-import { createRedisDocuments } from './redis-documents.js';
 import { createRedisHistory } from './redis-history.js';
 import { createRedisRegistry } from './redis-registry.js';
 
@@ -39,7 +40,7 @@ export interface RedisStoreOptions extends Partial<RegistryLimits> {
   /** Replicas that have to confirm a change of the registry, or who made it is told; 0 when absent. */
   readonly minReplicas?: number;
   /** Told of every call when it is over. */
-  readonly onCall?: OnRedisCall | undefined;
+  readonly onCall?: LinkOptions['onCall'];
   readonly logger: StoreLog;
   readonly clock: Clock;
 }
@@ -63,100 +64,90 @@ export interface RedisStore extends Store {
  * @throws StoreRefused when an eviction policy endangers the registry, or a setting cannot be right.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const { clock, logger, prefix = 'dgw', timeoutMs = 150, connectTimeoutMs = 5_000 } = options;
+  const { connection, registryConnection, prefix = 'dgw', timeoutMs = 150 } = options;
+  const { connectTimeoutMs = 5_000, clock, logger } = options;
   const registryTimeoutMs = options.registryTimeoutMs ?? 10 * timeoutMs;
   // Less than the call that waits may take, or it would end as if Redis did not answer.
   const replicaWaitMs = Math.floor(Math.min(timeoutMs, registryTimeoutMs / 2));
   const keys = createKeys(prefix);
 
-  const opened = await openLinks(options, connectTimeoutMs, { data: timeoutMs, registry: registryTimeoutMs });
-  const { link: data, memory: dataMemory } = opened.data;
-  const { link: registry, memory: registryMemory } = opened.registry;
-  const bound = createCacheBound({
-    link: data,
-    watch: dataMemory,
-    pattern: keys.cachePattern,
-    maxBytes: options.cacheMaxBytes,
-    clock,
-    logger,
-  });
-  const bus = createRedisBus({ link: data, subscriber: opened.subscriber, keys, logger });
-
-  const { minReplicas = 0 } = options;
+  const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+  const open = (role: 'data' | 'registry', limitMs: number) => {
+    const link = createLink({
+      client: clients[role],
+      role,
+      timeoutMs: limitMs,
+      onOutOfMemory: () => memory.refused(),
+      onCall: options.onCall,
+      clock,
+      logger,
+    });
+    const memory = createMemoryWatch(link, role, clock, logger);
+    return { link, memory };
+  };
+  const data = open('data', timeoutMs);
+  const registry = open('registry', registryTimeoutMs);
+  await Promise.allSettled([data.memory.look(), registry.memory.look()]);
+  const { cachePattern } = keys;
+  const bound = createCacheBound(data.link, data.memory, cachePattern, options.cacheMaxBytes, clock, logger);
+  const bus = createRedisBus(data.link, clients.subscriber, keys.channel, logger);
+  const durable = { link: registry.link, replicaWaitMs, minReplicas: options.minReplicas ?? 0, logger };
   const turns = createTurns();
   let closed = false;
 
-  async function move(connection: RedisConnection, registryConnection?: RedisConnection): Promise<void> {
-    const next = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
+  async function move(to: RedisConnection, registryTo?: RedisConnection): Promise<void> {
+    const next = await connectAll(to, registryTo, connectTimeoutMs, logger);
     if (closed) {
       await disconnectAll(Object.values(next), timeoutMs);
       throw unavailable('the store is closed');
     }
     const left = bus.swap(next.subscriber);
-    await Promise.all([data.swap(next.data), registry.swap(next.registry), disconnect(left, timeoutMs)]);
-    logger.info({ redis: describeConnection(connection) }, 'moved to another connection to Redis');
+    await Promise.all([
+      data.link.swap(next.data),
+      registry.link.swap(next.registry),
+      disconnect(left, timeoutMs),
+    ]);
+    logger.info({ redis: describeConnection(to) }, 'moved to another connection to Redis');
   }
 
-  const kept = { link: registry, memory: () => registryMemory.latest };
   return {
     kind: 'redis',
-    cache: createRedisCache({ link: data, keys, bound, clock }),
-    history: createRedisHistory({ ...kept, keys: keys.history }),
-    pins: createRedisHistory({ ...kept, keys: keys.pins }),
-    leases: createRedisLeases(data, keys),
-    registryLeases: createRedisLeases(registry, keys),
-    ...durableParts({ link: registry, keys, replicaWaitMs, minReplicas, logger }, options),
-    quotas: createRedisQuotas(data, keys),
-    presence: createRedisPresence(data, keys),
+    cache: createRedisCache(data.link, keys, bound, clock),
+    history: createRedisHistory(registry.link, keys.history, registry.memory),
+    pins: createRedisHistory(registry.link, keys.pins, registry.memory),
+    leases: createRedisLeases(data.link, keys),
+    registryLeases: createRedisLeases(registry.link, keys),
+    registry: createRedisRegistry(durable, keys.registry, limitsOf(options)),
+    counters: createRedisCounters(durable, keys.counters),
+    charges: createRedisCharges(durable, keys.charges),
+    documents: createRedisDocuments(
+      durable,
+      keys.documents,
+      options.documentsMaxBytes ?? DOCUMENTS_MAX_BYTES,
+    ),
+    quotas: createRedisQuotas(data.link, keys),
+    presence: createRedisPresence(data.link, keys),
     bus,
-    health: () => worst(data.health(), registry.health(), dataMemory.full || registryMemory.full),
-    memory: () => memoryOf(dataMemory, registryMemory, bound),
+    health: () => worst(data.link.health(), registry.link.health(), data.memory.full || registry.memory.full),
+    memory() {
+      const { latest } = data.memory;
+      const sum = (of: (one: ServerMemory) => number) =>
+        latest === null ? null : latest.reduce((total, one) => total + of(one), 0);
+      return {
+        usedBytes: sum(({ usedBytes }) => usedBytes),
+        maxBytes: sum(({ maxBytes }) => maxBytes) || null,
+        cacheMaxBytes: bound.maxBytes,
+        full: data.memory.full || registry.memory.full,
+      };
+    },
     // One at a time; who comes meanwhile waits.
     reconnect: (...to) => turns('', () => move(...to)),
     async close() {
       closed = true;
-      dataMemory.stop();
-      registryMemory.stop();
-      await Promise.all([data.close(), registry.close(), disconnect(bus.subscriber, timeoutMs)]);
+      data.memory.stop();
+      registry.memory.stop();
+      await Promise.all([data.link.close(), registry.link.close(), disconnect(bus.subscriber, timeoutMs)]);
     },
-  };
-}
-
-/** @param limitsMs longest time of a call over each */
-async function openLinks(
-  { connection, registryConnection, onCall, clock, logger }: RedisStoreOptions,
-  connectTimeoutMs: number,
-  limitsMs: { readonly data: number; readonly registry: number },
-) {
-  const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
-  const open = (role: 'data' | 'registry') =>
-    createWatchedLink({ client: clients[role], role, timeoutMs: limitsMs[role], onCall, clock, logger });
-  const [data, registry] = [open('data'), open('registry')];
-  await Promise.allSettled([data.memory.look(), registry.memory.look()]);
-  return { data, registry, subscriber: clients.subscriber };
-}
-
-/** What is kept until it is deleted, and confirmed by replicas. */
-function durableParts(durable: ReplicaWait & { readonly keys: Keys }, options: RedisStoreOptions) {
-  return {
-    registry: createRedisRegistry({ ...durable, limits: limitsOf(options) }),
-    counters: createRedisCounters(durable),
-    charges: createRedisCharges(durable),
-    documents: createRedisDocuments({
-      ...durable,
-      maxBytes: options.documentsMaxBytes ?? DOCUMENTS_MAX_BYTES,
-    }),
-  };
-}
-
-function memoryOf(data: MemoryWatch, registry: MemoryWatch, bound: CacheBound): StoreMemory {
-  const sum = (of: (one: ServerMemory) => number) =>
-    data.latest === null ? null : data.latest.reduce((total, one) => total + of(one), 0);
-  return {
-    usedBytes: sum(({ usedBytes }) => usedBytes),
-    maxBytes: sum(({ maxBytes }) => maxBytes) || null,
-    cacheMaxBytes: bound.maxBytes,
-    full: data.full || registry.full,
   };
 }
 

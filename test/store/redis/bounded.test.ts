@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { bounded, TimedOut } from '../../../src/store/redis/bounded.js';
+import { bounded, TimedOut } from '../../../src/store/redis/failure.js';
 
 const LIMIT_MS = 150;
 

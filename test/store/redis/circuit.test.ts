@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createClock } from '../../../src/clock.js';
-import { createCircuit } from '../../../src/store/redis/circuit.js';
+import { createCircuit } from '../../../src/store/redis/link.js';
 
 const PATIENCE_MS = 300;
 /** Later than any pause between two probes. */

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createClient, describeConnection, parseRedisUrl } from '../../../src/store/redis/connection.js';
+import {
+  createClient,
+  describeConnection,
+  parseRedisUrl,
+  retryDelayMs,
+} from '../../../src/store/redis/connect.js';
 import { createKeys } from '../../../src/store/redis/keys.js';
-import { retryDelayMs } from '../../../src/store/redis/retry.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 
 describe('a Redis URL', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/port.js';
-import { describeFailure, isAnswer, unavailable, unwrap } from '../../../src/store/redis/failure.js';
+import { answersOf, describeFailure, isAnswer, unavailable } from '../../../src/store/redis/failure.js';
 
 const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
 
@@ -57,10 +57,14 @@ describe('isAnswer', () => {
   });
 });
 
-describe('unwrap', () => {
+describe('answersOf', () => {
   it('gives the answers of a pipeline, or its first error', () => {
-    expect(unwrap([[null, 1], [null, 'two']])).toEqual([1, 'two']); // biome-ignore format: one thought
-    expect(() => unwrap([[null, 1], [reply('first'), null], [reply('second'), null]])).toThrow('first'); // biome-ignore format: one thought
-    expect(unwrap(null)).toEqual([]);
+    expect(answersOf([[null, 1], [null, 'two']])).toEqual([1, 'two']); // biome-ignore format: one thought
+    expect(() => answersOf([[null, 1], [reply('first'), null], [reply('second'), null]])).toThrow('first'); // biome-ignore format: one thought
+    expect(answersOf(null)).toEqual([]);
+  });
+
+  it('gives null for a key of another type', () => {
+    expect(answersOf([[reply('WRONGTYPE Operation against a key'), null], [null, 1]])).toEqual([null, 1]); // biome-ignore format: one thought
   });
 });

@@ -1,0 +1,150 @@
+/** How Lua scripts are sent, and the functions that several of them share. */
+import { createHash } from 'node:crypto';
+import type { StoreLog } from '../log.js';
+import type { Unconfirmed } from '../port.js';
+import type { RedisClient } from './connect.js';
+import { answersOf, describeFailure } from './failure.js';
+import type { Link } from './link.js';
+
+type Arguments = readonly (string | number | Buffer)[];
+
+/** Which scripts were sent over the present connection of a client. */
+const sentOver = new WeakMap<RedisClient, Set<string>>();
+
+function scriptsOf(client: RedisClient): Set<string> {
+  const known = sentOver.get(client);
+  if (known !== undefined) return known;
+  const sent = new Set<string>();
+  sentOver.set(client, sent);
+  client.on('close', () => sent.clear());
+  return sent;
+}
+
+/**
+ * A script that makes several steps one. It is sent whole over each new connection, then by its hash, and whole again
+ * when the server has lost it.
+ * @param name for traces
+ */
+export function script<Reply>(name: string, lua: string) {
+  const sha = createHash('sha1').update(lua).digest('hex');
+  return (link: Pick<Link, 'call'>, keys: readonly string[], args: Arguments): Promise<Reply> =>
+    link.call(name, async (client) => {
+      const sent = scriptsOf(client);
+      if (sent.has(sha))
+        try {
+          return (await client.evalsha(sha, keys.length, ...keys, ...args)) as Reply;
+        } catch (error) {
+          if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+        }
+      sent.add(sha);
+      return (await client.eval(lua, keys.length, ...keys, ...args)) as Reply;
+    });
+}
+
+/** Where durable changes are made, and how many replicas have to confirm them. */
+export interface Durable {
+  readonly link: Pick<Link, 'call'>;
+  /** Longest wait for replicas to confirm a change. */
+  readonly replicaWaitMs: number;
+  /** So many replicas have to confirm a change, or the caller is told. */
+  readonly minReplicas: number;
+  readonly logger: StoreLog;
+}
+
+/**
+ * A script whose change has to be confirmed by replicas. It returns its answer alone where it changed nothing, else the
+ * answer and `replicas()`.
+ * @returns the answer, and by how many it was confirmed when they are fewer than `minReplicas`
+ */
+export function durableScript<Answer>(name: string, lua: string) {
+  const send = script<[Answer, connected?: number, attentive?: number]>(name, `${REPLICAS}${lua}`);
+  /** @param what says in the log which change it was */
+  return async (
+    durable: Durable,
+    keys: readonly string[],
+    args: Arguments,
+    what: (answer: Answer) => object,
+  ): Promise<[Answer, Unconfirmed | null]> => {
+    const [answer, connected, attentive = 0] = await send(durable.link, keys, args);
+    if (connected === undefined) return [answer, null];
+    // Any of its keys leads to the server of the change, in a cluster too.
+    return [answer, await awaitReplicas(keys[0] as string, connected, attentive, what(answer), durable)];
+  };
+}
+
+/**
+ * Waits until the replicas have the change made last. It is made already: when they do not confirm it, that is told,
+ * for a failover now could lose it. Those not heard from for seconds are not waited for: each would cost the full
+ * time.
+ */
+async function awaitReplicas(
+  key: string,
+  connected: number,
+  attentive: number,
+  what: object,
+  { link, replicaWaitMs, minReplicas, logger }: Durable,
+): Promise<Unconfirmed | null> {
+  // INFO may be forbidden to this user, and then none are known of.
+  const waitFor = connected === 0 ? minReplicas : attentive;
+  if (connected === 0 && minReplicas === 0) return null;
+  let confirmed = 0;
+  let fault = 'no answer in time';
+  try {
+    const [, count] = await link.call('pipeline', async (client) =>
+      answersOf(await client.pipeline().exists(key).wait(waitFor, replicaWaitMs).exec()),
+    );
+    confirmed = Number(count);
+  } catch (error) {
+    fault = describeFailure(error);
+  }
+  if (confirmed < connected || confirmed < minReplicas) {
+    logger.warn(
+      { ...what, replicas: connected, confirmed, minReplicas, fault },
+      'a change was made, but not every replica of Redis has confirmed it',
+    );
+  }
+  return confirmed < minReplicas ? { replicas: confirmed, wanted: minReplicas } : null;
+}
+
+/** INFO may be forbidden to this user: then ''. */
+const INFO = `
+local function info(section)
+  local text = redis.pcall('INFO', section)
+  return type(text) == 'string' and text or ''
+end`;
+
+/** Which server this is, new at each of its starts. */
+export const SERVER = `${INFO}
+local function server()
+  return string.match(info('server'), 'run_id:(%w+)') or ''
+end`;
+
+/** How many replicas the server has, and how many of them were heard from in the last seconds (`lag` is -1 at times). */
+const REPLICAS = `${INFO}
+local function replicas()
+  local text = info('replication')
+  local connected, attentive = tonumber(string.match(text, 'connected_slaves:(%d+)') or 0), 0
+  for state, lag in string.gmatch(text, 'slave%d+:[^\\r\\n]*state=(%a+)[^\\r\\n]*lag=(%-?%d+)') do
+    if state == 'online' and tonumber(lag) <= 2 then attentive = attentive + 1 end
+  end
+  return connected, attentive
+end`;
+
+/**
+ * Lifetimes of keys that do not expire by themselves: a server with a `volatile-*` policy evicts what expires, and a
+ * cache beside it will bring it to that. Instead `ends`, a sorted set at KEYS[1], says when each key ends; what has
+ * ended counts as absent, and is deleted by later writes, a few at a time. All times are the server's.
+ */
+export const ENDS = `
+local ends = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function lives(key)
+  return tonumber(redis.call('ZSCORE', ends, key) or 0) > now
+end
+local function collect(most)
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, most)) do
+    redis.call('UNLINK', key)
+    redis.call('ZREM', ends, key)
+  end
+end`;
