@@ -1,24 +1,23 @@
 /**
- * A cache entry as bytes: a binary header of what is its own, its facts, and its body.
+ * A cache entry as bytes: a binary header, facts as JSON, and the body.
  *
- * What is the same for many entries, or of no fixed length, are facts (JSON): columns, types, accounts, paging, words
- * of the platform. Of the header's members those stand in the binary header that have a place there and a value that
- * fits; all others, those of another release among them, are facts too. So nothing is lost on the way.
+ * Header members that have a place in the binary header, and a value that fits, stand there. All others are facts: what
+ * many entries share or what has no fixed length (columns, types, accounts, paging, words of the platform), and members of
+ * other releases. So nothing is lost.
  *
- * The header's checksum is over the name of the entry, the version, the facts and itself: an entry that lies where
- * another belongs, as after a rename in the store, is damaged, and is never given for another day or account. It stands at
- * the same place in every format, so that what a later release has written is told from what is damaged.
+ * The checksum covers the name of the entry, the version, the facts and the header. An entry under the wrong name, as after
+ * a rename in the store, is damaged, and never served for another day or account. The checksum is at the same place in every
+ * format, so that entries of a later release are told from damaged ones.
  */
 import { crc32 } from 'node:zlib';
 import type { Segment } from '../report/entry.js';
 import type { CacheEntry } from '../store/port.js';
-import { crcsInTurns } from './crc-in-turns.js';
 import { isWholeHeader, pack, unpack } from './header.js';
-import { deflateBody, inflateBodies, type StoredBody } from './segment.js';
+import { crcsInTurns, deflateBody, inflateBodies, type StoredBody } from './segment.js';
 
 /**
- * Of the header and of the facts; another one is absent. It is raised, too, when other accounts are found in an answer than
- * before: what an entry says of them decides who may see it.
+ * Of header and facts; entries of another format count as absent. Raise it also when accounts are extracted differently:
+ * the accounts of an entry decide who may see it.
  */
 const FORMAT = 3;
 const CHECKSUM_AT = 1;
@@ -28,7 +27,7 @@ const PLAIN_LENGTH_AT = 29;
 const PLAIN_CRC_AT = 33;
 const STORED_CRC_AT = 37;
 
-/** How a body is kept: as it is, or see segment.ts. */
+/** How a body is stored; for deflate see segment.ts. */
 const [PLAIN, DEFLATED] = [0, 1] as const;
 
 export interface RawEntry {
@@ -36,57 +35,40 @@ export interface RawEntry {
   readonly version: number;
   readonly header: unknown;
   readonly body: Buffer;
-  /** The body as it was kept, where that is deflated. */
+  /** The stored body, where it is deflated. */
   readonly segment?: Segment;
 }
 
 export type EncodedEntry = Pick<CacheEntry, 'header' | 'body' | 'facts'>;
 
-/** An entry as it is to be kept. */
 export interface RawWrite {
-  /** The name of the entry: under another one it is not read. */
+  /** Name of the entry: under another one it cannot be read. */
   readonly id: string;
-  /**
-   * When its content began to be fetched, epoch milliseconds: the newer entry wins. A `fetchStartedAt` of the same value
-   * is not written a second time.
-   */
+  /** Start of its fetch, epoch milliseconds: the newer entry wins. An equal `fetchStartedAt` is not written twice. */
   readonly version: number;
-  /** What JSON can say. */
+  /** Of JSON values. */
   readonly header: object;
   readonly body: Buffer;
 }
 
 export function encodeEntry({ id, version, header, body }: RawWrite): EncodedEntry {
-  const { bytes: unsealed, stored, facts, factsCrc } = bytesOf(version, header, body);
+  // The same entry is written to the cache and to history under two names, one right after the other.
+  const before = lately.get(header);
+  lately.delete(header);
+  const isSame = before?.version === version && before.plain === body;
+  const made = isSame ? before : makeBytes(version, header, body);
+  if (!isSame) lately.set(header, made);
+  const { bytes: unsealed, stored, facts, factsCrc } = made;
   const bytes = Buffer.from(unsealed);
   bytes.writeUInt32BE(checksum(id, version, bytes, factsCrc), CHECKSUM_AT);
   return { header: bytes, body: stored, facts };
 }
 
-/** An entry as bytes, but for the checksum that holds it to its name. */
-interface Unsealed {
-  readonly version: number;
-  /** What it was made of. */
-  readonly plain: Buffer;
-  readonly bytes: Buffer;
-  readonly stored: Buffer;
-  readonly facts: Buffer;
-  readonly factsCrc: number;
-}
+/** By header. */
+const lately = new WeakMap<object, ReturnType<typeof makeBytes>>();
 
-/** By header: the same entry is written to the cache and to the history, under two names, one right after the other. */
-const lately = new WeakMap<object, Unsealed>();
-
-function bytesOf(version: number, header: object, body: Buffer): Unsealed {
-  const known = lately.get(header);
-  lately.delete(header);
-  if (known !== undefined && known.version === version && known.plain === body) return known;
-  const made = makeBytes(version, header, body);
-  lately.set(header, made);
-  return made;
-}
-
-function makeBytes(version: number, header: object, plain: Buffer): Unsealed {
+/** An entry as bytes, without the checksum that ties it to its name. */
+function makeBytes(version: number, header: object, plain: Buffer) {
   const { bytes, rest } = pack(version, header);
   const facts = Buffer.from(JSON.stringify(rest));
   const stored = deflateBody(plain);
@@ -98,16 +80,16 @@ function makeBytes(version: number, header: object, plain: Buffer): Unsealed {
   return { version, plain, bytes, stored, facts, factsCrc: crc32(facts) };
 }
 
-/** `damaged`: not the bytes that were written under this name, and nobody's; `unknown`: another release has written it. */
+/** `damaged`: not the bytes that were written under this name; `unknown`: written by another release. */
 export type Decoded = RawEntry | 'damaged' | 'unknown';
 
-export interface FoundEntry {
-  /** The name under which it was found. */
+/** An entry, and the name under which it was found. */
+interface FoundEntry {
   readonly id: string;
   readonly entry: CacheEntry;
 }
 
-/** @returns in the same order. What is damaged or unknown counts as absent */
+/** @returns in the same order */
 export async function decodeEntries(found: readonly FoundEntry[]): Promise<Decoded[]> {
   const sums = await crcsInTurns(found.map(({ entry }) => entry.body));
   const opened = found.map((one, at) => openEntry(one, sums[at] as number));
@@ -124,16 +106,11 @@ export async function decodeEntries(found: readonly FoundEntry[]): Promise<Decod
   });
 }
 
-interface OpenedEntry {
-  readonly header: object;
-  readonly body: StoredBody;
-}
-
-/** Everything but its body, of which the stored bytes are found whole. */
+/** Checks and decodes everything but the body, which stays as it is stored. */
 function openEntry(
   { id, entry: { version, header, body, facts } }: FoundEntry,
   storedCrc: number,
-): OpenedEntry | 'damaged' | 'unknown' {
+): { readonly header: object; readonly body: StoredBody } | 'damaged' | 'unknown' {
   if (header.length < CHECKED_FROM) return 'damaged';
   const known = readFacts(facts);
   if (checksum(id, version, header, known.crc) !== header.readUInt32BE(CHECKSUM_AT)) return 'damaged';
@@ -157,24 +134,19 @@ function checksum(id: string, version: number, header: Buffer, crcOfFacts: numbe
   return crc32(header.subarray(CHECKED_FROM), start);
 }
 
-interface ReadFacts {
-  readonly crc: number;
-  /** Null: not an object as JSON. */
-  readonly value: object | null;
+/** Facts are shared by many entries, and are parsed once for all of them. */
+const parsedFacts = new WeakMap<Buffer, { readonly crc: number; readonly value: object | null }>();
+
+/** @returns `value`: null for what is no JSON object */
+function readFacts(facts: Buffer) {
+  const known = parsedFacts.get(facts);
+  if (known !== undefined) return known;
+  const parsed = { crc: crc32(facts), value: parseObject(facts) };
+  parsedFacts.set(facts, parsed);
+  return parsed;
 }
 
-/** Facts are shared by many entries, and are read once for all of them. */
-const read = new WeakMap<Buffer, ReadFacts>();
-
-function readFacts(facts: Buffer): ReadFacts {
-  const present = read.get(facts);
-  if (present !== undefined) return present;
-  const known = { crc: crc32(facts), value: parse(facts) };
-  read.set(facts, known);
-  return known;
-}
-
-function parse(facts: Buffer): object | null {
+function parseObject(facts: Buffer): object | null {
   try {
     const value: unknown = JSON.parse(facts.toString());
     return typeof value === 'object' && !Array.isArray(value) ? value : null;

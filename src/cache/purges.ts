@@ -1,9 +1,9 @@
 /**
- * Purges as a short list of records: an entry that was begun before a matching record counts as absent, in every
- * tier and for every kind of stale use. Nothing has to be found and deleted, so nothing can be missed.
+ * Purges as a short list of records: an entry whose fetch started before a matching record counts as absent, in every tier
+ * and for every kind of stale use. Nothing has to be found and deleted, so nothing can be missed.
  *
- * They are numbered within their registry, and the cache may outlive it: an entry begun under another registry is
- * absent, too, for nobody can tell which purges it has missed.
+ * Purges are numbered within their registry, and the cache may outlive it: an entry of another registry is absent too, for
+ * it may have missed purges.
  */
 import { hash } from 'node:crypto';
 import Type from 'typebox';
@@ -15,7 +15,7 @@ export const PURGES_RECORD = 'purges';
 /** Beyond it the oldest records become one that matches everything older. */
 const MAX_RECORDS = 200;
 
-/** What is purged; a member that is absent matches everything. */
+/** What is purged; an absent member matches everything. */
 export interface PurgeScope {
   readonly advertiserId?: string;
   readonly endpoint?: string;
@@ -39,12 +39,12 @@ export const PurgeList = recordForm(
 );
 type PurgeRecord = RecordOf<typeof PurgeList>[number];
 
-/** What an entry is about. Null matches every purge: such an entry may hold anything. */
+/** What an entry is about. Null matches every purge: such an entry may contain anything. */
 export interface PurgeSubject {
   readonly seq: number;
-  /** Of the first account field that the question has. */
+  /** Of the first account field in the query. */
   readonly advertiserId: string | null;
-  /** Every account that the question names, in whatever field; a value as it was given may hold several. */
+  /** Every account that the query names, in any field; one value may be a list. */
   readonly named: readonly { readonly values: readonly string[] }[];
   /** Every account that the answer holds. */
   readonly held: readonly string[];
@@ -53,21 +53,9 @@ export interface PurgeSubject {
   readonly to: string | null;
 }
 
-export interface Purges {
-  /**
-   * Number of the newest purge known; to be read before the platform is asked. Numbers of two registries never meet:
-   * the registry is in their upper digits.
-   */
-  readonly seq: number;
-  isPurged(subject: PurgeSubject): boolean;
-  /**
-   * @param audit a line stored with it
-   * @param also other records that are changed with it, by its number
-   */
-  append(scope: PurgeScope, audit: string, also?: (seq: number) => RecordChange['also']): Promise<void>;
-}
+export type Purges = ReturnType<typeof createPurges>;
 
-export function createPurges(registry: Registry): Purges {
+export function createPurges(registry: Registry) {
   let known = read();
   registry.onChange(PURGES_RECORD, () => {
     known = read();
@@ -87,15 +75,27 @@ export function createPurges(registry: Registry): Purges {
   }
 
   return {
-    get seq() {
+    /**
+     * Number of the newest purge known; to be read before a platform call. Numbers of two registries never meet: the
+     * registry is in their upper digits.
+     */
+    get seq(): number {
       return current().newest;
     },
-    isPurged(subject) {
+    isPurged(subject: PurgeSubject): boolean {
       const { first, newest, records } = current();
       if (subject.seq < first || subject.seq >= first + PER_REGISTRY) return true;
       return subject.seq < newest && records.some((record) => matches(record, subject));
     },
-    append: (scope, audit, also = () => []) =>
+    /**
+     * @param audit a line stored with it
+     * @param also other records that are changed with it, by its number
+     */
+    append: (
+      scope: PurgeScope,
+      audit: string,
+      also: (seq: number) => RecordChange['also'] = () => [],
+    ): Promise<void> =>
       updateRecord(registry, PURGES_RECORD, () => {
         const { newest, records } = current();
         const seq = newest + 1;

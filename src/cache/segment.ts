@@ -1,8 +1,8 @@
-/** Bodies as they are kept: segments, of which several, one behind the other, are one stream of deflate. */
+/** Stored bodies: segments of deflate. Several of them, concatenated, are one stream. */
 import { promisify } from 'node:util';
-import { constants, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
+import { constants, crc32, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
 import { ROW_SEPARATOR, type Segment } from '../report/entry.js';
-import { crcsInTurns } from './crc-in-turns.js';
+import { turn } from '../time.js';
 
 /** A body as it is kept, and what it must become. */
 export interface StoredBody extends Segment {
@@ -116,3 +116,27 @@ async function ifWhole(
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** Checksums of 28 MB at once would block the event loop for 10 ms. */
+const TURN_BYTES = 1_048_576;
+
+/** @returns the checksum of each, in order; yields to the event loop after each MiB */
+export async function crcsInTurns(bodies: readonly Buffer[]): Promise<number[]> {
+  const sums: number[] = [];
+  let left = TURN_BYTES;
+  for (const body of bodies) {
+    let sum = 0;
+    for (let at = 0; at < body.length; ) {
+      if (left === 0) {
+        await turn();
+        left = TURN_BYTES;
+      }
+      const piece = body.subarray(at, at + left);
+      sum = crc32(piece, sum);
+      at += piece.length;
+      left -= piece.length;
+    }
+    sums.push(sum);
+  }
+  return sums;
+}

@@ -1,13 +1,13 @@
 /**
- * The store as a cache: entries in, entries out, and never an error. A store that is away, or an entry that is
- * damaged, foreign or of another form, is a miss, a log line and a count.
+ * The store as a cache that never throws. A store that is away, or an entry that is damaged or of another form, is a miss, a
+ * log line and a count. What this process writes can be read at once, before the store has it.
  */
 import type { Logger } from 'pino';
 import type { EntryKey } from '../report/keys.js';
 import { replaces } from '../store/entry-stamp.js';
 import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../store/port.js';
 import { turn } from '../time.js';
-import { type Decoded, decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
+import { decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
@@ -22,73 +22,37 @@ export interface TierWrite extends Omit<RawWrite, 'id'> {
 
 /** When the store is asked. */
 export interface ReadWhen {
-  /** Not before it. What is written by this process from now on is not read all the same. */
+  /** Not before it. Later writes of this process are not read all the same. */
   readonly begin?: Promise<unknown>;
   /** A call of the store for the same series, begun just before: see {@link CacheStore.read}. */
   readonly after?: Promise<unknown>;
 }
 
-/** The entries of one call are of one series. What this process writes it reads at once, before the store has it. */
-export interface CacheTier {
-  read(keys: readonly EntryKey[], when?: ReadWhen): Promise<TierRead>;
-  /**
-   * @param begin the store is not given them before it; a turn of the event loop, so that what is asked for goes first
-   * @returns whether the entries were kept
-   */
-  write(entries: readonly TierWrite[], begin?: Promise<unknown>): Promise<boolean>;
-}
-
 /** full: the store answers, and has no room for what is to be kept. */
 export type TierFault = 'unavailable' | 'damaged' | 'full';
 
-export interface CacheTierOptions {
+export type CacheTier = ReturnType<typeof createCacheTier>;
+
+export function createCacheTier({
+  store,
+  encode,
+  logger,
+  onFault,
+}: {
   readonly store: CacheStore;
   /** Entries as bytes, in the same order; large ones on another thread. */
   readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
   readonly logger: Logger;
   readonly onFault: (fault: TierFault) => void;
-}
-
-export function createCacheTier(options: CacheTierOptions): CacheTier {
-  return withOwnWrites(createStoreTier(options));
-}
-
-/** Reads what this process is writing from memory, unless the store has something newer: what came last may be older. */
-function withOwnWrites(tier: CacheTier): CacheTier {
-  /** By the entry's name. */
-  const underWay = new Map<string, TierWrite>();
-  return {
-    async read(keys, when) {
-      const written = keys.map(({ id }) => underWay.get(id) ?? null);
-      const { entries, degraded } = await tier.read(keys, when);
-      return { entries: entries.map((entry, at) => winnerOf(written[at] ?? null, entry)), degraded };
-    },
-    async write(entries, begin = turn()) {
-      for (const entry of entries) {
-        // The newer content wins, as in the store.
-        if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
-          underWay.set(entry.key.id, entry);
-      }
-      const isKept = await tier.write(entries, begin);
-      for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
-      return isKept;
-    },
-  };
-}
-
-/** Of what is being written and what is there, by the rule of the stores. */
-function winnerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
-  if (written === null || present === null) return written ?? present;
-  return replaces(written.version, present.version) ? written : present;
-}
-
-function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): CacheTier {
+}) {
   const size = createReadSize();
+  /** Entries that this process is writing, by name: they are read from here until the store has them. */
+  const underWay = new Map<string, TierWrite>();
 
   function fail(error: unknown, doing: string): void {
     if (error instanceof StoreUnavailable && error.why === 'no-room') {
       onFault('full');
-      // Not for each entry: how full the store is is told elsewhere.
+      // Not for each entry: how full the store is is reported elsewhere.
       logger.debug({ err: error }, 'the cache store has no room');
       return;
     }
@@ -96,67 +60,90 @@ function createStoreTier({ store, encode, logger, onFault }: CacheTierOptions): 
     logger.warn({ err: error }, `the cache store failed while ${doing}`);
   }
 
-  function ifUsable(decoded: Decoded, { id }: EntryKey): RawEntry | null {
-    // A release that is newer has written it.
-    if (decoded === 'unknown') return null;
-    if (decoded !== 'damaged') return decoded;
-    onFault('damaged');
-    logger.warn({ key: id }, 'a damaged cache entry was ignored');
-    return null;
-  }
-
   async function decode(keys: readonly EntryKey[], found: readonly (CacheEntry | null)[]) {
-    const there = keys.flatMap((key, at) => {
+    const there = keys.flatMap(({ id }, at) => {
       const entry = found[at] ?? null;
-      return entry === null ? [] : [{ id: key.id, key, at, entry }];
+      return entry === null ? [] : [{ id, at, entry }];
     });
     const entries: (RawEntry | null)[] = keys.map(() => null);
     for (const [at, decoded] of (await decodeEntries(there)).entries()) {
-      const { key, at: place } = there[at] as (typeof there)[number];
-      entries[place] = ifUsable(decoded, key);
+      const { id, at: place } = there[at] as (typeof there)[number];
+      if (decoded === 'damaged') {
+        onFault('damaged');
+        logger.warn({ key: id }, 'a damaged cache entry was ignored');
+      } else if (decoded !== 'unknown') entries[place] = decoded; // Unknown: a newer release has written it.
     }
     return entries;
   }
 
+  async function readStore(keys: readonly EntryKey[], { begin, after }: ReadWhen): Promise<TierRead> {
+    try {
+      if (begin !== undefined) await begin;
+      const entries: (RawEntry | null)[] = [];
+      while (entries.length < keys.length) {
+        const batch = keys.slice(entries.length, entries.length + size.entriesPerRead);
+        const found = await store.read(batch, after);
+        size.note(found);
+        entries.push(...(await decode(batch, found)));
+      }
+      return { entries, degraded: false };
+    } catch (error) {
+      fail(error, 'reading');
+      return { entries: keys.map(() => null), degraded: true };
+    }
+  }
+
+  async function writeStore(entries: readonly TierWrite[], begin: Promise<unknown>): Promise<boolean> {
+    try {
+      await begin;
+      const encoded = await encode(
+        entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
+      );
+      const writes = entries.map(({ key, version, ttlMs }, at) => ({
+        ...{ series: key.series, group: key.group, field: key.field, version, ttlMs },
+        ...(encoded[at] as EncodedEntry),
+      }));
+      for (const batch of batches(writes)) {
+        await store.write(batch);
+        // A hit that came meanwhile goes first.
+        if (batch.length < writes.length) await turn();
+      }
+      return true;
+    } catch (error) {
+      fail(error, 'writing');
+      return false;
+    }
+  }
+
   return {
-    async read(keys, { begin, after } = {}) {
-      try {
-        if (begin !== undefined) await begin;
-        const entries: (RawEntry | null)[] = [];
-        while (entries.length < keys.length) {
-          const batch = keys.slice(entries.length, entries.length + size.entriesPerRead);
-          const found = await store.read(batch, after);
-          size.note(found);
-          entries.push(...(await decode(batch, found)));
-        }
-        return { entries, degraded: false };
-      } catch (error) {
-        fail(error, 'reading');
-        return { entries: keys.map(() => null), degraded: true };
-      }
+    /** @param keys of one series */
+    async read(keys: readonly EntryKey[], when: ReadWhen = {}): Promise<TierRead> {
+      const written = keys.map(({ id }) => underWay.get(id) ?? null);
+      const { entries, degraded } = await readStore(keys, when);
+      return { entries: entries.map((entry, at) => newerOf(written[at] ?? null, entry)), degraded };
     },
-    async write(entries, begin) {
-      try {
-        await begin;
-        const encoded = await encode(
-          entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
-        );
-        const writes = entries.map(({ key, version, ttlMs }, at) => ({
-          ...{ series: key.series, group: key.group, field: key.field, version, ttlMs },
-          ...(encoded[at] as EncodedEntry),
-        }));
-        for (const batch of batches(writes)) {
-          await store.write(batch);
-          // A hit that came meanwhile goes first.
-          if (batch.length < writes.length) await turn();
-        }
-        return true;
-      } catch (error) {
-        fail(error, 'writing');
-        return false;
+    /**
+     * @param entries of one series
+     * @param begin the store gets them after it; by default after a turn of the event loop, so that reads go first
+     * @returns whether the entries were stored
+     */
+    async write(entries: readonly TierWrite[], begin: Promise<unknown> = turn()): Promise<boolean> {
+      for (const entry of entries) {
+        // The newer content wins, as in the store.
+        if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
+          underWay.set(entry.key.id, entry);
       }
+      const isStored = await writeStore(entries, begin);
+      for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
+      return isStored;
     },
   };
+}
+
+/** By the rule of the stores: a write that is under way may be older than what another replica stored. */
+function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
+  if (written === null || present === null) return written ?? present;
+  return replaces(written.version, present.version) ? written : present;
 }
 
 /** Beyond it, one write would hold up everybody else's reads. */

@@ -43,7 +43,7 @@ export function isHeavyToTable(chunks: readonly Uint8Array[]): boolean {
 }
 
 /** Rows are parsed for a table, for some of their columns, and to write numbers as texts; else their text is copied. */
-export function isHeavyToFormat(task: Omit<FormatTask, 'task'>): boolean {
+export function isHeavyToFormat(task: FormatTask): boolean {
   const { format, chunks, rewrites = [], columns, fields = null, rowCount } = task;
   const isParsed = format === 'csv' || fields !== null || rewrites.some((rewrite) => rewrite !== null);
   const cells = isParsed ? rowCount * columns.length : 0;

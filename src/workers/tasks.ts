@@ -1,7 +1,4 @@
-/**
- * What is done on other threads: plain functions over bytes. Everything large travels in shared memory, so that
- * neither side copies it.
- */
+/** Work for other threads: plain functions over bytes. Large data is in shared memory, so that neither side copies it. */
 import { encodeEntry, type RawWrite } from '../cache/entry.js';
 import { type ErrorCode, GatewayError, type GatewayErrorOptions } from '../errors.js';
 import { holdsToken } from '../platform/scrub.js';
@@ -20,84 +17,45 @@ import { projectRows } from '../report/project-rows.js';
 import { type AnswerAsk, answerTable } from '../tables/answer-table.js';
 import { type PackAsk, type Packed, packTable } from '../tables/pack.js';
 
-export interface DigestTask {
-  readonly task: 'digest';
-  /** The answer in pieces, in order. */
-  readonly chunks: readonly Uint8Array[];
-  readonly ask: DigestInput;
-  readonly token: string;
-}
-
-export interface EncodeTask {
-  readonly task: 'encode';
-  readonly entries: readonly (Omit<RawWrite, 'body'> & { readonly body: Uint8Array })[];
-}
-
 export interface FormatTask {
-  readonly task: 'format';
   /** json: the rows alone, as they are, rewritten, or some columns of them. */
   readonly format: 'json' | 'csv' | 'ndjson';
   /** The joined rows, in pieces. */
   readonly chunks: readonly Uint8Array[];
-  /** For each piece, what has to be rewritten; a piece with something is whole rows. Absent: nothing. */
+  /** For each piece, what must be rewritten; such a piece is whole rows. Absent: nothing. */
   readonly rewrites?: readonly (Rewrite | null)[];
   readonly columns: readonly string[];
-  /** The columns that are wanted, in order; null or absent: all. */
+  /** Columns in order; null or absent: all. */
   readonly fields?: readonly string[] | null;
   readonly rowCount: number;
   readonly bom: boolean;
 }
 
 export interface TableTask {
-  readonly task: 'table';
   /** An answer of the gateway as JSON, in pieces, in order. */
   readonly chunks: readonly Uint8Array[];
   readonly ask: AnswerAsk;
   readonly pack: PackAsk;
 }
 
-export type Task = DigestTask | EncodeTask | FormatTask | TableTask;
+/** @returns cache entries in memory that both threads see */
+export function encode(entries: readonly (Omit<RawWrite, 'body'> & { readonly body: Uint8Array })[]) {
+  return entries.map(({ body, ...entry }) => {
+    const encoded = encodeEntry({ ...entry, body: asBuffer(body) });
+    return {
+      header: shared([encoded.header]),
+      body: shared([encoded.body]),
+      facts: shared([encoded.facts]),
+    };
+  });
+}
 
-/** A table, or why there is none: an error loses what it is on its way to another thread. */
+/** A table, or why there is none: an error loses its members on its way between threads. */
 export type TabledAnswer =
   | { readonly kind: 'packed'; readonly packed: Packed }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly options: GatewayErrorOptions };
 
-/** An outcome with the answer's own bytes and their digest beside it. */
-export interface DigestedAnswer {
-  readonly outcome: DigestOutcome;
-  readonly bytes: Uint8Array;
-  readonly hash: string;
-}
-
-/** A cache entry, in memory that both threads see. */
-export interface EncodedBytes {
-  readonly header: Uint8Array;
-  readonly body: Uint8Array;
-  readonly facts: Uint8Array;
-}
-
-export function runTask(task: Task): DigestedAnswer | Uint8Array | EncodedBytes[] | TabledAnswer {
-  switch (task.task) {
-    case 'digest':
-      return digest(task);
-    case 'encode':
-      return task.entries.map(({ body, ...entry }) => {
-        const encoded = encodeEntry({ ...entry, body: asBuffer(body) });
-        return {
-          header: shared([encoded.header]),
-          body: shared([encoded.body]),
-          facts: shared([encoded.facts]),
-        };
-      });
-    case 'format':
-      return shared([formatRows(task)]);
-    case 'table':
-      return tableAnswer(task);
-  }
-}
-
-export function tableAnswer({ chunks, ask, pack }: Omit<TableTask, 'task'>): TabledAnswer {
+export function tableAnswer({ chunks, ask, pack }: TableTask): TabledAnswer {
   try {
     const packed = packTable(answerTable(Buffer.concat(chunks).toString(), ask), pack);
     const further = packed.further?.map((page) => shared([page])) ?? null;
@@ -108,6 +66,10 @@ export function tableAnswer({ chunks, ask, pack }: Omit<TableTask, 'task'>): Tab
   }
 }
 
+export function format(task: FormatTask): Uint8Array {
+  return shared([formatRows(task)]);
+}
+
 /** @throws RangeError when a table would be out of proportion to its rows */
 export function formatRows({
   format,
@@ -116,7 +78,7 @@ export function formatRows({
   columns,
   fields = null,
   bom,
-}: Omit<FormatTask, 'task'>): Buffer {
+}: FormatTask): Buffer {
   const pieces = chunks.map((chunk, at) => rewriteBody(asBuffer(chunk), rewrites[at] ?? null));
   const rows = Buffer.concat(pieces);
   if (format === 'json' && fields === null) return rows;
@@ -137,8 +99,17 @@ export function readAnswer(bytes: Uint8Array, ask: DigestInput, token: string): 
   return digestBytes(bytes, ask, (text) => holdsToken(text, token));
 }
 
-function digest({ chunks, ask, token }: DigestTask): DigestedAnswer {
-  // What both threads see counts as memory of both, until both have collected it.
+/** @param chunks the answer in pieces, in order. @returns what was read, with the answer's bytes and their digest */
+export function digest({
+  chunks,
+  ask,
+  token,
+}: {
+  readonly chunks: readonly Uint8Array[];
+  readonly ask: DigestInput;
+  readonly token: string;
+}): { readonly outcome: DigestOutcome; readonly bytes: Uint8Array; readonly hash: string } {
+  // Shared memory counts for both threads, until both have collected it.
   const bytes = ask.whole ? shared(chunks) : Buffer.concat(chunks);
   const outcome = readAnswer(bytes, ask, token);
   const hash = ask.whole ? bodyHash(asBuffer(bytes)) : '';

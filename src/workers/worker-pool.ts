@@ -9,45 +9,21 @@ import type { DigestInput, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/entry.js';
 import type { Packed } from '../tables/pack.js';
 import { isHeavyToEncode, isHeavyToFormat, isHeavyToRead, isHeavyToTable } from './cost.js';
-import {
-  asBuffer,
-  type DigestedAnswer,
-  type EncodedBytes,
-  type FormatTask,
-  formatRows,
-  readAnswer,
-  type TabledAnswer,
-  type TableTask,
-  type Task,
-  tableAnswer,
-} from './tasks.js';
-
-export interface Digested {
-  readonly outcome: DigestOutcome;
-  /** The answer's bytes in one piece; of a large one of which only days were wanted, none. */
-  readonly bytes: Buffer;
-  /** Their digest; empty when only days were wanted. */
-  readonly hash: string;
-}
-
-export interface WorkerPool {
-  /** @param chunks the answer in pieces, in order */
-  digest(chunks: readonly Buffer[], ask: DigestInput, token: string): Promise<Digested>;
-  /** @returns cache entries, in the same order */
-  encode(entries: readonly RawWrite[]): Promise<EncodedEntry[]>;
-  format(task: Omit<FormatTask, 'task'>): Promise<Buffer>;
-  /** @throws GatewayError where the answer makes no table, or none that fits */
-  table(task: Omit<TableTask, 'task'>): Promise<Packed>;
-  close(): Promise<void>;
-}
+import { asBuffer, type FormatTask, formatRows, readAnswer, type TableTask, tableAnswer } from './tasks.js';
+import type * as tasks from './worker.js';
 
 /** A thread needs the build, in tests too, where the sources run as they are. */
 const WORKER = fileURLToPath(new URL('dist/workers/worker.js', PACKAGE_ROOT));
 
-export function createWorkerPool(): WorkerPool {
+export type WorkerPool = ReturnType<typeof createWorkerPool>;
+
+export function createWorkerPool() {
   let threads: Piscina | null = null;
-  /** Threads start with the first answer that needs one: many gateways never see one. */
-  const run = (task: Task): Promise<unknown> => {
+  /** Threads start with the first task that needs one: many gateways never have one. */
+  const run = <T extends keyof typeof tasks>(
+    name: T,
+    input: Parameters<(typeof tasks)[T]>[0],
+  ): Promise<ReturnType<(typeof tasks)[T]>> => {
     threads ??= new Piscina({
       filename: WORKER,
       minThreads: 0,
@@ -55,39 +31,47 @@ export function createWorkerPool(): WorkerPool {
       maxThreads: Math.max(1, availableParallelism() - 1),
       idleTimeout: 30_000,
     });
-    return threads.run(task);
+    return threads.run(input, { name });
   };
 
   return {
-    async digest(chunks, ask, token) {
+    /**
+     * @param chunks the answer in pieces, in order
+     * @returns `bytes`: the answer in one piece; none of a large one of which only days are wanted. `hash`: their digest;
+     * empty when only days are wanted
+     */
+    async digest(
+      chunks: readonly Buffer[],
+      ask: DigestInput,
+      token: string,
+    ): Promise<{ readonly outcome: DigestOutcome; readonly bytes: Buffer; readonly hash: string }> {
       if (!isHeavyToRead(chunks)) {
         const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
         return { bytes, outcome: readAnswer(bytes, ask, token), hash: ask.whole ? bodyHash(bytes) : '' };
       }
-      const { outcome, bytes, hash } = (await run({ task: 'digest', chunks, ask, token })) as DigestedAnswer;
+      const { outcome, bytes, hash } = await run('digest', { chunks, ask, token });
       return { outcome: withBuffers(outcome), bytes: asBuffer(bytes), hash };
     },
-    async encode(entries) {
+    /** @returns cache entries, in the same order */
+    async encode(entries: readonly RawWrite[]): Promise<EncodedEntry[]> {
       if (!isHeavyToEncode(entries)) return entries.map(encodeEntry);
-      const encoded = (await run({ task: 'encode', entries })) as EncodedBytes[];
-      return encoded.map(({ header, body, facts }) => ({
+      return (await run('encode', entries)).map(({ header, body, facts }) => ({
         header: asBuffer(header),
         body: asBuffer(body),
         facts: asBuffer(facts),
       }));
     },
-    async format(task) {
-      if (!isHeavyToFormat(task)) return formatRows(task);
-      return asBuffer((await run({ task: 'format', ...task })) as Uint8Array);
+    /** @throws RangeError when a table would be out of proportion to its rows */
+    async format(task: FormatTask): Promise<Buffer> {
+      return isHeavyToFormat(task) ? asBuffer(await run('format', task)) : formatRows(task);
     },
-    async table(task) {
-      const told = isHeavyToTable(task.chunks)
-        ? ((await run({ task: 'table', ...task })) as TabledAnswer)
-        : tableAnswer(task);
-      if (told.kind === 'packed') return told.packed;
-      throw new GatewayError(told.code, told.options);
+    /** @throws GatewayError where the answer makes no table, or none that fits */
+    async table(task: TableTask): Promise<Packed> {
+      const made = isHeavyToTable(task.chunks) ? await run('tableAnswer', task) : tableAnswer(task);
+      if (made.kind === 'packed') return made.packed;
+      throw new GatewayError(made.code, made.options);
     },
-    async close() {
+    async close(): Promise<void> {
       await threads?.close();
     },
   };
