@@ -6,7 +6,7 @@ import type { PurgeScope, Purges } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import type { NamedReport } from '../pipeline/asked-report.js';
+import type { NamedReport } from '../pipeline/ask.js';
 import type { Explain } from '../pipeline/explain.js';
 import { Explanation } from '../pipeline/explanation.js';
 import type { PreviewPurge } from '../pipeline/preview-purge.js';

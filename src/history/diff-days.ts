@@ -4,8 +4,11 @@
  * Rows are matched by date, ids and what the report is split by. Names are attributes: a campaign that was renamed is a
  * row that changed, and not one that went away while another came.
  */
+import { kindsOf } from '../report/column-kinds.js';
 import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../report/decimal.js';
+import type { RowsHeader } from '../report/entry.js';
 import { holdsId, holdsText, isVersion } from '../report/row-names.js';
+import type { Revision } from './revision.js';
 import type { Row } from './rows-of.js';
 
 export interface DayRows {
@@ -175,4 +178,34 @@ function diffCell(column: string, before: unknown, after: unknown): CellDiff | n
 /** A text in a column of names is no number, though it may look like one. */
 function quantityOf(column: string, value: unknown): Decimal | null {
   return holdsText(column, column) || isVersion(column) ? null : decimalOf(value);
+}
+
+/** A revision with its rows, as far as they can be read. */
+export interface Shaped {
+  readonly revision: Pick<Revision, 'schema' | 'credential'>;
+  /** Null where the rows can no longer be read. */
+  readonly header: Pick<RowsHeader, 'columns' | 'types' | 'rowCount'> | null;
+}
+
+/**
+ * Whether two revisions of a day differ by what the platform said, and not by how it was asked and read: the same token, and
+ * columns of the same names and kinds; a day without rows has none that could differ.
+ */
+export function isSameMethod(a: Shaped, b: Shaped): boolean {
+  if (a.revision.credential !== b.revision.credential) return false;
+  if (a.revision.schema === b.revision.schema) return true;
+  const [one, other] = [a.header, b.header];
+  if (one === null || other === null) return false;
+  return one.rowCount === 0 || other.rowCount === 0 || haveSameColumns(one, other);
+}
+
+type Columns = NonNullable<Shaped['header']>;
+
+function haveSameColumns(a: Columns, b: Columns): boolean {
+  if (a.columns.length !== b.columns.length) return false;
+  const kinds = kindsOf(b);
+  return [...kindsOf(a)].every(([column, kind]) => {
+    const other = kinds.get(column);
+    return other !== undefined && (kind === 'nothing' || other === 'nothing' || kind === other);
+  });
 }

@@ -2,9 +2,9 @@
 import { type GatewayError, invalidQuery } from '../errors.js';
 import type { RowsHeader } from '../report/entry.js';
 import type { HistoryStore } from '../store/history-port.js';
+import { isSameMethod } from './diff-days.js';
 import type { Erasures } from './erasures.js';
 import { guarded, type KeptWhere } from './guarded.js';
-import { isSameMethod } from './method.js';
 import { readContents } from './read-contents.js';
 import { headsIn, type Revision } from './revision.js';
 import { sumRows } from './sum-rows.js';

@@ -1,6 +1,8 @@
 /** Tools about a report: each makes the call that HTTP makes, and gives its answer as a table. */
 import { GatewayError } from '../errors.js';
 import type { ReportReply } from '../http/report-call.js';
+import { showDiff } from '../routes/diff.js';
+import { showExplanation } from '../routes/explain.js';
 import { noTable } from '../tables/answer-table.js';
 import type { PackAsk, Packed } from '../tables/pack.js';
 import { type Row, type Table, tableOf } from '../tables/table.js';
@@ -39,7 +41,7 @@ export async function queryReport(
 /** @throws GatewayError as for the report */
 export async function explainQuery(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
   const asked = reportOf(args, parts.rules);
-  const shown = (await parts.showExplanation({ ...call.ask, query: aboutReport(asked) })) as Row;
+  const shown = (await showExplanation(parts.asking, { ...call.ask, query: aboutReport(asked) })) as Row;
   const { days, inWords, price, refusal, storeAway, passedOn, warnings } = shown;
   const rows = (days ?? (shown.whole === null ? [] : [shown.whole])) as readonly Row[];
   return tableOf({ report: asked, inWords, price, refusal, storeAway, passedOn, warnings }, rows);
@@ -58,7 +60,7 @@ export async function compareAsOf(
     { name: 'from', value: from },
     { name: 'to', value: to },
   ]);
-  const reply = await parts.showDiff({
+  const reply = await showDiff(parts.asking, {
     ...call.ask,
     query: `${aboutReport(asked)}&${moments}&_format=json`,
   });
@@ -72,7 +74,7 @@ export async function getFinality(parts: ToolParts, call: ToolCall, args: Report
     Object.keys(more).length > 0 || advertiserId === undefined
       ? aboutReport(reportOf(args, parts.rules))
       : queryOf([{ name: 'advertiserId', value: String(advertiserId) }]);
-  const shown = (await parts.showFinality({ ...call.ask, query })) as {
+  const shown = (await parts.asking.showFinality({ ...call.ask, query })) as {
     readonly data: readonly Row[];
     readonly meta: Row;
   };

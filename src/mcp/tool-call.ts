@@ -1,8 +1,8 @@
 /** What a tool is given, and what it needs of the rooms below. */
 import type { Caller } from '../auth/authenticate.js';
-import type { AskCall } from '../http/ask-call.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
-import type { ShownAdvertisers } from '../pipeline/show-advertisers.js';
+import type { AskCall } from '../pipeline/ask.js';
+import type { Asking } from '../pipeline/create-asking.js';
 import type { Me } from '../routes/me.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { ReportRules } from './report-of.js';
@@ -17,10 +17,7 @@ export interface ToolCall {
 /** The same calls that HTTP takes: each checks again who asks, and whether it may. */
 export interface ToolParts {
   readonly report: (call: ReportCall) => Promise<ReportReply>;
-  readonly showExplanation: (call: AskCall) => Promise<object>;
-  readonly showDiff: (call: AskCall) => Promise<ReportReply>;
-  readonly showFinality: (call: AskCall) => Promise<object>;
-  readonly showAdvertisers: { readonly ofTeam: (call: AskCall) => Promise<ShownAdvertisers> };
+  readonly asking: Asking;
   readonly showMe: (caller: Caller) => Promise<Me>;
   /** Large answers on another thread. */
   readonly table: WorkerPool['table'];

@@ -1,6 +1,8 @@
 /** An answer that stays: what is known of it without its rows. */
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
+import type { Caller } from '../auth/authenticate.js';
+import type { Directory } from '../auth/directory.js';
 
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
 
@@ -55,4 +57,24 @@ export function decodePins(bytes: Buffer): readonly Pin[] | null {
   } catch {
     return null;
   }
+}
+
+/** A team that was deleted and made again is another one, and has other pins. */
+export type Lives = Pick<Directory, 'life'>;
+
+export function ownerOf({ team }: Pick<Caller, 'team'>, { life }: Lives): string {
+  return `${team.id}:${life(team.id)}`;
+}
+
+/** Whether the team was deleted since. Of an unknown team nothing is said: the registry may have been lost. */
+export function isGone(owner: string, { life }: Lives): boolean {
+  const cut = owner.lastIndexOf(':');
+  return life(owner.slice(0, cut)) > Number(owner.slice(cut + 1));
+}
+
+/** Whether the team may see every account that the question names, or that is in the rows. */
+export function mayBeSeen({ named, held }: Pin, { team }: Pick<Caller, 'team'>): boolean {
+  if (team.advertisers === '*') return true;
+  const allowed = new Set(team.advertisers.map(String));
+  return named.length > 0 && [...named, ...held].every((account) => allowed.has(account));
 }

@@ -1,74 +1,60 @@
-/** Calls that are about a report: made once and tied together. */
+/** What calls about a report need of the gateway, and what the gateway does about pins by itself. */
 
 import type { Logger } from 'pino';
 import type { Advertisers } from '../advertisers/create-advertisers.js';
+import type { Learner } from '../divisibility/learn.js';
 import type { Finality } from '../finality/create-finality.js';
 import type { History } from '../history/create-history.js';
-import { createPins, type Pins, type PinsOptions } from '../pins/create-pins.js';
+import { createPins, type PinsOptions } from '../pins/create-pins.js';
+import { isGone, type Lives } from '../pins/pin.js';
 import { repeat } from '../repeat.js';
+import type { CanonicalRules } from '../report/canonicalize.js';
+import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
 import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
-import { type AskReport, type AskReportOptions, createAskReport } from './asked-report.js';
-import { isGone, type Lives } from './describe-pin.js';
+import type { Admit } from './admit.js';
 import type { ExplainAsked } from './explain.js';
 import type { LookUp } from './look-up.js';
-import { createPinReport, type PinReport, type PinReportOptions } from './pin-report.js';
-import { createPreviewPurge, type PreviewPurge } from './preview-purge.js';
-import { createShowAdvertisers, type ShowAdvertisers } from './show-advertisers.js';
-import { createShowDiff, type ShowDiff, type ShowDiffOptions } from './show-diff.js';
-import { createShowExplanation, type ShowExplanation } from './show-explanation.js';
-import { createShowFinality, type ShowFinality, type ShowFinalityOptions } from './show-finality.js';
-import { createShowLearned, type ShowLearned, type ShowLearnedOptions } from './show-learned.js';
-import { createShowPins, type ShowPins } from './show-pins.js';
-import { createShowRevisions, type ShowRevisions } from './show-revisions.js';
-import { createShowTruth, type ShowTruth } from './show-truth.js';
+import { createPreviewPurge } from './preview-purge.js';
+import type { ParseQuery } from './query.js';
+import type { ReadPast } from './read-past.js';
+import type { Report } from './report.js';
+import { createShowAdvertisers } from './show-advertisers.js';
+import { createShowFinality } from './show-finality.js';
+import { createShowLearned } from './show-learned.js';
+import { createShowTruth } from './show-truth.js';
 
-export interface AskingOptions
-  extends AskReportOptions,
-    Pick<ShowDiffOptions, 'canonical' | 'now'>,
-    Pick<PinReportOptions, 'report' | 'readPast' | 'rulesOf'> {
-  readonly policy: ShowFinalityOptions['policy'] & PinReportOptions['policy'] & ShowLearnedOptions['policy'];
-  readonly learner: ShowDiffOptions['learner'] & ShowLearnedOptions['learner'];
+export interface AskingOptions {
+  readonly admit: Admit;
+  readonly parse: ParseQuery;
+  readonly report: Report;
+  readonly readPast: ReadPast;
+  readonly explainAsked: ExplainAsked;
+  readonly lookUp: LookUp;
+  readonly canonical: CanonicalRules;
+  readonly policy: ReportPolicy;
+  readonly learner: Pick<Learner, 'status' | 'list'>;
   readonly history: History;
   readonly finality: Finality;
   readonly truth: Truth;
-  readonly lookUp: LookUp;
-  readonly explainAsked: ExplainAsked;
   readonly advertisers: Advertisers;
-  readonly store: Pick<Store, 'pins'>;
   readonly workerPool: Pick<WorkerPool, 'format' | 'encode'>;
   readonly lives: Lives;
+  readonly now: () => number;
+  readonly store: Pick<Store, 'pins'>;
   readonly isErased: PinsOptions['isErased'];
   readonly logger: Logger;
 }
 
-export interface Asking {
-  readonly askReport: AskReport;
-  readonly showRevisions: ShowRevisions;
-  readonly showDiff: ShowDiff;
-  readonly showFinality: ShowFinality;
-  readonly showTruth: ShowTruth;
-  readonly showLearned: ShowLearned;
-  readonly previewPurge: PreviewPurge;
-  readonly showExplanation: ShowExplanation;
-  readonly pins: Pins;
-  readonly pinReport: PinReport;
-  readonly showPins: ShowPins;
-  readonly showAdvertisers: ShowAdvertisers;
-  /** Erases what was known of an account, pins among it; see {@link History.erase}. */
-  readonly eraseHistory: History['erase'];
-  /** Ends what it does by itself. */
-  stopAsking(): Promise<void>;
-}
+/** Calls are functions of it. */
+export type Asking = ReturnType<typeof createAsking>;
 
 const SWEEP_EVERY_MS = 3_600_000;
 
-export function createAsking(options: AskingOptions): Asking {
-  const { history, store, workerPool, lives, advertisers, logger } = options;
-  const pins = createPins({ store: store.pins, encode: workerPool.encode, isErased: options.isErased });
-  const asking = { ...options, ...history, pins, askReport: createAskReport(options) };
-  const showPins = createShowPins(asking);
+export function createAsking({ store, isErased, logger, ...options }: AskingOptions) {
+  const { history, workerPool, lives, advertisers, finality, truth } = options;
+  const pins = createPins({ store: store.pins, encode: workerPool.encode, isErased });
   const sweep = repeat(SWEEP_EVERY_MS, async () => {
     try {
       await pins.sweep((owner) => isGone(owner, lives));
@@ -77,22 +63,20 @@ export function createAsking(options: AskingOptions): Asking {
     } catch (error) {
       logger.warn(
         { err: error },
-        'pins and names of advertisers that are over could not be removed; trying again in an hour',
+        'could not remove pins of deleted teams, or erased pins and advertiser names; trying again in an hour',
       );
     }
   });
   return {
-    ...{ askReport: asking.askReport, pins, showPins },
-    pinReport: createPinReport(asking),
-    showAdvertisers: createShowAdvertisers(asking),
-    showRevisions: createShowRevisions(asking),
-    showExplanation: createShowExplanation(asking),
-    showFinality: createShowFinality({ ...asking, scopesOf: options.finality.scopesOf }),
-    showTruth: createShowTruth({ ...asking, scopesOf: options.truth.scopesOf }),
-    showLearned: createShowLearned(asking),
-    previewPurge: createPreviewPurge(asking),
-    showDiff: createShowDiff({ ...asking, findPin: showPins.find }),
-    async eraseHistory(advertiserId, audit) {
+    ...options,
+    pins,
+    showAdvertisers: createShowAdvertisers(options),
+    showFinality: createShowFinality({ ...options, scopesOf: finality.scopesOf }),
+    showTruth: createShowTruth({ ...options, scopesOf: truth.scopesOf }),
+    showLearned: createShowLearned(options),
+    previewPurge: createPreviewPurge(options),
+    /** Erases what was known of an account, its pins among it; see {@link History.erase}. */
+    async eraseHistory(advertiserId: string, audit: string): Promise<number | null> {
       const days = await history.erase(advertiserId, audit);
       try {
         await pins.removeErased();
@@ -101,11 +85,12 @@ export function createAsking(options: AskingOptions): Asking {
       } catch (error) {
         logger.warn(
           { err: error },
-          'pins and names that were erased could not be removed; trying again in an hour',
+          'could not remove erased pins and advertiser names; trying again in an hour',
         );
         return null;
       }
     },
-    stopAsking: sweep.stop,
+    /** Ends what it does by itself. */
+    stop: sweep.stop,
   };
 }

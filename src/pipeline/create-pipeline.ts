@@ -70,7 +70,10 @@ export interface PipelineOptions
   readonly erasures: HistoryOptions['erasures'];
 }
 
-export interface Pipeline extends Omit<Asking, 'stopAsking'> {
+export interface Pipeline
+  extends Pick<Asking, 'previewPurge' | 'showLearned' | 'showAdvertisers' | 'eraseHistory'> {
+  /** For calls about reports. */
+  readonly asking: Asking;
   readonly admit: Admit;
   readonly queries: Queries;
   readonly memory: AnswerMemory;
@@ -150,12 +153,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   });
   const asking = createAsking({
     ...{ admit, parse, history, learner, canonical, now, store, workerPool, logger, report, readPast },
-    ...{ finality, truth, advertisers, rulesOf, policy, lookUp, explainAsked },
+    ...{ finality, truth, advertisers, policy, lookUp, explainAsked },
     ...{ lives: options.lives, isErased: options.erasures.isErased },
   });
+  const { previewPurge, showLearned, showAdvertisers, eraseHistory } = asking;
   return {
     admit,
-    ...asking,
+    asking,
+    ...{ previewPurge, showLearned, showAdvertisers, eraseHistory },
     queries: createQueries({ parse, stampOf, now }),
     ...{ memory, now },
     answerQuery: createAnswerQuery({
@@ -169,7 +174,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     settled: () => background.settled().then(past.flush),
     async close() {
       for (const part of [explorer, locks, replacements]) part.stop();
-      await asking.stopAsking();
+      await asking.stop();
       await past.close();
       await workerPool.close();
     },

@@ -10,7 +10,7 @@ import type { Format } from '../report/output-options.js';
 import type { Range } from '../report/period.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import { questionWarnings } from '../report/warnings.js';
-import type { NamedReport } from './asked-report.js';
+import { type NamedReport, parseNamed } from './ask.js';
 import type { Decision } from './decide.js';
 import { keptInWords, priceInWords } from './explain-words.js';
 import type { Explanation } from './explanation.js';
@@ -90,8 +90,8 @@ export function createExplain(options: ExplainOptions): {
   return {
     explainAsked,
     async explain(endpoint, query, defaultFormat = 'json') {
-      const call = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
-      return (await explainAsked(options.parse(call, null, defaultFormat), { endpoint, query })).explanation;
+      const named = { endpoint, query };
+      return (await explainAsked(parseNamed(options.parse, named, defaultFormat), named)).explanation;
     },
   };
 }

@@ -4,8 +4,7 @@ import type { Scope } from '../finality/scope.js';
 import { showId } from '../report/answer-meta.js';
 import { dayNumber } from '../report/days.js';
 import type { Entry } from '../report/entry.js';
-import { unlessAway } from './ask-scopes.js';
-import type { NamedReport } from './asked-report.js';
+import { type NamedReport, parseNamed, unlessAway } from './ask.js';
 import type { LookUp } from './look-up.js';
 import type { ParseQuery } from './query.js';
 import { dayRefs, wholeRef } from './question.js';
@@ -60,10 +59,9 @@ function countDays(from: string, to: string): number {
 async function previewReport(
   { parse, lookUp }: PreviewPurgeOptions,
   scope: PurgeScope,
-  { endpoint, query }: NamedReport,
+  named: NamedReport,
 ): Promise<PurgePreview['report']> {
-  const asked = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
-  const { question } = parse(asked, null, 'json');
+  const { question } = parseNamed(parse, named, 'json');
   const { report, series } = question;
   const isByDate = report.split.includes('date') && report.from.iso !== null && report.to.iso !== null;
   const days = isByDate ? dayRefs(question) : [];

@@ -4,9 +4,8 @@ import type { Book } from '../advertisers/book.js';
 import type { Advertisers } from '../advertisers/create-advertisers.js';
 import type { Team } from '../auth/team.js';
 import { type FieldFault, invalidQuery } from '../errors.js';
-import type { AskCall } from '../http/ask-call.js';
-import { unlessAway } from './ask-scopes.js';
-import { type AskReport, readParameters } from './asked-report.js';
+import type { Admit } from './admit.js';
+import { type AskCall, readParameters, unlessAway } from './ask.js';
 
 export interface ShownAdvertiser {
   readonly id: number;
@@ -38,10 +37,10 @@ const USUAL_LIMIT = '100';
 const LONGEST_SEARCH = 200;
 
 export function createShowAdvertisers({
-  askReport,
+  admit,
   advertisers,
 }: {
-  readonly askReport: Pick<AskReport, 'enter'>;
+  readonly admit: Admit;
   readonly advertisers: Pick<Advertisers, 'read'>;
 }): ShowAdvertisers {
   const show = async (asked: AdvertisersAsked, granted: Team['advertisers'], usualLimit: string) => {
@@ -54,7 +53,7 @@ export function createShowAdvertisers({
   return {
     all: (asked) => show(asked, '*', USUAL_LIMIT),
     async ofTeam(call) {
-      const { team } = await askReport.enter(call);
+      const { team } = await admit(call);
       const given = Object.fromEntries(readParameters(call.query, ['search', 'limit']));
       const shown = await show(given, team.advertisers, String(MAX_LIMIT));
       call.trace.mark('answer');

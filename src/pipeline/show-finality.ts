@@ -1,20 +1,20 @@
 /** `GET /gateway/v1/finality`: when days of a report change no more, as far as that was seen. */
 import type { Finality, ScopeFinality } from '../finality/create-finality.js';
 import type { Scope } from '../finality/scope.js';
-import type { AskCall } from '../http/ask-call.js';
-import { type AskScopesOptions, askScopes, showScope, unlessAway } from './ask-scopes.js';
+import { type AskCall, type AskScopes, askScopes, showScope, unlessAway } from './ask.js';
 
 /** @throws GatewayError */
 export type ShowFinality = (call: AskCall) => Promise<object>;
 
-export interface ShowFinalityOptions extends AskScopesOptions {
+export interface ShowFinalityOptions extends AskScopes {
+  readonly scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>;
   readonly finality: Pick<Finality, 'read' | 'about'>;
 }
 
 export function createShowFinality(options: ShowFinalityOptions): ShowFinality {
   const { finality } = options;
   return async (call) => {
-    const scopes = await askScopes(options, call);
+    const scopes = await askScopes(options, call, options.scopesOf);
     const shown = await finalityOf(finality, scopes);
     call.trace.mark('answer');
     return shown;

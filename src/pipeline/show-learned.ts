@@ -5,7 +5,7 @@ import { type FieldFault, invalidQuery } from '../errors.js';
 import { type Scope, scopeOf } from '../finality/scope.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import type { ReportPolicy } from '../report-policy.js';
-import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, unlessAway } from './ask-scopes.js';
+import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from './ask.js';
 import type { ParseQuery } from './query.js';
 import { finalityOf, type ShowFinalityOptions } from './show-finality.js';
 import { type ShowTruthOptions, truthOf } from './show-truth.js';
@@ -60,8 +60,7 @@ async function scopesAsked(
   if (advertiserId === undefined && endpoint !== undefined && query !== undefined) {
     if (!isEndpointPath(endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
     if (typeof query !== 'string') throw invalidQuery({ param: 'query', message: 'was given twice' });
-    const named = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
-    return [scopeOf(parse(named, null, 'json').question.report)];
+    return [scopeOf(parseNamed(parse, { endpoint, query }, 'json').question.report)];
   }
   if (endpoint !== undefined || query !== undefined || !isAccountId(advertiserId)) {
     const param =

@@ -1,21 +1,21 @@
 /** `GET /gateway/v1/truth`: what came of days that were asked for again. */
 import type { Finality } from '../finality/create-finality.js';
 import type { Scope } from '../finality/scope.js';
-import type { AskCall } from '../http/ask-call.js';
 import type { ScopeTruth, Truth } from '../truth/create-truth.js';
-import { type AskScopesOptions, askScopes, showScope, unlessAway } from './ask-scopes.js';
+import { type AskCall, type AskScopes, askScopes, showScope, unlessAway } from './ask.js';
 
 /** @throws GatewayError */
 export type ShowTruth = (call: AskCall) => Promise<object>;
 
-export interface ShowTruthOptions extends AskScopesOptions {
+export interface ShowTruthOptions extends AskScopes {
+  readonly scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>;
   readonly truth: Pick<Truth, 'read' | 'about'>;
   readonly finality: Pick<Finality, 'readChanges'>;
 }
 
 export function createShowTruth(options: ShowTruthOptions): ShowTruth {
   return async (call) => {
-    const scopes = await askScopes(options, call);
+    const scopes = await askScopes(options, call, options.scopesOf);
     const shown = await truthOf(options, scopes);
     call.trace.mark('answer');
     return shown;

@@ -18,7 +18,8 @@ export function registerAgents(app: FastifyInstance, services: Services): void {
     allowedOrigins: server.corsOrigins,
     maxBodyBytes: server.maxBodyBytes,
     bench: {
-      ...pipeline,
+      asking: pipeline.asking,
+      table: pipeline.table,
       report: gateway.report,
       showMe: createShowMe({ limits, usage: services.usage.recent, credential: services.outlook }),
       rules: {

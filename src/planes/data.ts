@@ -16,18 +16,20 @@ import type { PatienceRules } from '../pass-through/read-patience.js';
 import { METHODS, registerPassThrough } from '../pass-through/route.js';
 import { watchReader } from '../pass-through/watch-reader.js';
 import { registerAdvertisers } from '../routes/advertisers.js';
+import { registerDiff } from '../routes/diff.js';
 import { registerDocs } from '../routes/docs.js';
 import { registerExplain } from '../routes/explain.js';
 import { createFastPath } from '../routes/fast-path.js';
 import { registerFinality } from '../routes/finality.js';
 import { registerHealth } from '../routes/health.js';
-import { registerHistory } from '../routes/history.js';
 import { createComposeHit } from '../routes/hit-answer.js';
 import { hitLine } from '../routes/hit-line.js';
 import { registerMe } from '../routes/me.js';
+import { registerPinReport } from '../routes/pin-report.js';
 import { registerPins } from '../routes/pins.js';
 import { refuseOtherMethods } from '../routes/refuse-methods.js';
 import { REPORT_PREFIX, registerReports } from '../routes/reports.js';
+import { registerRevisions } from '../routes/revisions.js';
 import { registerOwnSeries } from '../routes/series.js';
 import { registerExplorerSession } from '../routes/session.js';
 import { registerStartPage } from '../routes/start-page.js';
@@ -89,13 +91,15 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
 }
 
 /** Calls about reports, and about whom they may be asked for. */
-function registerAskRoutes(app: FastifyInstance, { pipeline }: Services): void {
-  registerHistory(app, pipeline);
-  registerFinality(app, pipeline);
-  registerTruth(app, pipeline);
-  registerAdvertisers(app, pipeline);
-  registerExplain(app, pipeline);
-  registerPins(app, pipeline);
+function registerAskRoutes(app: FastifyInstance, { pipeline: { asking } }: Services): void {
+  registerRevisions(app, asking);
+  registerDiff(app, asking);
+  registerFinality(app, asking);
+  registerTruth(app, asking);
+  registerAdvertisers(app, asking);
+  registerExplain(app, asking);
+  registerPins(app, asking);
+  registerPinReport(app, asking);
 }
 
 /** @returns null where it is turned off, and where log, header or spans tell of the stages that only the router's way has */

@@ -1,8 +1,8 @@
 /** Which advertisers a team may see, with their names: `GET /gateway/v1/advertisers`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { type AskCall, readAskCall } from '../pipeline/ask.js';
 
 export interface AdvertiserRoutes {
   readonly showAdvertisers: { readonly ofTeam: (call: AskCall) => Promise<object> };

@@ -1,16 +1,13 @@
 /** What an answer would come from, and cost: `GET /gateway/v1/explain`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { type AskCall, ask, readAskCall, THE_REPORT } from '../pipeline/ask.js';
+import type { Asking } from '../pipeline/create-asking.js';
+import { refuseForeignAccounts } from '../policy/check-advertiser.js';
 import { TeamExplanation } from '../report/explained.js';
-import { THE_REPORT } from './history.js';
 
-export interface ExplainRoutes {
-  readonly showExplanation: (call: AskCall) => Promise<object>;
-}
-
-export function registerExplain(app: FastifyInstance, { showExplanation }: ExplainRoutes): void {
+export function registerExplain(app: FastifyInstance, g: Asking): void {
   app.get(
     '/gateway/v1/explain',
     shownToTeams(
@@ -21,8 +18,21 @@ export function registerExplain(app: FastifyInstance, { showExplanation }: Expla
     async (request, reply) =>
       reply
         .header('cache-control', 'private, no-store')
-        .send(await showExplanation(readAskCall(request, reply))),
+        .send(await showExplanation(g, readAskCall(request, reply))),
   );
+}
+
+/** @throws GatewayError as for the report itself */
+export async function showExplanation(g: Asking, call: AskCall): Promise<TeamExplanation> {
+  const asked = await ask(g, call);
+  const { explanation, accounts } = await g.explainAsked(asked, asked.named);
+  // Number and age of rows are told only of what the team may see.
+  refuseForeignAccounts(asked.caller, accounts);
+  call.trace.mark('answer');
+  // What was learned of the kind, and keys, tell of questions of others.
+  const { series: _series, key: _key, policy, ...shown } = explanation;
+  const { divisibility: _divisibility, ...own } = policy;
+  return { ...shown, policy: own };
 }
 
 const EXPLAIN: Operation = {

@@ -1,9 +1,8 @@
 /** When days change no more: `GET /gateway/v1/finality`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
-import { THE_REPORT } from './history.js';
+import { type AskCall, readAskCall, THE_REPORT } from '../pipeline/ask.js';
 
 export interface FinalityRoutes {
   readonly showFinality: (call: AskCall) => Promise<object>;

@@ -1,63 +1,43 @@
 /** Answers that stay: `/gateway/v1/pins`. */
-import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { type AskCall, readAskCall } from '../http/ask-call.js';
-import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import type { Caller } from '../auth/authenticate.js';
+import { GatewayError, invalidQuery } from '../errors.js';
+import { negotiateFormat } from '../http/negotiate.js';
 import type { ReportReply } from '../http/report-call.js';
-import { readRequestBody } from '../http/request-body.js';
+import { entityTag, isNotModified, VARY } from '../http/respond.js';
 import { type Answer, json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { PIN_LIMITS, type PinnedRows } from '../pins/create-pins.js';
+import { mayBeSeen, ownerOf, type Pin } from '../pins/pin.js';
+import { type AskCall, parseNamed, readAskCall, readParameters } from '../pipeline/ask.js';
+import type { Asking } from '../pipeline/create-asking.js';
+import { checkAdvertiser } from '../policy/check-advertiser.js';
+import { showId } from '../report/answer-meta.js';
+import { CONTENT_TYPES } from '../report/assemble.js';
 import { ANSWER } from '../report/describe.js';
-import type { JsonObject } from '../report/json.js';
-import { ABOUT_A_REPORT, THE_REPORT } from './history.js';
+import { joinEntries } from '../report/join-entries.js';
+import { digest } from '../report/platform-call.js';
+import { parseQueryText, writeQueryText } from '../report/query-text.js';
 import { OWN_HEAD } from './reports.js';
 
-type Pinning = AskCall & { readonly readBody: () => Promise<JsonObject> };
+export const PINS_PATH = '/gateway/v1/pins';
 
-export interface PinRoutes {
-  readonly pinReport: (call: Pinning) => Promise<ReportReply>;
-  readonly showPins: {
-    list(call: AskCall): Promise<ReportReply>;
-    show(call: AskCall, id: string): Promise<ReportReply>;
-    remove(call: AskCall, id: string): Promise<ReportReply>;
-  };
-}
-
-const PINS_PATH = '/gateway/v1/pins';
-const BODY_LIMITS: BodyLimits = { maxMembers: 16, maxItems: 0 };
-const MAX_BODY_BYTES = 65_536;
-
-export function registerPins(app: FastifyInstance, { pinReport, showPins }: PinRoutes): void {
-  app.get(PINS_PATH, shown('The pins of your team', LIST), async (request, reply) =>
-    send(reply, await showPins.list(call(request, reply))),
-  );
+export function registerPins(app: FastifyInstance, g: Asking): void {
   const one = `${PINS_PATH}/:id`;
   const show = async (request: FastifyRequest, reply: FastifyReply) =>
-    send(reply, await showPins.show(call(request, reply), idIn(request)));
+    send(reply, await showPin(g, pinCall(request, reply), idIn(request)));
+  app.get(PINS_PATH, shown('The pins of your team', LIST), async (request, reply) =>
+    send(reply, await listPins(g, pinCall(request, reply))),
+  );
   app.head(one, OWN_HEAD, show);
   app.get(one, shown('An answer that stayed', SHOW), show);
   app.delete(one, shown('Forget a pin', REMOVE), async (request, reply) =>
-    send(reply, await showPins.remove(call(request, reply), idIn(request))),
+    send(reply, await removePin(g, pinCall(request, reply), idIn(request))),
   );
-  // In a scope of its own: a body is read when the caller is known, and not before.
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
-    scope.post(PINS_PATH, shown('Keep an answer as it is', CREATE), async (request, reply) => {
-      const readBody = async () => {
-        const { headers } = request;
-        requireJson(headers['content-type'], headers['content-encoding']);
-        const stream = request.body as Readable | undefined;
-        if (stream === undefined) return parseJsonBody(Buffer.alloc(0));
-        return parseJsonBody(await readRequestBody(stream, headers, MAX_BODY_BYTES), BODY_LIMITS);
-      };
-      return send(reply, await pinReport({ ...call(request, reply), readBody }));
-    });
-  });
 }
 
 /** Logged and counted without the id. */
-function call(request: FastifyRequest, reply: FastifyReply): AskCall {
+export function pinCall(request: FastifyRequest, reply: FastifyReply): AskCall {
   const read = readAskCall(request, reply);
   request.trace.subject = request.routeOptions.url ?? PINS_PATH;
   return read;
@@ -65,7 +45,7 @@ function call(request: FastifyRequest, reply: FastifyReply): AskCall {
 
 const idIn = (request: FastifyRequest) => (request.params as { readonly id: string }).id;
 
-function send(reply: FastifyReply, { status, headers, body }: ReportReply): FastifyReply {
+export function send(reply: FastifyReply, { status, headers, body }: ReportReply): FastifyReply {
   reply.code(status).headers(headers);
   if (body === null) return reply.send(undefined);
   const whole = Buffer.concat(body);
@@ -73,9 +53,141 @@ function send(reply: FastifyReply, { status, headers, body }: ReportReply): Fast
   return reply.header('content-length', whole.length).send(isHead ? undefined : whole);
 }
 
-const shown = (summary: string, operation: Operation) => shownToTeams('history', summary, operation);
+export const shown = (summary: string, operation: Operation) => shownToTeams('history', summary, operation);
 
-const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const NO_STORE = { 'cache-control': 'private, no-store' };
+const MOST_LISTED = 100;
+const MOMENTS = ['_asOf', '_vintage'];
+
+/** A pin of the team, where the caller may see it. @throws GatewayError 403; `not_found` */
+export async function findPin(g: Asking, caller: Caller, id: string): Promise<PinnedRows> {
+  const found = await g.pins.read(ownerOf(caller, g.lives), id);
+  if (found === null) throw noPin(id);
+  checkAccess(g, caller, found.pin);
+  return found;
+}
+
+/**
+ * As for the report itself, at each reading: an advertiser that was taken from a team is taken from its pins.
+ * @throws GatewayError 403
+ */
+function checkAccess({ parse }: Asking, caller: Caller, pin: Pin): void {
+  if (caller.team.advertisers === '*') return;
+  // Which moment was pinned grants nothing, and whether it is one may depend on how it is read.
+  const query = writeQueryText(parseQueryText(pin.query).filter(({ name }) => !MOMENTS.includes(name)));
+  checkAdvertiser(caller, parseNamed(parse, { endpoint: pin.endpoint, query }, 'raw').access);
+  if (mayBeSeen(pin, caller)) return;
+  throw new GatewayError('advertiser_forbidden', {
+    detail: 'The pin holds rows of an advertiser the team may not see.',
+  });
+}
+
+async function listPins({ admit, pins, lives }: Asking, call: AskCall): Promise<ReportReply> {
+  const caller = await admit(call);
+  const given = readParameters(call.query, ['limit', 'after']);
+  const limit = limitOf(given.get('limit'));
+  const all = await pins.list(ownerOf(caller, lives));
+  const seen = all.filter((pin) => mayBeSeen(pin, caller));
+  const after = given.get('after');
+  const start = after === undefined ? 0 : seen.findIndex(({ id }) => id === after) + 1;
+  if (start === 0 && after !== undefined)
+    throw invalidQuery({
+      param: 'after',
+      message: 'must be the id of a pin, as meta.next of the page before',
+    });
+  const page = seen.slice(start, start + limit);
+  const next = start + limit < seen.length ? (page.at(-1)?.id ?? null) : null;
+  const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
+  const meta = { count: all.length, bytes, maxCount: PIN_LIMITS.pins, maxBytes: PIN_LIMITS.bytes, next };
+  const body = Buffer.from(JSON.stringify({ data: page.map(describePin), meta }));
+  return { status: 200, headers: { ...NO_STORE, 'content-type': CONTENT_TYPES.json }, body: [body] };
+}
+
+async function showPin(g: Asking, call: AskCall, id: string): Promise<ReportReply> {
+  const caller = await g.admit(call);
+  const given = readParameters(call.query, ['_format', '_bom']);
+  const format = formatOf(given.get('_format'), call.accept, caller);
+  const bom = bomOf(given.get('_bom'), format);
+  const { pin, parts } = await findPin(g, caller, id);
+  const tag = digest(['pin', id, format, String(bom)]).slice(0, 22);
+  const headers = {
+    ...{ etag: entityTag(tag, 'identity'), 'cache-control': 'private, no-cache', vary: VARY },
+    ...(pin.revision === null ? {} : { 'report-revision': pin.revision }),
+  };
+  if (isNotModified(call.ifNoneMatch, tag, 'identity')) return { status: 304, headers, body: null };
+  call.trace.rows = pin.rowCount;
+  const rows = joinEntries(parts);
+  const columns = [...new Set(parts.flatMap(({ header }) => header.columns))];
+  const formatted = await g.workerPool.format({
+    ...{ format, chunks: [rows.body], rewrites: [null], columns, rowCount: pin.rowCount, bom },
+  });
+  const { id: _, ...known } = describePin(pin);
+  const meta = Buffer.from(`],"meta":${JSON.stringify({ pin: id, ...known })}}`);
+  const body = format === 'json' ? [Buffer.from('{"data":['), formatted, meta] : [formatted];
+  return { status: 200, headers: { ...headers, 'content-type': CONTENT_TYPES[format] }, body };
+}
+
+async function removePin({ admit, pins, lives }: Asking, call: AskCall, id: string): Promise<ReportReply> {
+  const caller = await admit(call, 'report:pin');
+  readParameters(call.query, []);
+  if (!(await pins.remove(ownerOf(caller, lives), id))) throw noPin(id);
+  return { status: 204, headers: NO_STORE, body: null };
+}
+
+function formatOf(asked: string | undefined, accept: string | undefined, { team }: Caller) {
+  if (asked !== undefined && asked !== 'json' && asked !== 'csv' && asked !== 'ndjson')
+    throw invalidQuery({ param: '_format', message: 'must be one of json, csv, ndjson' });
+  const usual = team.defaultFormat === 'raw' ? 'json' : team.defaultFormat;
+  const format = negotiateFormat(asked ?? null, accept, usual);
+  if (format !== 'raw') return format;
+  throw new GatewayError('not_acceptable', {
+    help: 'Accept application/json, text/csv or application/x-ndjson, or use _format.',
+  });
+}
+
+function bomOf(text: string | undefined, format: string): boolean {
+  if (text === undefined || text === '0') return false;
+  if (text === '1' && format === 'csv') return true;
+  throw invalidQuery({
+    param: '_bom',
+    message: text === '1' ? 'goes with _format=csv only' : 'must be 1 or 0',
+  });
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return MOST_LISTED;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= PIN_LIMITS.pins) return limit;
+  throw invalidQuery({ param: 'limit', message: `must be a whole number from 1 to ${PIN_LIMITS.pins}` });
+}
+
+function noPin(id: string): GatewayError {
+  return new GatewayError('not_found', {
+    detail: `The team has no pin ${id.slice(0, 40)}.`,
+    help: 'GET /gateway/v1/pins lists the pins of the team.',
+  });
+}
+
+export function describePin(pin: Pin) {
+  const { id, revision, endpoint, query, note, createdAt, account, from, to, split } = pin;
+  return {
+    id,
+    revision,
+    endpoint,
+    query,
+    note,
+    createdAt: new Date(createdAt).toISOString(),
+    advertiserId: showId(account),
+    period: from === null && to === null ? null : { from, to },
+    split,
+    knownAt: new Date(pin.knownAt).toISOString(),
+    final: pin.final,
+    rowCount: pin.rowCount,
+    bytes: pin.bytes,
+  };
+}
+
+export const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 const KNOWN = {
   revision: textOrNull('meta.revision of the report; null for one that is not kept by days.'),
@@ -97,7 +209,7 @@ const KNOWN = {
   rowCount: Type.Integer(),
   bytes: Type.Integer({ description: "What it takes of the team's room." }),
 };
-const PIN = Type.Object({ id: Type.String(), ...KNOWN }, { title: 'Pin' });
+export const PIN = Type.Object({ id: Type.String(), ...KNOWN }, { title: 'Pin' });
 
 const LIST: Operation = {
   id: 'listPins',
@@ -167,28 +279,4 @@ const REMOVE: Operation = {
   path: { id: 'Id of a pin.' },
   answers: { 204: { description: 'It is gone.', headers: ['cache-control'] } },
   problems: ['invalid_query', 'scope_missing', 'not_found', 'rate_limited', 'conflict'],
-};
-
-const CREATE: Operation = {
-  id: 'createPin',
-  body: {
-    'application/json': Type.Object(
-      {
-        ...THE_REPORT,
-        revision: Type.Optional(
-          textOrNull('meta.revision of the answer that is meant; where the report has another one: 409.'),
-        ),
-        note: Type.Optional(textOrNull('For people; at most 1,000 characters.')),
-      },
-      { additionalProperties: false, title: 'NewPin' },
-    ),
-  },
-  answers: { 201: json(PIN, 'The pin.', ['cache-control', 'location']) },
-  problems: [
-    ...ABOUT_A_REPORT,
-    ...(['invalid_body', 'body_too_large', 'unsupported_media_type', 'conflict', 'not_final'] as const),
-    ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_too_large'] as const),
-    ...(['credential_unavailable', 'upstream_rate_limited', 'upstream_circuit_open', 'overloaded'] as const),
-    'upstream_timeout',
-  ],
 };

@@ -1,8 +1,8 @@
 /** How far what was served can be relied upon: `GET /gateway/v1/truth`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { type AskCall, readAskCall } from '../http/ask-call.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { type AskCall, readAskCall } from '../pipeline/ask.js';
 import { QUANTILES } from '../report/describe.js';
 import { ABOUT_SCOPES } from './finality.js';
 

@@ -1,7 +1,7 @@
 /** What a listing says of revisions that count no more, and of those that were asked for in another way. */
 import { expect, it } from 'vitest';
+import { isSameMethod } from '../../src/history/diff-days.js';
 import { createListRevisions, type ListRevisionsOptions } from '../../src/history/list-revisions.js';
-import { isSameMethod } from '../../src/history/method.js';
 import { encodeHeads, type Revision } from '../../src/history/revision.js';
 
 const revision = (knownFrom: number, more: Partial<Revision> = {}): Revision => ({

@@ -1,45 +1,40 @@
-/** `POST /gateway/v1/pins`: the answer to a report, copied, so that it stays as it is. */
+/** Copies the answer to a report, so that it stays as it is: `POST /gateway/v1/pins`. */
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import type { Caller } from '../auth/authenticate.js';
 import { randomId } from '../chance.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { accountsAsked } from '../history/erasures.js';
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
+import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
 import type { ReportReply } from '../http/report-call.js';
-import type { Pins } from '../pins/create-pins.js';
-import type { Pin } from '../pins/pin.js';
+import { readRequestBody } from '../http/request-body.js';
+import { json, type Operation } from '../openapi/operation.js';
+import { ownerOf, type Pin } from '../pins/pin.js';
+import { assembleAnswer } from '../pipeline/answer.js';
+import {
+  ABOUT_A_REPORT,
+  type AskCall,
+  type NamedReport,
+  questionAbout,
+  THE_REPORT,
+} from '../pipeline/ask.js';
+import type { Asking } from '../pipeline/create-asking.js';
+import type { Query } from '../pipeline/query.js';
+import { newPatience } from '../pipeline/question.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../policy/check-advertiser.js';
 import { isAnswerFinal } from '../report/answer-meta.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
-import type { FreshnessRules } from '../report/freshness.js';
 import type { JsonObject } from '../report/json.js';
 import { parseQueryText, writeQueryText } from '../report/query-text.js';
-import type { ReportPolicy } from '../report-policy.js';
-import { assembleAnswer } from './answer.js';
-import type { AskReport, NamedReport } from './asked-report.js';
-import { describePin, type Lives, ownerOf } from './describe-pin.js';
-import type { Query } from './query.js';
-import { newPatience } from './question.js';
-import type { ReadPast } from './read-past.js';
-import type { Report } from './report.js';
-import type { PinCall } from './show-pins.js';
+import { describePin, PIN, PINS_PATH, pinCall, send, shown, textOrNull } from './pins.js';
 
-export interface PinReportOptions {
-  readonly askReport: AskReport;
-  readonly pins: Pins;
-  readonly report: Report;
-  readonly readPast: ReadPast;
-  readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
-  readonly policy: Pick<ReportPolicy, 'negativeMs'>;
-  readonly lives: Lives;
-  readonly now: () => number;
-}
-
-/** @throws GatewayError */
-export type PinReport = (call: PinCall) => Promise<ReportReply>;
-
+const BODY_LIMITS: BodyLimits = { maxMembers: 16, maxItems: 0 };
+const MAX_BODY_BYTES = 65_536;
 /** They would leave out something, or add what has no history: a pin has all rows and columns, and nothing beside them. */
 const NOT_PINNED = ['_totals', '_fields', '_final'];
 /** They shape an answer; each reading of a pin says them anew. */
@@ -47,38 +42,64 @@ const SHAPES = ['_format', '_days', '_bom', '_period', 'dateFrom', 'dateTo'];
 const MEMBERS = ['endpoint', 'query', 'revision', 'note'];
 const LONGEST_NOTE = 1_000;
 
-export function createPinReport(options: PinReportOptions): PinReport {
-  const { askReport, pins, lives } = options;
-  return async (call) => {
-    const caller = await askReport.enter(call, 'report:pin');
-    const wanted = readBody(await call.readBody());
-    const asked = inBody(() => askReport.about(caller, wanted));
-    const strange = parseQueryText(wanted.query).filter(({ name }) => NOT_PINNED.includes(name));
-    if (strange.length > 0)
-      throw invalid(strange.map(({ name }) => ({ param: `query.${name}`, message: NOT_HERE })));
-    if (asked.shape.format === 'raw' && /(^|&)_format=/.test(wanted.query))
-      throw invalid([{ param: 'query._format', message: "a pin holds rows, not the platform's own bytes" }]);
-    const answer = await answerTo(options, caller, asked, call).catch((error: unknown) => {
-      throw withholdForeignAccounts(caller, error);
-    });
-    refuseForeignAccounts(caller, answer.pin.held);
-    refuseOther(wanted.revision, answer.pin.revision);
-    const id = `pin_${randomId().replaceAll('-', '').slice(0, 20)}`;
-    const named = { endpoint: wanted.endpoint, query: datedQuery(asked.question.report, wanted.query) };
-    const pin = await pins.add(
-      ownerOf(caller, lives),
-      { ...answer.pin, ...named, id, note: wanted.note, createdAt: options.now(), format: 1 },
-      answer.parts,
+export function registerPinReport(app: FastifyInstance, g: Asking): void {
+  // In a scope of its own: the body is read only after authentication.
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+    scope.post(PINS_PATH, shown('Keep an answer as it is', CREATE), async (request, reply) =>
+      send(reply, await pinReport(g, pinCall(request, reply), () => bodyOf(request))),
     );
-    call.trace.rows = pin.rowCount;
-    return {
-      status: 201,
-      headers: {
-        ...{ location: `/gateway/v1/pins/${id}`, 'cache-control': 'private, no-store' },
-        'content-type': CONTENT_TYPES.json,
-      },
-      body: [Buffer.from(JSON.stringify(describePin(pin)))],
-    };
+  });
+}
+
+async function bodyOf({ headers, body }: FastifyRequest): Promise<JsonObject> {
+  requireJson(headers['content-type'], headers['content-encoding']);
+  if (body === undefined) return parseJsonBody(Buffer.alloc(0));
+  return parseJsonBody(await readRequestBody(body as Readable, headers, MAX_BODY_BYTES), BODY_LIMITS);
+}
+
+async function pinReport(
+  g: Asking,
+  call: AskCall,
+  readBody: () => Promise<JsonObject>,
+): Promise<ReportReply> {
+  const caller = await g.admit(call, 'report:pin');
+  const wanted = wantedIn(await readBody());
+  const asked = inBody(() => questionAbout(g, caller, wanted));
+  const strange = parseQueryText(wanted.query).filter(({ name }) => NOT_PINNED.includes(name));
+  if (strange.length > 0)
+    throw invalid(strange.map(({ name }) => ({ param: `query.${name}`, message: NOT_HERE })));
+  if (asked.shape.format === 'raw' && /(^|&)_format=/.test(wanted.query))
+    throw invalid([{ param: 'query._format', message: "a pin holds rows, not the platform's own bytes" }]);
+  const answer = await answerTo(g, caller, asked, call).catch((error: unknown) => {
+    throw withholdForeignAccounts(caller, error);
+  });
+  refuseForeignAccounts(caller, answer.pin.held);
+  refuseOther(wanted.revision, answer.pin.revision);
+  const id = `pin_${randomId().replaceAll('-', '').slice(0, 20)}`;
+  const pin = await g.pins.add(
+    ownerOf(caller, g.lives),
+    {
+      ...answer.pin,
+      endpoint: wanted.endpoint,
+      query: datedQuery(asked.question.report, wanted.query),
+      id,
+      note: wanted.note,
+      createdAt: g.now(),
+      format: 1,
+    },
+    answer.parts,
+  );
+  call.trace.rows = pin.rowCount;
+  return {
+    status: 201,
+    headers: {
+      location: `${PINS_PATH}/${id}`,
+      'cache-control': 'private, no-store',
+      'content-type': CONTENT_TYPES.json,
+    },
+    body: [Buffer.from(JSON.stringify(describePin(pin)))],
   };
 }
 
@@ -88,24 +109,24 @@ interface Answered {
 }
 
 async function answerTo(
-  options: PinReportOptions,
+  g: Asking,
   { team }: Caller,
   { question: asked, moment }: Query,
-  { id, trace }: PinCall,
+  { id, trace }: AskCall,
 ): Promise<Answered> {
   const question = { ...asked, form: 'rows' as const };
   const { report, series } = question;
-  const nowMs = options.now();
+  const nowMs = g.now();
   const context = {
     ...{ id, trace, team: team.id, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
     patience: newPatience(),
   };
-  const past = moment === null ? null : await options.readPast(question, moment);
-  const { parts, storable, outcome } = past?.answer ?? (await options.report(question, context));
-  const rules = options.rulesOf(report);
+  const past = moment === null ? null : await g.readPast(question, moment);
+  const { parts, storable, outcome } = past?.answer ?? (await g.report(question, context));
+  const rules = g.policy.rulesFor(report);
   const shape = { format: 'json', days: false, bom: false, fields: null } as const;
   const input = { report, ...shape, parts, rules, nowMs, totals: null, past: past?.known ?? null };
-  const { negativeMs } = options.policy;
+  const { negativeMs } = g.policy;
   const shown = assembleAnswer({ ...input, isRecorded: false, leftOut: [] }, negativeMs, new Set());
   if (parts[0]?.header.form !== 'rows')
     throw new GatewayError('conflict', {
@@ -146,7 +167,7 @@ interface WantedPin extends NamedReport {
   readonly note: string | null;
 }
 
-function readBody(body: JsonObject): WantedPin {
+function wantedIn(body: JsonObject): WantedPin {
   const faults: FieldFault[] = body.names
     .filter((name) => !MEMBERS.includes(name))
     .map((name) => ({
@@ -206,3 +227,27 @@ const NOT_HERE = 'does not go into a pin, which has all rows and columns of the 
 function invalid(errors: readonly FieldFault[]): GatewayError {
   return new GatewayError('invalid_body', { errors });
 }
+
+const CREATE: Operation = {
+  id: 'createPin',
+  body: {
+    'application/json': Type.Object(
+      {
+        ...THE_REPORT,
+        revision: Type.Optional(
+          textOrNull('meta.revision of the answer that is meant; where the report has another one: 409.'),
+        ),
+        note: Type.Optional(textOrNull('For people; at most 1,000 characters.')),
+      },
+      { additionalProperties: false, title: 'NewPin' },
+    ),
+  },
+  answers: { 201: json(PIN, 'The pin.', ['cache-control', 'location']) },
+  problems: [
+    ...ABOUT_A_REPORT,
+    ...(['invalid_body', 'body_too_large', 'unsupported_media_type', 'conflict', 'not_final'] as const),
+    ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_too_large'] as const),
+    ...(['credential_unavailable', 'upstream_rate_limited', 'upstream_circuit_open', 'overloaded'] as const),
+    'upstream_timeout',
+  ],
+};

@@ -2,8 +2,7 @@
 import { fastify } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
-import { type AskCall, readAskCall } from '../../src/http/ask-call.js';
-import { readParameters } from '../../src/pipeline/asked-report.js';
+import { type AskCall, ask, readAskCall, readParameters } from '../../src/pipeline/ask.js';
 import { createTrace } from '../../src/telemetry/trace.js';
 import { withGateway } from '../support/start-gateway.js';
 
@@ -19,7 +18,7 @@ async function asking(team: Readonly<Record<string, unknown>> = {}) {
     ...{ trace: createTrace(), onResponseClosed: () => {} },
     ...more,
   });
-  return { askReport: gateway.services.pipeline.askReport, call };
+  return { g: gateway.services.pipeline.asking, call };
 }
 
 async function refusal(work: Promise<unknown>): Promise<GatewayError> {
@@ -33,8 +32,8 @@ async function refusal(work: Promise<unknown>): Promise<GatewayError> {
 
 describe('a call about a report', () => {
   it('is the question that the report itself would be', async () => {
-    const { askReport, call } = await asking();
-    const asked = await askReport.ask(call(`${about(INNER)}&from=first`), ['from', 'to']);
+    const { g, call } = await asking();
+    const asked = await ask(g, call(`${about(INNER)}&from=first`), ['from', 'to']);
     expect(asked.question.report).toMatchObject({ endpoint: 'campaigns/get', account: '1' });
     expect(asked.question.report.from.iso).toBe('2026-11-01');
     expect([...asked.given.keys()]).toEqual(['endpoint', 'query', 'from']);
@@ -49,25 +48,25 @@ describe('a call about a report', () => {
     [about('advertiserId=1&dateFrom=2016-01-01&dateTo=2026-01-01'), ['query.dateTo']],
     [about('advertiserId=1&_totals=2'), ['query._totals']],
   ])('%s is refused by the name of the parameter', async (query, params) => {
-    const { askReport, call } = await asking();
-    const { code, options } = await refusal(askReport.ask(call(query)));
+    const { g, call } = await asking();
+    const { code, options } = await refusal(ask(g, call(query)));
     expect(code).toBe('invalid_query');
     expect(options.errors?.map(({ param }) => param)).toEqual(params);
   });
 
   it('is refused to who may not ask, before its query is read', async () => {
-    const { askReport, call } = await asking({ scopes: ['platform:read'] });
+    const { g, call } = await asking({ scopes: ['platform:read'] });
     const nobody = call('', { keys: { authorization: [], apiKey: [] } });
-    expect((await refusal(askReport.ask(nobody))).code).toBe('missing_api_key');
-    expect((await refusal(askReport.ask(call('')))).code).toBe('scope_missing');
+    expect((await refusal(ask(g, nobody))).code).toBe('missing_api_key');
+    expect((await refusal(ask(g, call('')))).code).toBe('scope_missing');
   });
 
   it('is refused for another advertiser, and charged as a report', async () => {
-    const { askReport, call } = await asking({ advertisers: [1], limits: { requestsPerMinute: 2 } });
+    const { g, call } = await asking({ advertisers: [1], limits: { requestsPerMinute: 2 } });
     const foreign = about(INNER.replace('advertiserId=1', 'advertiserId=2'));
-    expect((await refusal(askReport.ask(call(foreign)))).code).toBe('advertiser_forbidden');
-    expect((await askReport.ask(call(about(INNER)))).caller.team.advertisers).toEqual([1]);
-    expect((await refusal(askReport.ask(call(about(INNER))))).code).toBe('rate_limited');
+    expect((await refusal(ask(g, call(foreign)))).code).toBe('advertiser_forbidden');
+    expect((await ask(g, call(about(INNER)))).caller.team.advertisers).toEqual([1]);
+    expect((await refusal(ask(g, call(about(INNER))))).code).toBe('rate_limited');
   });
 });
 
