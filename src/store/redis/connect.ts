@@ -1,17 +1,11 @@
-/** Connections to Redis: their settings, opening and closing them, and what a server must be set to. */
+/** Connections to Redis: their settings, and how they are opened and closed. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { randomShare } from '../../chance.js';
 import { startTimer } from '../../time.js';
-import type { StoreLog } from '../log.js';
 import { StoreRefused } from '../refused.js';
-import { bounded, describeFailure, isAnswer, unavailable } from './failure.js';
+import { bounded, unavailable } from './failure.js';
 
-/** One server, `redis://` or `rediss://` (TLS), with user, password and database number in the URL. */
-export interface UrlConnection {
-  readonly url: string;
-}
-
-export interface NodeAddress {
+interface NodeAddress {
   readonly host: string;
   readonly port: number;
 }
@@ -23,31 +17,22 @@ interface Credentials {
 }
 
 /** The primary that the sentinels call `name`; user and password are the primary's. */
-export interface SentinelConnection extends Credentials {
+interface SentinelConnection extends Credentials {
   readonly sentinels: readonly NodeAddress[];
   readonly name: string;
-  readonly db?: number;
-  readonly sentinelUsername?: string;
-  readonly sentinelPassword?: string;
-  readonly sentinelTls?: boolean;
 }
 
-/** A Redis Cluster, found through any of its nodes. */
-export interface ClusterConnection extends Credentials {
-  readonly cluster: readonly NodeAddress[];
-}
-
-export type RedisConnection = UrlConnection | SentinelConnection | ClusterConnection;
+/** One server by its URL, see {@link parseRedisUrl}; a primary by sentinels; or a cluster, found through any of its nodes. */
+export type RedisConnection =
+  | { readonly url: string }
+  | SentinelConnection
+  | (Credentials & { readonly cluster: readonly NodeAddress[] });
 
 export type RedisClient = Redis | Cluster;
 
 /** All servers that hold keys. */
 export function serversOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client];
-}
-
-interface ServerAddress extends NodeAddress, Credentials {
-  readonly db: number;
 }
 
 /** A dead peer is probed after this much silence; the kernel gives it up about 10 s later. */
@@ -63,7 +48,7 @@ const SLOTS_REFRESH_MS = 5_000;
  * Reads a Redis URL: `redis[s]://[user[:password]@]host[:port][/db]`.
  * @throws StoreRefused naming the fault, never the URL: it may hold a password.
  */
-export function parseRedisUrl(url: string): ServerAddress {
+export function parseRedisUrl(url: string): NodeAddress & Credentials & { readonly db: number } {
   if (!URL.canParse(url)) throw new StoreRefused('the Redis URL is not a URL');
   const { protocol, hostname, port, pathname, username, password, search, hash } = new URL(url);
   if (protocol !== 'redis:' && protocol !== 'rediss:') {
@@ -126,9 +111,26 @@ export function createClient(
     const { tls, ...server } = parseRedisUrl(connection.url);
     return new Redis({ ...shared, ...server, ...(tls ? { tls: {} } : {}) });
   }
+  const { username, password } = connection;
+  const secrets = { username, password, ...(connection.tls === true ? { tls: {} } : {}) };
   if ('sentinels' in connection)
-    return new Redis({ ...shared, ...sentinelOptions(connection, connectTimeoutMs) });
-  return createCluster(connection, shared);
+    return new Redis({ ...shared, ...secrets, ...sentinelOptions(connection, connectTimeoutMs) });
+  if (connection.cluster.length === 0) throw new StoreRefused('a Redis cluster needs at least one node');
+  const { retryStrategy, enableOfflineQueue, lazyConnect, ...node } = shared;
+  return new Cluster(
+    connection.cluster.map((address) => ({ ...address })),
+    {
+      lazyConnect,
+      enableOfflineQueue,
+      // Repeating what failed with its connection could apply a commit twice.
+      retryDelayOnFailover: 0,
+      slotsRefreshInterval: SLOTS_REFRESH_MS,
+      clusterRetryStrategy: retryStrategy,
+      // Names stay names, so that a node's certificate can be checked against it.
+      dnsLookup: (address, callback) => callback(null, address),
+      redisOptions: { ...node, ...secrets },
+    },
+  );
 }
 
 function sharedOptions(role: string, connectTimeoutMs: number) {
@@ -152,46 +154,18 @@ function sharedOptions(role: string, connectTimeoutMs: number) {
   } satisfies RedisOptions;
 }
 
-function sentinelOptions(connection: SentinelConnection, connectTimeoutMs: number) {
-  const { sentinels, name, db, username, password, tls } = connection;
+function sentinelOptions({ sentinels, name, tls }: SentinelConnection, connectTimeoutMs: number) {
   if (sentinels.length === 0 || name === '') {
     throw new StoreRefused('a Redis by sentinels needs at least one sentinel and the name of the primary');
   }
   return {
     sentinels: sentinels.map((node) => ({ ...node })),
     name,
-    db: db ?? 0,
-    username,
-    password,
-    sentinelUsername: connection.sentinelUsername,
-    sentinelPassword: connection.sentinelPassword,
     sentinelCommandTimeout: connectTimeoutMs,
     sentinelRetryStrategy: (attempt: number) => retryDelayMs(attempt),
     failoverDetector: true,
     enableTLSForSentinelMode: tls === true,
-    ...(tls === true ? { tls: {} } : {}),
-    ...(connection.sentinelTls === true ? { sentinelTLS: {} } : {}),
   } satisfies RedisOptions;
-}
-
-function createCluster(connection: ClusterConnection, shared: ReturnType<typeof sharedOptions>): Cluster {
-  const { cluster, username, password, tls } = connection;
-  if (cluster.length === 0) throw new StoreRefused('a Redis cluster needs at least one node');
-  const { retryStrategy: _, enableOfflineQueue, lazyConnect, ...node } = shared;
-  return new Cluster(
-    cluster.map((address) => ({ ...address })),
-    {
-      lazyConnect,
-      enableOfflineQueue,
-      // Repeating what failed with its connection could apply a commit twice.
-      retryDelayOnFailover: 0,
-      slotsRefreshInterval: SLOTS_REFRESH_MS,
-      clusterRetryStrategy: (attempt) => retryDelayMs(attempt),
-      // Names stay names, so that a node's certificate can be checked against it.
-      dnsLookup: (address, callback) => callback(null, address),
-      redisOptions: { ...node, username, password, ...(tls === true ? { tls: {} } : {}) },
-    },
-  );
 }
 
 const FIRST_MS = 50;
@@ -245,13 +219,12 @@ export async function connect(
  */
 function keepAlive(client: RedisClient): void {
   client.on('end', () => {
-    const delayMs = retryDelayMs(1);
     startTimer(() => {
       if (closing.has(client) || client.status !== 'end') return;
       client.connect().catch(() => {
         // Why, was told as 'error'; it ends again, or retries by itself.
       });
-    }, delayMs);
+    }, retryDelayMs(1));
   });
 }
 
@@ -276,90 +249,5 @@ export async function disconnect(client: RedisClient, limitMs: number): Promise<
     // Not connected, or no answer: nothing is left to wait for.
   } finally {
     client.disconnect();
-  }
-}
-
-/** One connection each, so that a large load or a wait for replicas delays no cache read. */
-interface Clients {
-  readonly data: RedisClient;
-  readonly registry: RedisClient;
-  readonly subscriber: RedisClient;
-}
-
-/**
- * @param registryConnection where the registry lives, when not on the same server
- * @param limitMs longest time that each takes
- * @throws StoreUnavailable; StoreRefused when an eviction policy endangers the registry. None is left open then
- */
-export async function connectAll(
-  connection: RedisConnection,
-  registryConnection: RedisConnection | undefined,
-  limitMs: number,
-  logger: StoreLog,
-): Promise<Clients> {
-  const opened: RedisClient[] = [];
-  const open = async (to: RedisConnection, role: string) => {
-    const client = await connect(to, role, limitMs);
-    opened.push(client);
-    return client;
-  };
-  try {
-    const data = await open(connection, 'data');
-    const registry = await open(registryConnection ?? connection, 'registry');
-    const subscriber = await open(connection, 'bus');
-    await refuseEviction(registry, limitMs, logger);
-    return { data, registry, subscriber };
-  } catch (error) {
-    await disconnectAll(opened, limitMs);
-    throw error;
-  }
-}
-
-export async function disconnectAll(clients: readonly RedisClient[], limitMs: number): Promise<void> {
-  await Promise.all(clients.map((client) => disconnect(client, limitMs)));
-}
-
-/**
- * Makes sure that the server of registry, history and pins may not evict them. Their keys do not expire, and a `volatile-*`
- * policy evicts only keys that do.
- *
- * @throws StoreRefused under an `allkeys-*` policy.
- * @throws StoreUnavailable when the server does not answer within `limitMs`.
- */
-export async function refuseEviction(client: RedisClient, limitMs: number, logger: StoreLog): Promise<void> {
-  let policies: (string | null)[];
-  try {
-    policies = await bounded(Promise.all(serversOf(client).map(readPolicy)), limitMs);
-  } catch (error) {
-    throw unavailable('Redis did not tell its eviction policy', error);
-  }
-  for (const policy of policies) {
-    if (policy === null) {
-      logger.warn(
-        {},
-        'Redis does not tell its eviction policy; see to it that maxmemory-policy is noeviction or volatile-*, or teams, tokens and history may be evicted',
-      );
-    } else if (policy.startsWith('allkeys-')) {
-      throw new StoreRefused(
-        `Redis has maxmemory-policy ${policy}, which may evict teams, keys and tokens: set it to noeviction or to a volatile-* policy, or let REDIS_REGISTRY_URL name another Redis for them`,
-      );
-    }
-  }
-}
-
-/** By CONFIG, or where that is forbidden, as on managed servers, by INFO; null when both are. */
-async function readPolicy(server: RedisClient): Promise<string | null> {
-  const config = await ask(server, 'CONFIG', 'GET', 'maxmemory-policy');
-  if (Array.isArray(config) && typeof config[1] === 'string') return config[1];
-  const info = await ask(server, 'INFO', 'memory');
-  return /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1] ?? null;
-}
-
-async function ask(server: RedisClient, command: string, ...args: string[]): Promise<unknown> {
-  try {
-    return await server.call(command, ...args);
-  } catch (error) {
-    if (isAnswer(error)) return describeFailure(error);
-    throw error;
   }
 }

@@ -28,9 +28,7 @@ import { type Durable, durableScript, ENDS, script } from './script.js';
  * remembered, milliseconds the groups live, count of adds; then for each add and each raise: its group's place in KEYS,
  * field, number.
  */
-const count = durableScript<1>(
-  'dgwCount',
-  `${ENDS}
+const count = durableScript<1>('dgwCount')`${ENDS}
 local batches, batch, MOST = KEYS[2], ARGV[1], ${Number.MAX_SAFE_INTEGER}
 local known = tonumber(redis.call('ZSCORE', batches, batch) or 0) > now
 local old, totals = {}, {}
@@ -60,19 +58,15 @@ for at, fields in pairs(totals) do
   redis.call('ZADD', ends, now + ARGV[3], KEYS[at])
 end
 collect(100)
-return {1, replicas()}`,
-);
+return {1, replicas()}`;
 
 /** KEYS: ends, groups. For each a flat list of field and number. */
-const readCounters = script<string[][]>(
-  'dgwReadCounters',
-  `${ENDS}
+const readCounters = script<string[][]>('dgwReadCounters')`${ENDS}
 local groups = {}
 for at = 2, #KEYS do
   groups[at - 1] = lives(KEYS[at]) and redis.call('HGETALL', KEYS[at]) or {}
 end
-return groups`,
-);
+return groups`;
 
 /** Groups as hashes. */
 export function createRedisCounters(durable: Durable, { ends, batches, group }: Keys['counters']): Counters {
@@ -83,7 +77,7 @@ export function createRedisCounters(durable: Durable, { ends, batches, group }: 
       if (adds.length + raises.length === 0) return;
       const { groups, changes } = counterArguments(adds, raises);
       const args = [batchId, BATCH_MEMORY_MS, ms, adds.length, ...changes];
-      await count(durable, [ends, batches, ...groups.map(group)], args, () => ({ batchId }));
+      await count(durable, [ends, batches, ...groups.map(group)], args, { batchId });
     },
     async read(groups) {
       if (groups.length === 0) return [];
@@ -144,7 +138,7 @@ end`;
 /** ARGV: id, purse, amount, most, milliseconds the purse lasts, what is kept of the charge. The outcome, and what is charged. */
 const makeCharge = durableScript<[kind: 'made' | 'over' | 'ended' | 'full', charged: string]>(
   'dgwCharge',
-  `${CHARGES}
+)`${CHARGES}
 local id, purse, amount = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local charged, isOver = total(purse), hasEnded(id)
 local isOpen = redis.call('HEXISTS', open, id) == 1
@@ -159,27 +153,21 @@ end
 -- Also for one that is open already: a write, so that WAIT covers it where its first answer was lost.
 redis.call('ZADD', ends, now + ARGV[5], purse)
 collectPurses()
-return {{'made', text(charged)}, replicas()}`,
-);
+return {{'made', text(charged)}, replicas()}`;
 
 /** What of an open charge stands in front of its note. */
 const HEAD = "'^(%d+)\\n([^\\n]*)\\n'";
 
 /** ARGV: id, note. 1 when it was open, else 0. */
-const noteCharge = durableScript<0 | 1>(
-  'dgwNoteCharge',
-  `${CHARGES}
+const noteCharge = durableScript<0 | 1>('dgwNoteCharge')`${CHARGES}
 local found = redis.call('HGET', open, ARGV[1])
 if not found then return {0} end
 local amount, purse = string.match(found, ${HEAD})
 redis.call('HSET', open, ARGV[1], amount .. '\\n' .. purse .. '\\n' .. ARGV[2])
-return {1, replicas()}`,
-);
+return {1, replicas()}`;
 
 /** ARGV: id, 'kept' or 'back'. 1 when it was open, else 0. */
-const endCharge = durableScript<0 | 1>(
-  'dgwEndCharge',
-  `${CHARGES}
+const endCharge = durableScript<0 | 1>('dgwEndCharge')`${CHARGES}
 local id, isBack = ARGV[1], ARGV[2] == 'back'
 local found = redis.call('HGET', open, id)
 local amount, purse = string.match(found or '', ${HEAD})
@@ -190,15 +178,11 @@ redis.call('ZADD', ended, now + ${BATCH_MEMORY_MS}, id)
 redis.call('ZREMRANGEBYSCORE', ended, '-inf', now)
 if found then redis.call('HDEL', open, id) end
 if isThere then put(purse, math.max(0, charged - tonumber(amount))) end
-return {found and 1 or 0, replicas()}`,
-);
+return {found and 1 or 0, replicas()}`;
 
 /** ARGV: purse. */
-const readCharged = script<string>(
-  'dgwCharged',
-  `${CHARGES}
-return text(total(ARGV[1]))`,
-);
+const readCharged = script<string>('dgwCharged')`${CHARGES}
+return text(total(ARGV[1]))`;
 
 export function createRedisCharges(durable: Durable, keys: Keys['charges']): Charges {
   return {
@@ -206,18 +190,18 @@ export function createRedisCharges(durable: Durable, keys: Keys['charges']): Cha
       checkCharge(ask);
       const { id, purse, amount, max, note, ttlMs } = ask;
       const args = [id, purse, amount, max, wholeMs(ttlMs, 1), `${amount}\n${purse}\n${note}`];
-      const [[kind, text], unconfirmed] = await makeCharge(durable, keys, args, () => ({ charge: id }));
+      const [[kind, text], unconfirmed] = await makeCharge(durable, keys, args, { charge: id });
       if (kind === 'full') throw tooManyOpen();
       const charged = Number(text);
       return kind !== 'made' || unconfirmed === null ? { kind, charged } : { kind, charged, unconfirmed };
     },
     async note(id, note) {
       checkNote(note);
-      const [wasOpen] = await noteCharge(durable, keys, [id, note], () => ({ charge: id }));
+      const [wasOpen] = await noteCharge(durable, keys, [id, note], { charge: id });
       return wasOpen === 1;
     },
     async end(id, how) {
-      const [wasOpen] = await endCharge(durable, keys, [id, how], () => ({ charge: id }));
+      const [wasOpen] = await endCharge(durable, keys, [id, how], { charge: id });
       return wasOpen === 1;
     },
     charged: async (purse) => Number(await readCharged(durable.link, keys, [purse])),
@@ -275,35 +259,28 @@ end`;
  */
 const createDocument = durableScript<[made: 1] | [made: 0, text: string] | [noRoom: 2]>(
   'dgwCreateDocument',
-  `${DOCUMENTS}
+)`${DOCUMENTS}
 local text = lives(document) and redis.call('GET', document)
 if text then return {{0, text}} end
 collectDocuments(10)
 if not hasRoom(ARGV[1], tonumber(ARGV[3])) then return {{2}} end
 put(ARGV[1], ARGV[2])
-return {{1}, replicas()}`,
-);
+return {{1}, replicas()}`;
 
 /** KEYS: ends, document. */
-const readDocument = script<string | null>(
-  'dgwReadDocument',
-  `${ENDS}
-return lives(KEYS[2]) and redis.call('GET', KEYS[2])`,
-);
+const readDocument = script<string | null>('dgwReadDocument')`${ENDS}
+return lives(KEYS[2]) and redis.call('GET', KEYS[2])`;
 
 /**
  * ARGV: text before, then text after, milliseconds and bytes that all documents may have, if it is to stay. 1 when done, 0
  * when the text is another, 2 where there is no room.
  */
-const replaceDocument = durableScript<0 | 1 | 2>(
-  'dgwReplaceDocument',
-  `${DOCUMENTS}
+const replaceDocument = durableScript<0 | 1 | 2>('dgwReplaceDocument')`${DOCUMENTS}
 if not lives(document) or redis.call('GET', document) ~= ARGV[1] then return {0} end
 if not ARGV[2] then drop(document)
 elseif not hasRoom(ARGV[2], tonumber(ARGV[4])) then return {2}
 else put(ARGV[2], ARGV[3]) end
-return {1, replicas()}`,
-);
+return {1, replicas()}`;
 
 /**
  * Documents as plain values.
@@ -320,8 +297,9 @@ export function createRedisDocuments(
     async create(key, text, ttlMs) {
       checkDocument(text);
       const args = [text, wholeMs(ttlMs, 1), maxBytes];
-      const what = () => ({ document: key });
-      const [[made, present]] = await createDocument(durable, [ends, document(key), bytes], args, what);
+      const [[made, present]] = await createDocument(durable, [ends, document(key), bytes], args, {
+        document: key,
+      });
       if (made === 2) throw noRoom();
       return present ?? null;
     },
@@ -329,8 +307,7 @@ export function createRedisDocuments(
     async replace(key, before, after, ttlMs) {
       if (after !== null) checkDocument(after);
       const args = after === null ? [before] : [before, after, wholeMs(ttlMs, 1), maxBytes];
-      const what = () => ({ document: key });
-      const [done] = await replaceDocument(durable, [ends, document(key), bytes], args, what);
+      const [done] = await replaceDocument(durable, [ends, document(key), bytes], args, { document: key });
       if (done === 2) throw noRoom();
       return done === 1;
     },

@@ -5,8 +5,9 @@ import { oneAtATime } from '../../repeat.js';
 import { startTicks, stopTicks } from '../../time.js';
 import type { StoreLog } from '../log.js';
 import { StoreUnavailable } from '../port.js';
+import { StoreRefused } from '../refused.js';
 import { type RedisClient, serversOf } from './connect.js';
-import { isAnswer } from './failure.js';
+import { bounded, isAnswer, unavailable } from './failure.js';
 import type { Link } from './link.js';
 
 /** Memory of one server, as INFO tells it. */
@@ -40,6 +41,30 @@ function parseMemory(server: Redis, info: string): ServerMemory | null {
   const usedBytes = used - Number(read('mem_not_counted_for_evict') ?? 0);
   const maxBytes = Number(read('maxmemory') ?? 0);
   return { server, usedBytes, maxBytes, policy: read('maxmemory_policy') ?? '' };
+}
+
+/**
+ * Makes sure that the server of registry, history and pins may not evict them. Their keys do not expire, and a `volatile-*`
+ * policy evicts only keys that do.
+ *
+ * @throws StoreRefused under an `allkeys-*` policy.
+ * @throws StoreUnavailable when the server does not answer within `limitMs`.
+ */
+export async function refuseEviction(client: RedisClient, limitMs: number, logger: StoreLog): Promise<void> {
+  const servers = await bounded(readMemory(client), limitMs).catch((error: unknown) => {
+    throw unavailable('Redis did not tell its eviction policy', error);
+  });
+  const policies = servers?.map(({ policy }) => policy) ?? [''];
+  if (policies.includes(''))
+    logger.warn(
+      {},
+      'Redis does not tell its eviction policy; see to it that maxmemory-policy is noeviction or volatile-*, or teams, tokens and history may be evicted',
+    );
+  const unsafe = policies.find((policy) => policy.startsWith('allkeys-'));
+  if (unsafe !== undefined)
+    throw new StoreRefused(
+      `Redis has maxmemory-policy ${unsafe}, which may evict teams, keys and tokens: set it to noeviction or to a volatile-* policy, or let REDIS_REGISTRY_URL name another Redis for them`,
+    );
 }
 
 /** Whether the server refuses writes, or is about to: what could be evicted is evicted before that. */

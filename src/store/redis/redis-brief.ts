@@ -26,9 +26,7 @@ end
 return held`;
 
 /** ARGV: owner, milliseconds. One 1 or 0 per key. */
-const renewLeases = script<number[]>(
-  'dgwRenew',
-  `
+const renewLeases = script<number[]>('dgwRenew')`
 local held = {}
 for i, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then
@@ -37,19 +35,15 @@ for i, key in ipairs(KEYS) do
     held[i] = 0
   end
 end
-return held`,
-);
+return held`;
 
 /** ARGV: owner; then, where the bus is to be told, the channel and the message. */
-const releaseLeases = script<number>(
-  'dgwRelease',
-  `
+const releaseLeases = script<number>('dgwRelease')`
 for _, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
 end
 if ARGV[2] then redis.call('PUBLISH', ARGV[2], ARGV[3]) end
-return 1`,
-);
+return 1`;
 
 /** Leases as keys that hold their owner's name and expire by the server's own clock. */
 export function createRedisLeases(link: Link, keys: Keys): Leases {
@@ -80,20 +74,15 @@ export function createRedisLeases(link: Link, keys: Keys): Leases {
  * KEYS: ends, the set of ids, what is known of this one. ARGV: id, info, milliseconds. Replicas of the first versions
  * let the set and what is theirs expire.
  */
-const beat = script<number>(
-  'dgwBeat',
-  `${ENDS}
+const beat = script<number>('dgwBeat')`${ENDS}
 redis.call('SET', KEYS[3], ARGV[2])
 redis.call('ZADD', ends, now + ARGV[3], KEYS[3])
 redis.call('SADD', KEYS[2], ARGV[1])
 redis.call('PERSIST', KEYS[2])
-return 1`,
-);
+return 1`;
 
 /** KEYS: ends, the set of ids. A flat list of id and info; lapsed ids leave the set. */
-const listPresent = script<string[]>(
-  'dgwPresent',
-  `${ENDS}
+const listPresent = script<string[]>('dgwPresent')`${ENDS}
 collect(1000)
 local present = {}
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
@@ -103,8 +92,7 @@ for _, id in ipairs(redis.call('SMEMBERS', KEYS[2])) do
     present[#present + 1] = info
   else redis.call('SREM', KEYS[2], id) end
 end
-return present`,
-);
+return present`;
 
 /** A key for each, a set of their ids, to find them by, and the ends of both. */
 export function createRedisPresence(link: Link, { presence: { ends, ids } }: Keys): Presence {
@@ -131,9 +119,7 @@ export function createRedisPresence(link: Link, { presence: { ends, ids } }: Key
  * so that they are read back exactly.
  * KEYS: ends, bucket. ARGV: want, capacity, refill per millisecond, now, milliseconds to live. The same sums as in quota-bucket.ts.
  */
-const takePermits = script<[granted: number, used: string, atMs: string]>(
-  'dgwTake',
-  `${ENDS}
+const takePermits = script<[granted: number, used: string, atMs: string]>('dgwTake')`${ENDS}
 local bucket = KEYS[2]
 local want, capacity, refill, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local found = lives(bucket) and redis.call('HMGET', bucket, 'used', 'at') or {}
@@ -151,19 +137,15 @@ if want > 0 then
   redis.call('ZADD', ends, now + ARGV[5], bucket)
   collect(10)
 end
-return {granted, used, at}`,
-);
+return {granted, used, at}`;
 
 /** KEYS: ends, bucket. ARGV: permits. What is used after that; null when there is no bucket. */
-const givePermits = script<string | null>(
-  'dgwGive',
-  `${ENDS}
+const givePermits = script<string | null>('dgwGive')`${ENDS}
 local used = lives(KEYS[2]) and redis.call('HGET', KEYS[2], 'used')
 if not used then return false end
 used = string.format('%.17g', math.max(0, tonumber(used) - tonumber(ARGV[1])))
 redis.call('HSET', KEYS[2], 'used', used)
-return used`,
-);
+return used`;
 
 /** Token buckets as hashes that do not expire by themselves. */
 export function createRedisQuotas(link: Link, { quotas: { ends, bucket } }: Keys): Quotas {

@@ -26,9 +26,7 @@ const FIELD_AT = 8;
  * another stamp, how many contents follow, and how many names; contents by name; names of contents to be removed; and after
  * the days facts by their fields. One 1 or 0 for each day.
  */
-const writeHistory = script<number[]>(
-  'dgwWriteHistory',
-  `
+const writeHistory = script<number[]>('dgwWriteHistory')`
 local hash, at, done = KEYS[1], 2, {}
 for i = 1, tonumber(ARGV[1]) do
   local day, stamp, value = ARGV[at], ARGV[at + 1], ARGV[at + 2]
@@ -51,8 +49,7 @@ while at < #ARGV do
   redis.call('HSETNX', hash, ARGV[at], ARGV[at + 1])
   at = at + 2
 end
-return done`,
-);
+return done`;
 
 /** Of `maxmemory`: what history may take, and what may be used of it by all before no history is written any more. */
 const [HISTORY_PART, USED_PART] = [0.25, 0.85];

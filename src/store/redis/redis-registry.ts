@@ -30,9 +30,7 @@ end`;
 /** ARGV: an epoch, should there be none; or '' to leave it so. Records and revisions are flat lists. */
 const loadRegistry = script<
   [epoch: string, version: number | undefined, server: string, records: string[], revisions: string[]]
->(
-  'dgwLoad',
-  `${HOME}
+>('dgwLoad')`${HOME}
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
 if not epoch then
   epoch = ARGV[1]
@@ -44,15 +42,12 @@ return {
   epoch, version, home(),
   redis.call('HGETALL', KEYS[2]),
   redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
-}`,
-);
+}`;
 
 /** ARGV: epoch, version, server. Null when only a load can tell. */
 const readChanges = script<
   [version: number, rows: [id: string, revision: number, present: number, value: string][]] | null
->(
-  'dgwChanges',
-  `${HOME}
+>('dgwChanges')`${HOME}
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'floor')
 local since, version, floor = tonumber(ARGV[2]), tonumber(meta[2] or 0), tonumber(meta[3] or 0)
 if meta[1] ~= ARGV[1] or since > version or since < floor then return false end
@@ -63,16 +58,13 @@ for i = 1, #changed, 2 do
   local value = redis.call('HGET', KEYS[2], changed[i])
   rows[#rows + 1] = {changed[i], tonumber(changed[i + 1]), value and 1 or 0, value or ''}
 end
-return {version, rows}`,
-);
+return {version, rows}`;
 
 /**
  * ARGV: epoch, version, birth, most audit lines, count of records; then those: id, text, revision; then audit lines.
  * 1 when it was made, 0 when there is a registry, or what is left of one.
  */
-const createRegistry = durableScript<0 | 1>(
-  'dgwCreate',
-  `
+const createRegistry = durableScript<0 | 1>('dgwCreate')`
 local meta, records, revisions, tombstones, audit = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 if redis.call('EXISTS', meta) == 1 or redis.call('EXISTS', records) == 1 then return {0} end
 redis.call('DEL', revisions, tombstones)
@@ -86,8 +78,7 @@ end
 for line = at, #ARGV do
   redis.call('XADD', audit, 'MAXLEN', '=', ARGV[4], '*', 'line', ARGV[line])
 end
-return {1, replicas()}`,
-);
+return {1, replicas()}`;
 
 /**
  * ARGV: an epoch should there be none, most audit lines, most tombstones, then three counts: of expectations, writes
@@ -96,7 +87,7 @@ return {1, replicas()}`,
  */
 const commitToRegistry = durableScript<[kind: 'done', version: number] | [kind: 'conflict', id: string]>(
   'dgwCommit',
-  `
+)`
 local meta, records, revisions, tombstones, audit = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 if ARGV[7] ~= '' and redis.call('HGET', meta, 'epoch') ~= ARGV[7] then
   return {{'conflict', '${ANOTHER_REGISTRY}'}}
@@ -137,8 +128,7 @@ for _ = 1, tonumber(ARGV[6]) do
   redis.call('XADD', audit, 'MAXLEN', '=', ARGV[2], '*', 'line', ARGV[at])
   at = at + 1
 end
-return {{'done', version}, replicas()}`,
-);
+return {{'done', version}, replicas()}`;
 
 export function createRedisRegistry(
   durable: Durable,
@@ -173,7 +163,7 @@ export function createRedisRegistry(
         ...[...records].flatMap(([id, { value, revision }]) => [id, value, revision]),
         ...audit,
       ];
-      const [made] = await createRegistry(durable, keys, args, () => ({ version }));
+      const [made] = await createRegistry(durable, keys, args, { version });
       return made === 1;
     },
 

@@ -4,17 +4,17 @@ import type { Store, StoreHealth } from '../port.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { createTurns } from '../turns.js';
 import {
-  connectAll,
+  connect,
   describeConnection,
   disconnect,
-  disconnectAll,
+  type RedisClient,
   type RedisConnection,
 } from './connect.js';
 import { createRedisCharges, createRedisCounters, createRedisDocuments } from './durable.js';
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
 import { createLink, type LinkOptions } from './link.js';
-import { createCacheBound, createMemoryWatch, type ServerMemory } from './memory.js';
+import { createCacheBound, createMemoryWatch, refuseEviction, type ServerMemory } from './memory.js';
 import { createRedisLeases, createRedisPresence, createRedisQuotas } from './redis-brief.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
@@ -98,7 +98,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   async function move(to: RedisConnection, registryTo?: RedisConnection): Promise<void> {
     const next = await connectAll(to, registryTo, connectTimeoutMs, logger);
     if (closed) {
-      await disconnectAll(Object.values(next), timeoutMs);
+      await Promise.all(Object.values(next).map((client) => disconnect(client, timeoutMs)));
       throw unavailable('the store is closed');
     }
     const left = bus.swap(next.subscriber);
@@ -149,6 +149,35 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       await Promise.all([data.link.close(), registry.link.close(), disconnect(bus.subscriber, timeoutMs)]);
     },
   };
+}
+
+/**
+ * One connection each, so that a large load or a wait for replicas delays no cache read. Takes at most `limitMs` for each.
+ * @param registryConnection where the registry lives, when not on the same server
+ * @throws StoreUnavailable; StoreRefused when an eviction policy endangers the registry. None is left open then
+ */
+async function connectAll(
+  connection: RedisConnection,
+  registryConnection: RedisConnection | undefined,
+  limitMs: number,
+  logger: StoreLog,
+) {
+  const opened: RedisClient[] = [];
+  const open = async (to: RedisConnection, role: string) => {
+    const client = await connect(to, role, limitMs);
+    opened.push(client);
+    return client;
+  };
+  try {
+    const data = await open(connection, 'data');
+    const registry = await open(registryConnection ?? connection, 'registry');
+    const subscriber = await open(connection, 'bus');
+    await refuseEviction(registry, limitMs, logger);
+    return { data, registry, subscriber };
+  } catch (error) {
+    await Promise.all(opened.map((client) => disconnect(client, limitMs)));
+    throw error;
+  }
 }
 
 function worst(data: StoreHealth, registry: StoreHealth, full: boolean): StoreHealth {

@@ -21,11 +21,16 @@ function scriptsOf(client: RedisClient): Set<string> {
 }
 
 /**
- * A script that makes several steps one. It is sent whole over each new connection, then by its hash, and whole again
- * when the server has lost it.
+ * A script that makes several steps one, as a tag of its text. It is sent whole over each new connection, then by its hash,
+ * and whole again when the server has lost it.
  * @param name for traces
  */
-export function script<Reply>(name: string, lua: string) {
+export function script<Reply>(name: string) {
+  return (text: TemplateStringsArray, ...parts: readonly (string | number)[]) =>
+    sender<Reply>(name, String.raw({ raw: text }, ...parts));
+}
+
+function sender<Reply>(name: string, lua: string) {
   const sha = createHash('sha1').update(lua).digest('hex');
   return (link: Pick<Link, 'call'>, keys: readonly string[], args: Arguments): Promise<Reply> =>
     link.call(name, async (client) => {
@@ -54,21 +59,27 @@ export interface Durable {
 /**
  * A script whose change has to be confirmed by replicas. It returns its answer alone where it changed nothing, else the
  * answer and `replicas()`.
- * @returns the answer, and by how many it was confirmed when they are fewer than `minReplicas`
  */
-export function durableScript<Answer>(name: string, lua: string) {
-  const send = script<[Answer, connected?: number, attentive?: number]>(name, `${REPLICAS}${lua}`);
-  /** @param what says in the log which change it was */
-  return async (
-    durable: Durable,
-    keys: readonly string[],
-    args: Arguments,
-    what: (answer: Answer) => object,
-  ): Promise<[Answer, Unconfirmed | null]> => {
-    const [answer, connected, attentive = 0] = await send(durable.link, keys, args);
-    if (connected === undefined) return [answer, null];
-    // Any of its keys leads to the server of the change, in a cluster too.
-    return [answer, await awaitReplicas(keys[0] as string, connected, attentive, what(answer), durable)];
+export function durableScript<Answer>(name: string) {
+  return (text: TemplateStringsArray, ...parts: readonly (string | number)[]) => {
+    const lua = `${REPLICAS}${String.raw({ raw: text }, ...parts)}`;
+    const send = sender<[Answer, connected?: number, attentive?: number]>(name, lua);
+    /**
+     * @param change says in the log which one it was
+     * @returns the answer, and by how many it was confirmed when they are fewer than `minReplicas`
+     */
+    return async (
+      durable: Durable,
+      keys: readonly [string, ...string[]],
+      args: Arguments,
+      change: object | ((answer: Answer) => object),
+    ): Promise<[Answer, Unconfirmed | null]> => {
+      const [answer, connected, attentive = 0] = await send(durable.link, keys, args);
+      if (connected === undefined) return [answer, null];
+      const what = typeof change === 'function' ? change(answer) : change;
+      // Any of the keys leads to the server of the change, in a cluster too.
+      return [answer, await awaitReplicas(keys[0], connected, attentive, what, durable)];
+    };
   };
 }
 

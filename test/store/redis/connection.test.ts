@@ -67,7 +67,7 @@ describe('a connection', () => {
   ];
 
   it('is described without its secrets', () => {
-    const secrets = { username: 'SECRET', password: 'SECRET', sentinelPassword: 'SECRET' };
+    const secrets = { username: 'SECRET', password: 'SECRET' };
     expect(describeConnection({ url: 'rediss://SECRET:SECRET@cache:1/2' })).toBe('cache:1/2');
     expect(describeConnection({ sentinels: nodes, name: 'main', ...secrets })).toBe(
       'main by sentinels a:1,b:2',
