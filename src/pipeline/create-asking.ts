@@ -14,7 +14,7 @@ import type { Store } from '../store/port.js';
 import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Admit } from './admit.js';
-import type { ExplainAsked } from './explain.js';
+import type { ExplainQuery } from './explain.js';
 import type { LookUp } from './look-up.js';
 import { createPreviewPurge } from './preview-purge.js';
 import type { ParseQuery } from './query.js';
@@ -30,7 +30,7 @@ export interface AskingOptions {
   readonly parse: ParseQuery;
   readonly report: Report;
   readonly readPast: ReadPast;
-  readonly explainAsked: ExplainAsked;
+  readonly explainQuery: ExplainQuery;
   readonly lookUp: LookUp;
   readonly canonical: CanonicalRules;
   readonly policy: ReportPolicy;

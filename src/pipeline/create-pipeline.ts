@@ -22,7 +22,7 @@ import { type AnswerQuery, createAnswerQuery } from './answer.js';
 import { createBackground } from './background.js';
 import { type Asking, type AskingOptions, createAsking } from './create-asking.js';
 import { createFetching, type FetchingOptions } from './create-fetching.js';
-import { createExplain, type Explain } from './explain.js';
+import { createExplain, createExplainQuery, type Explain } from './explain.js';
 import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
@@ -148,12 +148,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     `${learner.stampOf(asked)}${finality.stampOf(asked)}${retention.endedMs(asked.endpoint)}`;
   const [admit, rulesOf] = [createAdmit(options), policy.rulesFor];
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf });
-  const { explain, explainAsked } = createExplain({
+  const explainQuery = createExplainQuery({
     ...{ parse, lookUp, learner, partRefusals, crossChecks, purges, policy, now, selections, replacements },
   });
   const asking = createAsking({
     ...{ admit, parse, history, learner, canonical, now, store, workerPool, logger, report, readPast },
-    ...{ finality, truth, advertisers, policy, lookUp, explainAsked },
+    ...{ finality, truth, advertisers, policy, lookUp, explainQuery },
     ...{ lives: options.lives, isErased: options.erasures.isErased },
   });
   const { previewPurge, showLearned, showAdvertisers, eraseHistory } = asking;
@@ -168,7 +168,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       expectedChange: finality.expectedChange,
     }),
     reply: createReply(now, background.add),
-    ...{ canonical, explain, table: workerPool.table },
+    ...{ canonical, explain: createExplain({ parse }, explainQuery), table: workerPool.table },
     ...{ isPaged, retentionEdges: retention.edges, acceptEmpty: history.acceptEmpty },
     waiting: () => locks.waiting + tries.waiting,
     settled: () => background.settled().then(past.flush),

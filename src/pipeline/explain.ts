@@ -1,10 +1,10 @@
-/** What the cache holds of a report and what answering it would cost, without asking the platform. */
-
+/** What the cache holds of a report, and what answering it would cost. The platform is not called. */
+import Type, { type Static, type TSchema } from 'typebox';
 import type { Learner } from '../divisibility/learn.js';
-import { currentState, type Divisibility } from '../divisibility/state.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import { currentState, Divisibility } from '../divisibility/state.js';
+import type { Frozen } from '../record.js';
+import { PassedOn, ShownWarning } from '../report/describe.js';
 import type { Entry } from '../report/entry.js';
-import type { ExplainedEntry } from '../report/explained.js';
 import { freshForMs, isFinal, rememberedForMs } from '../report/freshness.js';
 import type { Format } from '../report/output-options.js';
 import type { Range } from '../report/period.js';
@@ -12,12 +12,108 @@ import { buildPlatformCall } from '../report/platform-call.js';
 import { questionWarnings } from '../report/warnings.js';
 import { type NamedReport, parseNamed } from './ask.js';
 import type { Decision } from './decide.js';
-import { keptInWords, priceInWords } from './explain-words.js';
-import type { Explanation } from './explanation.js';
+import type { Mode } from './mode.js';
 import type { ParseQuery, Query } from './query.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
 import { beginRun, decideFor, isFresh, type Run, type RunDeps } from './run.js';
 import type { Selections } from './select.js';
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const date = Type.String({ format: 'date' });
+
+const ENTRY = {
+  state: Type.Enum(['fresh', 'final', 'stale', 'missing'], {
+    description:
+      'final: fresh, and past restatement; stale: past freshness, still of use; missing: the platform must be asked.',
+  }),
+  final: Type.Boolean(),
+  asOf: nullable(Type.String({ format: 'date-time' })),
+  ageSeconds: nullable(Type.Integer()),
+  ttlSeconds: nullable(Type.Integer({ description: 'Freshness left; negative when it is over.' })),
+  rows: nullable(Type.Integer()),
+};
+const ExplainedEntry = Type.Object(ENTRY, { title: 'ExplainedEntry' });
+type ExplainedEntry = Frozen<Static<typeof ExplainedEntry>>;
+
+const RangeSchema = Type.Object({ from: nullable(date), to: nullable(date) }, { title: 'Range' });
+
+/** How it is answered. */
+const EXPLAINED_POLICY = {
+  mode: Type.Enum(['days', 'whole']),
+  because: Type.String(),
+  restatementDays: Type.Number(),
+  staleWhileRevalidateSeconds: Type.Number(),
+  staleIfErrorSeconds: Type.Number(),
+};
+
+const EXPLAINED = {
+  report: Type.Object(
+    { endpoint: Type.String(), query: Type.String({ description: 'URL-encoded.' }) },
+    { description: 'As it was named; an address that was given is read so.' },
+  ),
+  inWords: Type.Object({
+    kept: Type.String({ description: 'By day or as a whole, and why.' }),
+    price: Type.String({ description: 'What an answer costs now.' }),
+  }),
+  price: Type.Object({
+    calls: Type.Integer({ description: 'Platform calls before the answer; as many as calls has.' }),
+    behind: Type.Integer({ description: 'Those behind it.' }),
+  }),
+  canonical: Type.Object({ method: Type.String(), target: Type.String(), body: nullable(Type.String()) }),
+  days: nullable(
+    Type.Array(Type.Object({ date, ...ENTRY }, { title: 'ExplainedDay' }), {
+      description:
+        'Every day of a report split by date, also while it is kept as one entry; null for other reports.',
+    }),
+  ),
+  whole: Type.Union([ExplainedEntry, Type.Null()], {
+    description: 'The one entry of a report that is not split by day.',
+  }),
+  refusal: nullable(
+    Type.Object(
+      { status: Type.Integer(), ttlSeconds: Type.Integer() },
+      { description: "The platform's refusal, while it is remembered: the answer for so long." },
+    ),
+  ),
+  calls: Type.Array(RangeSchema, {
+    description: 'The platform calls that answering now would make before the answer.',
+  }),
+  behind: Type.Array(RangeSchema, {
+    description: 'Those it would make behind the answer, for what is given past its freshness.',
+  }),
+  storeAway: Type.Boolean(),
+  passedOn: PassedOn,
+  warnings: Type.Array(ShownWarning, {
+    description: 'What the answer will warn of already for its question.',
+  }),
+};
+
+/** For teams: about their own query, and nothing that was learned from queries of others. */
+export const TeamExplanation = Type.Object(
+  { ...EXPLAINED, policy: Type.Object(EXPLAINED_POLICY) },
+  { title: 'TeamExplanation' },
+);
+export type TeamExplanation = Frozen<Static<typeof TeamExplanation>>;
+
+/** For operators. */
+export const Explanation = Type.Object(
+  {
+    ...EXPLAINED,
+    series: Type.String(),
+    key: Type.String(),
+    policy: Type.Object({
+      ...EXPLAINED_POLICY,
+      divisibility: Type.Union([
+        Type.Object(Divisibility.schema.properties, {
+          description: 'What was learned of reports of this kind.',
+        }),
+        Type.Null(),
+      ]),
+    }),
+  },
+  { title: 'Explanation' },
+);
+export type Explanation = Frozen<Static<typeof Explanation>>;
 
 export interface ExplainOptions extends RunDeps {
   readonly parse: ParseQuery;
@@ -25,42 +121,32 @@ export interface ExplainOptions extends RunDeps {
   readonly selections: Pick<Selections, 'peek'>;
 }
 
-/**
- * @param defaultFormat of the team that would ask
- * @throws GatewayError `invalid_query` as the report call itself would
- */
-export type Explain = (endpoint: string, query: string, defaultFormat?: Format) => Promise<Explanation>;
+export type ExplainQuery = ReturnType<typeof createExplainQuery>;
 
-/** Of a question that was read. @returns also which accounts the entries hold that are told of */
-export type ExplainAsked = (
-  asked: Query,
-  named: NamedReport,
-) => Promise<{ readonly explanation: Explanation; readonly accounts: readonly string[] }>;
-
-export function createExplain(options: ExplainOptions): {
-  readonly explain: Explain;
-  readonly explainAsked: ExplainAsked;
-} {
+export function createExplainQuery(options: ExplainOptions) {
   const { learner, policy, now } = options;
 
-  const explainAsked: ExplainAsked = async ({ question, totals, moment }, named) => {
+  /** @returns also the accounts of the entries that are described */
+  return async ({ question, totals, moment }: Query, named: NamedReport) => {
     const { report, series } = question;
     const looked = await look(options, question);
     const { run, decision } = looked;
+    const both = totals === null ? [looked] : [looked, await look(options, totals)];
     const isSelected = decision.fetches.length > 0 && (await options.selections.peek(question));
-    const beside = totals === null ? null : await look(options, totals);
-    const freshness = policy.rulesFor(report);
-    const whole = wholeRef(question);
     const isPast = moment !== null;
-    const calls = rangesOf(
-      isPast ? [] : [...(isSelected ? [] : decision.fetches), ...(beside?.decision.fetches ?? [])],
-    );
-    const behind = rangesOf(isPast ? [] : [...decision.behind, ...(beside?.decision.behind ?? [])]);
+    const rangesOf = (select: (decision: Decision) => Decision['fetches']) =>
+      isPast ? [] : both.flatMap((one) => select(one.decision).map(({ range }) => range));
+    const calls = rangesOf((one) => (isSelected && one === decision ? [] : one.fetches));
+    const behind = rangesOf((one) => one.behind);
+    const { mode } = decision;
     const because = isSelected ? 'selected from the report of all campaigns' : decision.because;
+    const whole = wholeRef(question);
+    const rules = policy.rulesFor(report);
+    const known = learner.show(report);
     const explanation: Explanation = {
       report: { endpoint: named.endpoint, query: named.query },
       inWords: {
-        kept: keptInWords({ mode: decision.mode, because }, isPast),
+        kept: isPast ? FROM_HISTORY : keptInWords({ mode, because }),
         price: priceInWords(calls, behind),
       },
       price: { calls: calls.length, behind: behind.length },
@@ -68,15 +154,16 @@ export function createExplain(options: ExplainOptions): {
       series,
       key: whole.id,
       policy: {
-        mode: decision.mode,
+        mode,
         because,
-        divisibility: shown(learner.show(report), now()),
-        restatementDays: freshness.restatementDays,
-        staleWhileRevalidateSeconds: freshness.staleWhileRevalidateMs / 1000,
-        staleIfErrorSeconds: freshness.staleIfErrorMs / 1000,
+        // Its state now may differ from the one that was written.
+        divisibility: known === null ? null : { ...known, state: currentState(known, now()) },
+        restatementDays: rules.restatementDays,
+        staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
+        staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
       },
-      days: isByDate(report) ? explainDays(options, question, looked) : null,
-      whole: decision.mode === 'days' ? null : explainEntry(options, whole, whole.to, looked),
+      days: explainDays(options, question, looked),
+      whole: mode === 'days' ? null : explainEntry(options, whole, whole.to, looked),
       refusal: explainRefusal(options, decision.refusal),
       calls,
       behind,
@@ -84,25 +171,25 @@ export function createExplain(options: ExplainOptions): {
       passedOn: report.passedOn.map(({ name }) => name),
       warnings: [...questionWarnings(report)],
     };
-    return { explanation, accounts: accountsOf(beside === null ? [looked] : [looked, beside]) };
-  };
-
-  return {
-    explainAsked,
-    async explain(endpoint, query, defaultFormat = 'json') {
-      const named = { endpoint, query };
-      return (await explainAsked(parseNamed(options.parse, named, defaultFormat), named)).explanation;
-    },
+    const described = both.flatMap(({ decision: { known, refusal } }) => [
+      ...known.values(),
+      ...(refusal === null ? [] : [refusal]),
+    ]);
+    return { explanation, accounts: [...new Set(described.flatMap(({ header }) => header.accounts))] };
   };
 }
 
-/** Accounts in entries that are told of, and in the refusal. */
-function accountsOf(looks: readonly Look[]): readonly string[] {
-  const entries = looks.flatMap(({ decision: { known, refusal } }) => [
-    ...known.values(),
-    ...(refusal === null ? [] : [refusal]),
-  ]);
-  return [...new Set(entries.flatMap(({ header }) => header.accounts))];
+export type Explain = ReturnType<typeof createExplain>;
+
+export function createExplain({ parse }: Pick<ExplainOptions, 'parse'>, explainQuery: ExplainQuery) {
+  /**
+   * @param defaultFormat of the team that would send the query
+   * @throws GatewayError `invalid_query` as the report call itself would
+   */
+  return async (endpoint: string, query: string, defaultFormat: Format = 'json'): Promise<Explanation> => {
+    const named = { endpoint, query };
+    return (await explainQuery(parseNamed(parse, named, defaultFormat), named)).explanation;
+  };
 }
 
 interface Look {
@@ -110,14 +197,16 @@ interface Look {
   readonly decision: Decision;
 }
 
-/** What a request would find, and what it would ask for: before its answer, and behind it. */
+/** What a request would find, and what it would fetch. */
 async function look(options: ExplainOptions, question: ReportQuestion): Promise<Look> {
   const run = await beginRun(options, question, ownContext('explain', options.now()), 'usual');
   return { run, decision: decideFor(options, run) };
 }
 
-/** Where the report is kept as a whole, that holds all days. */
-function explainDays(options: ExplainOptions, question: ReportQuestion, looked: Look) {
+/** Of a report by date; null for others. */
+function explainDays(options: ExplainOptions, question: ReportQuestion, looked: Look): Explanation['days'] {
+  const { split, from, to } = question.report;
+  if (!split.includes('date') || from.iso === null || to.iso === null) return null;
   return dayRefs(question).map((ref) => {
     const date = ref.from as string;
     if (looked.decision.mode === 'days') return { date, ...explainEntry(options, ref, date, looked) };
@@ -133,7 +222,7 @@ function explainRefusal(options: ExplainOptions, part: Entry | null): Explanatio
   return { status, ttlSeconds: Math.floor(leftMs / 1000) };
 }
 
-/** @param lastDay the day it is about, or the last of several; null when the platform chose the period */
+/** @param lastDay the day, or the last of several; null when the platform chose the period */
 function explainEntry(
   options: ExplainOptions,
   ref: EntryRef,
@@ -158,15 +247,34 @@ function explainEntry(
   };
 }
 
-/** As it is now, which is not always as it was written. */
-function shown(known: Divisibility | null, nowMs: number): Divisibility | null {
-  return known === null ? null : { ...known, state: currentState(known, nowMs) };
+const FROM_HISTORY =
+  'Answered from history alone: what was known of each day at a past moment. The cache is not looked at.';
+
+function keptInWords({ mode, because }: Mode): string {
+  return mode === 'days'
+    ? `Answered by day: ${because}. Each day is kept by itself, so that another period costs the days alone that are missing.`
+    : `Answered as a whole: ${because}. The answer for the period is kept in one piece, so that another period, and each refresh, costs a call.`;
 }
 
-function rangesOf(fetches: Decision['fetches']): Range[] {
-  return fetches.map(({ range }) => range);
+function priceInWords(before: readonly Range[], behind: readonly Range[]): string {
+  const waits =
+    before.length === 0
+      ? 'Answering it now makes no platform call'
+      : `Answering it now makes ${counted(before)}`;
+  return behind.length === 0
+    ? `${waits}.`
+    : `${waits}. Behind the answer it makes ${counted(behind)}, to refresh what is stale.`;
 }
 
-function isByDate({ split, from, to }: CanonicalReport): boolean {
-  return split.includes('date') && from.iso !== null && to.iso !== null;
+const MOST_NAMED = 5;
+
+function counted(ranges: readonly Range[]): string {
+  const list = ranges.slice(0, MOST_NAMED).map(showRange);
+  const more = ranges.length > MOST_NAMED ? [`and ${ranges.length - MOST_NAMED} more`] : [];
+  return `${ranges.length} platform ${ranges.length === 1 ? 'call' : 'calls'} (${[...list, ...more].join('; ')})`;
+}
+
+function showRange({ from, to }: Range): string {
+  if (from === null && to === null) return 'the period is left to the platform';
+  return from === to ? (from as string) : `${from ?? 'open'} to ${to ?? 'open'}`;
 }

@@ -1,4 +1,4 @@
-/** A report from history: the step that stands in the place of fetching it. */
+/** Reads a report from history, for `_asOf` and `_vintage`, in place of the cache and the platform. */
 import type { Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
 import { listed, type ReadDays } from '../history/read-days.js';
@@ -10,27 +10,25 @@ import { byAge, type FinalRules, isFinal, tellExpected } from '../report/freshne
 import type { ReportQuestion } from './question.js';
 import { answerWithoutCall, type ReportAnswer } from './report.js';
 
-export interface PastAnswer {
-  readonly answer: ReportAnswer;
-  readonly known: Past;
-}
+export type ReadPast = ReturnType<typeof createReadPast>;
 
-/**
- * @param question by date, for a period
- * @throws GatewayError `not_known_then`; `not_final`; `not_ready` while the store is away
- */
-export type ReadPast = (question: ReportQuestion, moment: Moment) => Promise<PastAnswer>;
-
-export interface ReadPastOptions {
+interface ReadPastOptions {
   readonly readDays: ReadDays;
   readonly learner: Pick<Learner, 'status'>;
   readonly canonical: Pick<CanonicalRules, 'todayOf' | 'startOfDayOf'>;
   readonly rulesOf: (report: CanonicalReport) => FinalRules;
 }
 
-export function createReadPast(options: ReadPastOptions): ReadPast {
+export function createReadPast(options: ReadPastOptions) {
   const { readDays, learner, rulesOf } = options;
-  return async ({ report, series }, moment) => {
+  /**
+   * @param question by date, for a period
+   * @throws GatewayError `not_known_then`; `not_final`; `not_ready` while the store is away
+   */
+  return async (
+    { report, series }: ReportQuestion,
+    moment: Moment,
+  ): Promise<{ readonly answer: ReportAnswer; readonly known: Past }> => {
     const { state, generation } = learner.status(report);
     const dates = daysBetween(report.from.iso as string, report.to.iso as string);
     const unknown = unknownOf(options, report, moment);
@@ -54,7 +52,7 @@ export function createReadPast(options: ReadPastOptions): ReadPast {
 
 const HOUR_MS = 3_600_000;
 
-/** How old the day was when it was first seen: from its end, in the zone of the account. */
+/** Age of the day when it was first seen: from its end, in the zone of the account. */
 function ageHoursOf(
   { canonical }: ReadPastOptions,
   { account }: CanonicalReport,
@@ -65,7 +63,7 @@ function ageHoursOf(
   return Math.max(0, ((seenOverFrom(revision) ?? revision.knownFrom) - endMs) / HOUR_MS);
 }
 
-/** What is said of days that have no such numbers. */
+/** The problem of days without such numbers. */
 function unknownOf(
   { canonical, rulesOf }: ReadPastOptions,
   report: CanonicalReport,

@@ -4,8 +4,8 @@ import Type from 'typebox';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { type AskCall, ask, readAskCall, THE_REPORT } from '../pipeline/ask.js';
 import type { Asking } from '../pipeline/create-asking.js';
+import { TeamExplanation } from '../pipeline/explain.js';
 import { refuseForeignAccounts } from '../policy/check-advertiser.js';
-import { TeamExplanation } from '../report/explained.js';
 
 export function registerExplain(app: FastifyInstance, g: Asking): void {
   app.get(
@@ -25,7 +25,7 @@ export function registerExplain(app: FastifyInstance, g: Asking): void {
 /** @throws GatewayError as for the report itself */
 export async function showExplanation(g: Asking, call: AskCall): Promise<TeamExplanation> {
   const asked = await ask(g, call);
-  const { explanation, accounts } = await g.explainAsked(asked, asked.named);
+  const { explanation, accounts } = await g.explainQuery(asked, asked.named);
   // Number and age of rows are told only of what the team may see.
   refuseForeignAccounts(asked.caller, accounts);
   call.trace.mark('answer');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/pipeline/explanation.js';
+import type { Explanation } from '../../src/pipeline/explain.js';
 import { daysBetween } from '../../src/report/days.js';
 import { prove } from '../support/prove.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
