@@ -6,23 +6,7 @@
  */
 import type { RegistryCommit, RegistryDelta, RegistryRecord, RegistrySnapshot } from '../store/port.js';
 
-export interface RegistryCopy {
-  readonly epoch: string;
-  /** Everything up to this version is in the copy; own commits may be beyond it. */
-  readonly version: number;
-  /** The newest version known of, own commits included. */
-  readonly newest: number;
-  readonly records: ReadonlyMap<string, RegistryRecord>;
-  /** After a load: own commits of meanwhile may be lost with the registry it replaced; only another load can tell. */
-  readonly mustLoad: boolean;
-  /** A look begins: what was committed until now is in what it brings. */
-  beginLook(): void;
-  /** @returns the ids that may have changed, here and below */
-  takeDelta(delta: RegistryDelta): Set<string>;
-  takeSnapshot(snapshot: RegistrySnapshot): Set<string>;
-  /** @returns null when the copy's version includes this commit, or cannot be compared with it */
-  takeOwn(writes: RegistryCommit['writes'], version: number): Set<string> | null;
-}
+export type RegistryCopy = ReturnType<typeof createRegistryCopy>;
 
 interface Own {
   readonly writes: RegistryCommit['writes'];
@@ -31,7 +15,7 @@ interface Own {
   readonly look: number;
 }
 
-export function createRegistryCopy(first: RegistrySnapshot): RegistryCopy {
+export function createRegistryCopy(first: RegistrySnapshot) {
   let { epoch, version } = first;
   let records = new Map(first.records);
   let mustLoad = false;
@@ -59,22 +43,27 @@ export function createRegistryCopy(first: RegistrySnapshot): RegistryCopy {
     get epoch() {
       return epoch;
     },
+    /** Everything up to this version is in the copy; own commits may be beyond it. */
     get version() {
       return version;
     },
+    /** The newest version known of, own commits included. */
     get newest() {
       return Math.max(version, ...own.map((commit) => commit.version));
     },
-    get records() {
+    get records(): ReadonlyMap<string, RegistryRecord> {
       return records;
     },
+    /** After a load: own commits of meanwhile may be lost with the registry it replaced; only another load can tell. */
     get mustLoad() {
       return mustLoad;
     },
-    beginLook() {
+    /** A look begins: what was committed until now is in what it brings. */
+    beginLook(): void {
       looks += 1;
     },
-    takeDelta(delta) {
+    /** @returns the ids that may have changed, here and below */
+    takeDelta(delta: RegistryDelta): Set<string> {
       const changed = new Set<string>();
       for (const [id, record] of delta.changed) {
         if ((records.get(id)?.revision ?? 0) >= (record?.revision ?? delta.version)) continue;
@@ -84,7 +73,7 @@ export function createRegistryCopy(first: RegistrySnapshot): RegistryCopy {
       version = delta.version;
       return new Set([...changed, ...layOwnOver()]);
     },
-    takeSnapshot(next) {
+    takeSnapshot(next: RegistrySnapshot): Set<string> {
       const touched = [...records.keys(), ...next.records.keys()];
       ({ epoch, version } = next);
       records = new Map(next.records);
@@ -92,7 +81,8 @@ export function createRegistryCopy(first: RegistrySnapshot): RegistryCopy {
       mustLoad = own.length > 0;
       return new Set([...touched, ...layOwnOver()]);
     },
-    takeOwn(writes, at) {
+    /** @returns null when the copy's version includes this commit, or cannot be compared with it */
+    takeOwn(writes: RegistryCommit['writes'], at: number): Set<string> | null {
       if (at <= version) return null;
       own = [...own, { writes, version: at, look: looks }];
       return new Set(layOwnOver());

@@ -1,11 +1,20 @@
 /**
  * What a store that changed hands has lost: commits that were acknowledged, known here, and are gone (a Redis failover
- * replicates asynchronously). Values in, values out.
+ * replicates asynchronously).
  */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
+import { randomShare } from '../chance.js';
+import type { Clock } from '../clock.js';
 import { type RecordOf, recordForm } from '../record.js';
-import type { RegistryRecord, RegistrySnapshot } from '../store/port.js';
+import {
+  RegistryConflict,
+  type RegistryRecord,
+  type RegistrySnapshot,
+  type RegistryStore,
+} from '../store/port.js';
+import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
+import { sleep } from '../time.js';
 import type { RegistryCopy } from './copy.js';
 
 /** A record that says what was mended, for replicas that knew still more than the one that mended it. */
@@ -86,4 +95,58 @@ function readMended(records: ReadonlyMap<string, RegistryRecord>): Mended {
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+const MAX_TRIES = 20;
+const CONFLICT_WAIT_MS = 20;
+
+/**
+ * Loads the registry, and first puts back what it has lost of what is known here. A registry of another epoch, or none, is given as it is found; see succession.ts.
+ *
+ * All that was lost is put back in one commit, audited, and only where nobody has written since. Several replicas may be
+ * at it at once; who is slower finds it done.
+ * @throws StoreUnavailable, and then what was known stays known; RegistryConflict when others kept writing
+ */
+export async function loadAndMend(
+  known: Known,
+  store: RegistryStore,
+  clock: Clock,
+  onMended: (facts: object) => void,
+): Promise<RegistrySnapshot> {
+  for (let tries = 1; ; tries++) {
+    const snapshot = await store.load('leave');
+    const lost = findLost(known, snapshot);
+    if (lost.length === 0) return snapshot;
+    try {
+      onMended(await putBack(known, snapshot, lost, store, clock));
+    } catch (error) {
+      if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+      await sleep(randomShare() * CONFLICT_WAIT_MS);
+    }
+  }
+}
+
+/** @returns what the audit says of it */
+async function putBack(
+  known: Known,
+  { epoch, version, records }: RegistrySnapshot,
+  lost: readonly LostRecord[],
+  store: RegistryStore,
+  clock: Clock,
+): Promise<object> {
+  const after = { records: lost.map(({ id }) => id), knownVersion: known.newest, foundVersion: version };
+  const event = { action: 'registry.mend', subject: 'registry', after };
+  await store.commit({
+    epoch,
+    writes: new Map<string, string | null>([
+      ...lost.map(({ id, value }) => [id, value] as const),
+      [MENDED_RECORD, noteMended(records, lost, clock.now())],
+    ]),
+    expect: new Map([
+      ...lost.map(({ id, found }) => [id, found] as const),
+      [MENDED_RECORD, records.get(MENDED_RECORD)?.revision ?? 0],
+    ]),
+    audit: [auditLine(event, GATEWAY_ACTOR, clock.now())],
+  });
+  return after;
 }

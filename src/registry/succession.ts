@@ -7,6 +7,7 @@ import Type from 'typebox';
 import type { Clock } from '../clock.js';
 import { recordForm } from '../record.js';
 import {
+  type Bus,
   RegistryConflict,
   type RegistryRecord,
   type RegistrySnapshot,
@@ -14,9 +15,8 @@ import {
   StoreUnavailable,
 } from '../store/port.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
-import { createLossLog, type LossLog } from './loss-log.js';
-import type { Known } from './lost.js';
-import { MOST_STALE_MS, type Rescue } from './rescue.js';
+import { type Known, loadAndMend } from './lost.js';
+import { createVote, MOST_STALE_MS } from './vote.js';
 
 /** Says in an adopted registry which one it took the place of. */
 const ADOPTED_RECORD = 'meta/adopted';
@@ -42,26 +42,44 @@ export const PLAIN_RULES: SuccessionRules = {
 /** The store has no registry, or one that does not take the place of the one known. */
 export class RegistryLost extends StoreUnavailable {}
 
-export interface Succession extends Pick<LossLog, 'open' | 'last' | 'onLoss' | 'tell'> {
-  /**
-   * @param staleMs how long before the loss this replica was last in step
-   * @returns what takes the place of what is known: the same registry, or another. @throws RegistryLost
-   */
-  settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot>;
+/** restored: it was put back from memory · adopted: another one took its place · left: somebody has to act */
+export type LossOutcome = 'restored' | 'adopted' | 'left';
+
+/** What is wrong with the registry in the store, or was. */
+export interface RegistryLoss {
+  /** ISO time. */
+  readonly at: string;
+  readonly outcome: LossOutcome;
+  /** What happened and what to do, for people; holds no secret. */
+  readonly message: string;
 }
 
 export interface SuccessionOptions {
   readonly store: RegistryStore;
-  readonly rescue: Rescue;
+  readonly bus: Bus;
   readonly rules: SuccessionRules;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Another replica says that the registry is gone. */
+  readonly onGone: () => void;
 }
 
-export function createSuccession(options: SuccessionOptions): Succession {
-  const { store, rescue, rules, clock, logger } = options;
-  const losses = createLossLog(clock, logger);
-  const { tell } = losses;
+export type Succession = ReturnType<typeof createSuccession>;
+
+export function createSuccession({ store, bus, rules, clock, logger, onGone }: SuccessionOptions) {
+  const vote = createVote(store, bus, clock, logger, onGone);
+  const listeners: ((outcome: LossOutcome) => void)[] = [];
+  let open: RegistryLoss | null = null;
+  let last: RegistryLoss | null = null;
+
+  /** What goes on being wrong is told once. @param facts for the line of the log */
+  function tell(outcome: LossOutcome, message: string, facts: object): void {
+    if (outcome === 'left' && open?.message === message) return;
+    last = { at: new Date(clock.now()).toISOString(), outcome, message };
+    open = outcome === 'left' ? last : null;
+    logger.error({ ...facts, outcome }, message);
+    for (const listener of listeners) listener(outcome);
+  }
 
   function leave(why: string, facts: object): never {
     const message = `${why}. ${HOW_TO_RESTORE}`;
@@ -69,18 +87,19 @@ export function createSuccession(options: SuccessionOptions): Succession {
     throw new RegistryLost(message);
   }
 
+  const load = (known: Known) => loadAndMend(known, store, clock, (facts) => tell('restored', MENDED, facts));
+
   async function settle(known: Known, found: RegistrySnapshot, staleMs: number): Promise<RegistrySnapshot> {
     const facts = { epoch: known.epoch, version: known.newest, found: found.epoch };
     if (found.epoch === known.epoch) {
-      if (losses.open !== null) tell('restored', `${LOST} it is there again`, facts);
+      if (open !== null) tell('restored', `${LOST} it is there again`, facts);
       return found;
     }
     if (found.epoch !== '') return adopt(known, found, facts);
-    // Told already, and nothing has changed since: whoever wants to commit need not wait for that again.
-    const outcome =
-      losses.open === null || staleMs <= MOST_STALE_MS ? await rescue.attempt(known, staleMs) : 'none';
+    // Told already, and nothing has changed since: a commit need not wait for that again.
+    const outcome = open === null || staleMs <= MOST_STALE_MS ? await vote.putBack(known, staleMs) : 'none';
     if (outcome === 'none') leave(whyNotPutBack(staleMs), facts);
-    const again = await store.load('leave');
+    const again = await load(known);
     if (again.epoch !== known.epoch) return settle(known, again, staleMs);
     tell('restored', `${LOST} it was put back from memory, by ${BY[outcome]}`, facts);
     return again;
@@ -90,22 +109,34 @@ export function createSuccession(options: SuccessionOptions): Succession {
   async function adopt(known: Known, found: RegistrySnapshot, facts: object): Promise<RegistrySnapshot> {
     const why = rules.refuse(known.records, found.records);
     if (why !== null) leave(`the store holds another registry, which was not taken over: ${why}`, facts);
-    const snapshot = await carryOver(known, found, options);
+    const snapshot = await carryOver(known, found, store, rules, clock);
     if (snapshot.epoch !== found.epoch) return settle(known, snapshot, Number.POSITIVE_INFINITY);
     tell('adopted', ADOPTED, facts);
     return snapshot;
   }
 
   return {
+    /** What is wrong with the registry in the store; null while it is the one known here. */
     get open() {
-      return losses.open;
+      return open;
     },
+    /** The last time the store had lost it, mended or not. */
     get last() {
-      return losses.last;
+      return last;
     },
-    settle,
-    tell,
-    onLoss: losses.onLoss,
+    /**
+     * @param staleMs how long before a loss this replica was last in step
+     * @returns what takes the place of what is known: the same registry, with all that is known put back, or another
+     * @throws RegistryLost
+     */
+    async load(known: Known, staleMs: () => number): Promise<RegistrySnapshot> {
+      const found = await load(known);
+      return await settle(known, found, found.epoch === known.epoch ? 0 : staleMs());
+    },
+    onLoss: (listener: (outcome: LossOutcome) => void) => void listeners.push(listener),
+    /** Tells replicas that live, if any, that a registry is missing. */
+    ask: vote.ask,
+    stop: vote.stop,
   };
 }
 
@@ -116,13 +147,14 @@ export function createSuccession(options: SuccessionOptions): Succession {
 async function carryOver(
   known: Known,
   found: RegistrySnapshot,
-  { store, rules, clock }: SuccessionOptions,
+  store: RegistryStore,
+  rules: SuccessionRules,
+  clock: Clock,
 ): Promise<RegistrySnapshot> {
   let snapshot = found;
   for (let tries = 1; snapshot.epoch === found.epoch; tries++) {
     const carried = rules.carryOver(known.records, snapshot.records);
-    const isDone = readAdopted(snapshot.records) === known.epoch;
-    if (isDone && carried.size === 0) break;
+    if (carried.size === 0 && adoptedFrom(snapshot.records) === known.epoch) break;
     try {
       await store.commit(adoption(known, snapshot, carried, clock.now()));
     } catch (error) {
@@ -133,19 +165,6 @@ async function carryOver(
   return snapshot;
 }
 
-function whyNotPutBack(staleMs: number): string {
-  return staleMs > MOST_STALE_MS
-    ? `the store holds no registry; it was not put back, for this replica was out of step for ${Math.round(staleMs / 1000)} s before and may have missed changes`
-    : 'the store holds no registry that could be read; it was not put back';
-}
-
-const LOST = 'the store had lost the registry;';
-const BY = { own: 'this replica', other: 'another replica', none: 'nobody' } as const;
-const ADOPTED =
-  'the store holds another registry than before; it was taken over, with the revocations known here: teams, keys and token are now those of that one';
-const HOW_TO_RESTORE =
-  'Teams, keys and token known in memory go on being used for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace". Add --yes where nobody can be asked, as in a script';
-
 function adoption(
   known: Known,
   { epoch, records }: RegistrySnapshot,
@@ -155,19 +174,31 @@ function adoption(
   const after = { epoch, records: records.size, carriedOver: [...carried.keys()].sort() };
   const before = { epoch: known.epoch, records: known.records.size };
   const event = { action: 'registry.adopt', subject: 'registry', before, after };
-  const writes = new Map<string, string>([
-    ...carried,
-    [ADOPTED_RECORD, JSON.stringify({ from: known.epoch })],
-  ]);
+  const writes = new Map([...carried, [ADOPTED_RECORD, JSON.stringify({ from: known.epoch })]]);
   return {
     epoch,
     writes,
-    expect: new Map([...writes.keys()].map((id) => [id, records.get(id)?.revision ?? 0] as const)),
+    expect: new Map([...writes.keys()].map((id) => [id, records.get(id)?.revision ?? 0])),
     audit: [auditLine(event, GATEWAY_ACTOR, nowMs)],
   };
 }
 
-function readAdopted(records: Records): string | null {
+function adoptedFrom(records: Records): string | null {
   const text = records.get(ADOPTED_RECORD)?.value;
   return text === undefined ? null : Adopted.read(text, ADOPTED_RECORD).from;
 }
+
+function whyNotPutBack(staleMs: number): string {
+  return staleMs > MOST_STALE_MS
+    ? `the store holds no registry; it was not put back, for this replica was out of step for ${Math.round(staleMs / 1000)} s before and may have missed changes`
+    : 'the store holds no registry that could be read; it was not put back';
+}
+
+const LOST = 'the store had lost the registry;';
+const BY = { own: 'this replica', other: 'another replica' } as const;
+const MENDED =
+  'the store has lost changes that it had acknowledged; they were put back from memory. What else it took at that time may be lost: charges of writes, answers to idempotency keys, pins, history, sign-outs';
+const ADOPTED =
+  'the store holds another registry than before; it was taken over, with the revocations known here: teams, keys and token are now those of that one';
+const HOW_TO_RESTORE =
+  'Teams, keys and token known in memory go on being used for auth.maxStaleSeconds. To restore what this replica knows: "dsp-gateway registry export --out kept.json", then "dsp-gateway registry import kept.json --replace"; to restore a backup: "dsp-gateway registry import backup.json --replace". Add --yes where nobody can be asked, as in a script';

@@ -3,25 +3,12 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { RegistrySnapshot, RegistryStore } from '../store/port.js';
 import type { RegistryCopy } from './copy.js';
-import { loadAndMend } from './load.js';
-import type { Staleness } from './staleness.js';
 import { RegistryLost, type Succession } from './succession.js';
-import { createTurns } from './turns.js';
 
-export interface RegistrySync {
-  /** Fetches what is new now: after a look that is under way by another one. @throws StoreUnavailable, RegistryLost */
-  refresh(): Promise<void>;
-  /** The same, but a failure is logged, once until a look succeeds again. */
-  poll(): Promise<void>;
-  /** Failures are not logged any more. */
-  stop(): void;
-}
-
-export interface RegistrySyncOptions {
+export interface SyncOptions {
   readonly copy: RegistryCopy;
   readonly store: RegistryStore;
   readonly succession: Succession;
-  readonly staleness: Staleness;
   /** Told which records may have changed. */
   readonly onChanged: (ids: ReadonlySet<string>) => void;
   /** Told afterwards when another registry has taken the place of the one known. */
@@ -30,57 +17,30 @@ export interface RegistrySyncOptions {
   readonly logger: Logger;
 }
 
-export function createRegistrySync(options: RegistrySyncOptions): RegistrySync {
-  const { staleness, logger } = options;
-  let failing = false;
-  let stopped = false;
-  const look = createLook(options);
+export type RegistrySync = ReturnType<typeof createRegistrySync>;
 
-  const refresh = createTurns(async () => {
-    try {
-      await look();
-    } catch (error) {
-      staleness.lookFailed();
-      throw error;
-    }
-  });
-
-  async function poll(): Promise<void> {
-    try {
-      await refresh();
-      if (failing) logger.info('the registry is in step with the store again');
-      failing = false;
-    } catch (error) {
-      // What is lost is told by who found it out.
-      if (!failing && !stopped && !(error instanceof RegistryLost))
-        logger.warn({ err: error }, 'the registry cannot be refreshed; going on with what is known');
-      failing = true;
-    }
-  }
-
-  return {
-    refresh,
-    poll,
-    stop() {
-      stopped = true;
-    },
-  };
-}
-
-/** @returns a function that looks at the store once, or as often as it takes to know everything */
-function createLook(options: RegistrySyncOptions): () => Promise<void> {
-  const { copy, store, staleness, clock } = options;
+export function createRegistrySync(options: SyncOptions) {
+  const { copy, store, succession, onChanged, onAnother, clock, logger } = options;
+  const staleness = createStaleness(store, clock);
   /** A load that failed is made up for by another: only a load can tell what the store has lost. */
   let mustLoad = false;
+  let failing = false;
+  let stopped = false;
 
+  /** Everything the store holds, after what it has lost was put back, or another registry was taken over. */
   async function load(): Promise<RegistrySnapshot> {
     mustLoad = true;
-    const snapshot = await loadKnown(options);
+    // As it is now: own commits that come to be known meanwhile are not in what is loaded, and not lost.
+    const { epoch, version, newest, records } = copy;
+    const known = { epoch, version, newest, records: new Map(records) };
+    const snapshot = await succession.load(known, staleness.atLossMs);
+    staleness.lossSettled();
     mustLoad = false;
     return snapshot;
   }
 
-  return async function look() {
+  /** Looks at the store once, or as often as it takes to know everything. */
+  async function look(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
     copy.beginLook();
     const { newest, epoch } = copy;
@@ -89,20 +49,100 @@ function createLook(options: RegistrySyncOptions): () => Promise<void> {
     const isWhole = delta !== null && delta.version >= newest;
     const changed = isWhole ? copy.takeDelta(delta) : copy.takeSnapshot(await load());
     staleness.inStep(startedAtMs);
-    options.onChanged(changed);
-    if (copy.epoch !== epoch) options.onAnother();
+    onChanged(changed);
+    if (copy.epoch !== epoch) onAnother();
     if (copy.mustLoad) await look();
+  }
+
+  const refresh = createTurns(() =>
+    look().catch((error: unknown) => {
+      staleness.lookFailed();
+      throw error;
+    }),
+  );
+
+  return {
+    /** Fetches what is new now: after a look that is under way by another one. @throws StoreUnavailable, RegistryLost */
+    refresh,
+    /** The same, but a failure is logged, once until a look succeeds again. */
+    async poll(): Promise<void> {
+      try {
+        await refresh();
+        if (failing) logger.info('the registry is in step with the store again');
+        failing = false;
+      } catch (error) {
+        // A loss was told when it was found.
+        if (!failing && !stopped && !(error instanceof RegistryLost))
+          logger.warn({ err: error }, 'the registry cannot be refreshed; going on with what is known');
+        failing = true;
+      }
+    },
+    /** Milliseconds since the copy was last known to be in step. */
+    staleForMs: staleness.nowMs,
+    /** Failures are not logged any more. */
+    stop(): void {
+      stopped = true;
+    },
   };
 }
 
-/** Everything the store holds, after what it has lost was put back, or another registry was taken over. */
-async function loadKnown(options: RegistrySyncOptions): Promise<RegistrySnapshot> {
-  const { store, succession, staleness, clock } = options;
-  // As it is now: own commits that come to be known meanwhile are not in what is loaded, and not lost.
-  const { epoch, version, newest, records } = options.copy;
-  const known = { epoch, version, newest, records: new Map(records) };
-  const found = await loadAndMend(known, { store, clock, tell: succession.tell });
-  const snapshot = await succession.settle(known, found, found.epoch === epoch ? 0 : staleness.atLossMs());
-  staleness.lossSettled();
-  return snapshot;
+/** How long the replica has been out of step with the store, and how long it had been when a loss was found. */
+function createStaleness(store: RegistryStore, clock: Clock) {
+  let syncedAtMs = clock.monotonicMs();
+  /** When the first look failed since the last one that did not. */
+  let failedAtMs: number | null = null;
+  let lostAfterMs: number | null = null;
+
+  /**
+   * Where another server answers than before, the loss came with the time in which none did; where it is the same one,
+   * it may have come at any time since the last look.
+   */
+  function beforeLossMs(): number {
+    const nowMs = clock.monotonicMs();
+    return (store.movedOn() ? (failedAtMs ?? nowMs) : nowMs) - syncedAtMs;
+  }
+
+  return {
+    nowMs: () => clock.monotonicMs() - syncedAtMs,
+    /** @param startedAtMs when the look began that has brought the replica in step, by the monotonic clock */
+    inStep(startedAtMs: number): void {
+      syncedAtMs = startedAtMs;
+      failedAtMs = null;
+    },
+    lookFailed(): void {
+      failedAtMs ??= clock.monotonicMs();
+    },
+    /** Milliseconds it had been out of step when the loss was found; the same until the loss is settled. */
+    atLossMs(): number {
+      lostAfterMs ??= beforeLossMs();
+      return lostAfterMs;
+    },
+    lossSettled(): void {
+      lostAfterMs = null;
+    },
+  };
+}
+
+/**
+ * One turn of `work` at a time. A call during one gets the turn after it, together with all calls meanwhile, and waits for
+ * that one alone: calls that go on coming keep none waiting.
+ */
+export function createTurns(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+
+  function begin(): Promise<void> {
+    next = null;
+    running = work().finally(() => {
+      running = null;
+    });
+    return running;
+  }
+  return () => {
+    if (next !== null) return next;
+    if (running === null) return begin();
+    // A failure is told to those that asked for the turn before.
+    next = running.then(begin, begin);
+    return next;
+  };
 }

@@ -193,6 +193,30 @@ describe('a registry that is gone from the store', () => {
     expect((await ahead.store.registry.load()).records.get('key/a')?.value).toBe(key('2026-11-21'));
   });
 
+  it('keeps changes that were known only to a replica other than the one that put it back', async () => {
+    const one = await openOne({ commitsUnheard: true });
+    await one.registry.commit(set({ 'team/x': '{}', 'team/gone': '{}', 'key/a': key(null) }));
+    await one.registry.refresh();
+    const two = await openOne({ commitsUnheard: true });
+    await two.registry.commit(set({ 'team/y': '{}' }));
+    await two.registry.refresh();
+    // The newest version, by the replica that does not know the one before.
+    await one.registry.commit(set({ 'team/z': '{}', 'team/gone': null, 'key/a': key('2026-11-21') }));
+    expect([one.registry.version, two.registry.version]).toEqual([1, 2]);
+    await control.flushall();
+    await Promise.all([
+      one.registry.refresh(),
+      two.registry.commit(set({ 'team/after': '{}', 'key/b': key(null) })),
+    ]);
+    await Promise.all([one, two].map(({ registry }) => registry.refresh()));
+    const { records } = await one.store.registry.load('leave');
+    for (const textOf of [one.textOf, two.textOf, (id: string) => records.get(id)?.value]) {
+      expect(textOf('key/a')).toBe(key('2026-11-21'));
+      expect(['team/x', 'team/y', 'team/z', 'team/after', 'key/b'].filter((id) => !textOf(id))).toEqual([]);
+      expect(textOf('team/gone')).toBeUndefined();
+    }
+  });
+
   it('is not begun anew by a gateway that starts while others put it back', async () => {
     const one = await openOne();
     await one.registry.commit(set({ 'team/x': '{}' }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { followSharedClock } from '../../src/registry/shared-clock.js';
+import { followSharedClock } from '../../src/registry/open.js';
 import type { Store } from '../../src/store/port.js';
 import { openEmbedded, openReplica, type ReplicaOptions, withoutBus } from '../support/shared-registry.js';
 import { createTestClock, DAY } from '../support/test-clock.js';
