@@ -1,8 +1,8 @@
 /** Tools about the team itself, and about what there is. */
 import { GatewayError, invalidQuery } from '../errors.js';
-import type { ShownAdvertiser } from '../pipeline/show-advertisers.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { holdsText, isAdditive } from '../report/row-names.js';
+import { type ShownAdvertiser, teamAdvertisers } from '../routes/advertisers.js';
 import { DOES_NOT_ADD_UP, type Table, tableOf } from '../tables/table.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
 import type { DescribeArguments } from './tools.js';
@@ -29,7 +29,7 @@ async function advertisersOf(
 ): Promise<readonly ShownAdvertiser[]> {
   if (!team.scopes.includes('report:read')) return [];
   try {
-    return (await asking.showAdvertisers.ofTeam({ ...ask, query: '' })).advertisers;
+    return (await teamAdvertisers(asking, { ...ask, query: '' })).advertisers;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'not_ready') throw error;
     const granted = team.advertisers === '*' ? [] : team.advertisers;

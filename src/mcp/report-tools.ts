@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.js';
 import type { ReportReply } from '../http/report-call.js';
 import { showDiff } from '../routes/diff.js';
 import { showExplanation } from '../routes/explain.js';
+import { showFinality } from '../routes/finality.js';
 import { noTable } from '../tables/answer-table.js';
 import type { PackAsk, Packed } from '../tables/pack.js';
 import { type Row, type Table, tableOf } from '../tables/table.js';
@@ -74,7 +75,7 @@ export async function getFinality(parts: ToolParts, call: ToolCall, args: Report
     Object.keys(more).length > 0 || advertiserId === undefined
       ? aboutReport(reportOf(args, parts.rules))
       : queryOf([{ name: 'advertiserId', value: String(advertiserId) }]);
-  const shown = (await parts.asking.showFinality({ ...call.ask, query })) as {
+  const shown = (await showFinality(parts.asking, { ...call.ask, query })) as {
     readonly data: readonly Row[];
     readonly meta: Row;
   };

@@ -20,10 +20,6 @@ import { createPreviewPurge } from './preview-purge.js';
 import type { ParseQuery } from './query.js';
 import type { ReadPast } from './read-past.js';
 import type { Report } from './report.js';
-import { createShowAdvertisers } from './show-advertisers.js';
-import { createShowFinality } from './show-finality.js';
-import { createShowLearned } from './show-learned.js';
-import { createShowTruth } from './show-truth.js';
 
 export interface AskingOptions {
   readonly admit: Admit;
@@ -53,7 +49,7 @@ export type Asking = ReturnType<typeof createAsking>;
 const SWEEP_EVERY_MS = 3_600_000;
 
 export function createAsking({ store, isErased, logger, ...options }: AskingOptions) {
-  const { history, workerPool, lives, advertisers, finality, truth } = options;
+  const { history, workerPool, lives, advertisers } = options;
   const pins = createPins({ store: store.pins, encode: workerPool.encode, isErased });
   const sweep = repeat(SWEEP_EVERY_MS, async () => {
     try {
@@ -70,10 +66,6 @@ export function createAsking({ store, isErased, logger, ...options }: AskingOpti
   return {
     ...options,
     pins,
-    showAdvertisers: createShowAdvertisers(options),
-    showFinality: createShowFinality({ ...options, scopesOf: finality.scopesOf }),
-    showTruth: createShowTruth({ ...options, scopesOf: truth.scopesOf }),
-    showLearned: createShowLearned(options),
     previewPurge: createPreviewPurge(options),
     /** Erases what was known of an account, its pins among it; see {@link History.erase}. */
     async eraseHistory(advertiserId: string, audit: string): Promise<number | null> {

@@ -70,9 +70,8 @@ export interface PipelineOptions
   readonly erasures: HistoryOptions['erasures'];
 }
 
-export interface Pipeline
-  extends Pick<Asking, 'previewPurge' | 'showLearned' | 'showAdvertisers' | 'eraseHistory'> {
-  /** For calls about reports. */
+export interface Pipeline extends Pick<Asking, 'previewPurge' | 'eraseHistory'> {
+  /** For calls about reports, and about what was learned of them. */
   readonly asking: Asking;
   readonly admit: Admit;
   readonly queries: Queries;
@@ -156,11 +155,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     ...{ finality, truth, advertisers, policy, lookUp, explainQuery },
     ...{ lives: options.lives, isErased: options.erasures.isErased },
   });
-  const { previewPurge, showLearned, showAdvertisers, eraseHistory } = asking;
+  const { previewPurge, eraseHistory } = asking;
   return {
     admit,
     asking,
-    ...{ previewPurge, showLearned, showAdvertisers, eraseHistory },
+    ...{ previewPurge, eraseHistory },
     queries: createQueries({ parse, stampOf, now }),
     ...{ memory, now },
     answerQuery: createAnswerQuery({

@@ -1,22 +1,38 @@
 /** When days change no more: `GET /gateway/v1/finality`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import type { Scope } from '../finality/scope.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
-import { type AskCall, readAskCall, THE_REPORT } from '../pipeline/ask.js';
+import { type AskCall, askScopes, readAskCall, showScope, THE_REPORT, unlessAway } from '../pipeline/ask.js';
+import type { Asking } from '../pipeline/create-asking.js';
 
-export interface FinalityRoutes {
-  readonly showFinality: (call: AskCall) => Promise<object>;
-}
-
-export function registerFinality(app: FastifyInstance, { showFinality }: FinalityRoutes): void {
+export function registerFinality(app: FastifyInstance, g: Asking): void {
   app.get(
     '/gateway/v1/finality',
     shownToTeams('history', 'When days of a report change no more, as far as that was seen', FINALITY),
     async (request, reply) =>
       reply
         .header('cache-control', 'private, no-store')
-        .send(await showFinality(readAskCall(request, reply))),
+        .send(await showFinality(g, readAskCall(request, reply))),
   );
+}
+
+/** @throws GatewayError */
+export async function showFinality(g: Asking, call: AskCall): Promise<object> {
+  const shown = await finalityOf(g, await askScopes(g, call, g.finality.scopesOf));
+  call.trace.mark('answer');
+  return shown;
+}
+
+/** On both planes. @throws GatewayError `not_ready` */
+export async function finalityOf({ finality }: Asking, scopes: readonly Scope[]): Promise<object> {
+  const known = await unlessAway(Promise.all(scopes.map(finality.read)));
+  const data = known.map(({ scope, observedSince, ...shown }) => ({
+    ...showScope(scope),
+    observedSince: observedSince === null ? null : new Date(observedSince).toISOString(),
+    ...shown,
+  }));
+  return { data, meta: finality.about };
 }
 
 /** Of calls about a report, or about an advertiser alone. */

@@ -1,16 +1,14 @@
 /** How far what was served can be relied upon: `GET /gateway/v1/truth`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import type { Scope } from '../finality/scope.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
-import { type AskCall, readAskCall } from '../pipeline/ask.js';
+import { askScopes, readAskCall, showScope, unlessAway } from '../pipeline/ask.js';
+import type { Asking } from '../pipeline/create-asking.js';
 import { QUANTILES } from '../report/describe.js';
 import { ABOUT_SCOPES } from './finality.js';
 
-export interface TruthRoutes {
-  readonly showTruth: (call: AskCall) => Promise<object>;
-}
-
-export function registerTruth(app: FastifyInstance, { showTruth }: TruthRoutes): void {
+export function registerTruth(app: FastifyInstance, g: Asking): void {
   app.get(
     '/gateway/v1/truth',
     shownToTeams(
@@ -18,9 +16,30 @@ export function registerTruth(app: FastifyInstance, { showTruth }: TruthRoutes):
       'What came of days of a report that were asked for again, as far as that was seen',
       TRUTH,
     ),
-    async (request, reply) =>
-      reply.header('cache-control', 'private, no-store').send(await showTruth(readAskCall(request, reply))),
+    async (request, reply) => {
+      const call = readAskCall(request, reply);
+      const shown = await truthOf(g, await askScopes(g, call, g.truth.scopesOf));
+      call.trace.mark('answer');
+      return reply.header('cache-control', 'private, no-store').send(shown);
+    },
   );
+}
+
+/** On both planes. @throws GatewayError `not_ready` */
+export async function truthOf({ truth, finality }: Asking, scopes: readonly Scope[]): Promise<object> {
+  const show = async (scope: Scope) => {
+    const { measuredSince, ages } = await truth.read(scope);
+    const changeAt = await finality.readChanges(scope);
+    return {
+      ...showScope(scope),
+      measuredSince: measuredSince === null ? null : new Date(measuredSince).toISOString(),
+      ages: ages.map(({ differs_since, ...age }) => {
+        const changeUntilFinal = changeAt(age.ageDays);
+        return { ...age, differsSince: differs_since, ...(changeUntilFinal && { changeUntilFinal }) };
+      }),
+    };
+  };
+  return { data: await unlessAway(Promise.all(scopes.map(show))), meta: truth.about };
 }
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
