@@ -40,7 +40,7 @@ export async function createServices(options: PartsOptions): Promise<Services> {
   const upkeep = await credential.start();
   registry.onLoss(metrics.registryLoss);
   parts.onAnotherRegistry('pepper and token could not be made', async () => {
-    await migrateRegistry(registry, { clock, logger });
+    await migrateRegistry(registry, clock, logger);
     await ensurePepper(registry, sealer);
     await credential.establish();
   });

@@ -1,4 +1,4 @@
-/** What is known of how safe the changes are that one piece of work has made, carried along with it. */
+/** How safe the changes of one piece of work are, carried along with it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Unconfirmed } from '../store/port.js';
 

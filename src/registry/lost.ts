@@ -101,10 +101,11 @@ const MAX_TRIES = 20;
 const CONFLICT_WAIT_MS = 20;
 
 /**
- * Loads the registry, and first puts back what it has lost of what is known here. A registry of another epoch, or none, is given as it is found; see succession.ts.
+ * Loads the registry, and first puts back the changes known here that it has lost. A registry of another epoch, or none, is
+ * returned as it is; see succession.ts.
  *
- * All that was lost is put back in one commit, audited, and only where nobody has written since. Several replicas may be
- * at it at once; who is slower finds it done.
+ * All is put back in one commit, audited, and only where no other commit came since. Several replicas may try at once; the
+ * slower ones find it done.
  * @throws StoreUnavailable, and then what was known stays known; RegistryConflict when others kept writing
  */
 export async function loadAndMend(

@@ -17,7 +17,7 @@ export async function openPresentRegistry(
 ) {
   const { clock, logger, testClock } = options;
   const registry = await openRegistry(options);
-  await migrateRegistry(registry, { clock, logger });
+  await migrateRegistry(registry, clock, logger);
   return {
     registry,
     /** Null where the clock must not be moved. */

@@ -131,7 +131,7 @@ function createNotifier(logger: Logger) {
         try {
           listener();
         } catch (error) {
-          // The others must hear of it all the same, for nobody is told twice.
+          // The other listeners are called all the same, for none is called twice.
           logger.error({ err: error, prefix }, 'a change of the registry could not be taken over');
         }
       }

@@ -43,11 +43,9 @@ export function migrateRecords(records: Texts, schema: number, migrations = MIGR
  */
 export async function migrateRegistry(
   registry: Registry,
-  {
-    clock,
-    logger,
-    migrations = MIGRATIONS,
-  }: { clock: Clock; logger: Logger; migrations?: readonly Migration[] },
+  clock: Clock,
+  logger: Logger,
+  migrations = MIGRATIONS,
 ): Promise<void> {
   let moved = null as { from: number; to: number } | null;
   await updateRecord(registry, SCHEMA_RECORD, (text) => {
@@ -59,24 +57,19 @@ export async function migrateRegistry(
     );
     const after = migrateRecords(before, from, migrations);
     if (from === to) return null;
-    // A registry that was just made has nothing to be told of.
+    // A registry that was just made needs no log line and no audit.
     const isNew = before.size === 0;
     moved = isNew ? null : { from, to };
     const event = { action: 'registry.migrate', subject: 'registry', before: from, after: to };
     return {
       text: String(to),
-      also: changes(before, after).map(
-        ([id, value]) => [id, value, registry.get(id)?.revision ?? 0] as const,
-      ),
+      also: [...new Set([...before.keys(), ...after.keys()])]
+        .filter((id) => before.get(id) !== after.get(id))
+        .map((id) => [id, after.get(id) ?? null, registry.get(id)?.revision ?? 0] as const),
       ...(isNew ? {} : { audit: [auditLine(event, GATEWAY_ACTOR, clock.now())] }),
     };
   });
   if (moved !== null) logger.info(moved, 'the registry was brought to the present form');
-}
-
-function changes(before: Texts, after: Texts): [id: string, text: string | null][] {
-  const ids = new Set([...before.keys(), ...after.keys()]);
-  return [...ids].filter((id) => before.get(id) !== after.get(id)).map((id) => [id, after.get(id) ?? null]);
 }
 
 function tooNew(found: number, known: number): string {

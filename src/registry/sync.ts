@@ -71,7 +71,7 @@ export function createRegistrySync(options: SyncOptions) {
         if (failing) logger.info('the registry is in step with the store again');
         failing = false;
       } catch (error) {
-        // A loss was told when it was found.
+        // A loss was logged when it was found.
         if (!failing && !stopped && !(error instanceof RegistryLost))
           logger.warn({ err: error }, 'the registry cannot be refreshed; going on with what is known');
         failing = true;
@@ -141,7 +141,7 @@ export function createTurns(work: () => Promise<void>): () => Promise<void> {
   return () => {
     if (next !== null) return next;
     if (running === null) return begin();
-    // A failure is told to those that asked for the turn before.
+    // Only calls that asked for the turn before reject with its failure.
     next = running.then(begin, begin);
     return next;
   };

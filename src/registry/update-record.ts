@@ -1,6 +1,7 @@
 /** Read, change, write a record, and start over when another replica changed it in between. */
 import { randomShare } from '../chance.js';
 import { RegistryConflict } from '../store/port.js';
+import { createTurns } from '../store/turns.js';
 import { sleep } from '../time.js';
 import type { Registry } from './replica.js';
 
@@ -14,12 +15,12 @@ export interface RecordChange {
   readonly audit?: readonly string[];
 }
 
-/** The last change under way of each record, by the registry's replica. */
-const underWay = new WeakMap<Registry, Map<string, Promise<void>>>();
+/** Changes of records of each registry, in turns. */
+const turnsOf = new WeakMap<Registry, ReturnType<typeof createTurns>>();
 
 /**
  * Changes of one record take turns within a process: of many at once all but one would lose to each other at every
- * write of the disk. What conflicts is other replicas.
+ * write of the disk. Conflicts come from other replicas.
  *
  * @param step from the record's text (null: there is none) to the change, or null to leave it as it is. It may be
  *   called more than once.
@@ -30,19 +31,9 @@ export function updateRecord(
   id: string,
   step: (text: string | null) => RecordChange | null,
 ): Promise<void> {
-  const lasts = underWay.get(registry) ?? new Map<string, Promise<void>>();
-  underWay.set(registry, lasts);
-  const before = lasts.get(id);
-  const change =
-    before === undefined ? update(registry, id, step) : before.then(() => update(registry, id, step));
-  // For the next one it makes no difference how this one ends.
-  const ended = change
-    .catch(() => {})
-    .then(() => {
-      if (lasts.get(id) === ended) lasts.delete(id);
-    });
-  lasts.set(id, ended);
-  return change;
+  const turns = turnsOf.get(registry) ?? createTurns();
+  turnsOf.set(registry, turns);
+  return turns(id, () => update(registry, id, step));
 }
 
 async function update(

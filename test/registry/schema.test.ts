@@ -21,7 +21,7 @@ const set = (records: Record<string, string>) => ({ writes: new Map(Object.entri
 const textsOf = ({ registry }: Replica) =>
   Object.fromEntries(registry.list('').map(([id, { value }]) => [id, value]));
 const migrate = ({ registry, clock, log }: Replica, migrations?: readonly Migration[]) =>
-  migrateRegistry(registry, { clock, logger: log.logger, ...(migrations ? { migrations } : {}) });
+  migrateRegistry(registry, clock, log.logger, migrations);
 
 describe('the form of the records', () => {
   it('is written into a new registry, quietly', async () => {

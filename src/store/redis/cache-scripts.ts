@@ -16,7 +16,7 @@ export const BEHIND_HEAD_BYTES = 1024;
  * milliseconds; for each entry its field, its version, and its head with a small body; '' for one that is gone at once.
  *
  * An entry of which a part is lost is dropped with what is left of it. So are fields that are over, and facts and
- * bodies that nobody refers to; but where a head is of another form, its facts cannot be told, and all of them stay.
+ * bodies without a head; but where a head is of another form, its facts are unknown, and all of them stay.
  */
 export const MAKE_WAY = `
 local hash, now, longest = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -186,7 +186,7 @@ const closing = new WeakSet<RedisClient>();
 /**
  * Opens a client and waits until it can be used. After that it reconnects by itself, for ever.
  *
- * @throws StoreUnavailable when it cannot be used within `limitMs`; nothing goes on in the background then.
+ * @throws StoreUnavailable when it cannot be used within `limitMs`; nothing is left in the background then.
  * @throws StoreRefused when the connection's settings cannot be right.
  */
 export async function connect(
@@ -222,7 +222,7 @@ function keepAlive(client: RedisClient): void {
     startTimer(() => {
       if (closing.has(client) || client.status !== 'end') return;
       client.connect().catch(() => {
-        // Why, was told as 'error'; it ends again, or retries by itself.
+        // The event 'error' says why; it ends again, or retries by itself.
       });
     }, retryDelayMs(1));
   });

@@ -1,5 +1,5 @@
 /**
- * What is durable beside the registry: counters, charges and documents. None of their keys expires by itself, see
+ * Durable data beside the registry: counters, charges and documents. None of their keys expires by itself, see
  * script.ts. Each script reads everything before it writes anything: so whatever may fail (a key of another type, no
  * memory left) fails before anything is done.
  */
@@ -220,12 +220,12 @@ function readCharge(id: string, kept: string): Charge {
   return { id, purse, amount: Number(amount), note };
 }
 
-/** Documents up to this long are small: those that say that a call was begun. */
+/** Documents up to this long are small, such as the record that a call has begun. */
 const SMALL_DOCUMENT_BYTES = 1024;
 
 /**
- * KEYS: ends, document, how many bytes all documents have. What is large has room up to three quarters of what is allowed, so
- * that what is small goes on finding some.
+ * KEYS: ends, document, bytes of all documents. Large documents have room up to three quarters of the limit, so that there is
+ * room left for small ones.
  */
 const DOCUMENTS = `${ENDS}
 local document, bytes = KEYS[2], KEYS[3]

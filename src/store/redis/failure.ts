@@ -11,7 +11,7 @@ export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'an unknown failure';
   // ioredis's word for: the connection broke with this command under way.
   if (error.name === 'MaxRetriesPerRequestError') return 'the connection was closed';
-  // A transaction that was not begun; why, is told by the errors of its commands.
+  // A transaction that did not begin: the errors of its commands say why.
   if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {
     return describeFailure(error.previousErrors[0]);
   }

@@ -53,7 +53,7 @@ export function createKeys(prefix: string) {
     },
     /**
      * All in one slot: the index of ends, not below the ids' own key, where an id could be called so; and the set of ids.
-     * What is known of each is at its key, a colon and the id.
+     * The info of each is at that key, a colon and the id.
      */
     presence: { ends: `${base}:present:{presence}:ends`, ids: `${base}:{presence}` },
     channel: (name: string) => `${base}:bus:${name}`,

@@ -141,7 +141,7 @@ export function createLink(options: LinkOptions) {
 
 /**
  * Tells of a client's faults, and logs once, not at every retry, that its connection was lost or is back.
- * @param inUse whether the client is still the one in use; of others nothing is told
+ * @param inUse whether the client is still the one in use; faults of others are ignored
  */
 function watchConnection(
   client: RedisClient,
@@ -222,7 +222,7 @@ export function createCircuit(options: {
       return timer !== null;
     },
     heard,
-    /** A call ended without an answer. One that comes later helps nobody, so it does not count as one. */
+    /** A call ended without an answer. An answer that comes later does not count. */
     unanswered(): void {
       if (timer !== null || stopped) return;
       if (failures === 0) failingSinceMs = clock.monotonicMs();

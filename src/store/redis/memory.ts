@@ -20,27 +20,25 @@ export interface ServerMemory {
   readonly policy: string;
 }
 
-/** @returns of each server; null where INFO says nothing of its memory, or is forbidden */
-async function readMemory(client: RedisClient): Promise<readonly ServerMemory[] | null> {
+/** @returns of each server; none where INFO says nothing of its memory, or is forbidden */
+async function readMemory(client: RedisClient): Promise<readonly ServerMemory[]> {
   try {
-    const read = await Promise.all(
-      serversOf(client).map(async (server) => parseMemory(server, await server.info('memory'))),
-    );
-    return read.includes(null) ? null : (read as ServerMemory[]);
+    const read = serversOf(client).map(async (server) => parseMemory(server, await server.info('memory')));
+    return (await Promise.all(read)).flat();
   } catch (error) {
-    if (isAnswer(error)) return null;
+    if (isAnswer(error)) return [];
     throw error;
   }
 }
 
-function parseMemory(server: Redis, info: string): ServerMemory | null {
+function parseMemory(server: Redis, info: string): ServerMemory[] {
   const read = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   const used = Number(read('used_memory'));
-  if (!Number.isFinite(used)) return null;
+  if (!Number.isFinite(used)) return [];
   // Buffers of replicas and of the journal, which the server leaves out when it looks at the limit.
   const usedBytes = used - Number(read('mem_not_counted_for_evict') ?? 0);
   const maxBytes = Number(read('maxmemory') ?? 0);
-  return { server, usedBytes, maxBytes, policy: read('maxmemory_policy') ?? '' };
+  return [{ server, usedBytes, maxBytes, policy: read('maxmemory_policy') ?? '' }];
 }
 
 /**
@@ -54,8 +52,8 @@ export async function refuseEviction(client: RedisClient, limitMs: number, logge
   const servers = await bounded(readMemory(client), limitMs).catch((error: unknown) => {
     throw unavailable('Redis did not tell its eviction policy', error);
   });
-  const policies = servers?.map(({ policy }) => policy) ?? [''];
-  if (policies.includes(''))
+  const policies = servers.map(({ policy }) => policy);
+  if (servers.length === 0 || policies.includes(''))
     logger.warn(
       {},
       'Redis does not tell its eviction policy; see to it that maxmemory-policy is noeviction or volatile-*, or teams, tokens and history may be evicted',
@@ -81,14 +79,14 @@ export type MemoryWatch = ReturnType<typeof createMemoryWatch>;
 
 /** Knows how full a Redis is, and logs once when it begins to refuse writes, and once when it takes them again. */
 export function createMemoryWatch(link: Pick<Link, 'call'>, role: string, clock: Clock, logger: StoreLog) {
-  let latest: readonly ServerMemory[] | null = null;
+  let latest: readonly ServerMemory[] = [];
   let full = false;
   let refusedAtMs = Number.NEGATIVE_INFINITY;
 
   function setFull(now: boolean): void {
     if (now === full) return;
     full = now;
-    const servers = latest?.map(({ usedBytes, maxBytes }) => ({ usedBytes, maxBytes }));
+    const servers = latest.map(({ usedBytes, maxBytes }) => ({ usedBytes, maxBytes }));
     if (now)
       logger.error(
         { role, servers },
@@ -97,23 +95,23 @@ export function createMemoryWatch(link: Pick<Link, 'call'>, role: string, clock:
     else logger.info({ role }, 'Redis takes changes again');
   }
 
-  /** Asks now. @returns null when Redis does not tell. @throws StoreUnavailable */
-  async function look(): Promise<readonly ServerMemory[] | null> {
+  /** Asks now. @returns none when Redis does not tell. @throws StoreUnavailable */
+  async function look(): Promise<readonly ServerMemory[]> {
     latest = await link.call('info', readMemory);
-    const hasRoom = latest?.every(({ usedBytes, maxBytes }) => maxBytes === 0 || usedBytes < maxBytes);
-    if (latest?.some(isFull)) setFull(true);
-    else if (hasRoom === true || clock.monotonicMs() - refusedAtMs > REFUSED_MS) setFull(false);
+    const hasRoom = latest.every(({ usedBytes, maxBytes }) => maxBytes === 0 || usedBytes < maxBytes);
+    if (latest.some(isFull)) setFull(true);
+    else if ((latest.length > 0 && hasRoom) || clock.monotonicMs() - refusedAtMs > REFUSED_MS) setFull(false);
     return latest;
   }
 
   const timer = startTicks(() => {
     look().catch(() => {
-      // That Redis is away is told by its link.
+      // Its link logs that Redis is away.
     });
   }, LOOK_EVERY_MS).unref();
 
   return {
-    /** Of each server, as it was told last; null while it was not. */
+    /** Of each server, by its last answer; none before. */
     get latest() {
       return latest;
     },
@@ -168,7 +166,7 @@ export function createCacheBound(
   let making = false;
 
   const look = oneAtATime(async () => {
-    const servers = (await watch.look()) ?? [];
+    const servers = await watch.look();
     lookedAtMs = clock.monotonicMs();
     const left = servers.map((one) => Math.max(0, boundOf(one, servers.length) - one.usedBytes));
     granted = Math.min(...left) * GRANTED_PART;
@@ -213,7 +211,7 @@ export function createCacheBound(
   return {
     /** Bytes that Redis may use before nothing more is cached; null: no bound. */
     get maxBytes() {
-      const servers = watch.latest ?? [];
+      const servers = watch.latest;
       const sum = servers.reduce((total, one) => total + boundOf(one, servers.length), 0);
       return sum > 0 && Number.isFinite(sum) ? sum : null;
     },
@@ -231,13 +229,13 @@ export function createCacheBound(
 async function removeUnused(server: Redis, keys: readonly string[]): Promise<number> {
   const asked = server.pipeline();
   for (const key of keys) asked.object('IDLETIME', key).memory('USAGE', key);
-  const told = (await asked.exec()) ?? [];
+  const answers = (await asked.exec()) ?? [];
   const found = keys.map((key, at) => ({
     key,
-    // Under an LFU policy it is not told, and then any is removed.
-    idle: Number(told[2 * at]?.[1] ?? 0),
-    // Where it is not told it is little: then more keys are looked at, and more are removed.
-    bytes: Number(told[2 * at + 1]?.[1] ?? KEY_BYTES),
+    // Unknown under an LFU policy: then any is removed.
+    idle: Number(answers[2 * at]?.[1] ?? 0),
+    // Little where it is unknown: then more keys are looked at, and more are removed.
+    bytes: Number(answers[2 * at + 1]?.[1] ?? KEY_BYTES),
   }));
   found.sort((one, other) => other.idle - one.idle);
   const removed = found.slice(0, Math.ceil(found.length * REMOVED_PART));

@@ -1,4 +1,4 @@
-/** What lapses soon: leases, presence and quotas. None may be evicted, so that presence and quotas have an index of their ends. */
+/** Short-lived data: leases, presence and quotas. Presence and quotas must not be evicted, so they have an index of their ends. */
 import { wholeMs } from '../check-input.js';
 import { CLOCK_LEAD_MAX_MS, type Leases, type Presence, type Quotas } from '../port.js';
 import { byId } from '../present.js';
@@ -64,8 +64,8 @@ export function createRedisLeases(link: Link, keys: Keys): Leases {
     },
     async release(names, owner, news) {
       if (names.length === 0) return;
-      const told = news === undefined ? [] : [keys.channel(news.channel), news.message];
-      await releaseLeases(link, names.map(keys.lease), [owner, ...told]);
+      const message = news === undefined ? [] : [keys.channel(news.channel), news.message];
+      await releaseLeases(link, names.map(keys.lease), [owner, ...message]);
     },
   };
 }
@@ -139,7 +139,7 @@ if want > 0 then
 end
 return {granted, used, at}`;
 
-/** KEYS: ends, bucket. ARGV: permits. What is used after that; null when there is no bucket. */
+/** KEYS: ends, bucket. ARGV: permits. The use after that; null when there is no bucket. */
 const givePermits = script<string | null>('dgwGive')`${ENDS}
 local used = lives(KEYS[2]) and redis.call('HGET', KEYS[2], 'used')
 if not used then return false end

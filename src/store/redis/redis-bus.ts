@@ -2,28 +2,23 @@ import { startTimer } from '../../time.js';
 import { createListeners } from '../listeners.js';
 import type { StoreLog } from '../log.js';
 import type { Bus } from '../port.js';
-import { type RedisClient, retryDelayMs } from './connect.js';
+import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
 import { describeFailure } from './failure.js';
 import type { Link } from './link.js';
-
-export interface RedisBus extends Bus {
-  /** The client used for subscriptions now. */
-  readonly subscriber: RedisClient;
-  /** Moves all subscriptions to `next`. @returns the client used until now */
-  swap(next: RedisClient): RedisClient;
-}
 
 /**
  * Messages by PUBLISH and SUBSCRIBE. What is published while the connection is away is lost.
  * @param subscriber used for subscriptions alone
  * @param keyOf the name of a channel in Redis
+ * @param closeMs longest time that closing takes
  */
 export function createRedisBus(
   link: Link,
   subscriber: RedisClient,
   keyOf: (channel: string) => string,
+  closeMs: number,
   logger: StoreLog,
-): RedisBus {
+) {
   let current = subscriber;
   const listeners = createListeners({
     logger,
@@ -41,7 +36,7 @@ export function createRedisBus(
     });
   }
 
-  /** While the connection is away there is nobody to tell: its next start subscribes to all channels. */
+  /** While the connection is away this does nothing: its next start subscribes to all channels. */
   function subscribe(channels: string[], attempt = 1): void {
     const client = current;
     if (channels.length === 0 || client.status !== 'ready') return;
@@ -60,24 +55,24 @@ export function createRedisBus(
   function unsubscribe(channel: string): void {
     if (current.status !== 'ready') return;
     current.unsubscribe(channel).catch(() => {
-      // What is still sent finds no listener.
+      // A message that still comes finds no listener.
     });
   }
 
   return {
-    get subscriber() {
-      return current;
-    },
-    async publish(channel, message) {
+    async publish(channel: string, message: string): Promise<void> {
       await link.call('publish', (client) => client.publish(keyOf(channel), message));
     },
-    subscribe: (channel, listener, onGap) => listeners.add(keyOf(channel), listener, onGap),
-    swap(next) {
+    subscribe: ((channel, listener, onGap) =>
+      listeners.add(keyOf(channel), listener, onGap)) satisfies Bus['subscribe'],
+    /** Moves all subscriptions to `next`. */
+    async swap(next: RedisClient): Promise<void> {
       const previous = current;
       current = next;
       attend(next);
       subscribe(listeners.channels());
-      return previous;
+      await disconnect(previous, closeMs);
     },
+    close: () => disconnect(current, closeMs),
   };
 }

@@ -38,7 +38,7 @@ interface Found {
  * Cache entries as fields of a hash for each group: `h:` the stamp, the header and a small body, `d:` a larger body, `f:`
  * facts by their digest. The hash lives as long as the longest of its entries; each says itself when it is over.
  *
- * @param clock ends of entries are told by it
+ * @param clock decides whether an entry is over
  */
 export function createRedisCache(
   link: Link,
@@ -108,8 +108,8 @@ export function createRedisCache(
 }
 
 /**
- * Reads all groups in one round trip with those of others; in a second one what cannot be told before: facts that this
- * process has not met yet, and bodies with keys of their own.
+ * Reads all groups in one round trip, together with other reads; facts that are new to this process and bodies with keys of
+ * their own in a second one.
  */
 function createReader(link: Link, keys: Keys, known: KnownFacts, clock: Clock) {
   const readHashes = createReadBatches();

@@ -19,8 +19,8 @@ const STAMP_BYTES = 6;
 const FIELD_AT = 8;
 
 /**
- * Writes days of one series and month. What is written is small, and only when a day has changed, so that its way through
- * Lua, which copies it, costs less than a second round trip.
+ * Writes days of one series and month. Writes are small, and come only when a day has changed, so that their way through
+ * Lua, which copies them, costs less than a second round trip.
  *
  * KEYS: the month's hash. ARGV: count of days; for each its field, its stamp ('' for none), its new value, which begins with
  * another stamp, how many contents follow, and how many names; contents by name; names of contents to be removed; and after
@@ -87,21 +87,9 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
     });
   }
 
-  async function writeMonth(
-    series: string,
-    month: string,
-    writes: readonly HistoryWrite[],
-  ): Promise<boolean[]> {
-    // First: what is not in the list would stay for ever.
-    if (writes.some(({ stamp }) => stamp === 0))
-      await link.call('zadd', (client) => client.zadd(months, 0, memberOf({ series, month })));
-    const done = await writeHistory(link, [keys.month(series, month)], argumentsFor(writes));
-    return done.map((one) => one === 1);
-  }
-
   return {
     roomBytes() {
-      const most = (memory.latest ?? []).reduce((sum, { maxBytes }) => sum + maxBytes, 0);
+      const most = memory.latest.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
       return most === 0 ? null : most * HISTORY_PART;
     },
     async heads(series, days) {
@@ -131,8 +119,11 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
       const done = new Map<HistoryWrite, boolean>();
       for (const month of new Set(writes.map(({ day }) => monthOf(day)))) {
         const some = writes.filter(({ day }) => monthOf(day) === month);
-        const made = await writeMonth(series, month, some);
-        for (const [at, write] of some.entries()) done.set(write, made[at] ?? false);
+        // First: a month that is not in the list would stay for ever.
+        if (some.some(({ stamp }) => stamp === 0))
+          await link.call('zadd', (client) => client.zadd(months, 0, memberOf({ series, month })));
+        const made = await writeHistory(link, [keys.month(series, month)], argumentsFor(some));
+        for (const [at, write] of some.entries()) done.set(write, made[at] === 1);
       }
       return writes.map((write) => done.get(write) ?? false);
     },
@@ -150,12 +141,12 @@ export function createRedisHistory(link: Link, keys: MonthKeys, memory: Memory):
   };
 }
 
-/** What is written takes so many times its bytes at most: Redis allocates in steps. */
+/** A write takes so many times its bytes at most: Redis allocates in steps. */
 const GROSS = 1.5;
 
 /**
- * What is left beyond a part of the server's memory is for teams, keys and tokens, which must be changed whatever lies beside
- * them. Between two looks at the server it goes by what was written here.
+ * The rest of the server's memory is for teams, keys and tokens, which must be changed whatever lies beside them. Between two
+ * looks at the server the writes of this process count.
  */
 function createRoom(memory: Memory) {
   let seen = memory.latest;
@@ -166,7 +157,7 @@ function createRoom(memory: Memory) {
     seen = memory.latest;
     const isOver = ({ usedBytes, maxBytes }: ServerMemory) =>
       maxBytes > 0 && usedBytes + written + bytes * GROSS > maxBytes * USED_PART;
-    if (seen?.some(isOver)) throw new StoreUnavailable('Redis has no room for history', 'no-room');
+    if (seen.some(isOver)) throw new StoreUnavailable('Redis has no room for history', 'no-room');
     written += bytes * GROSS;
   };
 }

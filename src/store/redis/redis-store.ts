@@ -14,7 +14,7 @@ import { createRedisCharges, createRedisCounters, createRedisDocuments } from '.
 import { unavailable } from './failure.js';
 import { createKeys } from './keys.js';
 import { createLink, type LinkOptions } from './link.js';
-import { createCacheBound, createMemoryWatch, refuseEviction, type ServerMemory } from './memory.js';
+import { createCacheBound, createMemoryWatch, refuseEviction } from './memory.js';
 import { createRedisLeases, createRedisPresence, createRedisQuotas } from './redis-brief.js';
 import { createRedisBus } from './redis-bus.js';
 import { createRedisCache } from './redis-cache.js';
@@ -37,7 +37,7 @@ export interface RedisStoreOptions extends Partial<RegistryLimits> {
   readonly registryTimeoutMs?: number;
   /** Longest time that connecting takes, at the start and in {@link RedisStore.reconnect}. */
   readonly connectTimeoutMs?: number;
-  /** Replicas that have to confirm a change of the registry, or who made it is told; 0 when absent. */
+  /** Replicas that have to confirm a durable change, or its caller is told; 0 when absent. */
   readonly minReplicas?: number;
   /** Told of every call when it is over. */
   readonly onCall?: LinkOptions['onCall'];
@@ -90,7 +90,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   await Promise.allSettled([data.memory.look(), registry.memory.look()]);
   const { cachePattern } = keys;
   const bound = createCacheBound(data.link, data.memory, cachePattern, options.cacheMaxBytes, clock, logger);
-  const bus = createRedisBus(data.link, clients.subscriber, keys.channel, logger);
+  const bus = createRedisBus(data.link, clients.subscriber, keys.channel, timeoutMs, logger);
   const durable = { link: registry.link, replicaWaitMs, minReplicas: options.minReplicas ?? 0, logger };
   const turns = createTurns();
   let closed = false;
@@ -101,11 +101,10 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
       await Promise.all(Object.values(next).map((client) => disconnect(client, timeoutMs)));
       throw unavailable('the store is closed');
     }
-    const left = bus.swap(next.subscriber);
     await Promise.all([
+      bus.swap(next.subscriber),
       data.link.swap(next.data),
       registry.link.swap(next.registry),
-      disconnect(left, timeoutMs),
     ]);
     logger.info({ redis: describeConnection(to) }, 'moved to another connection to Redis');
   }
@@ -130,23 +129,21 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     bus,
     health: () => worst(data.link.health(), registry.link.health(), data.memory.full || registry.memory.full),
     memory() {
-      const { latest } = data.memory;
-      const sum = (of: (one: ServerMemory) => number) =>
-        latest === null ? null : latest.reduce((total, one) => total + of(one), 0);
+      const servers = data.memory.latest;
       return {
-        usedBytes: sum(({ usedBytes }) => usedBytes),
-        maxBytes: sum(({ maxBytes }) => maxBytes) || null,
+        usedBytes: servers.length === 0 ? null : servers.reduce((sum, one) => sum + one.usedBytes, 0),
+        maxBytes: servers.reduce((sum, one) => sum + one.maxBytes, 0) || null,
         cacheMaxBytes: bound.maxBytes,
         full: data.memory.full || registry.memory.full,
       };
     },
-    // One at a time; who comes meanwhile waits.
+    // One at a time.
     reconnect: (...to) => turns('', () => move(...to)),
     async close() {
       closed = true;
       data.memory.stop();
       registry.memory.stop();
-      await Promise.all([data.link.close(), registry.link.close(), disconnect(bus.subscriber, timeoutMs)]);
+      await Promise.all([data.link.close(), registry.link.close(), bus.close()]);
     },
   };
 }

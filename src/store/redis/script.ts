@@ -84,8 +84,8 @@ export function durableScript<Answer>(name: string) {
 }
 
 /**
- * Waits until the replicas have the change made last. It is made already: when they do not confirm it, that is told,
- * for a failover now could lose it. Those not heard from for seconds are not waited for: each would cost the full
+ * Waits until the replicas have the last change. It is made already: when they do not confirm it, that is logged, for a
+ * failover now could lose it. Those not heard from for seconds are not waited for: each would cost the full
  * time.
  */
 async function awaitReplicas(
