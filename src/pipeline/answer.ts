@@ -14,7 +14,7 @@ import { dayNumber } from '../report/days.js';
 import type { BytesHeader, Entry, RefusalHeader } from '../report/entry.js';
 import { type FreshnessRules, isFinal, rememberedForMs } from '../report/freshness.js';
 import { settleNames } from '../report/join-entries.js';
-import { fieldFaults } from '../report/project-rows.js';
+import { fieldFaults } from '../report/output-options.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { keepFinal, refuseYoung } from './final.js';

@@ -1,23 +1,15 @@
-/** What a JSON answer says of itself beside its rows. */
-import type { AssembleInput, KnownDay, Past } from './answer.js';
+/** `meta` of a JSON answer, and the revision of its rows. */
+import type { AnswerHead, AssembleInput, Past } from './answer.js';
 import { dayNumber, daysBetween } from './days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import { type FinalRules, isFinal, isFinalDay, lastSeenMs, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
-import { projectRows } from './project-rows.js';
-import {
-  forgottenWarnings,
-  historyWarnings,
-  leftOutWarnings,
-  schemaWarnings,
-  type Warning,
-  warningsOf,
-  whyNoTotals,
-} from './warnings.js';
+import { projectRows } from './row-formats.js';
+import { type Warning, whyNoTotals } from './warnings.js';
 
 /**
  * @param fields the columns that are shown; null: all
- * @returns the name of the rows by their days: the same rows, the same name; null for what is not kept by days
+ * @returns identifies the rows by day: the same rows, the same revision; null for what is not kept by day
  */
 export function revisionOf(
   parts: readonly Entry<RowsHeader>[],
@@ -32,40 +24,14 @@ export function revisionOf(
     : digest([...(days as string[]), ...(fields === null ? [] : ['_fields', ...fields])]).slice(0, 22);
 }
 
-/** Whether it is visibly not what was asked for: that is not in the history, and has no name there. */
+/** Whether rows are visibly not those of the query: they are not in history, and have no revision there. */
 const isFlawed = ({ header }: Entry) => header.flaws !== undefined;
-
-/** All that a caller is warned of. */
-export function warningsIn({
-  report,
-  parts,
-  totals,
-  rules,
-  past,
-  leftOut,
-}: AssembleInput): readonly Warning[] {
-  return [
-    ...warningsOf(report, parts, totals),
-    ...schemaWarnings(parts),
-    ...forgottenWarnings(parts),
-    ...historyWarnings(past),
-    ...leftOutWarnings(leftOut, parts.length === 0, rules),
-  ];
-}
-
-/** What is said of an answer in any format. */
-interface ShownFacts {
-  readonly asOfMs: number;
-  readonly stale: boolean;
-  readonly rowCount: number;
-  readonly revision: string | null;
-}
 
 /** `meta` of a JSON answer, as text. */
 export function writeMeta(
   ask: AssembleInput,
   warnings: readonly Warning[],
-  { asOfMs, stale, rowCount, revision }: ShownFacts,
+  { asOfMs, stale, rowCount, revision }: Pick<AnswerHead, 'asOfMs' | 'stale' | 'rowCount' | 'revision'>,
 ): string {
   const { report, parts, totals, rules, past } = ask;
   const { from, to } = report;
@@ -81,7 +47,7 @@ export function writeMeta(
     spentBased: report.spentBased,
     rowCount,
     asOf: new Date(asOfMs).toISOString(),
-    // Of the totals too: they are shown beside the rows, and belong to the same truth.
+    // Totals are shown beside the rows, and must be final too.
     final: ask.areTotalsOld !== true && isAnswerFinal(all, past, rules),
     ...(provisional === null ? {} : { firstProvisionalDate: provisional }),
     ...showExpected(ask),
@@ -90,7 +56,7 @@ export function writeMeta(
     ...(parts.some(({ header }) => header.forgotten !== undefined) ? { source: 'history' } : {}),
     reach: { summable: report.split.length === 0 },
     ...(warnings.some(({ code }) => code === 'pages_left') ? { complete: false } : {}),
-    // The platform's own numbers, shown only when these rows are not all there are.
+    // As the platform gave it, only when these rows are not all of them.
     ...(paging === null ? {} : { paging }),
     ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
     ...(warnings.length === 0 ? {} : { warnings }),
@@ -103,7 +69,7 @@ export function writeMeta(
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
 }
 
-/** Where a day was looked at after the totals were fetched. */
+/** Set where a day was fetched after the totals. */
 function showTotalsAsOf({ parts, totals }: AssembleInput): { readonly totalsAsOf?: string } {
   const fetchedAt = totals?.header.fetchedAt ?? Number.POSITIVE_INFINITY;
   if (parts.every(({ header }) => header.fetchStartedAt <= fetchedAt)) return {};
@@ -116,10 +82,7 @@ function showExpected({ expectedChange, fields }: AssembleInput): { readonly exp
   return columns.length === 0 ? {} : { expectedChange: Object.fromEntries(columns) };
 }
 
-/**
- * Whether all of an answer is final; of history: whether each day had been seen final.
- * Nothing at all is nothing to draw an invoice on.
- */
+/** Whether all of an answer is final; of history: whether each day had been seen final. An empty answer is not. */
 export function isAnswerFinal(parts: readonly Entry[], past: Past | null, rules: FinalRules): boolean {
   if (parts.length === 0) return false;
   return past === null
@@ -127,7 +90,7 @@ export function isAnswerFinal(parts: readonly Entry[], past: Past | null, rules:
     : [...past.days.values()].every(({ final }) => final);
 }
 
-/** @returns the first day served that is not final; null where there is none, or where it cannot be told by day */
+/** @returns the first provisional day; null where there is none, or where days cannot be told apart */
 function firstProvisional({ report, parts, past, rules }: AssembleInput): string | null {
   const { split, from, to } = report;
   if (!split.includes('date') || from.iso === null || to.iso === null) return null;
@@ -141,7 +104,7 @@ function firstProvisional({ report, parts, past, rules }: AssembleInput): string
   return daysBetween(from.iso, to.iso).find(isYoung) ?? null;
 }
 
-/** When the answer was known to be so: asked for as of then, it is given again. */
+/** The moment of the data: a query with it as `_asOf` gives the same answer again. */
 function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly knownAt?: string } {
   if (past === null ? !isRecorded : past.atMs === null) return {};
   if (parts.length === 0 || parts.some(isFlawed)) return {};
@@ -155,19 +118,8 @@ export function showId(id: string | null): number | string | null {
   return Number.isSafeInteger(Number(id)) ? Number(id) : id;
 }
 
-interface ShownDay {
-  readonly date: string;
-  readonly asOf: string;
-  readonly final: boolean;
-  readonly stale: boolean;
-  readonly knownFrom?: string;
-  readonly confirmedUntil?: string;
-  readonly exact?: boolean;
-  readonly ageHours?: number;
-}
-
-/** Every day of the period with the part that holds it. */
-function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDay[] {
+/** Every day of the period, with the part that contains it. */
+function showDays({ report, parts, nowMs, rules, past }: AssembleInput): readonly object[] {
   const { from, to } = report;
   if (from.iso === null || to.iso === null) return [];
   // A day that was left out is in no part.
@@ -182,19 +134,12 @@ function showDays({ report, parts, nowMs, rules, past }: AssembleInput): ShownDa
       asOf: new Date(lastSeenMs(header)).toISOString(),
       final: known?.final ?? isFinal({ ...header, lastDay: date }, rules),
       stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
-      ...showKnown(known),
+      ...(known !== undefined && {
+        knownFrom: new Date(known.knownFrom).toISOString(),
+        confirmedUntil: new Date(known.confirmedUntil).toISOString(),
+        exact: known.lacks === null,
+        ...(known.ageHours !== null && { ageHours: Math.round(known.ageHours * 10) / 10 }),
+      }),
     };
   });
-}
-
-function showKnown(
-  known: KnownDay | undefined,
-): Pick<ShownDay, 'knownFrom' | 'confirmedUntil' | 'exact' | 'ageHours'> {
-  if (known === undefined) return {};
-  return {
-    knownFrom: new Date(known.knownFrom).toISOString(),
-    confirmedUntil: new Date(known.confirmedUntil).toISOString(),
-    exact: known.lacks === null,
-    ...(known.ageHours === null ? {} : { ageHours: Math.round(known.ageHours * 10) / 10 }),
-  };
 }

@@ -1,9 +1,6 @@
-/**
- * Parts to a finished body: rows are joined, never parsed; the ETag is made from digests, so that a 304 needs no
- * body at all.
- */
+/** Joins parts to an answer. Rows are not parsed, and the ETag is made from digests, so that a 304 needs no body. */
 import type { Assembled, AssembleInput, Body } from './answer.js';
-import { revisionOf, warningsIn, writeMeta } from './answer-meta.js';
+import { revisionOf, writeMeta } from './answer-meta.js';
 import { type Rewrite, rewritesFor } from './column-types.js';
 import {
   type BodyPieces,
@@ -15,6 +12,7 @@ import {
 } from './entry.js';
 import { type FreshnessRules, freshForMs, lastSeenMs, stateAt } from './freshness.js';
 import { digest } from './platform-call.js';
+import { warningsOf } from './warnings.js';
 
 /** Of rows; JSON of any kind has the same. */
 export const CONTENT_TYPES = {
@@ -26,17 +24,17 @@ export const CONTENT_TYPES = {
 export function assemble(ask: AssembleInput): Assembled {
   const { parts, totals, nowMs, rules, format, past } = ask;
   const all = totals === null ? parts : [...parts, totals];
-  // Of nothing it is said now that there is nothing.
+  // An empty answer is as of now.
   const asOfMs = all.length === 0 ? nowMs : Math.min(...all.map(({ header }) => lastSeenMs(header)));
   const isStale = ({ header }: Entry) => stateAt(header, rules, nowMs) !== 'fresh';
   const stale = past === null && (ask.areTotalsOld === true || all.some(isStale));
   const rowCount = parts.reduce((sum, { header }) => sum + header.rowCount, 0);
-  const warned = warningsIn(ask);
+  const warned = warningsOf(ask);
   const revision = revisionOf(parts, ask.fields);
   const meta = format === 'json' ? writeMeta(ask, warned, { asOfMs, stale, rowCount, revision }) : '';
   const warnings = format === 'json' ? [] : codesOf(warned);
   const hashes = parts.map(({ header }) => header.hash);
-  // Columns stand in the order in which the platform first showed them, which the rows in date order need not tell.
+  // Columns are in the order in which the platform first showed them, which may differ from the order in the rows.
   const columns = format === 'csv' ? JSON.stringify(unionColumns(parts)) : '';
   const filled = parts.filter(({ header }) => header.rowCount > 0);
   const rewrites = rewritesFor(filled.map(({ header }) => header));
@@ -137,7 +135,7 @@ function separate<T>(bodies: readonly T[]): (T | Buffer)[] {
   return bodies.flatMap((body, index) => (index === 0 ? [body] : [SEPARATOR, body]));
 }
 
-/** What small rows take more when they are not deflated is nothing. */
+/** Smaller rows need not be deflated. */
 const SMALL_BYTES = 64;
 
 function segmentsOf(filled: readonly Entry<RowsHeader>[]): BodyPieces | null {

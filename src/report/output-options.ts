@@ -1,8 +1,8 @@
 /** The gateway's own parameters: they start with `_` and never reach the platform. */
 import type { FieldFault } from '../errors.js';
-import { GATEWAY_PARAMETERS, type GatewayParameter } from './parameters.js';
+import { nearName } from '../near-name.js';
+import { didYouMean, GATEWAY_PARAMETERS, type GatewayParameter, plainName } from './parameters.js';
 import { PERIOD_WORDS, resolvePeriod } from './period.js';
-import { readFields } from './project-rows.js';
 import type { QueryPair } from './query-text.js';
 
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
@@ -77,4 +77,47 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
     final: word('_final', FINAL_FILTERS),
     fields: fields === undefined ? null : readFields(fields, faults),
   };
+}
+
+const MOST_FIELDS = 256;
+
+/** @returns names of columns, in their order; faults are added to `faults` */
+export function readFields(text: string, faults: FieldFault[]): readonly string[] {
+  const fields = text.split(',');
+  const twice = fields.find((field, at) => fields.indexOf(field) < at);
+  const message = fields.includes('')
+    ? 'must be names of columns with a comma between them, as date,spent'
+    : fields.length > MOST_FIELDS
+      ? `names more than ${MOST_FIELDS} columns`
+      : twice === undefined
+        ? null
+        : `names ${twice} twice`;
+  if (message !== null) faults.push({ param: '_fields', message });
+  return fields;
+}
+
+/** Known columns that a message names. */
+const MOST_NAMED = 15;
+
+/**
+ * @param columns of the answer's rows; none where it has no rows, and so nothing that a name could be held against
+ * @param seen columns that other answers of the same report had: one that is there at times only is no fault
+ */
+export function fieldFaults(
+  fields: readonly string[],
+  columns: readonly string[],
+  seen: ReadonlySet<string>,
+): FieldFault[] {
+  if (columns.length === 0) return [];
+  const unknown = fields.filter((field) => !columns.includes(field) && !seen.has(field));
+  const known = columns.slice(0, MOST_NAMED).join(', ') + (columns.length > MOST_NAMED ? ' and others' : '');
+  return unknown.map((field) => {
+    const meant =
+      columns.find((column) => plainName(column) === plainName(field)) ?? nearName(field, columns);
+    const hint = meant === undefined ? '' : `: ${didYouMean(meant)}`;
+    return {
+      param: '_fields',
+      message: `${field} is no column of this report${hint}${hint === '' ? '.' : ''} There are ${known}`,
+    };
+  });
 }

@@ -1,5 +1,5 @@
-/** What a caller should know of an answer beside its rows: `meta.warnings`. */
-import type { KnownDay, Past } from './answer.js';
+/** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
+import type { AssembleInput, KnownDay, Past } from './answer.js';
 import type { CanonicalReport } from './canonicalize.js';
 import { schemaMix } from './column-kinds.js';
 import type { Entry, RowsHeader } from './entry.js';
@@ -33,77 +33,66 @@ export interface Warning {
   readonly since?: string;
 }
 
-/** @param totals the unsplit report of the same period, when it was asked for */
-export function warningsOf(
-  report: CanonicalReport,
-  parts: readonly Entry[],
-  totals: Entry | null,
-): readonly Warning[] {
+export function warningsOf(input: AssembleInput): readonly Warning[] {
+  const { report, parts, totals, rules, past, leftOut } = input;
   const all = totals === null ? parts : [...parts, totals];
-  const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
-  const missing = totals === null ? null : whyNoTotals(totals, parts);
   return [
     ...questionWarnings(report),
-    ...(doubt === undefined ? [] : [shapeUnknown(report.endpoint, doubt)]),
+    ...doubtWarnings(report, all),
     ...flawWarnings(all),
-    ...(missing === null ? [] : [totalsUnavailable(missing)]),
+    ...totalsWarnings(totals, parts),
+    ...schemaWarnings(parts),
+    ...forgottenWarnings(parts),
+    ...historyWarnings(past),
+    ...leftOutWarnings(leftOut, parts.length === 0, rules),
   ];
 }
 
-/** What can be said of a question before there is an answer. */
-export function questionWarnings(report: CanonicalReport): readonly Warning[] {
-  const chosen = chosenByPlatform(report);
-  return [
-    ...(report.passedOn.length === 0 ? [] : [parametersPassedOn(report)]),
-    ...(chosen === null ? [] : [platformChosePeriod(chosen)]),
-  ];
+/** Known before there is an answer. */
+export function questionWarnings({ endpoint, passedOn, from, to }: CanonicalReport): readonly Warning[] {
+  const warnings: Warning[] = [];
+  if (passedOn.length > 0) {
+    // Probable typing errors first: they have to be corrected.
+    const ranked = [...passedOn].sort((a, b) => Number(b.meant.length > 0) - Number(a.meant.length > 0));
+    const named = ranked
+      .slice(0, MOST_NAMED)
+      .map(({ name, meant }) => (meant.length === 0 ? name : `${name} (${didYouMean(...meant)})`));
+    const more = ranked.length > MOST_NAMED ? [`${ranked.length - MOST_NAMED} more in meta.passedOn`] : [];
+    warnings.push({
+      code: 'parameters_passed_on',
+      message: `Not known to the gateway, and sent to the platform as given: ${[...named, ...more].join(', ')}. A platform that does not know them either ignores them without a word. Correct what is misspelt; an operator can list what the platform reads under report.endpoints."${endpoint}".knownParameters.`,
+    });
+  }
+  const open = [...(from.iso === null ? ['dateFrom'] : []), ...(to.iso === null ? ['dateTo'] : [])];
+  if (open.length > 0)
+    warnings.push({
+      code: 'platform_chose_period',
+      message: `Without ${open.join(' and ')} the platform chose which days the rows are about, and may choose others tomorrow. Give dateFrom and dateTo, or _period.`,
+    });
+  return warnings;
 }
 
-/** Names that a message tells; `meta.passedOn` has them all. */
+/** Names and days that a message lists; the answer has all of them. */
 const MOST_NAMED = 5;
 
-function parametersPassedOn({ endpoint, passedOn }: CanonicalReport): Warning {
-  // Those that are probably slips first: they are what has to be mended.
-  const told = [...passedOn].sort((a, b) => Number(b.meant.length > 0) - Number(a.meant.length > 0));
-  const named = told
-    .slice(0, MOST_NAMED)
-    .map(({ name, meant }) => (meant.length === 0 ? name : `${name} (${didYouMean(...meant)})`));
-  const more = told.length > MOST_NAMED ? [`${told.length - MOST_NAMED} more in meta.passedOn`] : [];
-  return {
-    code: 'parameters_passed_on',
-    message: `Not known to the gateway, and sent to the platform as given: ${[...named, ...more].join(', ')}. A platform that does not know them either ignores them without a word. Correct what is misspelt; an operator can list what the platform reads under report.endpoints."${endpoint}".knownParameters.`,
-  };
+function someOf(names: readonly string[]): string {
+  return names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ' and others' : '');
 }
 
-/** @returns the parameters whose absence left it to the platform; null when the whole period was given */
-function chosenByPlatform({ from, to }: CanonicalReport): string | null {
-  const left = [...(from.iso === null ? ['dateFrom'] : []), ...(to.iso === null ? ['dateTo'] : [])];
-  return left.length === 0 ? null : left.join(' and ');
+function doubtWarnings({ endpoint }: CanonicalReport, all: readonly Entry[]): readonly Warning[] {
+  const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
+  const message = `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`;
+  return doubt === undefined ? [] : [{ code: 'shape_unknown', message }];
 }
 
-function platformChosePeriod(left: string): Warning {
-  return {
-    code: 'platform_chose_period',
-    message: `Without ${left} the platform chose which days the rows are about, and may choose others tomorrow. Give dateFrom and dateTo, or _period.`,
-  };
-}
-
-function shapeUnknown(endpoint: string, doubt: string): Warning {
-  return {
-    code: 'shape_unknown',
-    message: `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`,
-  };
-}
-
-/** What was visibly not asked for, with the days where it is of days. */
 function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
   return joinFlaws(parts.map(({ header }) => header)).map(({ code, text }) => {
     const held = parts.filter(({ header }) => header.flaws?.some((flaw) => flaw.code === code));
     const days = held.flatMap(({ header }) =>
       header.form === 'rows' && header.splitFrom !== null ? [header.lastDay as string] : [],
     );
-    const said = code === 'platform_warning' && text !== undefined ? `: ${text}` : '';
-    const message = `${FLAW_WORDS[code]}${said}. The rows are passed on as given. The answer is not final and not in the history, and is kept for five minutes at most.`;
+    const quoted = code === 'platform_warning' && text !== undefined ? `: ${text}` : '';
+    const message = `${FLAW_WORDS[code]}${quoted}. The rows are passed on as given. The answer is not final and not in the history, and is kept for five minutes at most.`;
     return { code, message, ...(days.length === 0 ? {} : { days }) };
   });
 }
@@ -126,7 +115,7 @@ const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
     'The platform gave rows without a date, though the report is split by date. They may be totals: do not add them to the others',
 };
 
-/** @returns null when the unsplit report is the one row that totals are */
+/** @returns null when the unsplit report is one row, as totals are */
 export function whyNoTotals({ header }: Entry, parts: readonly Entry[]): string | null {
   if (header.form !== 'rows') return 'is not one of rows';
   const isRecalled = parts.some((part) => part.header.form === 'rows' && part.header.forgotten !== undefined);
@@ -134,34 +123,26 @@ export function whyNoTotals({ header }: Entry, parts: readonly Entry[]): string 
   return header.rowCount === 0 ? 'has no row' : `has ${header.rowCount} rows where one was expected`;
 }
 
-function totalsUnavailable(why: string): Warning {
-  return {
-    code: 'totals_unavailable',
-    message: `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead where meta.reach.summable is false.`,
-  };
+function totalsWarnings(totals: Entry | null, parts: readonly Entry[]): readonly Warning[] {
+  const why = totals === null ? null : whyNoTotals(totals, parts);
+  const message = `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead where meta.reach.summable is false.`;
+  return why === null ? [] : [{ code: 'totals_unavailable', message }];
 }
 
-/** Days of different columns in one answer. */
-export function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
+/** Days with different columns. */
+function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
   const days = parts.flatMap(({ header }) =>
     header.splitFrom !== null && header.rowCount > 0 ? header : [],
   );
   const mix = schemaMix(days);
   if (mix === null) return [];
-  const named = (columns: readonly string[]) =>
-    columns.slice(0, MOST_NAMED).join(', ') + (columns.length > MOST_NAMED ? ' and others' : '');
-  const told = [
-    ...(mix.partial.length === 0 ? [] : [`on some days there is no ${named(mix.partial)}`]),
-    ...(mix.retyped.length === 0
-      ? []
-      : [`${named(mix.retyped)} held numbers on some days and texts on others`]),
+  const { partial, retyped } = mix;
+  const differences = [
+    ...(partial.length === 0 ? [] : [`on some days there is no ${someOf(partial)}`]),
+    ...(retyped.length === 0 ? [] : [`${someOf(retyped)} held numbers on some days and texts on others`]),
   ];
-  return [
-    {
-      code: 'schema_mixed',
-      message: `The platform gave days of this period with different columns: ${told.join('; ')}. Do not take what is missing for 0.`,
-    },
-  ];
+  const message = `The platform gave days of this period with different columns: ${differences.join('; ')}. Do not take what is missing for 0.`;
+  return [{ code: 'schema_mixed', message }];
 }
 
 const FORGOTTEN = {
@@ -170,73 +151,43 @@ const FORGOTTEN = {
     'gives no rows for any day, not even for young ones: access may be lost, or the account closed. That is not believed of',
 };
 
-/** Days that are from history, for the platform has their rows no more. */
-export function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
+/** Days from history, because the platform no longer has their rows. */
+function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
   const all = parts.flatMap(({ header }) => header.forgotten ?? []);
   return (['beyond_retention', 'all_days_empty'] as const).flatMap((code) => {
     const some = all.filter((one) => one.code === code);
     if (some.length === 0) return [];
     const days = some.flatMap((one) => one.days);
     const since = new Date(Math.min(...some.map(({ sinceMs }) => sinceMs))).toISOString();
-    const message = `The platform ${FORGOTTEN[code]} ${namedDays(days)}: they are given from history, as they were seen last. An operator who knows that the rows are gone says so with dsp-gateway history accept-empty.`;
+    const message = `The platform ${FORGOTTEN[code]} ${someOf(days)}: they are given from history, as they were seen last. An operator who knows that the rows are gone says so with dsp-gateway history accept-empty.`;
     return [{ code, message, days, since }];
   });
 }
 
-/** What was known then, but is not kept. */
-export function historyWarnings(past: Past | null): readonly Warning[] {
-  const lacking = (what: KnownDay['lacks']) =>
-    [...(past?.days ?? [])].filter(([, { lacks }]) => lacks === what).map(([date]) => date);
-  const [thinned, missed] = [lacking('thinned'), lacking('missed')];
-  return [
-    ...(thinned.length === 0 ? [] : [notExact('thinned', thinned, 'was removed since to save room')]),
-    ...(missed.length === 0
-      ? []
-      : [notExact('history_missed', missed, 'could not be written down, for the store was away')]),
-    ...firstSeenLate(past),
-  ];
-}
-
-/** After so long the first numbers of a day are hardly those that others saw first. */
+/** First numbers seen later than this are probably not those that others saw first. */
 const LATE_HOURS = 24;
 
-function firstSeenLate(past: Past | null): readonly Warning[] {
-  const late = [...(past?.days ?? [])]
-    .filter(([, { ageHours }]) => (ageHours ?? 0) > LATE_HOURS)
-    .map(([date]) => date);
-  if (late.length === 0) return [];
-  return [
-    {
-      code: 'first_seen_late',
-      message: `Nobody asked for ${namedDays(late)} within ${LATE_HOURS} hours of its end: what is shown as first may have been changed before. meta.days (_days=1) says how old each day was (ageHours).`,
-    },
-  ];
-}
-
-/** Days that were asked for and are not final, where such days were not wanted. @param isNothing no day is left */
-export function leftOutWarnings(
-  dates: readonly string[],
-  isNothing: boolean,
-  rules: FinalRules,
-): readonly Warning[] {
-  if (dates.length === 0) return [];
-  const rest = isNothing ? 'No day of the period is left, so there are no rows. ' : '';
-  return [
-    {
-      code: 'provisional_days_left_out',
-      message: `Left out, for they are not final: ${tellExpected(dates, rules)}. ${rest}Without _final=only they are given as they are now.`,
-      days: dates,
-    },
-  ];
-}
-
-function namedDays(dates: readonly string[]): string {
-  return dates.slice(0, MOST_NAMED).join(', ') + (dates.length > MOST_NAMED ? ' and others' : '');
-}
-
-function notExact(code: Warning['code'], dates: readonly string[], why: string): Warning {
-  return {
-    code,
-    message: `What was seen last by then of ${namedDays(dates)} ${why}: what is shown was seen a little earlier. meta.days (_days=1) says when.`,
+function historyWarnings(past: Past | null): readonly Warning[] {
+  const daysThat = (isMeant: (day: KnownDay) => boolean) =>
+    [...(past?.days ?? [])].filter(([, day]) => isMeant(day)).map(([date]) => date);
+  const inexact = (code: 'thinned' | 'history_missed', lacks: KnownDay['lacks'], why: string) => {
+    const days = daysThat((day) => day.lacks === lacks);
+    const message = `What was seen last by then of ${someOf(days)} ${why}: what is shown was seen a little earlier. meta.days (_days=1) says when.`;
+    return days.length === 0 ? [] : [{ code, message }];
   };
+  const late = daysThat(({ ageHours }) => (ageHours ?? 0) > LATE_HOURS);
+  const lateMessage = `Nobody asked for ${someOf(late)} within ${LATE_HOURS} hours of its end: what is shown as first may have been changed before. meta.days (_days=1) says how old each day was (ageHours).`;
+  return [
+    ...inexact('thinned', 'thinned', 'was removed since to save room'),
+    ...inexact('history_missed', 'missed', 'could not be written down, for the store was away'),
+    ...(late.length === 0 ? [] : [{ code: 'first_seen_late' as const, message: lateMessage }]),
+  ];
+}
+
+/** Provisional days that `_final=only` leaves out. @param isEmpty no day is left */
+function leftOutWarnings(days: readonly string[], isEmpty: boolean, rules: FinalRules): readonly Warning[] {
+  if (days.length === 0) return [];
+  const rest = isEmpty ? 'No day of the period is left, so there are no rows. ' : '';
+  const message = `Left out, for they are not final: ${tellExpected(days, rules)}. ${rest}Without _final=only they are given as they are now.`;
+  return [{ code: 'provisional_days_left_out', message, days }];
 }

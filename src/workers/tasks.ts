@@ -3,7 +3,6 @@ import { encodeEntry, type RawWrite } from '../cache/entry.js';
 import { type ErrorCode, GatewayError, type GatewayErrorOptions } from '../errors.js';
 import { holdsToken } from '../platform/scrub.js';
 import type { Rewrite } from '../report/column-types.js';
-import { toCsv } from '../report/csv.js';
 import {
   type DayBlock,
   type DigestInput,
@@ -12,8 +11,7 @@ import {
   type RowBlock,
 } from '../report/digest.js';
 import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../report/entry.js';
-import { toNdjson } from '../report/ndjson.js';
-import { projectRows } from '../report/project-rows.js';
+import { projectRows, toCsv, toNdjson } from '../report/row-formats.js';
 import { type AnswerAsk, answerTable } from '../tables/answer-table.js';
 import { type PackAsk, type Packed, packTable } from '../tables/pack.js';
 

@@ -1,7 +1,7 @@
 /** Small answers of many columns cost time by the square of them, on the thread that answers everybody. */
 import { describe, expect, it } from 'vitest';
-import { toCsv } from '../../src/report/csv.js';
 import { digestAnswer } from '../../src/report/digest.js';
+import { toCsv } from '../../src/report/row-formats.js';
 import { isHeavyToRead } from '../../src/workers/cost.js';
 import { createWorkerPool } from '../../src/workers/worker-pool.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';

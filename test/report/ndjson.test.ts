@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toNdjson } from '../../src/report/ndjson.js';
+import { toNdjson } from '../../src/report/row-formats.js';
 
 const rows = fc.array(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()));
 

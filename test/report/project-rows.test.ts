@@ -5,7 +5,8 @@ import type { FieldFault } from '../../src/errors.js';
 import { assemble } from '../../src/report/assemble.js';
 import { ROW_SEPARATOR } from '../../src/report/entry.js';
 import type { Format } from '../../src/report/output-options.js';
-import { fieldFaults, projectRows, readFields } from '../../src/report/project-rows.js';
+import { fieldFaults, readFields } from '../../src/report/output-options.js';
+import { projectRows } from '../../src/report/row-formats.js';
 import { ask, bodyOf } from './assembled.js';
 
 const NAMES = ['date', 'spent', 'clicks', '__proto__', 'constructor', 'a,b', 'ü"\\'];

@@ -1,10 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type EncodedEntry, encodeEntry, type RawEntry } from '../../src/cache/entry.js';
-import { toCsv } from '../../src/report/csv.js';
 import type { DigestOutcome, RowBlock } from '../../src/report/digest.js';
 import { bodyHash, ROW_SEPARATOR } from '../../src/report/entry.js';
-import { toNdjson } from '../../src/report/ndjson.js';
+import { toCsv, toNdjson } from '../../src/report/row-formats.js';
 import { readAnswer, tableAnswer } from '../../src/workers/tasks.js';
 import { createWorkerPool } from '../../src/workers/worker-pool.js';
 import { decodeOne } from '../cache/decode-one.js';

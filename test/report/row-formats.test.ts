@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toCsv } from '../../src/report/csv.js';
+import { toCsv } from '../../src/report/row-formats.js';
 
 /** A reader of RFC 4180 that refuses what the RFC does not allow. */
 function readCsv(text: string): string[][] {

@@ -1,11 +1,6 @@
-/** Rows as CSV (RFC 4180), safe to open in a spreadsheet. */
+/** Rows in other formats: CSV, NDJSON, and some of their columns (`_fields`). */
 
 import { type Json, type JsonArray, JsonNumber, JsonObject, parseJson, writeJson } from './json.js';
-
-export interface CsvOptions {
-  /** Whether a byte order mark goes in front, by which Excel knows UTF-8. */
-  readonly bom: boolean;
-}
 
 const MAX_CELLS = 50_000_000;
 /** Rows that each bring names of their own would make a table of their number squared, nearly all of it commas. */
@@ -15,17 +10,22 @@ const MAY_START_FORMULA = /^[=+\-@\p{Cc}]/u;
 const NEEDS_QUOTES = /[",;\t\r\n]|^ | $/;
 
 /**
- * A header of the column names, then a record a row, each ended by CRLF. Null and absent members are empty, nested
+ * CSV (RFC 4180), safe to open in a spreadsheet: a header of the column names, then a record a row, each ended by CRLF. Null and absent members are empty, nested
  * values are compact JSON, numbers keep their JSON text. A text that a spreadsheet could take for a formula
  * (`= + - @` or a control character in front) gets a leading `'`, column names too. What is inside of a text stays as it is.
  *
  * @param rowsText rows as compact JSON, joined by `,\n`
  * @param columns names of the rows' members, distinct
+ * @param options `bom`: whether to start with a byte order mark, by which Excel recognizes UTF-8
  * @returns the empty text when there are no rows or no columns
  * @throws {JsonError | TypeError} when the text is not one of rows
  * @throws {RangeError} when rows times columns exceed 50 million cells, or a million of which 99 in 100 are empty
  */
-export function toCsv(rowsText: string, columns: readonly string[], { bom }: CsvOptions): string {
+export function toCsv(
+  rowsText: string,
+  columns: readonly string[],
+  { bom }: { readonly bom: boolean },
+): string {
   if (rowsText === '' || columns.length === 0) return '';
   const rows = parseJson(`[${rowsText}]`, { maxDepth: 1_000 }) as JsonArray;
   checkSize(rows, rows.length * columns.length);
@@ -96,4 +96,47 @@ function textCell(text: string): string {
 function quoted(text: string): string {
   if (!NEEDS_QUOTES.test(text)) return text;
   return `"${text.replaceAll('"', '""')}"`;
+}
+
+/**
+ * NDJSON.
+ * @param rowsText rows as compact JSON, joined by `,\n`; a raw line break stands nowhere else in compact JSON
+ * @returns one row a line, every line ended by `\n`; empty when there are no rows
+ */
+export function toNdjson(rowsText: string): string {
+  if (rowsText === '') return '';
+  const lines = rowsText.replaceAll(',\n', '\n');
+  return `${lines.replace(UNICODE_BREAKS, escapeBreak)}\n`;
+}
+
+/** JSON allows them raw in texts, and many readers of lines end a line there. They stand nowhere else in JSON. */
+const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
+
+function escapeBreak(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/**
+ * Some columns of rows: no row is merged, dropped or moved.
+ * @param rowsText rows as compact JSON, joined by `separator`
+ * @param fields names of columns, in the order in which they are to stand; a row has those that it has
+ */
+export function projectRows(rowsText: string, fields: readonly string[], separator: string): string {
+  if (rowsText === '') return '';
+  const rows = parseJson(`[${rowsText}]`, { maxDepth: 1_000 }) as JsonArray;
+  const prefixes = fields.map((field) => `${JSON.stringify(field)}:`);
+  const places = new Map<readonly string[], readonly number[]>();
+  return rows
+    .map((row) => {
+      if (!(row instanceof JsonObject)) throw new TypeError('a row is not an object');
+      const { names, values } = row;
+      const at = places.get(names) ?? fields.map((field) => names.indexOf(field));
+      places.set(names, at);
+      const members = at.flatMap((place, index) => {
+        const value = values[place];
+        return value === undefined ? [] : [`${prefixes[index]}${writeJson(value)}`];
+      });
+      return `{${members.join()}}`;
+    })
+    .join(separator);
 }
