@@ -1,5 +1,4 @@
 /** The parts behind the planes: each is made by its room, and given here what it needs of the others. */
-import { createL1 } from './cache/l1.js';
 import { createPurges } from './cache/purges.js';
 import type { SecretFileFault } from './config/secret.js';
 import { type FoundationOptions, openFoundation } from './foundation.js';
@@ -10,7 +9,7 @@ import { createErasures } from './history/erasures.js';
 import { createLimits } from './limits/limits.js';
 import { createIdempotency } from './pass-through/idempotency.js';
 import { createPipeline } from './pipeline/create-pipeline.js';
-import type { Finished } from './pipeline/finished.js';
+import { createL1 } from './pipeline/finished.js';
 import { createPlatformClient } from './platform/client.js';
 import type { CallReport } from './platform/slot.js';
 import { createTraffic, type Traffic } from './platform/traffic.js';
@@ -37,7 +36,7 @@ export async function createParts(options: PartsOptions) {
   const usage = createUsage({ counters: store.counters, clock, logger, nameOf });
   const purges = createPurges(registry);
   const erasures = createErasures(registry, purges);
-  const l1 = createL1<Finished>(config.cache.l1MaxBytes);
+  const l1 = createL1(config.cache.l1MaxBytes);
   const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));
   const self = { id: health.id, info: () => JSON.stringify(health.own()) };
   const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });

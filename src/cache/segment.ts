@@ -4,22 +4,22 @@ import { constants, crc32, deflateRawSync, inflateRaw, inflateRawSync } from 'no
 import { ROW_SEPARATOR, type Segment } from '../report/entry.js';
 import { turn } from '../time.js';
 
-/** A body as it is kept, and what it must become. */
+/** A body as it is stored, with length and checksum of the plain one. */
 export interface StoredBody extends Segment {
   readonly isDeflated: boolean;
 }
 
-/** Less than that gains nothing. */
+/** Deflating less gains nothing. */
 const DEFLATE_FROM_BYTES = 64;
-/** From here on at a lower level: ten times as fast, for a tenth more bytes. */
+/** Larger bodies are deflated at a lower level: ten times as fast, for a tenth more bytes. */
 const LARGE_BYTES = 1_048_576;
 const [LEVEL, LEVEL_OF_LARGE] = [6, 3];
-/** Of a body that small, all is in a smaller window, which takes half the time to prepare. */
+/** Small bodies fit into a smaller window, which takes half the time to prepare. */
 const SMALL_BYTES = 2048;
 const SMALL_WINDOW = { windowBits: 11, memLevel: 4 };
-/** Deflate makes no more than that of a byte. */
+/** The highest ratio that deflate reaches. */
 const MOST_OF_A_BYTE = 1032;
-/** Together more than that is inflated on another thread. */
+/** More is inflated on another thread. */
 const INFLATED_AT_ONCE_BYTES = 262_144;
 const MIN_CHUNK_BYTES = 64;
 
@@ -37,19 +37,17 @@ export function deflateBody(body: Buffer): Buffer {
 }
 
 /**
- * What was deflated is inflated in one go: it is one stream, with the separator of rows as a block of its own behind each
- * segment. That shows as well that a segment ends where it should.
+ * Inflates all deflated bodies at once, as one stream, with the separator of rows as a stored block after each segment. The
+ * separators also show that each segment ends where it should.
  *
- * @returns in the same order; null for what does not become the body that it was
+ * @returns in the same order; null for a damaged body
  */
 export async function inflateBodies(bodies: readonly StoredBody[]): Promise<(Buffer | null)[]> {
-  const deflated = bodies.filter(({ isDeflated }) => isDeflated);
-  const inflated = new Map<StoredBody, Buffer | null>();
-  for (const [at, body] of (await inflateTogether(deflated)).entries())
-    inflated.set(deflated[at] as StoredBody, body);
-  const plain = bodies.map((body) => (body.isDeflated ? null : body.bytes));
-  const whole = await ifWhole(bodies, plain);
-  return bodies.map((body, at) => (body.isDeflated ? inflated.get(body) : whole[at]) ?? null);
+  const inflated = await inflateTogether(bodies.filter(({ isDeflated }) => isDeflated));
+  const stored = bodies.map((body) => (body.isDeflated ? null : body.bytes));
+  const plain = await ifWhole(bodies, stored);
+  let next = 0;
+  return bodies.map((body, at) => (body.isDeflated ? inflated[next++] : plain[at]) ?? null);
 }
 
 async function inflateTogether(bodies: readonly StoredBody[]): Promise<readonly (Buffer | null)[]> {
@@ -57,16 +55,16 @@ async function inflateTogether(bodies: readonly StoredBody[]): Promise<readonly 
   const joined = await inflateStream(bodies);
   const plain = joined === null ? bodies.map(() => null) : await splitJoined(bodies, joined);
   if (bodies.length === 1 || !plain.includes(null)) return plain;
-  // One of them is damaged, which says nothing of the others.
+  // One is damaged; the others may be whole.
   return (await Promise.all(bodies.map((body) => inflateTogether([body])))).flat();
 }
 
-/** @returns null where it is not as long as all of them are to be */
+/** @returns null where its length is wrong */
 async function inflateStream(bodies: readonly StoredBody[]): Promise<Buffer | null> {
   if (bodies.some(({ bytes, plainLength }) => plainLength > bytes.length * MOST_OF_A_BYTE)) return null;
   const length = bodies.reduce((sum, { plainLength }) => sum + plainLength + ROW_SEPARATOR.length, 0);
   const stream = Buffer.concat(bodies.flatMap(({ bytes }) => [bytes, SEPARATOR_BLOCK]));
-  // A byte more would be found, and refused; what asks for more is no body of ours.
+  // A single byte more is detected; a stream that needs more is not one of our bodies.
   const options = {
     finishFlush: constants.Z_SYNC_FLUSH,
     chunkSize: Math.max(MIN_CHUNK_BYTES, length + 1),
@@ -103,7 +101,7 @@ function splitJoined(bodies: readonly StoredBody[], joined: Buffer): Promise<(Bu
   return ifWhole(bodies, plain);
 }
 
-/** @returns those that are what they were */
+/** @returns those of the right length and checksum */
 async function ifWhole(
   bodies: readonly StoredBody[],
   plain: readonly (Buffer | null)[],

@@ -2,7 +2,6 @@
 
 import { createAdvertisers } from '../advertisers/create-advertisers.js';
 import type { Identify } from '../auth/identify.js';
-import type { L1 } from '../cache/l1.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
 import { createFinality, type FinalityOptions } from '../finality/create-finality.js';
@@ -26,7 +25,7 @@ import { createExplain, createExplainQuery, type Explain } from './explain.js';
 import { createFetchLocks } from './fetch-locks.js';
 import { createFetchPlanned } from './fetch-planned.js';
 import type { FetchResult } from './fetch-result.js';
-import { type AnswerMemory, createAnswerMemory, type Finished } from './finished.js';
+import { type AnswerMemory, createAnswerMemory, type L1 } from './finished.js';
 import { createLookUp } from './look-up.js';
 import { createQueries, type Queries } from './queries.js';
 import { createQueryParser } from './query.js';
@@ -61,7 +60,7 @@ export interface PipelineOptions
   readonly lives: AskingOptions['lives'];
   /** Platform calls that this process may make at once, as of now. */
   readonly maxConcurrent: () => number;
-  readonly l1: L1<Finished>;
+  readonly l1: L1;
   readonly metrics: FetchingOptions['metrics'] &
     HistoryOptions['metrics'] &
     FinalityOptions['metrics'] &

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { deflateRawSync, gunzip, inflateRawSync } from 'node:zlib';
-import type { L1 } from '../cache/l1.js';
+import { LRUCache } from 'lru-cache';
 import type { Purges } from '../cache/purges.js';
 import { GatewayError } from '../errors.js';
 import { compress } from '../http/compress.js';
@@ -78,9 +78,9 @@ async function formatRows(
   body: Exclude<Body, { ready: unknown }>,
   workerPool: Pick<WorkerPool, 'format'>,
 ): Promise<readonly Buffer[]> {
-  const { rows: chunks, head, tail, ...task } = body;
+  const { head, tail, task } = body;
   try {
-    const rows = await workerPool.format({ ...task, chunks });
+    const rows = await workerPool.format(task);
     return task.format === 'json' ? [head, rows, tail] : [rows];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -181,6 +181,31 @@ export function isServable(
   });
 }
 
+export type L1 = ReturnType<typeof createL1>;
+
+/** Memory of an answer beside its body, measured: key, members, list links. */
+const OVERHEAD_BYTES = 1024;
+
+/** Answers in memory, bounded by bytes; the least recently used go first. */
+export function createL1(maxBytes: number) {
+  const cache = new LRUCache<string, Finished>({
+    maxSize: maxBytes,
+    // One body may take a quarter at most, or a single large report would push out everything else.
+    maxEntrySize: Math.floor(maxBytes / 4),
+    sizeCalculation: (value) => value.bytes + OVERHEAD_BYTES,
+  });
+  return {
+    get: (key: string) => cache.get(key),
+    set: (key: string, value: Finished) => void cache.set(key, value),
+    get bytes() {
+      return cache.calculatedSize;
+    },
+    get entries() {
+      return cache.size;
+    },
+  };
+}
+
 export type AnswerMemory = ReturnType<typeof createAnswerMemory>;
 
 export function createAnswerMemory({
@@ -190,7 +215,7 @@ export function createAnswerMemory({
   onCheckDue,
   background,
 }: {
-  readonly l1: L1<Finished>;
+  readonly l1: L1;
   readonly purges: Purges;
   readonly now: () => number;
   /** Called for every answer of days from memory whose check is due. Must cost nearly nothing. */

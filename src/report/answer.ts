@@ -96,18 +96,24 @@ export type Body =
       readonly deflated: BodyPieces | null;
     }
   | {
-      /** With separators between them. */
-      readonly rows: readonly Buffer[];
-      /** For each piece of `rows`, what must be rewritten so that columns have one type. */
-      readonly rewrites: readonly (Rewrite | null)[];
-      readonly format: Exclude<Format, 'raw'>;
-      /** Of all rows. */
-      readonly columns: readonly string[];
-      /** Columns in order; null: all. */
-      readonly fields: readonly string[] | null;
-      readonly rowCount: number;
-      readonly bom: boolean;
+      readonly task: FormatTask;
       /** Before the rows and after them. */
       readonly head: Buffer;
       readonly tail: Buffer;
     };
+
+/** Rows to be formatted, on another thread where they are many. */
+export interface FormatTask {
+  /** json: the rows alone. */
+  readonly format: Exclude<Format, 'raw'>;
+  /** The joined rows, in pieces, with separators between them. */
+  readonly chunks: readonly Uint8Array[];
+  /** For each piece, what must be rewritten so that columns have one type; such a piece is whole rows. Absent: nothing. */
+  readonly rewrites?: readonly (Rewrite | null)[];
+  /** Of all rows. */
+  readonly columns: readonly string[];
+  /** Columns in order; null or absent: all. */
+  readonly fields?: readonly string[] | null;
+  readonly rowCount: number;
+  readonly bom: boolean;
+}

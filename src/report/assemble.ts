@@ -57,7 +57,7 @@ export function assemble(ask: AssembleInput): Assembled {
     weight: parts.reduce((sum, { body }) => sum + body.length, meta.length),
     accounts: [...new Set(all.flatMap(({ header }) => header.accounts))],
     seq: Math.min(...all.map(({ header }) => header.seq)),
-    body: () => writeBody(ask, { filled, rewrites, meta, rowCount }),
+    body: () => writeBody(ask, filled, rewrites, meta, rowCount),
   };
 }
 
@@ -90,25 +90,21 @@ function codesOf(warned: readonly { readonly code: string }[]): readonly string[
   return [...new Set(warned.map(({ code }) => code))];
 }
 
-interface Pieces {
-  /** Parts with rows, in order. */
-  readonly filled: readonly Entry<RowsHeader>[];
-  readonly rewrites: readonly (Rewrite | null)[];
-  readonly meta: string;
-  readonly rowCount: number;
-}
-
 const NONE = Buffer.alloc(0);
 
+/** @param filled parts with rows, in order */
 function writeBody(
   { format, parts, bom, fields }: AssembleInput,
-  { filled, rewrites, meta, rowCount }: Pieces,
+  filled: readonly Entry<RowsHeader>[],
+  rewrites: readonly (Rewrite | null)[],
+  meta: string,
+  rowCount: number,
 ): Body {
   const isJson = format === 'json';
   const head = isJson ? Buffer.from('{"data":[') : NONE;
   const tail = isJson ? Buffer.from(`],"meta":${meta}}`) : NONE;
   const rows = separate(filled.map(({ body }) => body));
-  // Rows of some columns are no longer what was deflated.
+  // Rewritten rows, or some of their columns, are not what was deflated.
   if (isJson && fields === null && rewrites.every((one) => one === null)) {
     const deflated = segmentsOf(filled);
     return {
@@ -116,17 +112,9 @@ function writeBody(
       deflated: deflated === null ? null : [head, ...separate(deflated), tail],
     };
   }
-  return {
-    rows,
-    rewrites: rewrites.flatMap((one, index) => (index === 0 ? [one] : [null, one])),
-    format,
-    columns: unionColumns(parts),
-    fields,
-    rowCount,
-    bom,
-    head,
-    tail,
-  };
+  const columns = unionColumns(parts);
+  const spaced = rewrites.flatMap((one, index) => (index === 0 ? [one] : [null, one]));
+  return { head, tail, task: { format, chunks: rows, rewrites: spaced, columns, fields, rowCount, bom } };
 }
 
 const SEPARATOR = Buffer.from(ROW_SEPARATOR);

@@ -3,7 +3,7 @@
  * and bytes of an answer, by the rows and columns of a format. Pure, so that the same answer is always treated alike.
  */
 import type { RawWrite } from '../cache/entry.js';
-import type { FormatTask } from './tasks.js';
+import type { FormatTask } from '../report/answer.js';
 
 const LIMIT_NS = 5_000_000;
 

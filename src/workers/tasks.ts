@@ -2,7 +2,7 @@
 import { encodeEntry, type RawWrite } from '../cache/entry.js';
 import { type ErrorCode, GatewayError, type GatewayErrorOptions } from '../errors.js';
 import { holdsToken } from '../platform/scrub.js';
-import type { Rewrite } from '../report/column-types.js';
+import type { FormatTask } from '../report/answer.js';
 import {
   type DayBlock,
   type DigestInput,
@@ -14,20 +14,6 @@ import { bodyHash, ROW_SEPARATOR, rewriteBody } from '../report/entry.js';
 import { projectRows, toCsv, toNdjson } from '../report/row-formats.js';
 import { type AnswerAsk, answerTable } from '../tables/answer-table.js';
 import { type PackAsk, type Packed, packTable } from '../tables/pack.js';
-
-export interface FormatTask {
-  /** json: the rows alone, as they are, rewritten, or some columns of them. */
-  readonly format: 'json' | 'csv' | 'ndjson';
-  /** The joined rows, in pieces. */
-  readonly chunks: readonly Uint8Array[];
-  /** For each piece, what must be rewritten; such a piece is whole rows. Absent: nothing. */
-  readonly rewrites?: readonly (Rewrite | null)[];
-  readonly columns: readonly string[];
-  /** Columns in order; null or absent: all. */
-  readonly fields?: readonly string[] | null;
-  readonly rowCount: number;
-  readonly bom: boolean;
-}
 
 export interface TableTask {
   /** An answer of the gateway as JSON, in pieces, in order. */

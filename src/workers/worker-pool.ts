@@ -5,11 +5,12 @@ import { Piscina } from 'piscina';
 import { type EncodedEntry, encodeEntry, type RawWrite } from '../cache/entry.js';
 import { GatewayError } from '../errors.js';
 import { PACKAGE_ROOT } from '../package-root.js';
+import type { FormatTask } from '../report/answer.js';
 import type { DigestInput, DigestOutcome } from '../report/digest.js';
 import { bodyHash } from '../report/entry.js';
 import type { Packed } from '../tables/pack.js';
 import { isHeavyToEncode, isHeavyToFormat, isHeavyToRead, isHeavyToTable } from './cost.js';
-import { asBuffer, type FormatTask, formatRows, readAnswer, type TableTask, tableAnswer } from './tasks.js';
+import { asBuffer, formatRows, readAnswer, type TableTask, tableAnswer } from './tasks.js';
 import type * as tasks from './worker.js';
 
 /** A thread needs the build, in tests too, where the sources run as they are. */

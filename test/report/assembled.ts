@@ -34,5 +34,5 @@ export function ask(changes: Partial<AssembleInput> = {}, query = QUERY): Assemb
 export function bodyOf(answer: Assembled): Buffer {
   const body = answer.body();
   if ('ready' in body) return Buffer.concat(body.ready);
-  return Buffer.concat([body.head, formatRows({ ...body, chunks: body.rows }), body.tail]);
+  return Buffer.concat([body.head, formatRows(body.task), body.tail]);
 }
