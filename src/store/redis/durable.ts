@@ -21,7 +21,7 @@ import {
 } from '../port.js';
 import { tooManyOpen } from '../too-many-open.js';
 import type { Keys } from './keys.js';
-import { type Durable, durableScript, ENDS, script } from './script.js';
+import { type Durable, durableScript, ENDS, pairsOf, script } from './script.js';
 
 /**
  * KEYS: ends, batches (a sorted set of ids by when they are forgotten), groups. ARGV: batch, milliseconds it is
@@ -82,7 +82,7 @@ export function createRedisCounters(durable: Durable, { ends, batches, group }: 
     async read(groups) {
       if (groups.length === 0) return [];
       const rows = await readCounters(durable.link, [ends, ...groups.map(group)], []);
-      return rows.map(toFields);
+      return rows.map((row) => new Map(pairsOf(row).map(([field, count]) => [field, Number(count)])));
     },
   };
 }
@@ -100,12 +100,6 @@ function counterArguments(adds: readonly CounterAdd[], raises: readonly CounterR
     ...raises.flatMap(({ group, field, to }) => [placeOf(group), field, to]),
   ];
   return { groups: [...places.keys()], changes };
-}
-
-function toFields(row: readonly string[]): Map<string, number> {
-  const fields = new Map<string, number>();
-  for (let at = 0; at + 1 < row.length; at += 2) fields.set(row[at] as string, Number(row[at + 1]));
-  return fields;
 }
 
 /**

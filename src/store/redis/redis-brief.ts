@@ -6,7 +6,7 @@ import { checkGive, checkTake, describeGrant, leftIn } from '../quota-bucket.js'
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';
 import type { Link } from './link.js';
-import { ENDS, script } from './script.js';
+import { ENDS, pairsOf, script } from './script.js';
 
 /**
  * ARGV: owner, milliseconds. One 1 or 0 per key. It is sent whole each time: sent again because the server has lost it, it
@@ -107,9 +107,8 @@ export function createRedisPresence(link: Link, { presence: { ends, ids } }: Key
       );
     },
     async list() {
-      const flat = await listPresent(link, [ends, ids], []);
-      const present = flat.flatMap((id, at) => (at % 2 === 0 ? [{ id, info: flat[at + 1] ?? '' }] : []));
-      return present.sort(byId);
+      const present = pairsOf(await listPresent(link, [ends, ids], []));
+      return present.map(([id, info]) => ({ id, info })).sort(byId);
     },
   };
 }

@@ -79,7 +79,7 @@ export function createRedisCache(
 
   return {
     // What was sent before is done before: commands of one series go to one server, over one connection.
-    read: (places) => read(places),
+    read,
     async write(entries) {
       if (entries.length === 0) return;
       const nowMs = clock.now();

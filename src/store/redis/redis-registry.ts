@@ -19,7 +19,7 @@ import {
 import { StoreRefused } from '../refused.js';
 import type { RegistryLimits } from '../registry-limits.js';
 import type { Keys } from './keys.js';
-import { type Durable, durableScript, SERVER, script } from './script.js';
+import { type Durable, durableScript, pairsOf, SERVER, script } from './script.js';
 
 /** A server, or a registry made once more on it, that others have not loaded from: they must, to see what is lost. */
 const HOME = `${SERVER}
@@ -150,7 +150,12 @@ export function createRedisRegistry(
       ]);
       asked = loadedFrom;
       if (epoch !== '') server = loadedFrom;
-      return { epoch, version: checked(version), records: joinRecords(records, revisions) };
+      const revisionOf = new Map(pairsOf(revisions));
+      const joined = pairsOf(records).map(([id, value]): [string, RegistryRecord] => [
+        id,
+        { value, revision: Number(revisionOf.get(id) ?? 0) },
+      ]);
+      return { epoch, version: checked(version), records: new Map(joined) };
     },
 
     async create({ epoch, version, records, audit }) {
@@ -231,17 +236,4 @@ function checked(version: number | undefined): number {
   throw new StoreRefused(
     'the registry in Redis is damaged: its version is no number; restore Redis from a backup',
   );
-}
-
-function joinRecords(records: readonly string[], revisions: readonly string[]): Map<string, RegistryRecord> {
-  const revisionOf = new Map<string, number>();
-  for (let at = 0; at + 1 < revisions.length; at += 2) {
-    revisionOf.set(revisions[at] as string, Number(revisions[at + 1]));
-  }
-  const joined = new Map<string, RegistryRecord>();
-  for (let at = 0; at + 1 < records.length; at += 2) {
-    const id = records[at] as string;
-    joined.set(id, { value: records[at + 1] as string, revision: revisionOf.get(id) ?? 0 });
-  }
-  return joined;
 }

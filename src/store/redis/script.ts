@@ -46,6 +46,11 @@ function sender<Reply>(name: string, lua: string) {
     });
 }
 
+/** Names and values of a flat list, as Lua returns a hash. */
+export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
+  return flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : []));
+}
+
 /** Where durable changes are made, and how many replicas have to confirm them. */
 export interface Durable {
   readonly link: Pick<Link, 'call'>;
