@@ -1,14 +1,12 @@
 /**
- * The binary header of a cache entry. Numbers big endian; a bit of the marks says whether a member stands here.
+ * The binary header of a cache entry. Numbers are big endian; a bit of the marks says whether a member is present.
  *
  * format (1 byte) · checksum (4) · marks (2) · codec (1) · fetchedAt (6) · fetchedOn (2) · lastDay (2) · seq: epoch of
  * the purges (4) and their number (3) · rowCount (4) · plain length (4) · CRC-32 of the plain (4) and of the stored
  * bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2) · originMs (6) · emptySince (6)
  *
- * It ends with what most entries have: the last two are there for those that have them.
- *
- * The version of the entry is its `fetchStartedAt`. The generation it was split under is one of the facts: it is the same for
- * all days of a kind.
+ * Entries without the last two members end before them. The version of the entry is its `fetchStartedAt`. Its generation is
+ * one of the facts: it is the same for all days of a kind.
  */
 import { dayNumber, isoDay } from '../report/days.js';
 
@@ -31,11 +29,11 @@ const EMPTY_SINCE = 85;
 
 /** Numbers of purges of one registry; see purges.ts. */
 const PER_REGISTRY = 2 ** 22;
-/** A digest in base64url has 132 bits: 17 bytes, the last half empty. */
+/** A digest in base64url has 132 bits: 17 bytes, the last one half used. */
 const DIGEST_CHARS = 22;
 const DIGEST_BYTES = 17;
 
-/** From the lowest bit on; those of two bits hold the place in their list, and 0 for none. */
+/** Marks from the lowest bit. Words take two bits: 1 + their place in the list, 0 for none. */
 const FORMS = { at: 0, words: ['rows', 'bytes', 'refusal'] } as const;
 const KINDS = { at: 2, words: ['bounded', 'open', 'undeclared'] } as const;
 const EMPTY_TAILS = { at: 4, words: ['no', 'unconfirmed', 'confirmed'] } as const;
@@ -47,7 +45,7 @@ const HAS_SEQ = 1 << 9;
 const HAS_LAST_DAY = 1 << 10;
 const HAS_START = 1 << 11;
 
-/** Numbers as they are, and how many bytes they have. */
+/** Plain numbers, with their sizes. */
 const NUMBERS = {
   fetchedAt: { at: FETCHED_AT, bytes: 6, mark: 1 << 12 },
   fetchedOn: { at: FETCHED_ON, bytes: 2, mark: 1 << 13 },
@@ -59,7 +57,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface Packed {
   readonly bytes: Buffer;
-  /** The members that have no place in it, or a value that does not fit. */
+  /** Members without a place in it, or with a value that does not fit. */
   readonly rest: Members;
 }
 
@@ -87,7 +85,7 @@ export function pack(version: number, header: object): Packed {
   const splitFrom = packSplitFrom(bytes, members.splitFrom);
   if (splitFrom !== null) take('splitFrom', HAS_SPLIT_FROM);
   bytes.writeUInt16BE(marks, MARKS_AT);
-  // Made of what is left: an object of which members are deleted is slow from then on.
+  // A new object: one with deleted members would be slow.
   const rest = Object.entries(members).filter(([name]) => !taken.has(name));
   if (splitFrom !== null) rest.push(['splitFrom', splitFrom]);
   return { bytes: bytes.subarray(0, lengthBy(marks)), rest: Object.fromEntries(rest) };
@@ -98,15 +96,15 @@ function lengthBy(marks: number): number {
   return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
 }
 
-/** Whether all that it says to have is there. */
+/** Whether it is as long as its marks say. */
 export function isWholeHeader(bytes: Buffer): boolean {
   return bytes.length >= HEADER_MIN_BYTES && bytes.length >= lengthBy(bytes.readUInt16BE(MARKS_AT));
 }
 
 /**
- * Written out, and not by the tables above, and from an object without members on: it is done for each day of each answer
- * from a store, and V8 takes a hundred times as long to add members to what was spread.
- * @param bytes a whole header, whose checksum is right
+ * Runs for each day of each answer from a store. So it does not use the tables above, and starts from an empty object: V8
+ * takes a hundred times as long to add members to a spread one.
+ * @param bytes a whole header with the right checksum
  */
 export function unpack(version: number, bytes: Buffer, rest: object): object {
   const header: Record<string, unknown> = {};
@@ -142,13 +140,13 @@ function unpackSplitFrom(bytes: Buffer, rest: unknown): Members {
   return isObject(rest) ? addMembers(splitFrom, rest) : splitFrom;
 }
 
-/** As Object.assign does, but for the one name that is no member when it is assigned to. */
+/** Object.assign, except that `__proto__` becomes a member too. */
 function addMembers<T extends object>(target: T, members: object): T {
   if (!Object.hasOwn(members, '__proto__')) return Object.assign(target, members);
   return Object.defineProperties(target, Object.getOwnPropertyDescriptors(members));
 }
 
-/** @returns what of it has no place in the header; null when it does not fit */
+/** @returns its members without a place in the header; null when it does not fit */
 function packSplitFrom(bytes: Buffer, splitFrom: unknown): Members | null {
   if (!isObject(splitFrom)) return null;
   const { from, to, sortedHash, ...rest } = splitFrom;

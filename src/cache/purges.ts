@@ -108,11 +108,11 @@ export function createPurges(registry: Registry) {
   };
 }
 
-/** Room for the purges of one registry; what is above it is the registry. */
+/** Numbers of one registry; the digits above identify the registry. */
 const PER_REGISTRY = 2 ** 22;
 const REGISTRIES = 2 ** 31;
 
-/** Whether two numbers are of one registry: others are in no order. */
+/** Whether two numbers can be compared. */
 export function areOfOneRegistry(seq: number, other: number): boolean {
   return Math.floor(seq / PER_REGISTRY) === Math.floor(other / PER_REGISTRY);
 }
@@ -123,7 +123,7 @@ function firstOf(epoch: string): number {
   return digest * PER_REGISTRY;
 }
 
-/** How many purges a registry has had, by its list; the list may have come from another one, by a backup. */
+/** Number of purges in a list, which may be from a backup of another registry. */
 function countOf(records: readonly PurgeRecord[]): number {
   return (records.at(-1)?.seq ?? 0) % PER_REGISTRY;
 }
@@ -133,8 +133,8 @@ function readPurges(text: string | undefined): readonly PurgeRecord[] {
 }
 
 /**
- * The list to go on with when a backup is restored: the longer one, so that no number is given twice.
- * @param present the record that is there; undefined without one
+ * The list to use after a backup is restored: the longer one, so that no number is used twice.
+ * @param present the current record; undefined without one
  */
 export function laterPurges(present: string | undefined, backup: string): string {
   if (present === undefined) return backup;
@@ -153,7 +153,7 @@ function matches(record: PurgeRecord, subject: PurgeSubject): boolean {
   return record.seq > subject.seq && isInScope(record, subject);
 }
 
-/** Whether a purge of this scope, made now, forgets it. */
+/** Whether a purge of this scope, made now, would remove it. */
 export function isInScope({ advertiserId, endpoint, from, to }: PurgeScope, subject: PurgeSubject): boolean {
   if (advertiserId !== undefined && !concerns(advertiserId, subject)) return false;
   if (endpoint !== undefined && endpoint !== subject.endpoint) return false;

@@ -11,7 +11,7 @@ import { decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from '
 
 export interface TierRead {
   readonly entries: readonly (RawEntry | null)[];
-  /** The store did not answer. */
+  /** Whether the store failed. */
   readonly degraded: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface ReadWhen {
   readonly after?: Promise<unknown>;
 }
 
-/** full: the store answers, and has no room for what is to be kept. */
+/** full: the store answers, and has no room for the write. */
 export type TierFault = 'unavailable' | 'damaged' | 'full';
 
 export type CacheTier = ReturnType<typeof createCacheTier>;
@@ -146,17 +146,17 @@ function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry 
   return replaces(written.version, present.version) ? written : present;
 }
 
-/** Beyond it, one write would hold up everybody else's reads. */
+/** A larger write would delay the reads of others. */
 const WRITE_BYTES = 1_048_576;
-/** What one read is expected to bring at most, by what reads have brought. */
+/** Expected size of one read at most. */
 const READ_BYTES = 2 * 1_048_576;
-/** Before anything was read: 400 days of 5 KB are 2 MiB. */
+/** Assumed size of an entry before the first read: 400 days of 5 KB are 2 MiB. */
 const USUAL_BYTES = 5 * 1024;
 const MANY = 8;
-/** How much the latest read counts. */
+/** Weight of the latest read. */
 const LATEST_PART = 0.25;
 
-/** Tells how many entries to ask for at once, so that a read of large ones does not hold up everybody else's. */
+/** How many entries to read at once, so that large ones do not delay the reads of others. */
 function createReadSize() {
   let entryBytes = USUAL_BYTES;
   return {
@@ -165,17 +165,17 @@ function createReadSize() {
     },
     note(entries: readonly (CacheEntry | null)[]): void {
       const found = entries.filter((entry) => entry !== null);
-      // A few that are large, as whole answers are, say nothing of days, and are never more than a few.
+      // A few large ones, as whole answers are, say nothing about days.
       if (found.length < MANY) return;
       const bytes = found.reduce((sum, { body, header }) => sum + body.length + header.length, 0);
       entryBytes += (bytes / found.length - entryBytes) * LATEST_PART;
-      // However small they are, 400 at once are enough.
+      // 400 at once are enough.
       entryBytes = Math.max(entryBytes, USUAL_BYTES);
     },
   };
 }
 
-/** In order; most answers are one batch. */
+/** Most answers are one batch. */
 function batches(writes: readonly CacheWrite[]): CacheWrite[][] {
   const all: CacheWrite[][] = [];
   let size = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Exact arithmetic on the decimals of rows: a sum or a difference is what it is on paper, with no bits of a double in it. */
+/** Exact arithmetic on decimals of rows, without the rounding of doubles. */
 import { numberTokenJson } from './number-text.js';
 
 /** units × 10^-scale */
@@ -8,7 +8,7 @@ export interface Decimal {
 }
 
 const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
-/** More digits than any double has; beyond it a text is no quantity. */
+/** More digits than any double has; a longer text is no quantity. */
 const MAX_DIGITS = 400;
 
 /** @param value of a cell: a number, or the text of one that JSON does not hold exactly; null for anything else */
@@ -34,7 +34,7 @@ export function subtract(a: Decimal, b: Decimal): Decimal {
   return add(a, { units: -b.units, scale: b.scale });
 }
 
-/** @returns below 0 where `a` is the smaller one, above 0 where it is the larger one */
+/** @returns below 0 where `a` is smaller, above 0 where it is larger */
 export function compare(a: Decimal, b: Decimal): number {
   const { units } = subtract(a, b);
   return units < 0n ? -1 : units > 0n ? 1 : 0;
@@ -46,7 +46,7 @@ export function isSame(a: Decimal, b: Decimal): boolean {
 
 const PERCENT_SCALE = 4;
 
-/** @returns how much was added to `old`, in percent of it, rounded to 4 places, half away from zero; null from 0 */
+/** @returns the change in percent of `old`, rounded to 4 places, half away from zero; null where `old` is 0 */
 export function percentOf(old: Decimal, diff: Decimal): Decimal | null {
   if (old.units === 0n) return null;
   const scale = Math.max(old.scale, diff.scale);

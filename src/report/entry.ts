@@ -1,18 +1,15 @@
-/**
- * What is kept of one platform answer: its rows as ready JSON text, its own bytes, or its refusal. The header is
- * stored as JSON in front of the body; see `cache/entry.ts`.
- */
+/** Entries of the cache: rows of a platform answer as JSON text, its bytes, or its refusal. For their bytes see `cache/entry.ts`. */
 import { hash } from 'node:crypto';
 import { type Rewrite, rewriteRows } from './column-types.js';
 import type { Facts } from './freshness.js';
 import type { NormalizedRow } from './normalize.js';
 import type { Paging } from './paging.js';
 
-/** In front of every kind: when and for what it was fetched. */
+/** Of every kind. */
 interface Common extends Facts {
-  /** The newest purge known before the platform was asked; a later one that matches makes the entry absent. */
+  /** The newest purge known before the platform call; a later one that matches makes the entry absent. */
   readonly seq: number;
-  /** Account ids anywhere in the answer, so that a limited team is never given a foreign one. */
+  /** Account ids anywhere in the answer: a limited team must not get other accounts. */
   readonly accounts: readonly string[];
   /** Digest of the body. */
   readonly hash: string;
@@ -22,22 +19,22 @@ interface Common extends Facts {
 export interface RowsHeader extends Common {
   readonly form: 'rows';
   readonly columns: readonly string[];
-  /** Their members as the platform spells them, in their order; absent where all are spelt alike. */
+  /** Names of the columns as the platform spells them; absent where all are the same. */
   readonly sources?: readonly string[] | undefined;
-  /** What was seen of each column, in their order; see column-types.ts. */
+  /** Facts about each column; see column-types.ts. */
   readonly types?: readonly string[];
   readonly rowCount: number;
   readonly paging: Paging | null;
-  /** Set for one day split from an answer; null for an answer as a whole. */
+  /** For one day split from an answer; null for a whole answer. */
   readonly splitFrom: SplitFrom | null;
-  /** An answer as a whole that was joined from days: the generation they were split under; another one makes it void. */
+  /** For a whole answer that was joined from days: their generation; another one makes it void. */
   readonly joinedUnder?: string;
-  /** Why it may be no report. Such a part is given when there is nothing better, and never kept. */
+  /** Why it may be no report. Such a part is served when there is nothing better, and never stored. */
   readonly doubt?: string;
 }
 
 export interface SplitFrom {
-  /** Period of the answer it was split from. */
+  /** Period of the whole answer. */
   readonly from: string;
   readonly to: string;
   /** Digest of the rows without regard to their order. */
@@ -49,20 +46,20 @@ export interface SplitFrom {
 /** Body: the platform's bytes. */
 export interface BytesHeader extends Common {
   readonly form: 'bytes';
-  /** Not JSON: there are no rows to read, the bytes are all that can be given. */
+  /** Not JSON: it has no rows, and only its bytes can be served. */
   readonly opaque: boolean;
   readonly status: number;
   readonly contentType: string;
 }
 
-/** Body: the platform's bytes. The platform said 400, 404 or 422; remembered for a short time. */
+/** Body: the platform's bytes. A 400, 404 or 422 of the platform, remembered for a short time. */
 export interface RefusalHeader extends Common {
   readonly form: 'refusal';
   readonly status: number;
   readonly contentType: string;
-  /** The platform's words, scrubbed, as they go under `upstream`. */
+  /** The platform's words, scrubbed, for `upstream`. */
   readonly upstream: unknown;
-  /** The platform's bytes held the token and were dropped: they cannot be given as `raw`. */
+  /** The platform's bytes contained the token and were dropped: they cannot be served as `raw`. */
   readonly tainted: boolean;
 }
 
@@ -71,11 +68,11 @@ export type EntryHeader = RowsHeader | BytesHeader | RefusalHeader;
 export interface Entry<H extends EntryHeader = EntryHeader> {
   readonly header: H;
   readonly body: Buffer;
-  /** The body as the cache keeps it, where that is deflated. */
+  /** The stored body, where it is deflated. */
   readonly segment?: Segment;
 }
 
-/** Bytes as raw deflate (RFC 1951) that ends on a full flush: whole bytes, no last block, nothing of what was before. */
+/** Raw deflate (RFC 1951) that ends on a full flush: whole bytes, no last block, no reference to earlier data. */
 export interface Segment {
   readonly bytes: Buffer;
   readonly plainLength: number;
@@ -85,7 +82,7 @@ export interface Segment {
 /** A body in pieces, in order, of which some are deflated. */
 export type BodyPieces = readonly (Buffer | Segment)[];
 
-/** A raw line break never occurs inside of compact JSON, so this one ends a row for NDJSON and CSV alike. */
+/** Compact JSON contains no raw line break, so this one ends a row for NDJSON and CSV alike. */
 export const ROW_SEPARATOR = ',\n';
 
 /** @returns the rows with some numbers as texts; the same bytes when there is nothing to rewrite */
@@ -97,12 +94,12 @@ export function joinRows(rows: readonly NormalizedRow[]): Buffer {
   return Buffer.from(rows.map(({ json }) => json).join(ROW_SEPARATOR));
 }
 
-/** Digest of a body, for ETags and for telling a restatement. */
+/** Digest of a body, for ETags and to detect restatements. */
 export function bodyHash(body: Buffer): string {
   return hash('sha256', body, 'base64url').slice(0, 22);
 }
 
-/** Whether a decoded header is one of the forms above; anything else in the store counts as absent. */
+/** Whether a decoded header has one of the forms above; anything else counts as absent. */
 export function isEntryHeader(value: unknown): value is EntryHeader {
   if (typeof value !== 'object' || value === null) return false;
   const header = value as Readonly<Record<string, unknown>>;
@@ -161,7 +158,7 @@ function hasBytes({ form, status, contentType }: Readonly<Record<string, unknown
   return known && typeof status === 'number' && typeof contentType === 'string';
 }
 
-/** Lists that were looked through before: those of one set of facts are shared by its days. */
+/** Lists that were checked before: days share those of one set of facts. */
 const lists = new WeakSet<object>();
 
 function areTexts(value: unknown): boolean {

@@ -1,5 +1,5 @@
 /**
- * What of an answer is visibly not what was asked for. Its rows are passed on as given, with a warning: they are not final, are kept
+ * Flaws: how an answer visibly differs from the query. Its rows are passed on with a warning; they are not final, are stored
  * for five minutes at most, and nothing is learned from them. Pure.
  */
 import { bareWord, isSaid, wrappersOf } from './error-signs.js';
@@ -23,10 +23,10 @@ export interface Flaw {
   readonly text?: string;
 }
 
-/** Longest time for which such an answer is of use. */
+/** Longest time for which such an answer is fresh. */
 export const FLAWED_MS = 300_000;
 
-/** A row as far as its date goes. */
+/** The date of a row. */
 interface DatedRow {
   /** Null: it has no date that is a whole day. */
   readonly date: string | null;
@@ -44,19 +44,19 @@ export function dateFlaws(rows: readonly DatedRow[], { from, to }: Range): reado
     date === null && !holdsDate(values[dateAt]) && !((dateAt < 0 || !isDated) && values.some(startsWithDay));
   return [
     ...([...dates].some(isOutside) ? [{ code: 'rows_outside_range' as const }] : []),
-    // Where no member is the date, or none of them can be read, another may hold it.
+    // Where no member is the date, or no date can be read, another member may contain it.
     ...(dates.has(null) && rows.some(isUndated) ? [{ code: 'undated_rows' as const }] : []),
   ];
 }
 
-/** A date in a form that is not read here is one all the same; a text without a digit, such as `Total`, is none. */
+/** A date in an unknown form is still a date; a text without a digit, such as `Total`, is not. */
 function holdsDate(value: Json | undefined): boolean {
   return value !== undefined && value !== null && (typeof value !== 'string' || /\d/.test(value));
 }
 
 const STARTS_WITH_DAY = /^(?:\d{4}([-/.]?)\d\d\1\d\d|\d\d?([-/.])\d\d?\2\d{4})/;
 
-/** Whether a cell may hold a date. */
+/** Whether a cell may be a date. */
 export function startsWithDay(value: Json | undefined): boolean {
   const text = value instanceof JsonNumber ? value.text : value;
   return typeof text === 'string' && STARTS_WITH_DAY.test(text);

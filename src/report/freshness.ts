@@ -1,8 +1,6 @@
 /**
- * How long an answer is fresh, by the age its youngest day had when the fetch began.
- *
- * Facts are stored, freshness is computed when an entry is read: a changed setting takes effect on what is
- * cached already.
+ * How long an answer is fresh, by the age of its youngest day when the fetch began. Facts are stored, and freshness is
+ * computed when an entry is read: a changed setting applies to cached entries too.
  */
 import { dayNumber, isoDay } from './days.js';
 import type { EmptyEnd } from './empty-days.js';
@@ -18,13 +16,13 @@ export interface FreshnessRules {
   readonly undeclaredMs: number;
   readonly staleWhileRevalidateMs: number;
   readonly staleIfErrorMs: number;
-  /** What was given from history before it, as beyond an edge, is asked for again: that edge was wrong. Epoch milliseconds. */
+  /** Days served from history as beyond retention before it are fetched again: that edge was wrong. Epoch milliseconds. */
   readonly edgeEndedMs?: number;
-  /** How long a day that is not final is fresh from an age on at which no day was ever seen to change. */
+  /** How long a provisional day is fresh from an age on at which no day was seen to change. */
   readonly settled?: { readonly fromAge: number; readonly ms: number };
 }
 
-/** What is known of a stored answer, or of one day of it. */
+/** Of a stored answer, or of one day of it. */
 export interface Facts extends EmptyEnd {
   readonly fetchStartedAt: number;
   readonly fetchedAt: number;
@@ -36,13 +34,13 @@ export interface Facts extends EmptyEnd {
   readonly kind: 'bounded' | 'open' | 'undeclared';
   /** Set when RFC 9111 decides instead (`freshness: origin`); such an answer is never served stale. */
   readonly originMs: number | null;
-  /** What of it is visibly not what was asked for; absent where nothing is. */
+  /** How it visibly differs from the query; absent where it does not. */
   readonly flaws?: readonly Flaw[] | undefined;
-  /** Set where the platform answers without the rows, and they are from history. */
+  /** Set where the platform no longer gives the rows, and they are from history. */
   readonly forgotten?: Forgotten;
 }
 
-/** Days whose rows the platform no longer gives, although history has them. */
+/** Days whose rows the platform no longer gives, and history has. */
 export interface Forgotten {
   readonly code: 'beyond_retention' | 'all_days_empty';
   /** ISO */
@@ -53,7 +51,7 @@ export interface Forgotten {
   readonly seenMs: number;
   /** Whether they had been seen final. */
   readonly final: boolean;
-  /** After which the platform is asked for them again. */
+  /** After which they are fetched again. */
   readonly againMs: number;
 }
 
@@ -65,7 +63,7 @@ export function isFinalDay(day: number, today: number, restatementDays: number):
   return day < today - restatementDays;
 }
 
-/** @returns whether the last day was past restatement when the fetch began: its numbers change no more. */
+/** @returns whether the last day was past restatement when the fetch began: its numbers no longer change. */
 export function isFinal(
   facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten'>,
   rules: FinalRules,
@@ -115,7 +113,7 @@ function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
   if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
   if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
   const final = isFinal(facts, rules);
-  // What was confirmed without a word on its days may hold one that was seen empty once.
+  // Without the days of a confirmed empty tail, one of them may have been seen empty only once.
   const confirmed = facts.emptyTail === 'confirmed' && facts.emptySince !== undefined;
   if (facts.emptyTail === 'no' || confirmed)
     return final ? rules.finalMs : restatingMs(facts.fetchedOn - (dayNumber(facts.lastDay) as number), rules);
@@ -130,7 +128,7 @@ function restatingMs(ageDays: number, { settled, restatingMs }: FreshnessRules):
   return settled !== undefined && ageDays >= settled.fromAge ? settled.ms : restatingMs;
 }
 
-/** @returns milliseconds for which a refusal is remembered: by the gateway's rule, and no longer than the platform's own lets it */
+/** @returns milliseconds for which a refusal is remembered: at most as long as the platform allows */
 export function rememberedForMs({ originMs }: Pick<Facts, 'originMs'>, negativeMs: number): number {
   return Math.min(negativeMs, originMs ?? negativeMs);
 }
@@ -145,7 +143,7 @@ export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): Sta
   if (facts.fetchedAt > nowMs + MAX_FUTURE_MS) return 'absent';
   const pastMs = nowMs - facts.fetchedAt - freshForMs(facts, rules);
   if (pastMs < 0) return 'fresh';
-  // RFC 9111, section 4.2.4: what the platform forbids to serve stale is not told apart here, so nothing is.
+  // RFC 9111, section 4.2.4: which answers the platform forbids to serve stale is not known here, so none is.
   if (facts.originMs !== null || facts.flaws !== undefined) return 'absent';
   if (pastMs < rules.staleWhileRevalidateMs) return 'revalidate';
   return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
@@ -156,7 +154,7 @@ export function lastSeenMs({ fetchedAt, forgotten }: Pick<Facts, 'fetchedAt' | '
   return forgotten?.seenMs ?? fetchedAt;
 }
 
-/** Age as shown to callers: never negative, though clocks may differ. */
+/** Age for callers: never negative, though clocks may differ. */
 export function ageMs(fetchedAt: number, nowMs: number): number {
   return Math.max(0, nowMs - fetchedAt);
 }

@@ -1,4 +1,4 @@
-/** The gateway's own parameters: they start with `_` and never reach the platform. */
+/** The gateway's own parameters. They start with `_` and never reach the platform. */
 import type { FieldFault } from '../errors.js';
 import { nearName } from '../near-name.js';
 import { didYouMean, GATEWAY_PARAMETERS, type GatewayParameter, plainName } from './parameters.js';
@@ -15,24 +15,24 @@ export const FINAL_FILTERS = ['require', 'only'] as const;
 export type FinalFilter = (typeof FINAL_FILTERS)[number];
 
 export interface OutputOptions {
-  /** Null when the query names none: `accept` and the team's default decide. */
+  /** Null when absent: `accept` and the team's default decide. */
   readonly format: Format | null;
   readonly totals: boolean;
   readonly days: boolean;
   /** Word of a relative period, valid. */
   readonly period: string | null;
   readonly bom: boolean;
-  /** What `_asOf` says, unread; null when it is absent. */
+  /** Unparsed; null when absent. */
   readonly asOf: string | null;
-  /** Which of the numbers that a day has had; null when the query does not say. */
+  /** Which numbers of each day; null when absent. */
   readonly vintage: Vintage | null;
-  /** Whether days that are not final will do; null: they will. */
+  /** Null: provisional days are accepted. */
   readonly final: FinalFilter | null;
-  /** The columns that are wanted, in order; null: all. */
+  /** Columns in order; null: all. */
   readonly fields: readonly string[] | null;
 }
 
-/** A map, for on an object `constructor` would be a value too. */
+/** A map: on an object `constructor` would be a value too. */
 const FLAG: ReadonlyMap<string, boolean> = new Map([
   ['1', true],
   ['true', true],
@@ -100,8 +100,8 @@ export function readFields(text: string, faults: FieldFault[]): readonly string[
 const MOST_NAMED = 15;
 
 /**
- * @param columns of the answer's rows; none where it has no rows, and so nothing that a name could be held against
- * @param seen columns that other answers of the same report had: one that is there at times only is no fault
+ * @param columns of the answer's rows; none where it has no rows, and then no name is a fault
+ * @param seen columns of earlier answers to the same report: one that is missing at times is no fault
  */
 export function fieldFaults(
   fields: readonly string[],

@@ -3,7 +3,7 @@
 import { type Json, type JsonArray, JsonNumber, JsonObject, parseJson, writeJson } from './json.js';
 
 const MAX_CELLS = 50_000_000;
-/** Rows that each bring names of their own would make a table of their number squared, nearly all of it commas. */
+/** Rows with different names each would make a table of their number squared, nearly all of it commas. */
 const FREE_CELLS = 1_000_000;
 const LEAST_FILLED = 0.01;
 const MAY_START_FORMULA = /^[=+\-@\p{Cc}]/u;
@@ -52,7 +52,6 @@ function checkSize(rows: JsonArray, cells: number): void {
   if (filled < cells * LEAST_FILLED) throw new RangeError(`${filled} of ${cells} cells are filled`);
 }
 
-/** Where a member of a row goes. */
 interface CellPlace {
   readonly member: number;
   readonly column: number;
@@ -66,7 +65,7 @@ function placesOf(names: readonly string[], index: ReadonlyMap<string, number>):
     .sort((a, b) => a.column - b.column);
 }
 
-/** Members that a row does not have cost their commas, and no look. */
+/** Absent members cost their commas, and no lookup. */
 function record(values: readonly Json[], places: readonly CellPlace[], columns: number): string {
   let line = '';
   let last = 0;
@@ -119,7 +118,7 @@ function escapeBreak(character: string): string {
 /**
  * Some columns of rows: no row is merged, dropped or moved.
  * @param rowsText rows as compact JSON, joined by `separator`
- * @param fields names of columns, in the order in which they are to stand; a row has those that it has
+ * @param fields names of columns in order; a row keeps those that it has
  */
 export function projectRows(rowsText: string, fields: readonly string[], separator: string): string {
   if (rowsText === '') return '';

@@ -1,6 +1,6 @@
 /**
- * Whether work on an answer would hold the event loop for more than 5 ms, told before it is done: by the members, names
- * and bytes of an answer, by the rows and columns of a format. Pure, so that the same answer is always treated alike.
+ * Estimates whether work on an answer would block the event loop for more than 5 ms: by its members, names and bytes, and by
+ * the rows and columns of a format. Pure, so that the same answer is always treated alike.
  */
 import type { RawWrite } from '../cache/entry.js';
 import type { FormatTask } from '../report/answer.js';
@@ -24,7 +24,7 @@ const ENTRY_NS = 20_000;
 /** In the header of an entry, about. */
 const BYTES_PER_NAME = 16;
 
-/** With fewer members no mixture of names takes 5 ms, and names are not counted: most answers are that small. */
+/** With fewer members no mixture of names takes 5 ms, so names are not counted. Most answers are that small. */
 const FEW_MEMBERS = 1_000;
 
 /** @param chunks JSON in pieces, whose commas are nearly its members */
@@ -34,7 +34,7 @@ export function isHeavyToRead(chunks: readonly Uint8Array[]): boolean {
   return ns + namesIn(chunks) * NAME_NS > LIMIT_NS;
 }
 
-/** A table has a cell for each row and each name, however few of them are filled. @param chunks as above */
+/** A table has a cell for each row and each name, filled or not. @param chunks as above */
 export function isHeavyToTable(chunks: readonly Uint8Array[]): boolean {
   const { ns, members } = readingCost(chunks);
   const rows = count(chunks, BRACE);
@@ -42,7 +42,7 @@ export function isHeavyToTable(chunks: readonly Uint8Array[]): boolean {
   return ns + rows * namesIn(chunks) * CELL_NS > LIMIT_NS;
 }
 
-/** Rows are parsed for a table, for some of their columns, and to write numbers as texts; else their text is copied. */
+/** Rows are parsed for a table, for `_fields`, and to write numbers as texts; else their text is copied. */
 export function isHeavyToFormat(task: FormatTask): boolean {
   const { format, chunks, rewrites = [], columns, fields = null, rowCount } = task;
   const isParsed = format === 'csv' || fields !== null || rewrites.some((rewrite) => rewrite !== null);
@@ -50,7 +50,7 @@ export function isHeavyToFormat(task: FormatTask): boolean {
   return cells * MEMBER_NS + sizeOf(chunks) * BYTE_NS > LIMIT_NS;
 }
 
-/** Every day of an answer names all accounts of it, and rows may bring many columns. */
+/** Every day of an answer lists all of its accounts, and rows may have many columns. */
 export function isHeavyToEncode(entries: readonly Pick<RawWrite, 'header' | 'body'>[]): boolean {
   const bytes = entries.reduce((sum, { header, body }) => {
     const lists = Object.values(header).filter((value) => Array.isArray(value));
@@ -64,7 +64,6 @@ const BRACE = 0x7b;
 
 function readingCost(chunks: readonly Uint8Array[]): { readonly ns: number; readonly members: number } {
   const ns = sizeOf(chunks) * BYTE_NS;
-  // Whether it has many members does not matter any more.
   const members = ns > LIMIT_NS ? 0 : count(chunks, COMMA);
   return { ns: ns + members * MEMBER_NS, members };
 }

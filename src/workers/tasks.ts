@@ -67,15 +67,14 @@ export function formatRows({
   const rows = Buffer.concat(pieces);
   if (format === 'json' && fields === null) return rows;
   const whole = rows.toString('utf8');
-  // A table has those columns that it is told to have.
   if (format === 'csv') return Buffer.from(toCsv(whole, fields ?? columns, { bom }));
   const text = fields === null ? whole : projectRows(whole, fields, ROW_SEPARATOR);
   return Buffer.from(format === 'json' ? text : toNdjson(text));
 }
 
 /**
- * Reads an answer's bytes.
- * @param token must be nowhere in it, spelt plainly or by JSON escapes
+ * Parses the bytes of an answer.
+ * @param token an answer that contains it is refused, in plain spelling or in JSON escapes
  */
 export function readAnswer(bytes: Uint8Array, ask: DigestInput, token: string): DigestOutcome {
   if (holdsToken(asBuffer(bytes), token))
@@ -104,7 +103,7 @@ export function digest({
   };
 }
 
-/** All blocks of rows in one piece of shared memory. Days that stand in the whole as they are are parts of it. */
+/** Puts all blocks of rows into one piece of shared memory. Days that are parts of the whole are not copied again. */
 function shareBlocks<
   T extends { readonly whole: RowBlock | null; readonly days: readonly DayBlock[] | null },
 >(digest: T): T {
@@ -130,7 +129,7 @@ function shareBlocks<
 
 const NOTHING = Buffer.alloc(0);
 
-/** Where each part stands in the whole, if they stand there one after the other; null from one on that does not. */
+/** Where each part starts in the whole, if they follow each other there; null from the first that does not. */
 function placesIn(whole: Buffer, parts: readonly Buffer[]): (number | null)[] {
   let at = 0;
   return parts.map((part) => {
@@ -141,7 +140,7 @@ function placesIn(whole: Buffer, parts: readonly Buffer[]): (number | null)[] {
   });
 }
 
-/** The pieces, one behind the other, in memory that both threads see. */
+/** The concatenated pieces, in memory that both threads see. */
 function shared(pieces: readonly Uint8Array[]): Uint8Array {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const memory = new Uint8Array(new SharedArrayBuffer(length));
