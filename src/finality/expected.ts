@@ -2,36 +2,20 @@
  * By how much numbers of a day change until it is final, by its age: when a day is first seen final, what was said of it
  * at each age is held against that. Counted in fixed buckets, which replicas add to.
  */
-import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { randomId } from '../chance.js';
 import type { FinalDay } from '../history/day-writes.js';
 import { readContents } from '../history/read-contents.js';
 import { believed, type Revision } from '../history/revision.js';
 import { sumRows } from '../history/sum-rows.js';
+import { createLastUsed } from '../last-used.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayAt, dayNumber } from '../report/days.js';
-import type { CounterAdd, Counters, Store } from '../store/port.js';
+import type { CounterAdd, Store } from '../store/port.js';
 import { bucketOf, type ExpectedChange, expectedOf, relativeChange } from './change-buckets.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 
-export interface Expected {
-  /** Days of a series that were seen final for the first time. @throws StoreUnavailable */
-  note(report: CanonicalReport, series: string, days: readonly FinalDay[]): Promise<void>;
-  /** By column; null where too few days were seen, or it is not known yet: it is then looked up for the next answer. */
-  of(report: CanonicalReport, ageDays: number): ExpectedChange | null;
-  /** What is known of one scope, by the age of a day. @throws StoreUnavailable */
-  read(scope: Scope): Promise<(ageDays: number) => ExpectedChange | null>;
-  /** Never rejects. */
-  flush(): Promise<void>;
-}
-
-export interface ExpectedOptions {
-  readonly store: { readonly counters: Counters; readonly history: Pick<Store['history'], 'contents'> };
-  readonly timezoneOf: (account: string | null) => string;
-  readonly now: () => number;
-  readonly logger: Logger;
-}
+type ContentsStore = { readonly history: Pick<Store['history'], 'contents'> };
 
 const KEPT_MS = 400 * 86_400_000;
 /** Of how many scopes the counts are at hand, and for how long. */
@@ -40,13 +24,19 @@ const FRESH_MS = 600_000;
 /** Counts that may wait; beyond it none are added. */
 const MAX_WAITING = 20_000;
 
-export function createExpected(options: ExpectedOptions): Expected {
-  const { store, now, logger } = options;
-  const known = new LRUCache<string, { readonly atMs: number; readonly counts: ReadonlyMap<string, number> }>(
-    {
-      max: SCOPES,
-    },
-  );
+export function createExpected({
+  store,
+  timezoneOf,
+  now,
+  logger,
+}: {
+  readonly store: ContentsStore & Pick<Store, 'counters'>;
+  readonly timezoneOf: (account: string | null) => string;
+  readonly now: () => number;
+  readonly logger: Logger;
+}) {
+  type Known = { readonly atMs: number; readonly counts: ReadonlyMap<string, number> };
+  const known = createLastUsed<Known>(SCOPES);
   const waiting = new Map<string, CounterAdd>();
   const looking = new Set<string>();
   let batch: { readonly id: string; readonly adds: readonly CounterAdd[] } | null = null;
@@ -71,22 +61,26 @@ export function createExpected(options: ExpectedOptions): Expected {
   }
 
   return {
-    async note(report, series, days) {
-      const timezone = options.timezoneOf(report.account);
+    /** Days of a series that were seen final for the first time. @throws StoreUnavailable */
+    async note(report: CanonicalReport, series: string, days: readonly FinalDay[]): Promise<void> {
+      const timezone = timezoneOf(report.account);
       for (const day of days)
         for (const field of await fieldsOf(store.history, series, day, timezone)) add(scopeOf(report), field);
     },
-    of(report, ageDays) {
+    /** By column; null where too few days were seen, or it is not known yet: it is then looked up for the next answer. */
+    of(report: CanonicalReport, ageDays: number): ExpectedChange | null {
       const scope = scopeOf(report);
       const at = known.get(groupOf(scope));
       if (at === undefined || Math.abs(now() - at.atMs) > FRESH_MS) lookUp(scope);
       return at === undefined ? null : expectedOf(at.counts, ageDays);
     },
-    async read(scope) {
+    /** What is known of one scope, by the age of a day. @throws StoreUnavailable */
+    async read(scope: Scope): Promise<(ageDays: number) => ExpectedChange | null> {
       const [counts = new Map<string, number>()] = await store.counters.read([groupOf(scope)]);
       return (ageDays) => expectedOf(counts, ageDays);
     },
-    async flush() {
+    /** Never rejects. */
+    async flush(): Promise<void> {
       if (batch === null && waiting.size > 0) {
         batch = { id: randomId(), adds: [...waiting.values()] };
         waiting.clear();
@@ -106,7 +100,7 @@ const groupOf = (scope: Scope) => `expected:${scopeId(scope)}`;
 
 /** One field for each column and age at which the day was seen. */
 async function fieldsOf(
-  store: ExpectedOptions['store']['history'],
+  store: ContentsStore['history'],
   series: string,
   { date, entry, revisions }: FinalDay,
   timezone: string,

@@ -7,33 +7,24 @@ import type { KnownWindow, Windows } from './windows.js';
 /** `fixed`: `report.restatementDays`, nothing is learned; `observe`: learned and shown; `learned`: freshness goes by it. */
 export type FinalityMode = 'fixed' | 'observe' | 'learned';
 
-export interface RulesOptions {
-  readonly mode: FinalityMode;
-  readonly maxDays: number;
-  /** By `report.restatementDays`. */
-  readonly base: FreshnessRules;
-  readonly windows: Windows;
-}
-
-export interface LearnedRules {
-  rulesFor(report: CanonicalReport): FreshnessRules;
-  rulesOf(scope: Scope): FreshnessRules;
-  /** Another one where another window is in use: what was finished under one is not sent under the other. */
-  stampOf(report: CanonicalReport): string;
-  /** A late change was seen: at once, for this process, whatever the registry says. */
-  widen(scope: Scope, days: number): void;
-  /** The registry has this window now. */
-  shared(scope: Scope, days: number): void;
-}
-
 /** Fresh time of a day that is not final, of an age at which no day was ever seen to change. */
 const SETTLED_MS = 6 * 3_600_000;
 /** Scopes whose rules are at hand. */
 const MAX_RULES = 5000;
 
-export function createRules({ mode, maxDays, base, windows }: RulesOptions): LearnedRules {
-  if (mode !== 'learned')
-    return { rulesFor: () => base, rulesOf: () => base, stampOf: () => '', widen() {}, shared() {} };
+/** @param base by `report.restatementDays` */
+export function createRules({
+  mode,
+  maxDays,
+  base,
+  windows,
+}: {
+  readonly mode: FinalityMode;
+  readonly maxDays: number;
+  readonly base: FreshnessRules;
+  readonly windows: Windows;
+}) {
+  const isLearned = mode === 'learned';
   const own = new Map<string, number>();
   let byScope = new Map<string, FreshnessRules>();
   let ofReports = new WeakMap<CanonicalReport, FreshnessRules>();
@@ -43,7 +34,8 @@ export function createRules({ mode, maxDays, base, windows }: RulesOptions): Lea
   };
   windows.onChange(forget);
 
-  function makeRules(scope: Scope): FreshnessRules {
+  function rulesOf(scope: Scope): FreshnessRules {
+    if (!isLearned) return base;
     const known = windowFor(scope, windows);
     const learned = Math.max(known?.days ?? 0, own.get(scopeId(scope)) ?? 0);
     const longest = Math.max(maxDays, base.restatementDays);
@@ -58,11 +50,12 @@ export function createRules({ mode, maxDays, base, windows }: RulesOptions): Lea
   }
 
   function rulesFor(report: CanonicalReport): FreshnessRules {
+    if (!isLearned) return base;
     const known = ofReports.get(report);
     if (known !== undefined) return known;
     const scope = scopeOf(report);
     const id = scopeId(scope);
-    const rules = byScope.get(id) ?? makeRules(scope);
+    const rules = byScope.get(id) ?? rulesOf(scope);
     if (byScope.size >= MAX_RULES) byScope = new Map();
     byScope.set(id, rules);
     ofReports.set(report, rules);
@@ -71,19 +64,24 @@ export function createRules({ mode, maxDays, base, windows }: RulesOptions): Lea
 
   return {
     rulesFor,
-    rulesOf: makeRules,
-    stampOf(report) {
+    rulesOf,
+    /** Another one where another window is in use: what was finished under one is not sent under the other. */
+    stampOf(report: CanonicalReport): string {
+      if (!isLearned) return '';
       const { restatementDays, settled } = rulesFor(report);
       return ` ${restatementDays}-${settled?.fromAge ?? ''}`;
     },
-    widen(scope, days) {
+    /** A late change was seen: at once, for this process, whatever the registry says. */
+    widen(scope: Scope, days: number): void {
+      if (!isLearned) return;
       const id = scopeId(scope);
       if (Math.max(base.restatementDays, windows.get(scope)?.days ?? 0, own.get(id) ?? 0) >= days) return;
       if (own.size >= MAX_RULES) own.clear();
       own.set(id, days);
       forget();
     },
-    shared(scope, days) {
+    /** The registry has this window now. */
+    shared(scope: Scope, days: number): void {
       const id = scopeId(scope);
       if ((own.get(id) ?? Number.POSITIVE_INFINITY) > days) return;
       own.delete(id);

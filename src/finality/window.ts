@@ -62,3 +62,12 @@ function staysFrom({ again, changedAfter }: DateEvidence, age: number): boolean 
     if ((again >> BigInt(seen)) & 1n) return true;
   return false;
 }
+
+export function isSameWindow(one: Window, other: Window): boolean {
+  return (
+    one.days === other.days &&
+    one.settledFrom === other.settledFrom &&
+    one.lateOn === other.lateOn &&
+    one.calm === other.calm
+  );
+}

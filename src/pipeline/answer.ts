@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../errors.js';
 import type { ExpectedChange } from '../finality/change-buckets.js';
-import type { Finality } from '../finality/create-finality.js';
+import type { Finality } from '../finality/finality.js';
 import type { Coding } from '../http/negotiate.js';
 import { createLastUsed } from '../last-used.js';
 import { type CacheStatus, dearest } from '../outcome.js';

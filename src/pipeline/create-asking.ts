@@ -3,7 +3,8 @@
 import type { Logger } from 'pino';
 import type { Advertisers } from '../advertisers/create-advertisers.js';
 import type { Learner } from '../divisibility/learn.js';
-import type { Finality } from '../finality/create-finality.js';
+import type { Finality } from '../finality/finality.js';
+import type { Truth } from '../finality/truth.js';
 import type { History } from '../history/create-history.js';
 import { createPins, type PinsOptions } from '../pins/create-pins.js';
 import { isGone, type Lives } from '../pins/pin.js';
@@ -11,7 +12,6 @@ import { repeat } from '../repeat.js';
 import type { CanonicalRules } from '../report/canonicalize.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
-import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Admit } from './admit.js';
 import type { ExplainQuery } from './explain.js';

@@ -11,6 +11,7 @@ import { createPartRefusals, type PartRefusals } from '../divisibility/part-refu
 import { createSelectable } from '../divisibility/selectable.js';
 import { divisibilityId } from '../divisibility/state.js';
 import { createLearnFrom } from '../divisibility/try-kind.js';
+import type { Truth } from '../finality/truth.js';
 import type { AcceptedEmpty } from '../history/accepted-empty.js';
 import type { Retention } from '../history/retention.js';
 import type { PlatformClient } from '../platform/client.js';
@@ -18,7 +19,6 @@ import type { Registry } from '../registry/replica.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
-import type { Truth } from '../truth/create-truth.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Background } from './background.js';
 import { createCaps } from './caps.js';

@@ -4,7 +4,8 @@ import { createAdvertisers } from '../advertisers/create-advertisers.js';
 import type { Identify } from '../auth/identify.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import type { MovableClock } from '../clock.js';
-import { createFinality, type FinalityOptions } from '../finality/create-finality.js';
+import { createFinality, type FinalityOptions } from '../finality/finality.js';
+import { createTruth, type TruthOptions } from '../finality/truth.js';
 import { createAcceptedEmpty } from '../history/accepted-empty.js';
 import { createHistory, type History, type HistoryOptions } from '../history/create-history.js';
 import { createRetention, type RetentionEdge } from '../history/retention.js';
@@ -14,7 +15,6 @@ import { dayAt, startOfDay } from '../report/days.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { parameterTable } from '../report/parameters.js';
 import type { Store } from '../store/port.js';
-import { createTruth, type TruthOptions } from '../truth/create-truth.js';
 import { createWorkerPool, type WorkerPool } from '../workers/worker-pool.js';
 import { type Admit, createAdmit } from './admit.js';
 import { type AnswerQuery, createAnswerQuery } from './answer.js';
@@ -198,10 +198,10 @@ function createPast(
     encode: options.workerPool.encode,
     rulesOf: finality.rulesFor,
     onSights(report, sights) {
-      finality.sighted(report, sights);
-      truth.sighted(report, sights);
+      finality.observed(report, sights);
+      truth.observed(report, sights);
     },
-    onFinals: finality.becameFinal,
+    onFinals: finality.finalized,
   });
   const retention = createRetention({
     ...{ documents: store.documents, logger: options.logger },

@@ -1,11 +1,7 @@
 /** Truth, measured: what is said of a day that is asked for again, and how that is counted. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Sight } from '../../src/history/day-writes.js';
-import type { Revision } from '../../src/history/revision.js';
-import { dayNumber, isoDay } from '../../src/report/days.js';
-import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../../src/report/entry.js';
-import { sortedHashOf } from '../../src/report/select-rows.js';
+import { isWhatItSays, type Look, lookOf, VERDICTS } from '../../src/finality/looks.js';
 import {
   countVerdicts,
   decodeTally,
@@ -14,8 +10,12 @@ import {
   merge,
   NO_TALLY,
   tallyOf,
-} from '../../src/truth/tally.js';
-import { isWhatItSays, type Look, lookOf, VERDICTS } from '../../src/truth/verdicts.js';
+} from '../../src/finality/verdicts.js';
+import type { Sight } from '../../src/history/day-writes.js';
+import type { Revision } from '../../src/history/revision.js';
+import { dayNumber, isoDay } from '../../src/report/days.js';
+import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../../src/report/entry.js';
+import { sortedHashOf } from '../../src/report/select-rows.js';
 
 const FIRST = dayNumber('2026-01-01') as number;
 const DAY_MS = 86_400_000;

@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
 import { dayNumber } from '../report/days.js';
-import { type Look, type TruthVerdict, VERDICTS } from './verdicts.js';
+import { type Look, type TruthVerdict, VERDICTS } from './looks.js';
 
 /** Ages beyond are taken for this one. */
 const MAX_AGE = 90;

@@ -1,0 +1,117 @@
+/**
+ * What this process counts, gathered in memory and merged now and then into documents that all replicas share: one document for
+ * each key. A tally only grows, so replicas may add theirs in any order, and twice.
+ */
+import { createLastUsed } from '../last-used.js';
+import { repeat } from '../repeat.js';
+import { type MergedDocument, mergeDocument } from './merge-document.js';
+import type { Documents } from './port.js';
+
+export interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, 'key' | 'add'> {
+  readonly documents: Documents;
+  readonly everyMs: number;
+  readonly documentOf: (key: Key) => string;
+  readonly none: Tally;
+  readonly merge: (one: Tally, other: Tally) => Tally;
+  /** What is written of it, as of now. All of it when not given. */
+  readonly keep?: (all: Tally) => Tally;
+  /** Before a document is written. @returns false where there is no room for it: its tally is dropped */
+  readonly admit?: (key: Key) => Promise<boolean>;
+  /** Told of what all replicas know now. While it throws, the tally is written again. */
+  readonly onWritten?: (key: Key, all: Tally) => Promise<void>;
+  /** Told of the first failure of several in a row; the tallies wait for the next flush. */
+  readonly onAway: (error: unknown) => void;
+}
+
+/** Keys of which something waits to be written, and those of which this process remembers what is written. */
+const MAX_WAITING = 2000;
+const REMEMBERED = 500;
+
+export type SharedTallies<Key, Tally extends object> = ReturnType<typeof createSharedTallies<Key, Tally>>;
+
+export function createSharedTallies<Key, Tally extends object>(options: SharedTalliesOptions<Key, Tally>) {
+  const { documents, documentOf, none, merge, keep = (all) => all, decode, encode, onWritten } = options;
+  let waiting = new Map<string, { readonly key: Key; readonly tally: Tally }>();
+  let underWay: typeof waiting = new Map();
+  /** As this process read or wrote it last. */
+  const known = createLastUsed<Tally>(REMEMBERED);
+  let isAway = false;
+  let flushing = Promise.resolve();
+
+  /** Costs no call and no wait. @returns false where too much waits already */
+  function add(key: Key, tally: Tally): boolean {
+    const id = documentOf(key);
+    if (waiting.size >= MAX_WAITING && !waiting.has(id)) return false;
+    wait(id, key, tally);
+    return true;
+  }
+
+  function wait(id: string, key: Key, tally: Tally): void {
+    waiting.set(id, { key, tally: merge(waiting.get(id)?.tally ?? none, tally) });
+  }
+
+  async function write(id: string, key: Key, tally: Tally): Promise<void> {
+    const before = known.get(id);
+    const isKnown = before !== undefined && encode(merge(before, tally)) === encode(before);
+    if (!isKnown && options.admit !== undefined && !(await options.admit(key))) return;
+    const all = isKnown
+      ? before
+      : await mergeDocument<Tally>(documents, {
+          ...{ key: id, ttlMs: options.ttlMs, decode, encode },
+          add: (others) => keep(merge(others ?? none, tally)),
+        });
+    if (all === null) return;
+    await onWritten?.(key, all);
+    known.set(id, all);
+  }
+
+  async function writeAll(): Promise<void> {
+    underWay = waiting;
+    waiting = new Map();
+    for (const [id, { key, tally }] of underWay) {
+      try {
+        await write(id, key, tally);
+        isAway = false;
+      } catch (error) {
+        wait(id, key, tally);
+        if (!isAway) options.onAway(error);
+        isAway = true;
+      }
+    }
+    underWay = new Map();
+  }
+
+  /** With what is not written yet. */
+  const withOwn = (id: string, all: Tally | undefined) =>
+    [underWay, waiting].reduce((sum, own) => merge(sum, own.get(id)?.tally ?? none), all ?? none);
+
+  /** Writes down what was counted so far. Never rejects; what the store does not take is tried again. */
+  function flush(): Promise<void> {
+    flushing = flushing.then(writeAll);
+    return flushing;
+  }
+
+  const flushes = repeat(options.everyMs, flush);
+  return {
+    add,
+    flush,
+    /** What all have counted, as far as this process has heard of it; undefined: it has not. */
+    known: (key: Key): Tally | undefined => known.get(documentOf(key)),
+    /** The same, and what this process has counted. */
+    atHand: (key: Key): Tally => withOwn(documentOf(key), known.get(documentOf(key))),
+    /** What all have counted, and this process. @throws StoreUnavailable */
+    async read(key: Key): Promise<Tally> {
+      const id = documentOf(key);
+      const text = await documents.get(id);
+      const all = text === null ? null : decode(text);
+      if (all !== null) known.set(id, all);
+      return withOwn(id, all ?? undefined);
+    },
+    /** Keys of which something is not written yet. */
+    unwritten: (): Key[] => [...underWay.values(), ...waiting.values()].map(({ key }) => key),
+    async close(): Promise<void> {
+      await flushes.stop();
+      await flush();
+    },
+  };
+}
