@@ -339,7 +339,14 @@ const pathOf = (name) => (rooms.includes(name) ? `^src/${name}/` : `^src/${name}
 
 export default {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-cycles',
+      comment:
+        'The interface of what a process has for reports imports types alone, of its parts, which name it in turn.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { pathNot: '^src/pipeline/gateway\\.ts$' } },
+    },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'no-drawers',

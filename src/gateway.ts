@@ -4,7 +4,7 @@
  *   admit → parse the query → authorize → (answer in memory | report → assemble) → check its accounts → reply
  *
  * `hit` is the same path where every step of it can be taken at once, see `routes/hit-answer.ts`.
- * `pipeline/report.ts` goes on with the report itself: look up, decide, wait, acquire, lock, fetch, keep.
+ * `pipeline/get-report.ts` is the way of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
  */
 import type { Recognize } from './auth/identify.js';
 import type { LastUse } from './auth/last-use.js';

@@ -8,7 +8,7 @@ import { createGatewayHealth, heldToken, watchHealth } from './health.js';
 import { createErasures } from './history/erasures.js';
 import { createLimits } from './limits/limits.js';
 import { createIdempotency } from './pass-through/idempotency.js';
-import { createPipeline } from './pipeline/create-pipeline.js';
+import { createPipeline } from './pipeline/compose.js';
 import { createL1 } from './pipeline/finished.js';
 import { createPlatformClient } from './platform/client.js';
 import type { CallReport } from './platform/slot.js';

@@ -1,7 +1,7 @@
 /** Advertisers that answers have told of, for those who grant them. */
 import type { FastifyInstance } from 'fastify';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import type { Pipeline } from '../pipeline/create-pipeline.js';
+import type { Pipeline } from '../pipeline/compose.js';
 import { ADVERTISERS, ADVERTISERS_QUERY, findAdvertisers } from '../routes/advertisers.js';
 
 const USUAL_LIMIT = '100';

@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import { type Operation, shownAs } from '../openapi/operation.js';
-import type { Pipeline } from '../pipeline/create-pipeline.js';
+import type { Pipeline } from '../pipeline/compose.js';
 import { dayNumber } from '../report/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { auditLine } from '../telemetry/audit.js';

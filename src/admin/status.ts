@@ -5,7 +5,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import type { SecretFileFault } from '../config/secret.js';
 import { Outlook } from '../credential/outlook.js';
 import { json, shownAs } from '../openapi/operation.js';
-import type { Pipeline } from '../pipeline/create-pipeline.js';
+import type { Pipeline } from '../pipeline/compose.js';
 import type { Frozen } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { CONDITIONS, type Readiness } from '../routes/health.js';

@@ -8,7 +8,6 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
 import { type AcceptedEmpty, type AcceptedScope, countLost } from './accepted-empty.js';
-import type { FinalDay, Sight } from './day-writes.js';
 import { eraseHistory } from './erase.js';
 import { accountsAsked, type Erasures } from './erasures.js';
 import { createListRevisions, type ListRevisions } from './list-revisions.js';
@@ -21,6 +20,7 @@ import {
   type HistoryEvent,
   type Recorder,
   type RecorderOptions,
+  type RecordListeners,
 } from './record.js';
 import { sweepHistory } from './sweep.js';
 
@@ -34,10 +34,6 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
   };
   /** Which days of a report are final, and how long the others are fresh. */
   readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
-  /** Told of the days of each fetch, beside what was known of them before. */
-  readonly onSights: (report: CanonicalReport, sights: readonly Sight[]) => void;
-  /** Told of days that are final for the first time. */
-  readonly onFinals: (report: CanonicalReport, series: string, days: readonly FinalDay[]) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
   readonly accepted: AcceptedEmpty;
@@ -48,7 +44,7 @@ export interface History extends Recalls {
   /** Whether what is fetched of it is written down. */
   isRecorded(report: CanonicalReport): boolean;
   /** Writes down what a fetch brought. Never rejects. */
-  record(report: CanonicalReport, fetched: FetchedDays): Promise<void>;
+  record(report: CanonicalReport, fetched: FetchedDays, listeners: RecordListeners): Promise<void>;
   /** Marks what came of answers that the platform had cut off. Never rejects. */
   voidCut(report: CanonicalReport, cut: CutDays): Promise<void>;
   readonly readDays: ReadDays;
@@ -115,13 +111,11 @@ export function createHistory(options: HistoryOptions): History {
 
   return {
     isRecorded,
-    async record(report, fetched) {
+    async record(report, fetched, listeners) {
       if (!isRecorded(report)) return;
       const [asked, rules] = [accountsAsked(report), options.rulesOf(report)];
-      const onSights = (sights: readonly Sight[]) => options.onSights(report, sights);
-      const onFinals = (days: readonly FinalDay[]) => options.onFinals(report, fetched.series, days);
       const facts = { endpoint: report.endpoint, asked, rules };
-      await recorder.record({ ...fetched, ...facts, onSights, onFinals });
+      await recorder.record({ ...fetched, ...facts, ...listeners });
     },
     async voidCut(report, cut) {
       if (isRecorded(report)) await recorder.voidCut(cut);

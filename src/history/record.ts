@@ -40,18 +40,21 @@ export interface FetchedDays {
   readonly begin?: Promise<unknown>;
 }
 
+export interface RecordListeners {
+  /** Told of the days that were looked at, once or more often; not of those that a later fetch has overtaken. */
+  readonly onSights?: ((sights: readonly Sight[]) => void) | undefined;
+  /** Told of the days that were written down as final for the first time, by whichever replica wrote them. */
+  readonly onFinals?: ((days: readonly FinalDay[]) => void) | undefined;
+}
+
 /** The same, with what is known of their report. */
-export interface RecordedDays extends FetchedDays {
+export interface RecordedDays extends FetchedDays, RecordListeners {
   /** Accounts that it names. */
   readonly asked: readonly string[];
   /** Of the report, for the log. */
   readonly endpoint?: string;
   /** Which days of the report are final. */
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
-  /** Told of the days that were looked at, once or more often; not of those that a later fetch has overtaken. */
-  readonly onSights?: ((sights: readonly Sight[]) => void) | undefined;
-  /** Told of the days that were written down as final for the first time, by whoever of all replicas has written them. */
-  readonly onFinals?: ((days: readonly FinalDay[]) => void) | undefined;
 }
 
 export interface Recorder {

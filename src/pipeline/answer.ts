@@ -19,10 +19,10 @@ import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { keepFinal, refuseYoung } from './final.js';
 import { type AnswerMemory, type Finished, finish } from './finished.js';
+import { answerWithoutCall, type Report, type ReportAnswer } from './get-report.js';
 import type { Query } from './query.js';
 import type { RequestContext } from './question.js';
 import type { ReadPast } from './read-past.js';
-import { answerWithoutCall, type Report, type ReportAnswer } from './report.js';
 import { createWithTotals } from './with-totals.js';
 
 /** An answer whose body is made when it is sent. */

@@ -7,6 +7,7 @@ import { createLastUsed } from '../last-used.js';
 import { dayNumber } from '../report/days.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
+import type { Gateway } from './gateway.js';
 import type { KnownCaps } from './known-caps.js';
 
 /** Counts below are not suspicious: no platform caps so low, and small counts coincide all the time. */
@@ -17,28 +18,7 @@ const RANGES = 32;
 /** For so long a count counts as a coincidence. */
 const CLEARED_MS = 86_400_000;
 
-export interface Caps {
-  /** Whether this count may be a cap: configured, proven for the kind, or equal to the count of another range. */
-  suspects(what: ReportSeries, range: string, rowCount: number): boolean;
-  /**
-   * The halves of a suspected range do not hold more, and it is kept: for ranges of this series that are no longer the
-   * number is a coincidence. Of a cap that was proven it tells nothing: a range may hold exactly as many.
-   */
-  clear(what: ReportSeries, range: string, rowCount: number): void;
-  /**
-   * The halves hold more: the number is a cap, from now on wherever it comes up.
-   * @returns other ranges that came with this number before; what was split from them is wrong
-   */
-  confirm(what: ReportSeries, range: string, rowCount: number): Promise<readonly string[]>;
-  /** What was split from this range is gone, or was not kept. */
-  forget(series: string, range: string): void;
-}
-
-export interface CapsOptions {
-  readonly policy: Pick<ReportPolicy, 'endpoints'>;
-  readonly known: KnownCaps;
-  readonly now: () => number;
-}
+export type Caps = ReturnType<typeof createCaps>;
 
 interface Counts {
   readonly byRange: Map<string, number>;
@@ -48,7 +28,10 @@ interface Counts {
   readonly cleared: Map<number, { readonly at: number; readonly days: number }>;
 }
 
-export function createCaps({ policy, known, now }: CapsOptions): Caps {
+export function createCaps(
+  known: KnownCaps,
+  { policy, now }: Pick<Gateway, 'now'> & { readonly policy: Pick<ReportPolicy, 'endpoints'> },
+) {
   const series = createLastUsed<Counts>(SERIES);
 
   const countsOf = (id: string): Counts => {
@@ -66,7 +49,8 @@ export function createCaps({ policy, known, now }: CapsOptions): Caps {
   }
 
   return {
-    suspects(what, range, rowCount) {
+    /** Whether this count may be a cap: configured, proven for the kind, or equal to the count of another range. */
+    suspects(what: ReportSeries, range: string, rowCount: number): boolean {
       const { endpoint } = what.report;
       const { rowCap } = policy.endpoints.get(endpoint) ?? {};
       if (rowCap !== undefined) return rowCount >= rowCap;
@@ -80,20 +64,29 @@ export function createCaps({ policy, known, now }: CapsOptions): Caps {
       known.exceeded(what, rowCount);
       return (seenElsewhere || known.has(what, rowCount)) && !isCleared(counts, range, rowCount);
     },
-    clear(what, range, rowCount) {
+    /**
+     * The halves of a suspected range do not hold more, and it is kept: for ranges of this series that are no longer the
+     * number is a coincidence. Of a cap that was proven it tells nothing: a range may hold exactly as many.
+     */
+    clear(what: ReportSeries, range: string, rowCount: number): void {
       const { byRange, complete, cleared } = countsOf(what.series);
       byRange.set(range, rowCount);
       complete.add(range);
       if (!known.has(what, rowCount)) cleared.set(rowCount, { at: now(), days: lengthOf(range) });
     },
-    async confirm(what, range, rowCount) {
+    /**
+     * The halves hold more: the number is a cap, from now on wherever it comes up.
+     * @returns other ranges that came with this number before; what was split from them is wrong
+     */
+    async confirm(what: ReportSeries, range: string, rowCount: number): Promise<readonly string[]> {
       const { byRange, complete, cleared } = countsOf(what.series);
       cleared.delete(rowCount);
       await known.learn(what, rowCount);
       const same = [...byRange].filter(([other, count]) => other !== range && count === rowCount);
       return same.map(([other]) => other).filter((other) => !complete.has(other));
     },
-    forget(id, range) {
+    /** What was split from this range is gone, or was not kept. */
+    forget(id: string, range: string): void {
       forget(countsOf(id), range);
     },
   };

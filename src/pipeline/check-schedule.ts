@@ -9,7 +9,7 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import { isFinalDay } from '../report/freshness.js';
 import type { ReportSeries } from '../report/platform-call.js';
-import type { ReportPolicy } from '../report-policy.js';
+import type { Gateway } from './gateway.js';
 
 /** Series of one process that are remembered; of one that is not the check is made anew, once among all replicas. */
 const SERIES = 10_000;
@@ -42,30 +42,13 @@ const UNCHECKED: Checked = {
   lengths: new Map(),
 };
 
-export interface CheckSchedule {
-  /** @returns how far a series was checked; null where nothing is to be checked */
-  stateOf(what: ReportSeries): Checked | null;
-  isDue(state: Checked, what: ReportSeries): boolean;
-  /**
-   * Whether a check that is due is left to a call that is made anyway, which brings the whole range: there is one soon where
-   * a day may still change. Not the first checks of a series.
-   */
-  isWaiting(state: Checked, what: ReportSeries): boolean;
-  /** Notes a check as made. @returns its name among all replicas */
-  note(what: ReportSeries, state: Checked): string;
-  /** The state of a series that may be due; null where a look into a map tells that it is not. */
-  afterHit(what: ReportSeries): Checked | null;
-}
+export type CheckSchedule = ReturnType<typeof createCheckSchedule>;
 
-export interface CheckScheduleOptions {
-  /** One join of a series in so many, beside the first and the daily ones; 0: none at all. */
-  readonly every: number;
-  readonly learner: Pick<Learner, 'status'>;
-  readonly policy: Pick<ReportPolicy, 'rulesFor'>;
-  readonly now: () => number;
-}
-
-export function createCheckSchedule({ every, learner, policy, now }: CheckScheduleOptions): CheckSchedule {
+/** @param every one join of a series in so many, beside the first and the daily ones; 0: none at all */
+export function createCheckSchedule(
+  every: number,
+  { learner, policy, now }: Pick<Gateway, 'policy' | 'now'> & { readonly learner: Pick<Learner, 'status'> },
+) {
   const seen = createLastUsed<Checked>(SERIES);
   const today = () => Math.floor(now() / DAY_MS);
   const week = () => Math.floor(today() / WEEK_DAYS);
@@ -75,6 +58,7 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
   const isFinalNow = (report: CanonicalReport, date: string) =>
     isFinalDay(dayNumber(date) as number, today(), policy.rulesFor(report).restatementDays);
 
+  /** @returns how far a series was checked; null where nothing is to be checked */
   function stateOf({ report, series }: ReportSeries): Checked | null {
     const { pinned, state, generation } = learner.status(report);
     if (every === 0 || pinned || state !== 'proven' || !isComparable(report)) return null;
@@ -87,19 +71,31 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
 
   const isNewLength = (state: Checked, report: CanonicalReport) => isLongest(state, lengthOf(report), week());
 
+  const isDue = (state: Checked, { report }: ReportSeries) =>
+    now() >= state.notBefore &&
+    (state.first < FIRST_JOINS || state.day !== today() || isNewLength(state, report));
+
   return {
     stateOf,
-    isDue: (state, { report }) =>
-      now() >= state.notBefore &&
-      (state.first < FIRST_JOINS || state.day !== today() || isNewLength(state, report)),
-    isWaiting(state, { report }) {
+    isDue,
+    /** Whether the next call for days of a series should bring its whole range, for comparison. */
+    callIsDue(what: ReportSeries): boolean {
+      const state = stateOf(what);
+      return state !== null && isDue(state, what);
+    },
+    /**
+     * Whether a check that is due is left to a call that is made anyway, which brings the whole range: there is one soon
+     * where a day may still change. Not the first checks of a series.
+     */
+    isWaiting(state: Checked, { report }: ReportSeries): boolean {
       if (state.first < FIRST_JOINS || isFinalNow(report, report.to.iso as string)) return false;
       const nowMs = now();
       // A clock that was set back must not make it wait until the time from which it was.
       if (state.waitsFrom === null || state.waitsFrom > nowMs) state.waitsFrom = nowMs;
       return nowMs - state.waitsFrom < WAIT_MS;
     },
-    note({ series, report }, state) {
+    /** Notes a check as made. @returns its name among all replicas */
+    note({ series, report }: ReportSeries, state: Checked): string {
       state.waitsFrom = null;
       const isNew = isNewLength(state, report);
       const isFirst = state.first < FIRST_JOINS;
@@ -111,7 +107,8 @@ export function createCheckSchedule({ every, learner, policy, now }: CheckSchedu
       state.lengths = new Map([...state.lengths, [lengthClass(days), { week: week(), days }]]);
       return `${prefix}${week()}:length-${days}`;
     },
-    afterHit(what) {
+    /** The state of a series that may be due; null where a look into a map tells that it is not. */
+    afterHit(what: ReportSeries): Checked | null {
       const before = seen.get(what.series);
       if (before?.day === today() || now() < (before?.notBefore ?? 0) || !isComparable(what.report))
         return null;

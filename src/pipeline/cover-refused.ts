@@ -3,27 +3,17 @@
  * Where the platform begins to answer is known from before, or found by halving. A refusal can have another reason than age,
  * as the length of the range or one bad day: so the oldest day is tried alone, and the one before the youngest that is refused.
  */
-import type { History } from '../history/create-history.js';
-import { fromHistory, type RecalledDay, type Recalls } from '../history/recall-days.js';
-import type { Retention } from '../history/retention.js';
+import { fromHistory, type RecalledDay } from '../history/recall-days.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { Range } from '../report/period.js';
-import type { ReportPolicy } from '../report-policy.js';
-import type { FetchDaysInput } from './fetch-result.js';
-import type { Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
+import type { Fetch, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
+import type { Gateway } from './gateway.js';
 
 /** Asks the platform for another range of the same report. */
 export type AskFurther = (range: Range) => Promise<Fetched>;
 
-export interface CoverOptions {
-  readonly history: Recalls & Pick<History, 'isRecorded'>;
-  readonly retention: Retention;
-  readonly policy: Pick<ReportPolicy, 'rulesFor'>;
-  readonly background: (work: Promise<unknown>) => void;
-}
-
-interface Refused extends Omit<FetchDaysInput, 'known'> {
+interface Refused extends Omit<Fetch, 'known'> {
   readonly refused: FetchedRefusal;
   /** What history has, by date. */
   readonly known: ReadonlyMap<string, RecalledDay>;
@@ -33,7 +23,7 @@ interface Refused extends Omit<FetchDaysInput, 'known'> {
 const DAY_MS = 86_400_000;
 
 /** @returns the refusal where history has not all that the platform does not answer */
-export async function coverRefused(options: CoverOptions, what: Refused): Promise<Fetched> {
+export async function coverRefused(g: Gateway, what: Refused): Promise<Fetched> {
   const { refused, known, report } = what;
   const { fetchedOn, fetchedAt } = refused.refusal.header;
   const dates = daysBetween(refused.range.from as string, refused.range.to as string);
@@ -42,29 +32,24 @@ export async function coverRefused(options: CoverOptions, what: Refused): Promis
     const first = dates.findIndex((_date, at) => isOver(at));
     return first === -1 ? dates.length : first;
   };
-  const { restatementDays } = options.policy.rulesFor(report);
+  const { restatementDays } = g.policy.rulesFor(report);
   // What is not final was there a moment ago: its refusal is about something else.
   const last = countUntil((at) => !known.has(dates[at] as string) || ageAt(at) <= restatementDays);
   if (last === 0) return refused;
-  const { edgeDays, refusedSince } = await options.retention.of(report.endpoint);
+  const { edgeDays, refusedSince } = await g.retention.of(report.endpoint);
   const isProven = ageAt(0) <= refusedSince(fetchedAt - DAY_MS);
-  if (!isProven && dates.length > 1 && !(await isGone(options, what, dates[0] as string))) return refused;
+  if (!isProven && dates.length > 1 && !(await isGone(g, what, dates[0] as string))) return refused;
   const edge = edgeDays === null ? 0 : countUntil((at) => ageAt(at) < edgeDays);
-  const hasRows = async (date: string) => (await rowsOf(options, what, date)) > 0;
+  const hasRows = async (date: string) => (await rowsOf(g, what, date)) > 0;
   const found = await findEdge(what, dates, { last, edge, isProven, hasRows });
   if (found === null) return refused;
   const refusedDays = isProven ? null : ageAt(0);
-  options.retention.forgot(
-    report.endpoint,
-    { ageDays: ageAt(found.at - 1), refusedDays },
-    fetchedAt,
-    fetchedAt,
-  );
+  g.retention.forgot(report.endpoint, { ageDays: ageAt(found.at - 1), refusedDays }, fetchedAt, fetchedAt);
   const old = dates.slice(0, found.at).map((date) => known.get(date) as RecalledDay);
-  const rows = await options.history.recallRows(what.series, old);
+  const rows = await g.history.recallRows(what.series, old);
   if (rows.includes(null)) return refused;
   const lost = { fromMs: fetchedAt, endpoint: report.endpoint };
-  options.background(options.history.markLost(what.series, old, lost));
+  g.background(g.history.markLost(what.series, old, lost));
   const days = old.map((day, at) => {
     const { fromMs: sinceMs } = day.revision.lost ?? lost;
     const loss = { code: 'beyond_retention', sinceMs, againMs: DAY_MS } as const;
@@ -121,13 +106,13 @@ async function findEdge(
 }
 
 /** Whether the platform has nothing for a day of which history has rows. */
-async function isGone(options: CoverOptions, what: Refused, date: string): Promise<boolean> {
-  const rows = await rowsOf(options, what, date);
+async function isGone(g: Gateway, what: Refused, date: string): Promise<boolean> {
+  const rows = await rowsOf(g, what, date);
   return rows < 0 || (rows === 0 && (what.known.get(date)?.revision.rowCount ?? 0) > 0);
 }
 
 /** How many rows the platform gives for one day; -1: it refuses the day. */
-async function rowsOf({ retention }: CoverOptions, { ask, report }: Refused, date: string): Promise<number> {
+async function rowsOf({ retention }: Gateway, { ask, report }: Refused, date: string): Promise<number> {
   const fetched = await ask({ from: date, to: date });
   if (fetched.kind === 'refusal') return -1;
   const { rowCount = fetched.rowCount, fetchedOn, fetchedAt } = fetched.days?.[0]?.header ?? {};

@@ -15,11 +15,11 @@ import type { Store } from '../store/port.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { Admit } from './admit.js';
 import type { ExplainQuery } from './explain.js';
+import type { Report } from './get-report.js';
 import type { LookUp } from './look-up.js';
 import { createPreviewPurge } from './preview-purge.js';
 import type { ParseQuery } from './query.js';
 import type { ReadPast } from './read-past.js';
-import type { Report } from './report.js';
 
 export interface AskingOptions {
   readonly admit: Admit;

@@ -6,52 +6,17 @@
  * checked too. Not where the configuration has decided, nor a range without a final day, of which nothing can be told.
  *
  * A check costs a call, unless one is made anyway: where days are missing and a check is due, the whole range is asked
- * for instead of the missing days alone ({@link CrossChecks.isDue}).
+ * for instead of the missing days alone.
  */
-import type { Days, FetchDays } from '../divisibility/compare-days.js';
-import type { Learner } from '../divisibility/learn.js';
+import type { Days } from '../divisibility/compare-days.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { ReportSeries } from '../report/platform-call.js';
-import type { Leases } from '../store/port.js';
-import {
-  type Checked,
-  type CheckScheduleOptions,
-  createCheckSchedule,
-  DAY_MS,
-  WEEK_DAYS,
-} from './check-schedule.js';
-
-export interface CrossCheckOptions extends CheckScheduleOptions {
-  readonly fetchDays: FetchDays;
-  readonly learner: Learner;
-  /** Replicas agree by leases on who checks; never given back. */
-  readonly leases: Pick<Leases, 'claim' | 'release'>;
-  /** This process. */
-  readonly owner: string;
-  /** What is kept of the report's days now. */
-  readonly readDays: (what: ReportSeries) => Promise<Days>;
-  readonly onCrossCheck: () => void;
-  /** Told of every answer from days, whether it is checked or not. Must cost nearly nothing. */
-  readonly onUse: (what: ReportSeries) => void;
-  /** Told of days that were served, or are kept to be served, before they are held against the platform's. */
-  readonly onServed: (report: CanonicalReport, days: Iterable<Entry<RowsHeader>>) => void;
-  /** Told of a check that was due, and could not be made. */
-  readonly onFailed: (report: CanonicalReport) => void;
-}
-
-export interface CrossChecks {
-  /** Whether the next call for days of a series should bring its whole range, for comparison. */
-  isDue(what: ReportSeries): boolean;
-  /** Such a call was made, and what it brought was compared. */
-  wasCompared(what: ReportSeries): void;
-  /** Such a call came to nothing that could be compared: for a moment calls bring no more than they must. */
-  couldNotCompare(what: ReportSeries): void;
-  /** To be called for every answer from days that is worth a check ({@link checkFrom}). */
-  joined(what: ReportSeries, parts: readonly Entry<RowsHeader>[]): Promise<void>;
-  /** The same, of an answer that was given from memory. Costs a look into a map, but for the first one a day. */
-  hit(what: ReportSeries): Promise<void> | null;
-}
+import { fetchToLearn } from './call-platform.js';
+import { type Checked, DAY_MS, WEEK_DAYS } from './check-schedule.js';
+import type { Gateway } from './gateway.js';
+import { daysFound } from './look-up.js';
+import { dayRefs } from './question.js';
 
 /** A check that failed is tried again after this time, not at each answer. */
 const RETRY_MS = 300_000;
@@ -59,75 +24,84 @@ const RETRY_MS = 300_000;
 /** A lease is in real time; its name holds the day or the week, so it may last longer. */
 const LEASE_MS = (WEEK_DAYS + 1) * DAY_MS;
 
-export function createCrossChecks(options: CrossCheckOptions): CrossChecks {
-  const { every, learner, fetchDays, leases, owner, now, onCrossCheck } = options;
-  const schedule = createCheckSchedule(options);
+/** A call that a check was due for was made, and its answer was compared. */
+export function noteCompared(g: Gateway, what: ReportSeries): void {
+  const state = g.checks.stateOf(what);
+  if (state === null) return;
+  g.metrics.crossCheck();
+  // That other replicas need not is only thrift.
+  isMine(g, g.checks.note(what, state)).catch(() => {});
+}
 
-  /** @returns whether no other replica has made, or is making, this check. Without the store there is nobody to ask. */
-  async function isMine(name: string): Promise<boolean> {
-    const [mine = false] = await leases.claim([name], owner, LEASE_MS);
-    return mine;
+/** Such a call had no answer that could be compared: for a moment calls bring no more than they must. */
+export function checkCouldNotRun(g: Gateway, what: ReportSeries): void {
+  const state = g.checks.stateOf(what);
+  if (state === null) return;
+  state.notBefore = g.now() + RETRY_MS;
+  g.truth.failed(what.report);
+}
+
+/** To be called for every answer from days that is worth a check ({@link checkFrom}). */
+export async function checkJoin(
+  g: Gateway,
+  what: ReportSeries,
+  parts: readonly Entry<RowsHeader>[],
+): Promise<void> {
+  const { checks } = g;
+  g.explorer.used(g, what);
+  const state = checks.stateOf(what);
+  if (state === null) return;
+  const known = async () => new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
+  state.count = (state.count + 1) % g.config.report.crossCheckEvery;
+  if (checks.isDue(state, what) && !checks.isWaiting(state, what)) await checkOnce(g, what, state, known);
+  else if (state.count === 0) await check(g, what, known);
+}
+
+/** The same, of an answer from memory. Costs a look into a map, but for the first one a day. */
+export function checkAfterHit(g: Gateway, what: ReportSeries): Promise<void> | null {
+  const { checks } = g;
+  g.explorer.used(g, what);
+  const state = checks.afterHit(what);
+  if (state === null || !checks.isDue(state, what) || checks.isWaiting(state, what)) return null;
+  return checkOnce(g, what, state, async () => {
+    const refs = dayRefs(what);
+    return daysFound(refs, (await g.lookUp.read(what.report, refs)).found);
+  });
+}
+
+/** @returns whether no other replica has made, or is making, this check. While the store is away there is none to ask. */
+async function isMine({ store, self }: Gateway, name: string): Promise<boolean> {
+  const [mine = false] = await store.leases.claim([name], self, LEASE_MS);
+  return mine;
+}
+
+async function check(g: Gateway, what: ReportSeries, known: () => Promise<Days>): Promise<void> {
+  const { from, to } = what.report;
+  g.metrics.crossCheck();
+  const days = await known();
+  g.truth.served(what.report, days.values());
+  const fetch = (first: string, last: string) => fetchToLearn(g, { ...what, known: days }, first, last);
+  const fresh = await fetch(from.iso as string, to.iso as string);
+  if (fresh === null) return g.truth.failed(what.report);
+  await g.learner.compare({ ...what, fresh: [...fresh.values()], known: days }, fetch);
+}
+
+async function checkOnce(
+  g: Gateway,
+  what: ReportSeries,
+  state: Checked,
+  known: () => Promise<Days>,
+): Promise<void> {
+  const { first, day, lengths } = state;
+  const name = g.checks.note(what, state);
+  try {
+    if (await isMine(g, name)) await check(g, what, known);
+  } catch (error) {
+    Object.assign(state, { first, day, lengths, notBefore: g.now() + RETRY_MS });
+    await g.store.leases.release([name], g.self).catch(() => {});
+    g.truth.failed(what.report);
+    throw error;
   }
-
-  async function check(what: ReportSeries, known: () => Promise<Days>): Promise<void> {
-    const { from, to } = what.report;
-    onCrossCheck();
-    const days = await known();
-    options.onServed(what.report, days.values());
-    const fresh = await fetchDays({ ...what, known: days }, from.iso as string, to.iso as string);
-    if (fresh === null) return options.onFailed(what.report);
-    const news = { ...what, fresh: [...fresh.values()], known: days };
-    await learner.compare(news, (first, last) => fetchDays({ ...what, known: days }, first, last));
-  }
-
-  async function checkOnce(what: ReportSeries, state: Checked, known: () => Promise<Days>): Promise<void> {
-    const { first, day, lengths } = state;
-    const name = schedule.note(what, state);
-    try {
-      if (await isMine(name)) await check(what, known);
-    } catch (error) {
-      Object.assign(state, { first, day, lengths, notBefore: now() + RETRY_MS });
-      await leases.release([name], owner).catch(() => {});
-      options.onFailed(what.report);
-      throw error;
-    }
-  }
-
-  return {
-    isDue(what) {
-      const state = schedule.stateOf(what);
-      return state !== null && schedule.isDue(state, what);
-    },
-    wasCompared(what) {
-      const state = schedule.stateOf(what);
-      if (state === null) return;
-      onCrossCheck();
-      // That other replicas need not is only thrift.
-      isMine(schedule.note(what, state)).catch(() => {});
-    },
-    couldNotCompare(what) {
-      const state = schedule.stateOf(what);
-      if (state === null) return;
-      state.notBefore = now() + RETRY_MS;
-      options.onFailed(what.report);
-    },
-    async joined(what, parts) {
-      options.onUse(what);
-      const state = schedule.stateOf(what);
-      if (state === null) return;
-      const known = async () => new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
-      state.count = (state.count + 1) % every;
-      if (schedule.isDue(state, what) && !schedule.isWaiting(state, what))
-        await checkOnce(what, state, known);
-      else if (state.count === 0) await check(what, known);
-    },
-    hit(what) {
-      options.onUse(what);
-      const state = schedule.afterHit(what);
-      if (state === null || !schedule.isDue(state, what) || schedule.isWaiting(state, what)) return null;
-      return checkOnce(what, state, () => options.readDays(what));
-    },
-  };
 }
 
 /**

@@ -1,6 +1,5 @@
 /** What the cache holds of a report, and what answering it would cost. The platform is not called. */
 import Type, { type Static, type TSchema } from 'typebox';
-import type { Learner } from '../divisibility/learn.js';
 import { currentState, Divisibility } from '../divisibility/state.js';
 import type { Frozen } from '../record.js';
 import { PassedOn, ShownWarning } from '../report/describe.js';
@@ -12,11 +11,12 @@ import { buildPlatformCall } from '../report/platform-call.js';
 import { questionWarnings } from '../report/warnings.js';
 import { type NamedReport, parseNamed } from './ask.js';
 import type { Decision } from './decide.js';
+import type { Gateway } from './gateway.js';
 import type { Mode } from './mode.js';
 import type { ParseQuery, Query } from './query.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
-import { beginRun, decideFor, isFresh, type Run, type RunDeps } from './run.js';
-import type { Selections } from './select.js';
+import { decideFor, isFresh, type Run, startRun } from './run.js';
+import { selectFromAll } from './select.js';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const date = Type.String({ format: 'date' });
@@ -115,24 +115,20 @@ export const Explanation = Type.Object(
 );
 export type Explanation = Frozen<Static<typeof Explanation>>;
 
-export interface ExplainOptions extends RunDeps {
-  readonly parse: ParseQuery;
-  readonly learner: Pick<Learner, 'status' | 'show'>;
-  readonly selections: Pick<Selections, 'peek'>;
-}
-
 export type ExplainQuery = ReturnType<typeof createExplainQuery>;
 
-export function createExplainQuery(options: ExplainOptions) {
-  const { learner, policy, now } = options;
+export function createExplainQuery(g: Gateway) {
+  const { learner, policy, now } = g;
 
   /** @returns also the accounts of the entries that are described */
   return async ({ question, totals, moment }: Query, named: NamedReport) => {
     const { report, series } = question;
-    const looked = await look(options, question);
+    const looked = await look(g, question);
     const { run, decision } = looked;
-    const both = totals === null ? [looked] : [looked, await look(options, totals)];
-    const isSelected = decision.fetches.length > 0 && (await options.selections.peek(question));
+    const both = totals === null ? [looked] : [looked, await look(g, totals)];
+    const isSelected =
+      decision.fetches.length > 0 &&
+      (await selectFromAll(g, question, ownContext('explain', now()))) !== null;
     const isPast = moment !== null;
     const rangesOf = (select: (decision: Decision) => Decision['fetches']) =>
       isPast ? [] : both.flatMap((one) => select(one.decision).map(({ range }) => range));
@@ -162,9 +158,9 @@ export function createExplainQuery(options: ExplainOptions) {
         staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
         staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
       },
-      days: explainDays(options, question, looked),
-      whole: mode === 'days' ? null : explainEntry(options, whole, whole.to, looked),
-      refusal: explainRefusal(options, decision.refusal),
+      days: explainDays(g, question, looked),
+      whole: mode === 'days' ? null : explainEntry(g, whole, whole.to, looked),
+      refusal: explainRefusal(g, decision.refusal),
       calls,
       behind,
       storeAway: run.degraded,
@@ -181,7 +177,7 @@ export function createExplainQuery(options: ExplainOptions) {
 
 export type Explain = ReturnType<typeof createExplain>;
 
-export function createExplain({ parse }: Pick<ExplainOptions, 'parse'>, explainQuery: ExplainQuery) {
+export function createExplain({ parse }: { readonly parse: ParseQuery }, explainQuery: ExplainQuery) {
   /**
    * @param defaultFormat of the team that would send the query
    * @throws GatewayError `invalid_query` as the report call itself would
@@ -198,33 +194,32 @@ interface Look {
 }
 
 /** What a request would find, and what it would fetch. */
-async function look(options: ExplainOptions, question: ReportQuestion): Promise<Look> {
-  const run = await beginRun(options, question, ownContext('explain', options.now()), 'usual');
-  return { run, decision: decideFor(options, run) };
+async function look(g: Gateway, question: ReportQuestion): Promise<Look> {
+  const run = await startRun(g, question, ownContext('explain', g.now()), 'usual');
+  return { run, decision: decideFor(g, run) };
 }
 
 /** Of a report by date; null for others. */
-function explainDays(options: ExplainOptions, question: ReportQuestion, looked: Look): Explanation['days'] {
+function explainDays(g: Gateway, question: ReportQuestion, looked: Look): Explanation['days'] {
   const { split, from, to } = question.report;
   if (!split.includes('date') || from.iso === null || to.iso === null) return null;
   return dayRefs(question).map((ref) => {
     const date = ref.from as string;
-    if (looked.decision.mode === 'days') return { date, ...explainEntry(options, ref, date, looked) };
-    return { date, ...explainEntry(options, wholeRef(question), date, looked), rows: null };
+    if (looked.decision.mode === 'days') return { date, ...explainEntry(g, ref, date, looked) };
+    return { date, ...explainEntry(g, wholeRef(question), date, looked), rows: null };
   });
 }
 
-function explainRefusal(options: ExplainOptions, part: Entry | null): Explanation['refusal'] {
+function explainRefusal(g: Gateway, part: Entry | null): Explanation['refusal'] {
   if (part?.header.form !== 'refusal') return null;
   const { status, fetchedAt } = part.header;
-  const leftMs =
-    rememberedForMs(part.header, options.policy.negativeMs) - Math.max(0, options.now() - fetchedAt);
+  const leftMs = rememberedForMs(part.header, g.policy.negativeMs) - Math.max(0, g.now() - fetchedAt);
   return { status, ttlSeconds: Math.floor(leftMs / 1000) };
 }
 
 /** @param lastDay the day, or the last of several; null when the platform chose the period */
 function explainEntry(
-  options: ExplainOptions,
+  g: Gateway,
   ref: EntryRef,
   lastDay: string | null,
   { run, decision }: Look,
@@ -234,11 +229,11 @@ function explainEntry(
     return { state: 'missing', final: false, asOf: null, ageSeconds: null, ttlSeconds: null, rows: null };
   }
   const { header } = part;
-  const rules = options.policy.rulesFor(run.question.report);
+  const rules = g.policy.rulesFor(run.question.report);
   const final = isFinal({ ...header, lastDay }, rules);
-  const ageMs = Math.max(0, options.now() - header.fetchedAt);
+  const ageMs = Math.max(0, g.now() - header.fetchedAt);
   return {
-    state: isFresh(options, run, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
+    state: isFresh(g, run, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
     final,
     asOf: new Date(header.fetchedAt).toISOString(),
     ageSeconds: Math.floor(ageMs / 1000),

@@ -3,43 +3,17 @@
  * advertiser that is in use, the last 90 days. Behind answers, where the platform has nothing better to do; what it brings is
  * kept, recorded and compared like any other answer.
  */
-import type { Logger } from 'pino';
-import type { Config } from '../config/load.js';
-import type { Days, FetchDays } from '../divisibility/compare-days.js';
-import type { Learner } from '../divisibility/learn.js';
+import Type from 'typebox';
 import { scopeId, scopeOf } from '../finality/scope.js';
+import { type RecordOf, recordForm } from '../record.js';
 import { dayAt, daysBetween, isoDay } from '../report/days.js';
 import type { ReportSeries } from '../report/platform-call.js';
-import type { ReportPolicy } from '../report-policy.js';
+import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
-import { createExploredScopes, MONTH_MS } from './explored-scopes.js';
-
-export interface ExplorerOptions {
-  readonly config: Pick<Config, 'finality'>;
-  readonly documents: Documents;
-  readonly learner: Pick<Learner, 'status' | 'compare'>;
-  readonly fetchDays: FetchDays;
-  /** What is kept of these days now. */
-  readonly readDays: (what: ReportSeries, dates: readonly string[]) => Promise<Days>;
-  readonly policy: Pick<ReportPolicy, 'timezoneOf' | 'plan'>;
-  /** Whether what is fetched of it is written down: else nothing is learned from it. */
-  readonly isRecorded: (report: ReportSeries['report']) => boolean;
-  /** Whether the platform has nothing better to do. */
-  readonly isIdle: () => boolean;
-  /** Platform calls of this process in the last day. */
-  readonly recentCalls: { count(): number };
-  readonly now: () => number;
-  readonly background: (work: Promise<unknown>) => void;
-  readonly onExplore: () => void;
-  readonly logger: Logger;
-}
-
-export interface Explorer {
-  /** A report is in use. Costs a look into a map, but for the first time an hour. */
-  used(what: ReportSeries): void;
-  /** None is begun from now on. */
-  stop(): void;
-}
+import { fetchToLearn } from './call-platform.js';
+import type { Gateway } from './gateway.js';
+import { daysFound } from './look-up.js';
+import { dayRef } from './question.js';
 
 const DAYS = 90;
 const HOUR_MS = 3_600_000;
@@ -47,11 +21,10 @@ const DAY_MS = 24 * HOUR_MS;
 /** Series that are remembered. */
 const MAX_SERIES = 10_000;
 
-export function createExplorer(options: ExplorerOptions): Explorer {
-  const { now, learner, logger } = options;
-  const { mode, exploreShare } = options.config.finality;
-  const isOn = mode === 'learned' && exploreShare > 0;
-  const scopes = createExploredScopes(options.documents);
+export type Explorer = ReturnType<typeof createExplorer>;
+
+export function createExplorer(documents: Documents) {
+  const scopes = createExploredScopes(documents);
   /** By series, when to look again. */
   const notBefore = new Map<string, number>();
   /** When this process made such calls, in the last day. */
@@ -59,27 +32,29 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   let isRunning = false;
   let isStopped = false;
 
-  /** All there are, one more included, are so many of the calls that callers caused, and never more. */
-  function mayCall(): boolean {
+  /** All of them, one more included, are so many of the calls that callers caused, and never more. */
+  function mayCall({ now, isIdle, config, recentCalls }: Gateway): boolean {
     made = made.filter((at) => Math.abs(now() - at) < DAY_MS);
-    return options.isIdle() && made.length + 1 <= exploreShare * options.recentCalls.count();
+    return isIdle() && made.length + 1 <= config.finality.exploreShare * recentCalls.count();
   }
 
-  async function explore(what: ReportSeries): Promise<void> {
-    const today = dayAt(now(), options.policy.timezoneOf(what.report.account));
-    const days = Math.min(DAYS, options.policy.plan.maxDaysPerCall);
+  async function explore(g: Gateway, what: ReportSeries): Promise<void> {
+    const today = dayAt(g.now(), g.policy.timezoneOf(what.report.account));
+    const days = Math.min(DAYS, g.policy.plan.maxDaysPerCall);
     const [from, to] = [isoDay(today - days), isoDay(today - 1)];
-    const known = await options.readDays(what, daysBetween(from, to));
+    const refs = daysBetween(from, to).map((date) => dayRef(what.series, date));
+    const known = daysFound(refs, (await g.lookUp.read(what.report, refs)).found);
     const fetch = (first: string, last: string) => {
-      made = [...made, now()];
-      return options.fetchDays({ ...what, known }, first, last);
+      made = [...made, g.now()];
+      return fetchToLearn(g, { ...what, known }, first, last);
     };
-    options.onExplore();
+    g.metrics.exploration();
     const fresh = await fetch(from, to);
-    if (fresh !== null) await learner.compare({ ...what, known, fresh: [...fresh.values()] }, fetch);
+    if (fresh !== null) await g.learner.compare({ ...what, known, fresh: [...fresh.values()] }, fetch);
   }
 
-  async function look(what: ReportSeries): Promise<void> {
+  async function look(g: Gateway, what: ReportSeries): Promise<void> {
+    const { now, learner, logger } = g;
     const id = scopeId(scopeOf(what.report));
     const since = await scopes.sinceOf(id, now());
     if (since === null) return;
@@ -89,12 +64,12 @@ export function createExplorer(options: ExplorerOptions): Explorer {
       return;
     }
     // Days of a kind that may not be cut are fetched with their ranges, and so are not kept one by one.
-    if (isRunning || isStopped || learner.status(what.report).state !== 'proven' || !mayCall()) return;
+    if (isRunning || isStopped || learner.status(what.report).state !== 'proven' || !mayCall(g)) return;
     isRunning = true;
     try {
       // Replicas agree on who makes the call by who has written that it is made.
       if (!(await scopes.claim(id, now())) || isStopped) return;
-      await explore(what);
+      await explore(g, what);
     } catch (error) {
       logger.debug({ err: error }, 'days could not be asked for to learn from them; trying again in a day');
       await scopes.retry(id, now() - MONTH_MS + DAY_MS);
@@ -103,17 +78,71 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     }
   }
 
-  const isOfUse = ({ report }: ReportSeries) => report.split.includes('date') && options.isRecorded(report);
-
   return {
-    used(what) {
-      if (!isOn || isStopped || now() < (notBefore.get(what.series) ?? 0)) return;
+    /** A report is in use. Costs a look into a map, but for the first time an hour. */
+    used(g: Gateway, what: ReportSeries): void {
+      const { mode, exploreShare } = g.config.finality;
+      if (mode !== 'learned' || exploreShare <= 0 || isStopped) return;
+      if (g.now() < (notBefore.get(what.series) ?? 0)) return;
       if (notBefore.size >= MAX_SERIES) notBefore.clear();
-      notBefore.set(what.series, now() + HOUR_MS);
-      if (isOfUse(what)) options.background(look(what));
+      notBefore.set(what.series, g.now() + HOUR_MS);
+      // Of what is not recorded nothing is learned.
+      if (what.report.split.includes('date') && g.history.isRecorded(what.report))
+        g.background(look(g, what));
     },
-    stop() {
+    /** None is begun from now on. */
+    stop(): void {
       isStopped = true;
     },
   };
+}
+
+const KEY = 'explored';
+const MONTH_MS = 30 * DAY_MS;
+/** Scopes that are remembered, and for how long one that is in use no more. */
+const MAX_SCOPES = 2000;
+const KEPT_MS = 180 * DAY_MS;
+
+const ScopesForm = recordForm(
+  Type.Object({ form: Type.Literal(1), since: Type.Record(Type.String(), Type.Integer()) }),
+);
+type Scopes = RecordOf<typeof ScopesForm>;
+
+/** Since when each scope is in use, or was explored last: one document, which all replicas agree by. */
+function createExploredScopes(documents: Documents) {
+  const change = (step: (since: Scopes['since']) => Scopes['since']) =>
+    mergeDocument<Scopes>(documents, {
+      ...{ key: KEY, ttlMs: KEPT_MS, decode: ScopesForm.parse, encode: JSON.stringify },
+      add(before) {
+        const known = before ?? { form: 1, since: {} };
+        const since = step(known.since);
+        return since === known.since ? known : { ...known, since };
+      },
+    });
+  return {
+    /** Begins to remember it where it is new. @returns null where there is no room. @throws StoreUnavailable */
+    async sinceOf(id: string, nowMs: number): Promise<number | null> {
+      const all = await change((since) => (Object.hasOwn(since, id) ? since : withScope(since, id, nowMs)));
+      return all?.since[id] ?? null;
+    },
+    /** @returns whether it was due, and is this caller's to explore. @throws StoreUnavailable */
+    async claim(id: string, nowMs: number): Promise<boolean> {
+      let isMine = false;
+      await change((since) => {
+        const known = since[id] ?? nowMs;
+        isMine = nowMs - known >= MONTH_MS;
+        return isMine ? { ...since, [id]: nowMs } : since;
+      });
+      return isMine;
+    },
+    /** It failed. @param at as if it had been explored then. @throws StoreUnavailable */
+    async retry(id: string, at: number): Promise<void> {
+      await change((since) => (Object.hasOwn(since, id) ? { ...since, [id]: at } : since));
+    },
+  };
+}
+
+function withScope(since: Scopes['since'], id: string, nowMs: number): Scopes['since'] {
+  const kept = Object.entries(since).filter(([, at]) => nowMs - at < KEPT_MS);
+  return kept.length >= MAX_SCOPES ? since : { ...Object.fromEntries(kept), [id]: nowMs };
 }

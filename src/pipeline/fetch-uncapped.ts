@@ -3,118 +3,109 @@
  * do not hold more the count was a coincidence; if they do, and each day of the answer is found again in them, they are
  * the answer. If they hold other rows, or a single day is capped, the answer is served as it came, and never split.
  */
-import type { Logger } from 'pino';
-import type { Purges } from '../cache/purges.js';
-import type { CutDays } from '../history/mark-days.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry, EntryHeader, RowsHeader } from '../report/entry.js';
 import { joinEntries } from '../report/join-entries.js';
 import type { Range } from '../report/period.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
-import type { ReportPolicy } from '../report-policy.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
-import type { Caps } from './caps.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
+import type { Gateway } from './gateway.js';
 
 /** Why a capped answer is not split. */
 export const CAPPED = 'its row count may be a cap';
 
-export interface FetchUncappedOptions {
-  readonly caps: Caps;
-  readonly purges: Purges;
-  readonly policy: Pick<ReportPolicy, 'rulesFor'>;
-  readonly now: () => number;
-  /** Told of days that were split from an answer which is now known to have been cut off. */
-  readonly onCut: (report: CanonicalReport, cut: CutDays) => void;
-  readonly logger: Logger;
-}
+type FetchRange = (range: Range) => Promise<Fetched>;
 
-export type FetchUncapped = (
+/** @returns the answer, or the halves in its place */
+export async function fetchUncapped(
+  g: Gateway,
   what: ReportSeries,
   fetched: Fetched,
-  fetchRange: (range: Range) => Promise<Fetched>,
-) => Promise<Fetched>;
-
-export function createFetchUncapped(options: FetchUncappedOptions): FetchUncapped {
-  const { caps, purges, policy, now, onCut, logger } = options;
-
-  /**
-   * Days were split from answers that are now known to have been capped: they have to go.
-   * @returns how many purges that took
-   */
-  async function purgeCapped(what: ReportSeries, range: string, rowCount: number): Promise<number> {
-    const { series, report } = what;
-    const others = await caps.confirm(what, range, rowCount);
-    let purged = 0;
-    for (const capped of others) {
-      const [from, to] = capped.split('/') as [string, string];
-      onCut(report, { series, dates: daysBetween(from, to), answerRows: rowCount });
-      const scope = {
-        ...(report.account === null ? {} : { advertiserId: report.account }),
-        endpoint: report.endpoint,
-        from,
-        to,
-      };
-      const event = { action: 'cache.uncap', subject: report.endpoint, after: { ...scope, rowCount } };
-      try {
-        await purges.append(scope, auditLine(event, GATEWAY_ACTOR, now()));
-        caps.forget(series, capped);
-        purged += 1;
-      } catch (error) {
-        // This answer is right all the same; the next one that shows the cap tries again.
-        logger.error({ err: error, ...scope }, 'days split from a capped answer could not be purged');
-      }
-    }
-    return purged;
-  }
-
-  return async function fetchUncapped(what, fetched, fetchRange) {
-    const began = purges.seq;
-    const { answer, purged } = await uncap(what, fetched, fetchRange);
-    // What is in hand was fetched for these purges, and outlives them; any other it does not.
-    const isOwn = purged > 0 && purges.seq === began + purged;
-    return isOwn && answer.kind === 'answer' ? restamped(answer, began, purges.seq) : answer;
-  };
-
-  async function uncap(what: ReportSeries, fetched: Fetched, fetchRange: FetchRange): Promise<Uncapped> {
-    if (fetched.kind === 'refusal' || fetched.days === null) return { answer: fetched, purged: 0 };
-    const { range, rowCount } = fetched;
-    const name = `${range.from}/${range.to}`;
-    if (!caps.suspects(what, name, rowCount)) return { answer: fetched, purged: 0 };
-    // It is in hand and not kept: who proves the cap with a half of it has nothing to void for it.
-    caps.forget(what.series, name);
-    const halves = halvesOf(range);
-    if (halves === null) return { answer: unsplit(fetched, CAPPED), purged: 0 };
-    let purged = 0;
-    const answers: FetchedAnswer[] = [];
-    for (const half of halves) {
-      const part = await fetchRange(half);
-      const whole = await uncap(what, part, fetchRange);
-      purged += whole.purged;
-      if (whole.answer.kind === 'refusal' || whole.answer.days === null)
-        return { answer: unsplit(fetched, CAPPED), purged };
-      answers.push(whole.answer);
-    }
-    const days = answers.flatMap((half) => half.days ?? []);
-    if (rowsOf(days) <= rowCount) {
-      caps.clear(what, name, rowCount);
-      return { answer: fetched, purged };
-    }
-    if (!provesCap(fetched.days, days, policy.rulesFor(what.report))) {
-      logger.warn(
-        { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
-        'an answer that may be cut off has other rows than its halves: it is given as it came',
-      );
-      return { answer: unsplit(fetched, CAPPED), purged };
-    }
-    purged += await purgeCapped(what, name, rowCount);
-    return { answer: together(fetched, answers, days), purged };
-  }
+  fetchRange: FetchRange,
+): Promise<Fetched> {
+  const began = g.purges.seq;
+  const { answer, purged } = await uncap(g, what, fetched, fetchRange);
+  // What is in hand was fetched for these purges, and outlives them; any other it does not.
+  const isOwn = purged > 0 && g.purges.seq === began + purged;
+  return isOwn && answer.kind === 'answer' ? restamped(answer, began, g.purges.seq) : answer;
 }
 
-type FetchRange = Parameters<FetchUncapped>[2];
+async function uncap(
+  g: Gateway,
+  what: ReportSeries,
+  fetched: Fetched,
+  fetchRange: FetchRange,
+): Promise<Uncapped> {
+  if (fetched.kind === 'refusal' || fetched.days === null) return { answer: fetched, purged: 0 };
+  const { range, rowCount } = fetched;
+  const name = `${range.from}/${range.to}`;
+  if (!g.caps.suspects(what, name, rowCount)) return { answer: fetched, purged: 0 };
+  // It is in hand and not kept: a half that proves the cap has nothing to void for it.
+  g.caps.forget(what.series, name);
+  const halves = halvesOf(range);
+  if (halves === null) return { answer: unsplit(fetched, CAPPED), purged: 0 };
+  let purged = 0;
+  const answers: FetchedAnswer[] = [];
+  for (const half of halves) {
+    const part = await fetchRange(half);
+    const whole = await uncap(g, what, part, fetchRange);
+    purged += whole.purged;
+    if (whole.answer.kind === 'refusal' || whole.answer.days === null)
+      return { answer: unsplit(fetched, CAPPED), purged };
+    answers.push(whole.answer);
+  }
+  const days = answers.flatMap((half) => half.days ?? []);
+  if (rowsOf(days) <= rowCount) {
+    g.caps.clear(what, name, rowCount);
+    return { answer: fetched, purged };
+  }
+  if (!provesCap(fetched.days, days, g.policy.rulesFor(what.report))) {
+    g.logger.warn(
+      { endpoint: what.report.endpoint, range: name, rows: rowCount, inHalves: rowsOf(days) },
+      'an answer that may be cut off has other rows than its halves: it is given as it came',
+    );
+    return { answer: unsplit(fetched, CAPPED), purged };
+  }
+  purged += await purgeCapped(g, what, name, rowCount);
+  return { answer: together(fetched, answers, days), purged };
+}
+
+/**
+ * Days were split from answers that are now known to have been capped: they have to go.
+ * @returns how many purges that took
+ */
+async function purgeCapped(
+  { caps, purges, now, history, background, logger }: Gateway,
+  what: ReportSeries,
+  range: string,
+  rowCount: number,
+): Promise<number> {
+  const { series, report } = what;
+  const others = await caps.confirm(what, range, rowCount);
+  let purged = 0;
+  for (const capped of others) {
+    const [from, to] = capped.split('/') as [string, string];
+    background(history.voidCut(report, { series, dates: daysBetween(from, to), answerRows: rowCount }));
+    const scope = {
+      ...(report.account === null ? {} : { advertiserId: report.account }),
+      endpoint: report.endpoint,
+      from,
+      to,
+    };
+    const event = { action: 'cache.uncap', subject: report.endpoint, after: { ...scope, rowCount } };
+    try {
+      await purges.append(scope, auditLine(event, GATEWAY_ACTOR, now()));
+      caps.forget(series, capped);
+      purged += 1;
+    } catch (error) {
+      // This answer is right all the same; the next one that shows the cap tries again.
+      logger.error({ err: error, ...scope }, 'days split from a capped answer could not be purged');
+    }
+  }
+  return purged;
+}
 
 /** What came of an answer, and how many purges its halves took. */
 interface Uncapped {

@@ -1,81 +1,48 @@
 /** What an answer of the platform is kept as: days, or a whole, or a refusal that is remembered for a short time. */
 
 import type { CacheTier, TierWrite } from '../cache/tier.js';
-import type { Comparison, Learner } from '../divisibility/learn.js';
+import type { Comparison } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
-import type { FetchedDays } from '../history/record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, freshForMs } from '../report/freshness.js';
 import { bytesKey, dayKey, type EntryKey, rowsKey } from '../report/keys.js';
-import type { ReportPolicy } from '../report-policy.js';
 import type { EntryOrError } from './entries.js';
-import type { FetchDaysInput, FetchResult } from './fetch-result.js';
-import type { Fetched, FetchedAnswer } from './fetched.js';
-import { daysFound, type LookUp } from './look-up.js';
-import { createOneATurn } from './one-a-turn.js';
+import type { Fetch, Fetched, FetchedAnswer, FetchResult } from './fetched.js';
+import type { Gateway } from './gateway.js';
+import { daysFound } from './look-up.js';
 import { dayRef, type Patience } from './question.js';
-import type { Extent, Replacements } from './replacements.js';
+import type { Extent } from './replacements.js';
 
-export interface Kept {
-  readonly result: FetchResult;
-  /** The days of an answer that was split, and what was known of them before it was written; null where none was. */
-  readonly split: Promise<Comparison> | null;
-  /** The write to the store, which the answer does not wait for. Never rejects. */
-  readonly kept: Promise<unknown>;
+/** A fetched answer, sorted out. */
+export interface Sorted {
+  readonly entries: FetchResult['entries'];
+  /** Days that are compared and kept; null: none are. */
+  readonly days: readonly Entry<RowsHeader>[] | null;
+  readonly writes: readonly TierWrite[];
+  /** What the writes take the place of. */
+  readonly extents: readonly Extent[];
+  /** What the answer is: by days, or a whole. */
+  readonly mode: Fetch['mode'];
+  readonly unsplittable: FetchResult['unsplittable'];
 }
 
-export type Keep = (input: FetchDaysInput, fetched: Fetched) => Promise<Kept>;
-
-export interface KeepOptions {
-  readonly tier: CacheTier;
-  readonly lookUp: LookUp;
-  readonly replacements: Pick<Replacements, 'note'>;
-  readonly learner: Pick<Learner, 'status'>;
-  readonly policy: ReportPolicy;
-  readonly background: (work: Promise<unknown>) => void;
-  /** Told of the days of every answer that was split. What it does with them waits for `begin`, behind the answer. */
-  readonly onDays: (report: CanonicalReport, fetched: FetchedDays) => Promise<void>;
-  /** Told of the rows of every answer that may be kept, behind the answer. */
-  readonly onRows: (report: CanonicalReport, entries: readonly Entry<RowsHeader>[]) => void;
-}
-
-/** Bytes that may wait behind answers to be written; beyond it an answer waits for its own. */
-const MAX_BEHIND_BYTES = 33_554_432;
-
-export function createKeep(options: KeepOptions): Keep {
-  const write = createWriteBehind(options);
-  const turns = createOneATurn();
-  return async function keep(input, fetched) {
-    const unsplittable = isUnsplit(input, fetched) ? { doubtful: fetched.doubt !== null } : null;
-    // The answer in hand is the whole, when it was for all of the period.
-    const as: FetchDaysInput = unsplittable === null ? input : { ...input, mode: 'whole' };
-    const isOfUse = unsplittable === null || isWholePeriod(input, fetched);
-    const brought = isOfUse ? entriesOf(as, fetched) : [];
-    const entries = new Map(brought.map(([{ id }, entry]) => [id, entry]));
-    const { storable } = fetched;
-    const days = storable ? daysToKeep(options, as, fetched) : null;
-    // What the platform did not say is no news of it.
-    const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
-    const writes = storable && isOfUse ? writesOf(options, as, fetched, brought, days ?? []) : [];
-    // The answer, and others that are as far, go first; then the look at what is there, then the write.
-    const answered = turns.next();
-    const split = said === null ? null : splitOf(options, as, said, answered);
-    if (said !== null && input.form === 'rows')
-      options.background(options.onDays(input.report, { series: input.series, days: said, begin: answered }));
-    if (storable && fetched.kind === 'answer')
-      options.background(answered.then(() => options.onRows(input.report, rowsOf(fetched))));
-    const writing = write(writes, input.patience, split ?? answered);
-    const written = writing.then(({ kept }) => kept);
-    options.background(options.replacements.note(input.series, extentsOf(as, writes, days ?? []), written));
-    const { stored, kept } = await writing;
-    return { split, kept, result: { entries, by: 'own', stored, storable, unsplittable } };
+export function sortOut(g: Gateway, fetch: Fetch, fetched: Fetched): Sorted {
+  const unsplittable = isUnsplit(fetch, fetched) ? { doubtful: fetched.doubt !== null } : null;
+  // The answer in hand is the whole, when it was for all of the period.
+  const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
+  const isOfUse = unsplittable === null || isWholePeriod(fetch, fetched);
+  const brought = isOfUse ? entriesOf(as, fetched) : [];
+  const days = fetched.storable ? daysToKeep(g, as, fetched) : null;
+  const writes = fetched.storable && isOfUse ? writesOf(g, as, fetched, brought, days ?? []) : [];
+  return {
+    entries: new Map(brought.map(([{ id }, entry]) => [id, entry])),
+    ...{ days, writes, extents: extentsOf(as, writes, days ?? []), mode: as.mode, unsplittable },
   };
 }
 
 /** What these writes take the place of. */
 function extentsOf(
-  { report }: FetchDaysInput,
+  { report }: Fetch,
   writes: readonly TierWrite[],
   days: readonly Entry<RowsHeader>[],
 ): readonly Extent[] {
@@ -88,14 +55,10 @@ function extentsOf(
   ].filter(({ startedAt }) => Number.isFinite(startedAt));
 }
 
-function rowsOf({ days, rows }: FetchedAnswer): readonly Entry<RowsHeader>[] {
-  return days ?? (rows === null ? [] : [rows]);
-}
-
 /** Days are compared, and kept, unless the kind was refuted. */
 function daysToKeep(
-  { learner }: KeepOptions,
-  { report }: FetchDaysInput,
+  { learner }: Gateway,
+  { report }: Fetch,
   fetched: Fetched,
 ): readonly Entry<RowsHeader>[] | null {
   if (fetched.kind !== 'answer' || fetched.days === null) return null;
@@ -107,9 +70,9 @@ function daysToKeep(
  * looked at yet. Never rejects.
  * @param answered when the store may be asked
  */
-async function splitOf(
-  { lookUp }: KeepOptions,
-  { report, series, mode, known, patience, learns }: FetchDaysInput,
+export async function daysBefore(
+  { lookUp }: Gateway,
+  { report, series, mode, known, patience, learns }: Fetch,
   fresh: readonly Entry<RowsHeader>[],
   answered: Promise<unknown>,
 ): Promise<Comparison> {
@@ -125,8 +88,8 @@ async function splitOf(
 }
 
 function writesOf(
-  options: KeepOptions,
-  input: FetchDaysInput,
+  g: Gateway,
+  input: Fetch,
   fetched: Fetched,
   brought: readonly Brought[],
   split: readonly Entry<RowsHeader>[],
@@ -134,13 +97,13 @@ function writesOf(
   if (fetched.kind === 'refusal') {
     const { refusal } = fetched;
     const version = refusal.header.fetchStartedAt;
-    return brought.map(([key]) => ({ key, ...refusal, version, ttlMs: options.policy.negativeMs }));
+    return brought.map(([key]) => ({ key, ...refusal, version, ttlMs: g.policy.negativeMs }));
   }
-  const rules = options.policy.rulesFor(input.report);
+  const rules = g.policy.rulesFor(input.report);
   const days = split.map((entry) => entryOf(rules, dayKeyOf(input.series, entry), entry));
   if (input.mode === 'days') return days;
   const whole = brought.flatMap(([key, entry]) =>
-    entry instanceof GatewayError || !isWorthKeeping(options, input, entry, days)
+    entry instanceof GatewayError || !isWorthKeeping(g, input, entry, days)
       ? []
       : [entryOf(rules, key, entry)],
   );
@@ -152,8 +115,8 @@ function writesOf(
  * not answered by days.
  */
 function isWorthKeeping(
-  { learner }: KeepOptions,
-  { report, form }: FetchDaysInput,
+  { learner }: Gateway,
+  { report, form }: Fetch,
   { header }: Entry,
   days: readonly TierWrite[],
 ): boolean {
@@ -168,11 +131,16 @@ function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite 
   return { key, ...entry, version: entry.header.fetchStartedAt, ttlMs };
 }
 
+export type WriteBehind = ReturnType<typeof createWriteBehind>;
+
+/** Bytes that may wait behind answers to be written; beyond it an answer waits for its own. */
+const MAX_BEHIND_BYTES = 33_554_432;
+
 /**
  * Writes behind the answer, as long as not too much waits there and the store takes what it is given: after a write that
  * failed, answers wait for their own again, until one succeeds.
  */
-function createWriteBehind({ tier, background }: KeepOptions) {
+export function createWriteBehind(tier: CacheTier, background: Gateway['background']) {
   let behindBytes = 0;
   let isTaking = true;
   return async (
@@ -202,11 +170,11 @@ function createWriteBehind({ tier, background }: KeepOptions) {
 }
 
 /** Days were asked for, and the answer cannot be split into them. */
-function isUnsplit({ mode }: FetchDaysInput, fetched: Fetched): fetched is FetchedAnswer {
+function isUnsplit({ mode }: Fetch, fetched: Fetched): fetched is FetchedAnswer {
   return mode === 'days' && fetched.kind === 'answer' && fetched.days === null;
 }
 
-function isWholePeriod({ report: { from, to } }: FetchDaysInput, { range }: Fetched): boolean {
+function isWholePeriod({ report: { from, to } }: Fetch, { range }: Fetched): boolean {
   return range.from === from.iso && range.to === to.iso;
 }
 
@@ -217,7 +185,7 @@ function dayKeyOf(series: string, { header }: Entry<RowsHeader>): EntryKey {
 type Brought = readonly [EntryKey, EntryOrError];
 
 /** A refusal is about the period that was asked for: whoever waits for days of it, within another, asks for himself. */
-function entriesOf({ series, report, mode }: FetchDaysInput, fetched: Fetched): readonly Brought[] {
+function entriesOf({ series, report, mode }: Fetch, fetched: Fetched): readonly Brought[] {
   const { from, to } = report;
   const [rows, bytes] = [rowsKey(series, from.iso, to.iso), bytesKey(series, from.iso, to.iso)];
   if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);

@@ -2,13 +2,13 @@
  * Row caps that were proven, as records of the registry: replicas share them, and a restart keeps them. One record for
  * each kind of report.
  */
-import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { ReportSeries } from '../report/platform-call.js';
+import type { Gateway } from './gateway.js';
 
 const PREFIX = 'caps/';
 /** Kinds and caps of a kind that are remembered; those learned first go first. */
@@ -30,25 +30,14 @@ const CapList = recordForm(
 );
 type KnownCap = RecordOf<typeof CapList>[number];
 
-export interface KnownCaps {
-  has(what: ReportSeries, rowCount: number): boolean;
-  /** Never fails: what the registry does not take this process knows all the same. */
-  learn(what: ReportSeries, rowCount: number): Promise<void>;
-  /** An answer with so many rows: lower caps of its series are none any more. */
-  exceeded(what: ReportSeries, rowCount: number): void;
-}
+export type KnownCaps = ReturnType<typeof createKnownCaps>;
 
-export interface KnownCapsOptions {
-  readonly registry: Registry;
-  /** Identity of a kind of report. */
-  readonly kindOf: (report: CanonicalReport) => string;
-  readonly now: () => number;
-  readonly logger: Logger;
-  readonly background: (work: Promise<unknown>) => void;
-}
-
-export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
-  const { registry, kindOf, now, logger, background } = options;
+/** @param kindOf identity of a kind of report */
+export function createKnownCaps(
+  registry: Registry,
+  kindOf: (report: CanonicalReport) => string,
+  { now, logger, background }: Pick<Gateway, 'now' | 'logger' | 'background'>,
+) {
   /** What the registry did not take. */
   const own = new Map<string, readonly KnownCap[]>();
 
@@ -105,8 +94,9 @@ export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
   }
 
   return {
-    has: (what, rowCount) => all(what).some(({ count }) => count === rowCount),
-    async learn(what, rowCount) {
+    has: (what: ReportSeries, rowCount: number): boolean => all(what).some(({ count }) => count === rowCount),
+    /** Never fails: what the registry does not take this process knows all the same. */
+    async learn(what: ReportSeries, rowCount: number): Promise<void> {
       if (all(what).some(({ count, series }) => count === rowCount && series === what.series)) return;
       const cap = { count: rowCount, series: what.series, at: now() };
       await change(what, (caps) => [...caps.filter(({ count }) => count !== rowCount), cap].slice(-MAX_CAPS));
@@ -115,7 +105,8 @@ export function createKnownCaps(options: KnownCapsOptions): KnownCaps {
         'the platform cuts answers off at a number of rows: answers with so many are asked for in halves; consider report.endpoints.*.rowCap',
       );
     },
-    exceeded(what, rowCount) {
+    /** An answer with so many rows: lower caps of its series are none any more. */
+    exceeded(what: ReportSeries, rowCount: number): void {
       if (all(what).some(({ count, series }) => series === what.series && count < rowCount)) {
         background(unlearn(what, ({ count }) => count < rowCount));
       }

@@ -2,7 +2,6 @@
  * What each endpoint is known for: the columns of its reports, in one document that all replicas share, and where the rows of
  * each kind of report stood, in this process alone. Both are bounded: what is forgotten costs a doubt, and no wrong answer.
  */
-import type { Logger } from 'pino';
 import Type from 'typebox';
 import { recordForm } from '../record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
@@ -11,26 +10,9 @@ import type { KnownShape } from '../report/judge-shape.js';
 import { isReportFigure } from '../report/row-names.js';
 import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
+import type { Gateway } from './gateway.js';
 
-export interface KnownShapes {
-  /** Reads what other processes have seen, once. Never rejects. */
-  load(): Promise<void>;
-  /** @param earlier columns of the entry that is to be replaced */
-  of(report: CanonicalReport, earlier: readonly string[]): KnownShape;
-  /** Notes an answer that left no doubt. */
-  note(report: CanonicalReport, found: Pick<Digest, 'place' | 'columns' | 'flaws' | 'paging'>): void;
-  /** Whether some report came as one page of several lately. */
-  isPaged(): boolean;
-}
-
-export interface KnownShapesOptions {
-  readonly documents: Documents;
-  /** Columns that the configuration names. */
-  readonly declared: (endpoint: string) => readonly string[];
-  readonly background: (work: Promise<unknown>) => void;
-  readonly now: () => number;
-  readonly logger: Logger;
-}
+export type KnownShapes = ReturnType<typeof createKnownShapes>;
 
 const MAX_KINDS = 1000;
 const MAX_PLACES = 8;
@@ -47,8 +29,10 @@ const SeenForm = recordForm(Type.Array(Type.Tuple([Type.String(), Type.Array(Typ
 type Seen = ReadonlyMap<string, readonly string[]>;
 const NONE: Seen = new Map();
 
-export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
-  const { documents, declared, now, logger } = options;
+export function createKnownShapes(
+  documents: Documents,
+  { policy, now, background, logger }: Pick<Gateway, 'policy' | 'now' | 'background' | 'logger'>,
+) {
   const places = new Map<string, readonly string[]>();
   let seen = NONE;
   let pagedAtMs = Number.NEGATIVE_INFINITY;
@@ -66,6 +50,7 @@ export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
     seen = (await mergeDocument<Seen>(documents, { key: KEY, ttlMs: KEPT_MS, decode, encode, add })) ?? seen;
   }
 
+  /** Whether some report came as one page of several lately. */
   const isPaged = () => now() < pagedAtMs + PAGED_MS;
 
   function notePage({ endpoint, split }: CanonicalReport, paging: Digest['paging']): void {
@@ -79,15 +64,21 @@ export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
 
   return {
     isPaged,
-    load: () => (loading ??= load().catch(untold)),
-    of(report, earlier) {
-      const named = declared(report.endpoint);
+    /** Reads what other processes have seen, once. Never rejects. */
+    load: (): Promise<void> => (loading ??= load().catch(untold)),
+    /** @param earlier columns of the entry that is to be replaced */
+    of(report: CanonicalReport, earlier: readonly string[]): KnownShape {
+      const named = policy.endpoints.get(report.endpoint)?.knownColumns ?? [];
       const before = [...(seen.get(report.endpoint) ?? []), ...earlier];
       // A refusal that was once taken for a report must not make reports unknown.
       const columns = [...named, ...(named.length > 0 || before.some(isReportFigure) ? before : [])];
       return { places: places.get(kindOf(report)) ?? [], columns };
     },
-    note(report, { place, columns, flaws, paging }) {
+    /** Notes an answer that left no doubt. */
+    note(
+      report: CanonicalReport,
+      { place, columns, flaws, paging }: Pick<Digest, 'place' | 'columns' | 'flaws' | 'paging'>,
+    ): void {
       if (paging !== null) notePage(report, paging);
       if (flaws.length > 0 || columns.length === 0) return;
       const kind = kindOf(report);
@@ -100,7 +91,7 @@ export function createKnownShapes(options: KnownShapesOptions): KnownShapes {
       const after = merged(seen, new Map([[report.endpoint, columns]]));
       if (after === seen) return;
       seen = after;
-      options.background(share().catch(untold));
+      background(share().catch(untold));
     },
   };
 }

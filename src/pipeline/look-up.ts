@@ -5,33 +5,25 @@ import type { CacheTier, ReadWhen } from '../cache/tier.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
 import { isPurged } from './grade.js';
-import type { EntryRef } from './question.js';
-import { newPatience, type Patience } from './question.js';
+import { type EntryRef, newPatience, type Patience } from './question.js';
 
-export interface LookUpOptions {
-  readonly tier: CacheTier;
-  readonly purges: Pick<Purges, 'isPurged'>;
-}
-
-export interface LookUp {
-  /**
-   * Those that were purged, or are of another form, are absent.
-   * @param patience where it is spent, nothing is read
-   */
-  read(
-    report: CanonicalReport,
-    refs: readonly EntryRef[],
-    patience?: Patience,
-    when?: ReadWhen,
-  ): Promise<{ readonly found: Map<string, Entry>; readonly degraded: boolean }>;
-}
+export type LookUp = ReturnType<typeof createLookUp>;
 
 /** Longest list of keys in one command: 400 days of 5 KB are 2 MiB. */
 const KEYS_PER_READ = 400;
 
-export function createLookUp({ tier, purges }: LookUpOptions): LookUp {
+export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) {
   return {
-    async read(report, refs, patience = newPatience(), when) {
+    /**
+     * Those that were purged, or are of another form, are absent.
+     * @param patience where it is spent, nothing is read
+     */
+    async read(
+      report: CanonicalReport,
+      refs: readonly EntryRef[],
+      patience: Patience = newPatience(),
+      when?: ReadWhen,
+    ): Promise<{ readonly found: Map<string, Entry>; readonly degraded: boolean }> {
       const found = new Map<string, Entry>();
       let degraded = false;
       for (let start = 0; start < refs.length; start += KEYS_PER_READ) {

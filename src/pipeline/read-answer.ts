@@ -12,21 +12,10 @@ import { bodyHash, type RefusalHeader } from '../report/entry.js';
 import type { Facts } from '../report/freshness.js';
 import { rowFilters } from '../report/row-filters.js';
 import type { RowsRule } from '../report/rows.js';
-import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
-import { accountsIn } from './accounts-in.js';
 import { answerOf, doubtful, unreadable } from './answer-parts.js';
 import type { AnswerFacts, AskedReport, Context, Fetched, FetchedRefusal } from './fetched.js';
-import type { KnownShapes } from './known-shapes.js';
-
-export interface ReadOptions {
-  /** Parses, normalises and cuts; large answers on another thread. */
-  readonly workerPool: Pick<WorkerPool, 'digest'>;
-  readonly now: () => number;
-  readonly policy: ReportPolicy;
-  readonly maxRows: number;
-  readonly shapes: KnownShapes;
-}
+import type { Gateway } from './gateway.js';
 
 /** Statuses that are remembered for a short time. */
 export const REMEMBERED: readonly number[] = [400, 404, 422];
@@ -35,26 +24,26 @@ export const REMEMBERED: readonly number[] = [400, 404, 422];
 const ID_LIKE = /^\S*\d\S*$/;
 
 export async function readAnswer(
+  g: Gateway,
   asked: AskedReport,
   response: Response,
   chunks: readonly Buffer[],
-  options: ReadOptions,
 ): Promise<Fetched> {
-  const rule = options.policy.endpoints.get(asked.report.endpoint);
+  const rule = g.policy.endpoints.get(asked.report.endpoint);
   const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
-  const caching = originCaching(response.headers, asked.startedAt, options.now());
+  const caching = originCaching(response.headers, asked.startedAt, g.now());
   const facts: AnswerFacts = {
     fetchStartedAt: asked.startedAt,
-    fetchedAt: options.now(),
-    fetchedOn: dayAt(asked.startedAt, options.policy.timezoneOf(asked.report.account)),
+    fetchedAt: g.now(),
+    fetchedOn: dayAt(asked.startedAt, g.policy.timezoneOf(asked.report.account)),
     kind: kindOf(asked, rule),
     originMs: rule?.freshness === 'origin' ? caching.originMs : null,
     seq: asked.seq,
   };
   const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
-  const { digest } = options.workerPool;
-  await options.shapes.load();
-  const input = { ...digestInput(asked, rule, options), charset: charsetOf(contentType) };
+  const { digest } = g.workerPool;
+  await g.shapes.load();
+  const input = { ...digestInput(g, asked, rule), charset: charsetOf(contentType) };
   const unread = { digest, input, token: response.token };
   if (holdsToken(Buffer.from(contentType, 'latin1'), response.token))
     throw invalid('the content type holds the platform token');
@@ -67,7 +56,7 @@ export async function readAnswer(
   // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
   if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
-  const rules = options.policy.rulesFor(asked.report);
+  const rules = g.policy.rulesFor(asked.report);
   const context = { asked, facts, rules, contentType, storable, status: response.status };
   if (rule === undefined && !isJson(contentType)) {
     const body = Buffer.concat(chunks);
@@ -83,13 +72,13 @@ export async function readAnswer(
     if (!asked.whole) throw fault;
     return unreadable({ ...read, storable: false }, fault, outcome.accounts, false);
   }
-  if (outcome.digest.rowCount > options.maxRows) {
+  if (outcome.digest.rowCount > g.config.report.maxRows) {
     throw new GatewayError('upstream_too_large', {
-      detail: `The platform's answer has more than ${options.maxRows} rows.`,
+      detail: `The platform's answer has more than ${g.config.report.maxRows} rows.`,
     });
   }
   const found = outcome.digest;
-  if (found.doubt === null) options.shapes.note(asked.report, found);
+  if (found.doubt === null) g.shapes.note(asked.report, found);
   return found.doubt === null ? answerOf(read, found) : doubtful(read, found, found.doubt);
 }
 
@@ -99,19 +88,19 @@ export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
 }
 
 function digestInput(
+  g: Gateway,
   { report, range, whole, earlier }: AskedReport,
   rule: EndpointRule | undefined,
-  options: ReadOptions,
 ): DigestInput {
   return {
     rule: rowsRuleOf(rule),
-    known: options.shapes.of(report, earlier(range.to)?.columns ?? []),
+    known: g.shapes.of(report, earlier(range.to)?.columns ?? []),
     period: range,
     byDate: report.split.includes('date'),
     splits: report.split.length > 0,
-    filters: rowFilters(report, options.policy.accountFields),
-    accountPattern: options.policy.accountPattern,
-    nonAccounts: options.policy.nonAccounts,
+    filters: rowFilters(report, g.policy.accountFields),
+    accountPattern: g.policy.accountPattern,
+    nonAccounts: g.policy.nonAccounts,
     whole,
   };
 }
@@ -151,4 +140,34 @@ function isJson(contentType: string): boolean {
 function isHtml(contentType: string, body: Buffer): boolean {
   if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
   return /^\s*<(!doctype\s+html|html)\b/i.test(body.toString('latin1', 0, 256));
+}
+
+/** A body of which only its accounts are read. */
+interface Unread {
+  readonly digest: WorkerPool['digest'];
+  readonly input: DigestInput;
+  readonly token: string;
+}
+
+/** Bytes; what is none is not read to its end. */
+const JSON_BEGINS_WITHIN = 256;
+
+/**
+ * The accounts in a refusal, or in JSON that is no report.
+ * @returns none for what is neither JSON nor lines of JSON: there they cannot be told
+ */
+async function accountsIn(body: Buffer, { digest, input, token }: Unread): Promise<readonly string[]> {
+  if (!/[[{]/.test(body.toString('latin1', 0, JSON_BEGINS_WITHIN))) return [];
+  for (const read of [() => body, () => asList(body)]) {
+    const { outcome } = await digest([read()], input, token);
+    if (outcome.kind === 'digest') return outcome.digest.accounts;
+    if (outcome.kind === 'no-rows') return outcome.accounts;
+  }
+  return [];
+}
+
+/** Lines of JSON as one list; inside of JSON no text holds a line break. */
+function asList(body: Buffer): Buffer {
+  const lines = body.toString('latin1').split(/\r?\n/);
+  return Buffer.from(`[${lines.filter((line) => line !== '').join(',')}]`, 'latin1');
 }

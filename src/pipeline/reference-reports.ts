@@ -1,10 +1,12 @@
-/** Stage: remembers reports that a token can be proven with: GETs of one final day, with some rows and not too many. */
+/** Reports that a token can be proven with: GETs of one final day, with some rows and not too many; else guesses. */
+import type { CanonicalReport } from '../report/canonicalize.js';
+import { dayAt, isoDay } from '../report/days.js';
 import { digestBytes } from '../report/digest.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import type { ReportPolicy } from '../report-policy.js';
-import type { FetchReport } from './fetch-report.js';
-import type { FetchedAnswer } from './fetched.js';
+import type { Fetched, FetchedAnswer } from './fetched.js';
+import type { Gateway } from './gateway.js';
 import { rowsRuleOf } from './read-answer.js';
 
 /** A report of one final day, and what it held. */
@@ -19,24 +21,14 @@ export interface ReferenceReport {
 
 const MOST_ROWS = 1000;
 
-/** @returns `fetchReport`, with `note` told of what it brought */
-export function noteReferenceReports(
-  fetchReport: FetchReport,
-  { rulesFor }: Pick<ReportPolicy, 'rulesFor'>,
-  note: (report: ReferenceReport) => void,
-): FetchReport {
-  return async (slot, ask) => {
-    const fetched = await fetchReport(slot, ask);
-    if (fetched.kind === 'answer' && fetched.doubt === null && ask.report.method === 'GET') {
-      const day = cheapestFinalDay(fetched, rulesFor(ask.report));
-      if (day !== null) {
-        const { account, endpoint, split } = ask.report;
-        const { target } = buildPlatformCall(ask.report, day.date, day.date);
-        note({ account: account ?? '*', target, endpoint, split, day: day.date, rows: day.rows });
-      }
-    }
-    return fetched;
-  };
+/** Notes what an answer has of such a report. */
+export function noteReference(g: Gateway, report: CanonicalReport, fetched: Fetched): void {
+  if (fetched.kind !== 'answer' || fetched.doubt !== null || report.method !== 'GET') return;
+  const day = cheapestFinalDay(fetched, g.policy.rulesFor(report));
+  if (day === null) return;
+  const { account, endpoint, split } = report;
+  const { target } = buildPlatformCall(report, day.date, day.date);
+  g.onReport({ account: account ?? '*', target, endpoint, split, day: day.date, rows: day.rows });
 }
 
 function cheapestFinalDay(
@@ -45,7 +37,8 @@ function cheapestFinalDay(
 ): { date: string; rows: number } | null {
   const single = rows !== null && range.from === range.to ? [rows] : [];
   const fit = (days ?? single)
-    .filter(({ header }) => isFinal(header, rules))
+    // Not from history: a token is proven with what the platform answers.
+    .filter(({ header }) => isFinal(header, rules) && header.forgotten === undefined)
     .map(({ header }) => ({ date: header.lastDay as string, rows: header.rowCount }))
     .filter((day) => day.rows > 0 && day.rows <= MOST_ROWS);
   return fit.length === 0 ? null : fit.reduce((least, day) => (day.rows < least.rows ? day : least));
@@ -66,4 +59,28 @@ export function countRowsOf(
     whole: false,
   });
   return outcome.kind === 'digest' ? outcome.digest.rowCount : null;
+}
+
+/** So many advertisers are tried: one that is gone must not stand for all. */
+const MOST_ADVERTISERS = 2;
+
+/**
+ * Reports that no caller has asked for yet, and that a working token should see: yesterday, of the teams' advertisers.
+ * @param advertisers that teams may see, most promising first
+ * @returns paths and queries below the platform's base URL; the last one names no advertiser
+ */
+export function guessReports(
+  advertisers: readonly number[],
+  { endpoints, timezoneOf, accountFields }: ReportPolicy,
+  nowMs: number,
+): readonly string[] {
+  const [endpoint] = endpoints.keys();
+  if (endpoint === undefined) return [];
+  const targetOf = (account: string | null) => {
+    const yesterday = isoDay(dayAt(nowMs, timezoneOf(account)) - 1);
+    const named = account === null ? '' : `${accountFields[0]}=${account}&`;
+    return `/api/v1/report/${endpoint}?${named}dateFrom=${yesterday}&dateTo=${yesterday}`;
+  };
+  const accounts = [...new Set(advertisers)].slice(0, MOST_ADVERTISERS).map(String);
+  return [...accounts, null].map(targetOf);
 }

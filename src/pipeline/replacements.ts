@@ -46,18 +46,7 @@ export interface MadeOf {
   readonly held: readonly Extent[];
 }
 
-export interface Replacements {
-  /** To be taken before the parts of a series are read. */
-  basisOf(series: string): Basis;
-  /** @param stored when the store has it: then replicas are told. Never rejects */
-  note(series: string, fetched: readonly Extent[], stored: Promise<unknown>): Promise<void>;
-  stop(): void;
-}
-
-export interface ReplacementsOptions {
-  readonly bus: Bus;
-  readonly logger: Logger;
-}
+export type Replacements = ReturnType<typeof createReplacements>;
 
 const CHANNEL = 'fetched';
 /** Series beyond it are forgotten, the one read longest ago first: their bodies are made anew. */
@@ -65,7 +54,7 @@ const MAX_SERIES = 10_000;
 /** A body that has missed more fetches than this counts as replaced. */
 const MAX_FETCHES = 8;
 
-export function createReplacements({ bus, logger }: ReplacementsOptions): Replacements {
+export function createReplacements(bus: Bus, logger: Logger) {
   const self = randomId();
   const known = createLastUsed<Fetches>(MAX_SERIES, {
     dispose(fetches) {
@@ -89,13 +78,15 @@ export function createReplacements({ bus, logger }: ReplacementsOptions): Replac
   }
 
   return {
-    basisOf(series) {
+    /** To be taken before the parts of a series are read. */
+    basisOf(series: string): Basis {
       const before = known.get(series);
       const fetches = before ?? { count: 0, latest: [] };
       if (before === undefined) known.set(series, fetches);
       return { fetches, seen: fetches.count };
     },
-    async note(series, fetched, stored) {
+    /** @param stored when the store has it: then replicas are told. Never rejects */
+    async note(series: string, fetched: readonly Extent[], stored: Promise<unknown>): Promise<void> {
       if (fetched.length === 0) return;
       add(series, fetched);
       try {

@@ -1,73 +1,52 @@
-/** One report under way: what it asks for, what it has in hand, and what is decided from that. */
-import type { Purges } from '../cache/purges.js';
-import type { Learner } from '../divisibility/learn.js';
-import type { PartRefusals } from '../divisibility/part-refusals.js';
+/** One report under way: the question, the entries in hand, and what is decided from them. */
 import type { Entry } from '../report/entry.js';
-import type { ReportPolicy } from '../report-policy.js';
-import type { CrossChecks } from './cross-check.js';
 import { type DecideInput, type Decision, decide } from './decide.js';
 import { createEntries, type EntryStore } from './entries.js';
-import type { FetchResult } from './fetch-result.js';
+import type { FetchResult } from './fetched.js';
+import type { Gateway } from './gateway.js';
 import { gradeOf } from './grade.js';
-import type { LookUp } from './look-up.js';
 import { type Mode, modeOf } from './mode.js';
 import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
-import { type Basis, type Extent, isNewest, type MadeOf, type Replacements } from './replacements.js';
+import { type Basis, type Extent, isNewest, type MadeOf } from './replacements.js';
 
-export interface RunDeps {
-  readonly lookUp: LookUp;
-  readonly replacements: Pick<Replacements, 'basisOf'>;
-  readonly learner: Pick<Learner, 'status'>;
-  readonly partRefusals: Pick<PartRefusals, 'wholeOnly'>;
-  readonly purges: Purges;
-  readonly policy: ReportPolicy;
-  readonly now: () => number;
-  /** Asked whether a call should bring all days of a report. */
-  readonly crossChecks: Pick<CrossChecks, 'isDue'>;
-}
-
-/** One report under way. */
 export interface Run {
   readonly question: ReportQuestion;
   readonly context: RequestContext;
-  /** What it began under; what was split under another one is void. */
+  /** Generation of the kind at the start; days that were split under another one are void. */
   readonly generation: string;
   readonly entries: EntryStore;
-  /** The fetches that what is in hand takes into account. */
+  /** The fetches that the entries in hand take into account. */
   basis: Basis;
   readonly results: FetchResult[];
   mode: Mode;
-  /** What is good enough for it. */
+  /** What is good enough. */
   accept: DecideInput['accept'];
   degraded: boolean;
   /** Its calls, or those of the refresh behind it, bring all days, to be compared. */
   compares: boolean;
 }
 
-/** Looks up what is kept. @param accept what is good enough for it */
-export async function beginRun(
-  deps: RunDeps,
+/** Reads what the store has of a report. @param accept what is good enough */
+export async function startRun(
+  g: Gateway,
   question: ReportQuestion,
   context: RequestContext,
   accept: Run['accept'],
 ): Promise<Run> {
-  const status = deps.learner.status(question.report);
-  const mode = modeOf(question, deps.policy, status);
-  const { generation } = status;
-  const entries = createEntries();
+  const status = g.learner.status(question.report);
   const run: Run = {
     question,
     context,
-    generation,
-    entries,
-    basis: deps.replacements.basisOf(question.series),
+    generation: status.generation,
+    entries: createEntries(),
+    basis: g.replacements.basisOf(question.series),
     results: [],
-    mode,
+    mode: modeOf(question, g.policy, status),
     accept,
     degraded: false,
     compares: false,
   };
-  await look(deps, run, refsOf(run));
+  await look(g, run, refsOf(run));
   context.trace.mark('look-up');
   return run;
 }
@@ -77,26 +56,26 @@ function refsOf({ question, mode }: Run): readonly EntryRef[] {
   return mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
 }
 
-/** Adds what the store holds of some entries. */
-export async function look(deps: RunDeps, run: Run, refs: readonly EntryRef[]): Promise<void> {
+/** Adds what the store has of some entries. */
+export async function look(g: Gateway, run: Run, refs: readonly EntryRef[]): Promise<void> {
   const { question, context, entries } = run;
-  const { found, degraded } = await deps.lookUp.read(question.report, refs, context.patience);
-  entries.addFound(found, deps.now());
+  const { found, degraded } = await g.lookUp.read(question.report, refs, context.patience);
+  entries.addFound(found, g.now());
   run.degraded = degraded;
 }
 
 /** Each time something was replaced meanwhile. */
 const READS_AGAIN = 3;
 
-/** What was replaced since it was read is read again, so that an answer holds one state of its days. */
-export async function renew(deps: RunDeps, run: Run, decision: Decision): Promise<Decision> {
+/** Reads again what was replaced since it was read, so that an answer holds one state of its days. */
+export async function renew(g: Gateway, run: Run, decision: Decision): Promise<Decision> {
   let current = decision;
   for (let times = 0; times < READS_AGAIN && !isCurrent(run, current); times += 1) {
     const { question, context } = run;
-    run.basis = deps.replacements.basisOf(question.series);
-    const { found } = await deps.lookUp.read(question.report, refsOf(run), context.patience);
-    run.entries.addNewer(found, deps.now());
-    current = decideFor(deps, run);
+    run.basis = g.replacements.basisOf(question.series);
+    const { found } = await g.lookUp.read(question.report, refsOf(run), context.patience);
+    run.entries.addNewer(found, g.now());
+    current = decideFor(g, run);
   }
   return current;
 }
@@ -105,7 +84,7 @@ function isCurrent({ basis, question }: Run, { mode, refusal, parts }: Decision)
   if (basis.seen === basis.fetches.count) return true;
   const whole = wholeOf(question, refusal === null ? parts : [refusal]);
   const isWhole = mode === 'whole' || refusal !== null;
-  return isNewest(basis, isWhole ? [whole] : (parts as readonly Entry[]).map(dayOf));
+  return isNewest(basis, isWhole ? [whole] : parts.map(dayOf));
 }
 
 function dayOf({ header: { lastDay, fetchStartedAt } }: Entry): Extent {
@@ -117,13 +96,13 @@ function wholeOf({ report: { from, to } }: ReportQuestion, parts: readonly Entry
   return { from: from.iso, to: to.iso, isWhole: true, startedAt };
 }
 
-/** What an answer to the run is made of. */
+/** What an answer of these parts rests on. */
 export function madeOf({ basis, question }: Run, parts: readonly Entry[], isWhole: boolean): MadeOf {
   return { basis, held: [{ ...wholeOf(question, parts), isWhole }] };
 }
 
 /** @param accept in place of what is good enough for the run */
-export function decideFor(deps: RunDeps, run: Run, accept = run.accept): Decision {
+export function decideFor(g: Gateway, run: Run, accept = run.accept): Decision {
   const { question, context, generation, entries, mode } = run;
   const { directives, arrivedAtMs } = context;
   const mayCompare = mode.mode === 'days' && (run.accept === 'usual' || run.accept === 'fresh');
@@ -135,16 +114,16 @@ export function decideFor(deps: RunDeps, run: Run, accept = run.accept): Decisio
     arrivedAtMs,
     generation,
     accept,
-    policy: deps.policy,
-    purges: deps.purges,
-    wholeOnly: deps.partRefusals.wholeOnly(question.report),
-    comparisonDue: mayCompare && deps.crossChecks.isDue(question),
+    policy: g.policy,
+    purges: g.purges,
+    wholeOnly: g.partRefusals.wholeOnly(question.report),
+    comparisonDue: mayCompare && g.checks.callIsDue(question),
   });
 }
 
-/** Whether an entry that somebody else brought meanwhile will do. */
+/** Whether an entry that another request or replica fetched meanwhile is fresh enough. */
 export function isFresh(
-  deps: RunDeps,
+  g: Gateway,
   { question, context, generation, entries }: Run,
   entry: Entry,
   ref: EntryRef,
@@ -154,8 +133,7 @@ export function isFresh(
   const before = entries.known.get(ref.id);
   const wasThere =
     before?.wasThere === true && before.entry.header.fetchStartedAt === entry.header.fetchStartedAt;
-  const held = { entry, source: 'kept' as const, wasThere, atMs: deps.now() };
-  const { policy, purges } = deps;
-  const input = { report, directives, arrivedAtMs, generation, policy, purges };
-  return gradeOf(held, ref, input) === 'fresh';
+  const held = { entry, source: 'kept' as const, wasThere, atMs: g.now() };
+  const { policy, purges } = g;
+  return gradeOf(held, ref, { report, directives, arrivedAtMs, generation, policy, purges }) === 'fresh';
 }

@@ -2,9 +2,6 @@
  * Stage: a day that the platform answers without rows, or refuses, meets what history knows of it. This is the one place
  * where an empty day is believed or not (`history/forgotten.ts`). History is read only when a day is empty, or refused.
  */
-import type { Logger } from 'pino';
-import type { Learner } from '../divisibility/learn.js';
-import type { AcceptedEmpty } from '../history/accepted-empty.js';
 import { judgeLosses, type LookedDay, type Losses, type Neighbour } from '../history/forgotten.js';
 import { fromHistory, type RecalledDay } from '../history/recall-days.js';
 import type { EndpointRetention } from '../history/retention.js';
@@ -12,22 +9,9 @@ import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { joinEntries } from '../report/join-entries.js';
 import { StoreUnavailable } from '../store/port.js';
-import { type AskFurther, type CoverOptions, coverRefused } from './cover-refused.js';
-import type { FetchDaysInput } from './fetch-result.js';
-import type { Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
-
-export interface SettleLost {
-  /** @returns the answer with the rows of history for days that are not believed to be empty */
-  settle(input: FetchDaysInput, fetched: Fetched, ask: AskFurther): Promise<Fetched>;
-  /** @returns an answer in the place of a refusal, where history has what the platform no longer answers; else the refusal */
-  cover(input: FetchDaysInput, refused: FetchedRefusal, ask: AskFurther): Promise<Fetched>;
-}
-
-export interface SettleLostOptions extends CoverOptions {
-  readonly accepted: Pick<AcceptedEmpty, 'isAccepted'>;
-  readonly learner: Pick<Learner, 'status'>;
-  readonly logger: Logger;
-}
+import { type AskFurther, coverRefused } from './cover-refused.js';
+import type { Fetch, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
+import type { Gateway } from './gateway.js';
 
 /** Days on either side of an answer that are looked at beside it. */
 const NEAR_DAYS = 7;
@@ -35,65 +19,73 @@ const NEAR_DAYS = 7;
 /** Statuses of a platform that no longer has a range. */
 const RANGE_REFUSED: readonly number[] = [400, 422];
 
-export function createSettleLost(options: SettleLostOptions): SettleLost {
-  const { history, logger } = options;
+/** @returns the answer with the rows of history for days that are not believed to be empty */
+export async function settleLost(
+  g: Gateway,
+  fetch: Fetch,
+  fetched: Fetched,
+  ask: AskFurther,
+): Promise<Fetched> {
+  if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
+  const said = fetched.days.filter(({ header }) => header.forgotten === undefined);
+  const [first] = said;
+  if (first?.header.originMs !== null || !g.history.isRecorded(fetch.report)) return fetched;
+  // An answer that is visibly not what was asked for tells nothing of empty days.
+  if (first.header.flaws !== undefined) return fetched;
+  const empty = said.filter(({ header }) => header.rowCount === 0);
+  noteRows(g, fetch, said, empty.length > 0);
+  if (empty.length === 0) return fetched;
+  return withHistory(g, fetch, fetched, async () => {
+    const known = await recallAround(g, fetch, empty.map(dateOf));
+    const isDoubted = (day: Entry<RowsHeader>) => (known.get(dateOf(day))?.revision.rowCount ?? 0) > 0;
+    if (!empty.some(isDoubted)) return fetched;
+    const losses = await judgeAll(g, fetch, said, known, ask);
+    note(g, fetch, losses, known, first.header.fetchedAt);
+    return withRows(g, fetch, fetched, { losses, known });
+  });
+}
 
-  /** Without the history an answer is passed on as it came. */
-  async function withHistory(
-    { report }: FetchDaysInput,
-    came: Fetched,
-    work: () => Promise<Fetched>,
-  ): Promise<Fetched> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      logger.warn(
-        { err: error, endpoint: report.endpoint },
-        'the history could not be asked about days that came without rows, or were refused: they are given as they came',
-      );
-      return came;
-    }
+/** @returns an answer in place of a refusal, where history has what the platform no longer answers; else the refusal */
+export async function coverRefusal(
+  g: Gateway,
+  fetch: Fetch,
+  refused: FetchedRefusal,
+  ask: AskFurther,
+): Promise<Fetched> {
+  if (!RANGE_REFUSED.includes(refused.refusal.header.status)) return refused;
+  if (fetch.mode !== 'days' || !fetch.learns || !g.history.isRecorded(fetch.report)) return refused;
+  const { from, to } = refused.range;
+  if (from === null || to === null) return refused;
+  return withHistory(g, fetch, refused, async () => {
+    const all = await recall(g, fetch, daysBetween(from, to));
+    const known = new Map([...all].filter(([, day]) => !isAccepted(g, fetch, day)));
+    return coverRefused(g, { ...fetch, known, refused, ask });
+  });
+}
+
+/** While the history is away an answer is passed on as it came. */
+async function withHistory(
+  { logger }: Gateway,
+  { report }: Fetch,
+  came: Fetched,
+  work: () => Promise<Fetched>,
+): Promise<Fetched> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    logger.warn(
+      { err: error, endpoint: report.endpoint },
+      'the history could not be asked about days that came without rows, or were refused: they are given as they came',
+    );
+    return came;
   }
-
-  return {
-    async settle(input, fetched, ask) {
-      if (fetched.kind === 'refusal' || fetched.days === null) return fetched;
-      const said = fetched.days.filter(({ header }) => header.forgotten === undefined);
-      const [first] = said;
-      if (first?.header.originMs !== null || !history.isRecorded(input.report)) return fetched;
-      // What is visibly not what was asked for tells nothing of days that are empty.
-      if (first.header.flaws !== undefined) return fetched;
-      const empty = said.filter(({ header }) => header.rowCount === 0);
-      noteRows(options, input, said, empty.length > 0);
-      if (empty.length === 0) return fetched;
-      return withHistory(input, fetched, async () => {
-        const known = await recallAround(options, input, empty.map(dateOf));
-        const isDoubted = (day: Entry<RowsHeader>) => (known.get(dateOf(day))?.revision.rowCount ?? 0) > 0;
-        if (!empty.some(isDoubted)) return fetched;
-        const losses = await judgeAll(options, input, said, known, ask);
-        note(options, input, losses, known, first.header.fetchedAt);
-        return withRows(options, input, fetched, { losses, known });
-      });
-    },
-    async cover(input, refused, ask) {
-      if (!RANGE_REFUSED.includes(refused.refusal.header.status)) return refused;
-      if (input.mode !== 'days' || !input.learns || !history.isRecorded(input.report)) return refused;
-      const { from, to } = refused.range;
-      if (from === null || to === null) return refused;
-      return withHistory(input, refused, async () => {
-        const all = await recall(options, input, daysBetween(from, to));
-        const known = new Map([...all].filter(([, day]) => !isAccepted(options, input, day)));
-        return coverRefused(options, { ...input, known, refused, ask });
-      });
-    },
-  };
 }
 
 /** The greatest age that came with rows. */
 function noteRows(
-  { retention }: SettleLostOptions,
-  { report }: FetchDaysInput,
+  { retention }: Gateway,
+  { report }: Fetch,
   days: readonly Entry<RowsHeader>[],
   exact: boolean,
 ): void {
@@ -103,27 +95,27 @@ function noteRows(
 
 /** Asks for older days where that decides. */
 async function judgeAll(
-  options: SettleLostOptions,
-  input: FetchDaysInput,
+  g: Gateway,
+  input: Fetch,
   said: readonly Entry<RowsHeader>[],
   known: Known,
   ask: AskFurther,
 ): Promise<Losses> {
-  const seen = await options.retention.of(input.report.endpoint);
-  const losses = judge(options, input, { said, known, seen });
+  const seen = await g.retention.of(input.report.endpoint);
+  const losses = judge(g, input, { said, known, seen });
   if (losses.probe === null || !input.learns) return losses;
   // Without its answer nothing is decided.
   const fetched = await ask(losses.probe).catch(() => null);
   const probed = (fetched?.kind === 'answer' ? fetched.days : null) ?? [];
   if (probed.length === 0) return losses;
-  noteRows(options, input, probed, true);
-  return judge(options, input, { said: [...probed, ...said], known, seen });
+  noteRows(g, input, probed, true);
+  return judge(g, input, { said: [...probed, ...said], known, seen });
 }
 
 /** Behind the answer. */
 function note(
-  { history, retention, background }: SettleLostOptions,
-  { report, series }: FetchDaysInput,
+  { history, retention, background }: Gateway,
+  { report, series }: Fetch,
   { days, edgeDays }: Losses,
   known: Known,
   atMs: number,
@@ -138,27 +130,23 @@ function note(
 
 type Known = ReadonlyMap<string, RecalledDay>;
 
-function recallAround(
-  options: SettleLostOptions,
-  input: FetchDaysInput,
-  dates: readonly string[],
-): Promise<Known> {
+function recallAround(g: Gateway, input: Fetch, dates: readonly string[]): Promise<Known> {
   const near = (date: string, days: number) => isoDay((dayNumber(date) as number) + days);
   const [from, to] = [near(dates[0] as string, -NEAR_DAYS), near(dates.at(-1) as string, NEAR_DAYS)];
-  return recall(options, input, daysBetween(from, to));
+  return recall(g, input, daysBetween(from, to));
 }
 
 function recall(
-  { history, learner }: SettleLostOptions,
-  { report, series }: FetchDaysInput,
+  { history, learner }: Gateway,
+  { report, series }: Fetch,
   dates: readonly string[],
 ): Promise<Known> {
   return history.recall(series, dates, learner.status(report).generation);
 }
 
 function isAccepted(
-  { accepted }: SettleLostOptions,
-  { report }: FetchDaysInput,
+  { accepted }: Gateway,
+  { report }: Fetch,
   { asked, date, revision }: RecalledDay,
 ): boolean {
   return accepted.isAccepted(asked, report.endpoint, date, revision.confirmedUntil);
@@ -171,8 +159,8 @@ interface Looked {
   readonly seen: EndpointRetention;
 }
 
-function judge(options: SettleLostOptions, input: FetchDaysInput, { said, known, seen }: Looked): Losses {
-  const { policy, retention } = options;
+function judge(g: Gateway, input: Fetch, { said, known, seen }: Looked): Losses {
+  const { policy, retention } = g;
   const [first] = said as readonly [Entry<RowsHeader>];
   const { restatementDays, emptyMs } = policy.rulesFor(input.report);
   const dates = new Set(said.map(dateOf));
@@ -182,7 +170,7 @@ function judge(options: SettleLostOptions, input: FetchDaysInput, { said, known,
     return {
       ...{ date: dateOf(entry), ageDays: ageOf(entry), rows: entry.header.rowCount },
       ...{ knownRows: rowCount, emptyFromMs: lost?.fromMs ?? null },
-      accepted: day !== undefined && isAccepted(options, input, day),
+      accepted: day !== undefined && isAccepted(g, input, day),
     };
   });
   const neighbours = [...known.values()].flatMap(({ date, revision }): Neighbour[] => {
@@ -198,8 +186,8 @@ function judge(options: SettleLostOptions, input: FetchDaysInput, { said, known,
 
 /** Each day that is kept gets its rows from history; one that is believed is confirmed. */
 async function withRows(
-  { history, learner, policy }: SettleLostOptions,
-  input: FetchDaysInput,
+  { history, learner, policy }: Gateway,
+  input: Fetch,
   fetched: FetchedAnswer,
   { losses, known }: { readonly losses: Losses; readonly known: Known },
 ): Promise<FetchedAnswer> {

@@ -1,43 +1,29 @@
 /**
- * Tries that stand for several callers. Of those of one team who want the same, one stands in line for a slot; of those
- * whose try failed together, one tries again, and what comes of it is for all. The others wait for it, holding nothing.
+ * Tries shared by several callers. Of callers of one team who want the same, one waits in line for a slot; of callers whose
+ * try failed together, one tries again, and its result is for all. The others wait for it, holding nothing.
  */
 import { GatewayError } from '../errors.js';
 import { within } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
-import { isShareSpent } from './fetch-days.js';
+import { isShareSpent } from './call-platform.js';
 
-export interface TryInput<T> {
-  /** What is wanted, and who is charged for it. */
+interface TryInput<T> {
+  /** What is wanted, and the team that is charged for it. */
   readonly name: string;
   /** The failure of the try before; null: this is the first. */
   readonly after: CallFailed | null;
-  /** Ends the waiting for somebody else's. */
+  /** Ends the wait for another caller's try. */
   readonly signal: AbortSignal;
   /** Makes it. */
   readonly attempt: () => Promise<T>;
 }
 
-export interface TryResult<T> {
-  readonly value: T;
-  /** False: somebody else made it. */
-  readonly isOwn: boolean;
-}
-
-export interface SharedTries<T> {
-  /**
-   * @throws the reason of the signal; what the try came to, be it one's own or another's; GatewayError `overloaded` when
-   *   too many wait already
-   */
-  share(input: TryInput<T>): Promise<TryResult<T>>;
-  /** Callers who wait for somebody else's. */
-  readonly waiting: number;
-}
+export type SharedTries<T> = ReturnType<typeof createSharedTries<T>>;
 
 /** @param maxWaiting callers that may wait at once in this process */
-export function createSharedTries<T>(maxWaiting: number): SharedTries<T> {
+export function createSharedTries<T>(maxWaiting: number) {
   const underWay = new Map<string, Promise<T>>();
-  /** The one try that followed a failure. It is kept when it is over: whoever still backs off takes it for his own. */
+  /** The one try that followed a failure. It is kept when it is over: a caller that still backs off takes it for its own. */
   const following = new WeakMap<CallFailed, Promise<T>>();
   let waiting = 0;
 
@@ -63,7 +49,11 @@ export function createSharedTries<T>(maxWaiting: number): SharedTries<T> {
   }
 
   return {
-    async share(input) {
+    /**
+     * @returns the result; `isOwn` false: of another caller's try
+     * @throws the reason of the signal; the failure of the try, own or not; GatewayError `overloaded` when too many wait
+     */
+    async share(input: TryInput<T>): Promise<{ readonly value: T; readonly isOwn: boolean }> {
       const { name, after, signal } = input;
       for (;;) {
         const others = (after === null ? undefined : following.get(after)) ?? underWay.get(name);
@@ -77,13 +67,14 @@ export function createSharedTries<T>(maxWaiting: number): SharedTries<T> {
         }
       }
     },
-    get waiting() {
+    /** Callers who wait for another's try. */
+    get waiting(): number {
       return waiting;
     },
   };
 }
 
-/** A share that is spent, or time that was over before a call was made: the others go on without him. */
+/** A share that is spent, or time that was over before a call was made: the others try again. */
 function concernsOne(error: unknown): boolean {
   return isShareSpent(error) || (error instanceof GatewayError && error.code === 'upstream_timeout');
 }

@@ -2,9 +2,9 @@
 import { createLastUsed } from '../last-used.js';
 import type { Entry } from '../report/entry.js';
 import { digest } from '../report/platform-call.js';
+import type { Report, ReportAnswer } from './get-report.js';
 import type { ReportQuestion, RequestContext } from './question.js';
 import { isNewest } from './replacements.js';
-import type { Report, ReportAnswer } from './report.js';
 
 /** Totals whose rows are remembered. */
 const MAX_PAIRS = 10_000;

@@ -31,18 +31,13 @@ describe('createCaps', () => {
     const log = createRecordedLog();
     const clock = createTestClock();
     const work: Promise<unknown>[] = [];
-    const known = createKnownCaps({
-      registry,
-      kindOf: (one) => divisibilityId(one, ['advertiserId']),
+    const known = createKnownCaps(registry, (one) => divisibilityId(one, ['advertiserId']), {
       now: clock.now,
       logger: log.logger,
       background: (one) => work.push(one),
     });
-    const caps = createCaps({
-      policy: policyOf({}, endpoints as ReturnType<typeof rules>),
-      known,
-      now: clock.now,
-    });
+    const policy = policyOf({}, endpoints as ReturnType<typeof rules>);
+    const caps = createCaps(known, { policy, now: clock.now });
     const ask = (range: string, rowCount: number, series = 's') => caps.suspects(of(series), range, rowCount);
     return { caps, ask, log, clock, settled: () => Promise.all(work) };
   }
@@ -54,9 +49,7 @@ describe('createCaps', () => {
     const id = `caps/${divisibilityId(report, ['advertiserId'])}`;
     const theirs = { count: 700, series: 'theirs', at: clock.now(), newer: { of: 'a newer release' } };
     await registry.commit({ writes: new Map([[id, JSON.stringify([theirs])]]) });
-    const known = createKnownCaps({
-      registry,
-      kindOf: () => divisibilityId(report, ['advertiserId']),
+    const known = createKnownCaps(registry, () => divisibilityId(report, ['advertiserId']), {
       now: clock.now,
       logger: createRecordedLog().logger,
       background: () => {},

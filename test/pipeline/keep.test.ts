@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import { createCacheTier } from '../../src/cache/tier.js';
-import type { FetchDaysInput } from '../../src/pipeline/fetch-result.js';
-import type { Fetched } from '../../src/pipeline/fetched.js';
-import { createKeep } from '../../src/pipeline/keep.js';
+import type { Comparison } from '../../src/divisibility/learn.js';
+import { afterFetch } from '../../src/pipeline/after-fetch.js';
+import { createOneATurn } from '../../src/pipeline/background.js';
+import type { Fetch, Fetched } from '../../src/pipeline/fetched.js';
+import type { Gateway } from '../../src/pipeline/gateway.js';
+import { createWriteBehind } from '../../src/pipeline/keep.js';
 import { createLookUp } from '../../src/pipeline/look-up.js';
 import { dayRefs, newPatience } from '../../src/pipeline/question.js';
 import { get } from '../report/canonical-request.js';
@@ -50,22 +53,28 @@ async function openKeep() {
     logger: createRecordedLog().logger,
     onFault: () => {},
   });
-  const lookUp = createLookUp({ tier, purges: countedPurges(registry) });
-  const keep = createKeep({
-    onDays: async () => {},
-    onRows: () => {},
+  const lookUp = createLookUp(tier, countedPurges(registry));
+  const compared: Comparison[] = [];
+  const g = {
+    ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },
+    ...{ turns: createOneATurn(), writeBehind: createWriteBehind(tier, () => {}) },
     replacements: { note: async () => {} },
-    ...{ tier, lookUp, policy: policyOf(), background: () => {} },
+    history: { record: async () => {} },
+    advertisers: { sighted: () => {} },
+    explorer: { used: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
     },
-  });
-  const input: FetchDaysInput = {
+    async learnFrom(news: Comparison) {
+      compared.push(news);
+    },
+  } as unknown as Gateway;
+  const fetch: Fetch = {
     ...SERIES,
     ...({ mode: 'whole', form: 'rows', range: RANGE, team: 'team', learns: true } as const),
     ...{ known: new Map(), patience: newPatience() },
   };
-  return { keep: (answer: Fetched) => keep(input, answer), lookUp, asked };
+  return { keep: (answer: Fetched) => afterFetch(g, fetch, answer), lookUp, asked, compared };
 }
 
 it('asks nothing of the store, and makes nothing ready for it, before the answer is sent', async () => {
@@ -87,15 +96,15 @@ it('has read by others at once what is still to be written', async () => {
 });
 
 it('compares with what was there before, not with what it writes', async () => {
-  const { keep } = await openKeep();
+  const { keep, compared } = await openKeep();
   const first = await keep(answerOf(1, 1000));
   await first.kept;
-  expect((await first.split)?.known.size).toBe(0);
+  expect(compared[0]?.known.size).toBe(0);
   const second = await keep(answerOf(2, 2000));
-  const split = await second.split;
+  await second.kept;
+  const split = compared[1];
   expect(split?.fresh).toHaveLength(2);
   expect([...(split?.known.values() ?? [])].map(({ body }) => JSON.parse(body.toString()).clicks)).toEqual([
     1, 1,
   ]);
-  await second.kept;
 });

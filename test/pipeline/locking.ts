@@ -31,12 +31,7 @@ export const settled = async () => {
 
 /** A process: its own locks on a store. Values are texts that tell who brought them. */
 export function processOn(store: Pick<Store, 'leases' | 'bus'>, maxWaiting = 100): FetchLocks<string> {
-  const locks = createFetchLocks<string>({
-    leases: store.leases,
-    bus: store.bus,
-    logger: createRecordedLog().logger,
-    maxWaiting,
-  });
+  const locks = createFetchLocks<string>(store.leases, store.bus, createRecordedLog().logger, maxWaiting);
   onTestFinished(() => locks.stop());
   return locks;
 }

@@ -28,7 +28,7 @@ async function opened(away = false) {
     logger: createRecordedLog().logger,
     onFault: (fault) => faults.push(fault),
   });
-  const lookUp = createLookUp({ tier, purges });
+  const lookUp = createLookUp(tier, purges);
   return {
     lookUp,
     purges,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createOneATurn } from '../../src/pipeline/one-a-turn.js';
+import { createOneATurn } from '../../src/pipeline/background.js';
 
 it('lets what waits go on in order, one in each turn, and none in the turn that asks', async () => {
   const turns = createOneATurn();

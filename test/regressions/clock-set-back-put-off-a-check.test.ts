@@ -9,8 +9,7 @@ const HOUR_MS = DAY_MS / 24;
 it('waits six hours of the clock that was set back, and no longer', () => {
   const noonMs = Date.parse('2026-11-21T12:00:00Z');
   let nowMs = noonMs;
-  const schedule = createCheckSchedule({
-    every: 1_000_000,
+  const schedule = createCheckSchedule(1_000_000, {
     learner: {
       status: () => ({ id: '', state: 'proven', pinned: false, generation: 'one', wholeUntil: null }),
     },

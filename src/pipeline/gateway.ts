@@ -1,0 +1,90 @@
+/** What a process has for reports. It is made once, by compose.ts; the steps of the path are functions of it. Types alone. */
+import type { Logger } from 'pino';
+import type { Advertisers } from '../advertisers/create-advertisers.js';
+import type { Purges } from '../cache/purges.js';
+import type { CacheTier } from '../cache/tier.js';
+import type { Config } from '../config/load.js';
+import type { DivisibilityEvent, Learner } from '../divisibility/learn.js';
+import type { PartRefusals } from '../divisibility/part-refusals.js';
+import type { Selectable } from '../divisibility/selectable.js';
+import type { LearnFrom } from '../divisibility/try-kind.js';
+import type { Finality } from '../finality/finality.js';
+import type { Truth } from '../finality/truth.js';
+import type { AcceptedEmpty } from '../history/accepted-empty.js';
+import type { History } from '../history/create-history.js';
+import type { Retention } from '../history/retention.js';
+import type { PlatformClient } from '../platform/client.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Store } from '../store/port.js';
+import type { WorkerPool } from '../workers/worker-pool.js';
+import type { OneATurn, Refreshes } from './background.js';
+import type { Caps } from './caps.js';
+import type { CheckSchedule } from './check-schedule.js';
+import type { Explorer } from './explore.js';
+import type { FetchLocks } from './fetch-locks.js';
+import type { FetchResult } from './fetched.js';
+import type { WriteBehind } from './keep.js';
+import type { KnownShapes } from './known-shapes.js';
+import type { LookUp } from './look-up.js';
+import type { ReferenceReport } from './reference-reports.js';
+import type { Replacements } from './replacements.js';
+import type { SelectionEvent } from './select.js';
+import type { SharedTries } from './shared-tries.js';
+
+export interface Gateway {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly now: () => number;
+  readonly metrics: {
+    divisibility(event: DivisibilityEvent): void;
+    crossCheck(): void;
+    selection(event: SelectionEvent): void;
+    exploration(): void;
+  };
+  /** Names this process among those that share leases. */
+  readonly self: string;
+  /** The rules of the configuration, with what was learned of finality and retention. */
+  readonly policy: ReportPolicy;
+
+  /** The cache: its store, what was purged from it, and what waits to be written to it. */
+  readonly store: Store;
+  readonly tier: CacheTier;
+  readonly lookUp: LookUp;
+  readonly purges: Purges;
+  readonly writeBehind: WriteBehind;
+  readonly replacements: Replacements;
+  readonly workerPool: WorkerPool;
+
+  /** Platform calls: among this process's requests, among replicas, and when the platform is idle. */
+  readonly platform: PlatformClient;
+  readonly tries: SharedTries<FetchResult>;
+  readonly locks: FetchLocks<FetchResult>;
+  /** Platform calls that this process may make at once, as of now. */
+  readonly maxConcurrent: () => number;
+  readonly isIdle: () => boolean;
+  /** Platform calls of this process in the last day. */
+  readonly recentCalls: { count(): number };
+
+  /** Work behind answers: a graceful stop waits for it. */
+  readonly background: (work: Promise<unknown>) => void;
+  readonly turns: OneATurn;
+  readonly refreshes: Refreshes;
+
+  /** What fetches teach. */
+  readonly learner: Learner;
+  readonly learnFrom: LearnFrom;
+  readonly partRefusals: PartRefusals;
+  readonly selectable: Selectable;
+  readonly checks: CheckSchedule;
+  readonly explorer: Explorer;
+  readonly caps: Caps;
+  readonly shapes: KnownShapes;
+  readonly history: History;
+  readonly retention: Retention;
+  readonly accepted: AcceptedEmpty;
+  readonly finality: Finality;
+  readonly truth: Truth;
+  readonly advertisers: Advertisers;
+  /** Told of reports that a token can be proven with. */
+  readonly onReport: (report: ReferenceReport) => void;
+}
