@@ -19,7 +19,7 @@ import {
 import { sleep, startTicks, stopTicks } from '../time.js';
 import { createRegistryCopy, type RegistryCopy } from './copy.js';
 import { noteUnconfirmed } from './durability.js';
-import { createSuccession, PLAIN_RULES, type Succession, type SuccessionRules } from './succession.js';
+import { createSuccession, type Succession, type SuccessionRules } from './succession.js';
 import { createRegistrySync, type RegistrySync } from './sync.js';
 
 /** Says on the bus that the registry has changed; the message is its version. */
@@ -32,7 +32,7 @@ export interface RegistryOptions {
   readonly logger: Logger;
   /** Longest time between two looks at the store. */
   readonly pollMs?: number;
-  readonly rules?: SuccessionRules;
+  readonly rules: SuccessionRules;
   /** How long replicas that live are given to put a registry back, before an empty one is made where there is none. */
   readonly graceMs?: number;
 }
@@ -41,25 +41,18 @@ export type Registry = Awaited<ReturnType<typeof openRegistry>>;
 
 /** Loads the registry and keeps it in step until stopped. @throws StoreUnavailable when the first load fails */
 export async function openRegistry(options: RegistryOptions) {
-  const { store, clock, logger, pollMs = 500, rules = PLAIN_RULES, graceMs = 0 } = options;
+  const { store, clock, logger, pollMs = 500, rules, graceMs = 0 } = options;
   let sync: RegistrySync | null = null;
   const poll = () => void sync?.poll();
   const { registry, bus } = store;
-  const succession = createSuccession({ store: registry, bus, rules, clock, logger, onGone: poll });
+  const succession = createSuccession(registry, bus, rules, clock, logger, poll);
   const notifier = createNotifier(logger);
   const copy = createRegistryCopy(await firstLoad(registry, succession, clock, graceMs));
   const onAnother: (() => void)[] = [];
-  sync = createRegistrySync({
-    copy,
-    store: registry,
-    succession,
-    onChanged: notifier.notify,
-    onAnother: () => {
-      for (const listener of onAnother) listener();
-    },
-    clock,
-    logger,
-  });
+  const tellOfAnother = () => {
+    for (const listener of onAnother) listener();
+  };
+  sync = createRegistrySync(copy, registry, succession, notifier.notify, tellOfAnother, clock, logger);
   const { refresh, staleForMs, stop } = sync;
   const timer = startTicks(poll, pollMs).unref();
   const unsubscribe = bus.subscribe(CHANNEL, poll);

@@ -33,12 +33,6 @@ export interface SuccessionRules {
   carryOver(known: Records, found: Records): ReadonlyMap<string, string>;
 }
 
-/** Without knowledge of records: whatever is not empty takes the place of what was. */
-export const PLAIN_RULES: SuccessionRules = {
-  refuse: (known, found) => (known.size > 0 && found.size === 0 ? 'it holds no records' : null),
-  carryOver: () => new Map(),
-};
-
 /** The store has no registry, or one that does not take the place of the one known. */
 export class RegistryLost extends StoreUnavailable {}
 
@@ -54,19 +48,17 @@ export interface RegistryLoss {
   readonly message: string;
 }
 
-export interface SuccessionOptions {
-  readonly store: RegistryStore;
-  readonly bus: Bus;
-  readonly rules: SuccessionRules;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Another replica says that the registry is gone. */
-  readonly onGone: () => void;
-}
-
 export type Succession = ReturnType<typeof createSuccession>;
 
-export function createSuccession({ store, bus, rules, clock, logger, onGone }: SuccessionOptions) {
+/** @param onGone called when another replica says that the registry is gone */
+export function createSuccession(
+  store: RegistryStore,
+  bus: Bus,
+  rules: SuccessionRules,
+  clock: Clock,
+  logger: Logger,
+  onGone: () => void,
+) {
   const vote = createVote(store, bus, clock, logger, onGone);
   const listeners: ((outcome: LossOutcome) => void)[] = [];
   let open: RegistryLoss | null = null;

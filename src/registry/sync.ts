@@ -5,27 +5,40 @@ import type { RegistrySnapshot, RegistryStore } from '../store/port.js';
 import type { RegistryCopy } from './copy.js';
 import { RegistryLost, type Succession } from './succession.js';
 
-export interface SyncOptions {
-  readonly copy: RegistryCopy;
-  readonly store: RegistryStore;
-  readonly succession: Succession;
-  /** Told which records may have changed. */
-  readonly onChanged: (ids: ReadonlySet<string>) => void;
-  /** Told afterwards when another registry has taken the place of the one known. */
-  readonly onAnother: () => void;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 export type RegistrySync = ReturnType<typeof createRegistrySync>;
 
-export function createRegistrySync(options: SyncOptions) {
-  const { copy, store, succession, onChanged, onAnother, clock, logger } = options;
-  const staleness = createStaleness(store, clock);
+/**
+ * @param onChanged called with the ids of records that may have changed
+ * @param onAnother called afterwards when another registry has taken the place of the one known
+ */
+export function createRegistrySync(
+  copy: RegistryCopy,
+  store: RegistryStore,
+  succession: Succession,
+  onChanged: (ids: ReadonlySet<string>) => void,
+  onAnother: () => void,
+  clock: Clock,
+  logger: Logger,
+) {
+  /** When the look began that has brought the copy in step, by the monotonic clock. */
+  let syncedAtMs = clock.monotonicMs();
+  /** When the first look failed since the last one that did not. */
+  let failedAtMs: number | null = null;
+  /** How long the replica had been out of step when a loss was found; the same until the loss is settled. */
+  let lostAfterMs: number | null = null;
   /** A load that failed is made up for by another: only a load can tell what the store has lost. */
   let mustLoad = false;
   let failing = false;
   let stopped = false;
+
+  /**
+   * Where another server answers than before, the loss came with the time in which none did; where it is the same one,
+   * it may have come at any time since the last look.
+   */
+  function beforeLossMs(): number {
+    const nowMs = clock.monotonicMs();
+    return (store.movedOn() ? (failedAtMs ?? nowMs) : nowMs) - syncedAtMs;
+  }
 
   /** Everything the store holds, after what it has lost was put back, or another registry was taken over. */
   async function load(): Promise<RegistrySnapshot> {
@@ -33,8 +46,8 @@ export function createRegistrySync(options: SyncOptions) {
     // As it is now: own commits that come to be known meanwhile are not in what is loaded, and not lost.
     const { epoch, version, newest, records } = copy;
     const known = { epoch, version, newest, records: new Map(records) };
-    const snapshot = await succession.load(known, staleness.atLossMs);
-    staleness.lossSettled();
+    const snapshot = await succession.load(known, () => (lostAfterMs ??= beforeLossMs()));
+    lostAfterMs = null;
     mustLoad = false;
     return snapshot;
   }
@@ -48,7 +61,8 @@ export function createRegistrySync(options: SyncOptions) {
     // A store that is behind what was known before it was asked has lost something.
     const isWhole = delta !== null && delta.version >= newest;
     const changed = isWhole ? copy.takeDelta(delta) : copy.takeSnapshot(await load());
-    staleness.inStep(startedAtMs);
+    syncedAtMs = startedAtMs;
+    failedAtMs = null;
     onChanged(changed);
     if (copy.epoch !== epoch) onAnother();
     if (copy.mustLoad) await look();
@@ -56,7 +70,7 @@ export function createRegistrySync(options: SyncOptions) {
 
   const refresh = createTurns(() =>
     look().catch((error: unknown) => {
-      staleness.lookFailed();
+      failedAtMs ??= clock.monotonicMs();
       throw error;
     }),
   );
@@ -78,47 +92,10 @@ export function createRegistrySync(options: SyncOptions) {
       }
     },
     /** Milliseconds since the copy was last known to be in step. */
-    staleForMs: staleness.nowMs,
+    staleForMs: () => clock.monotonicMs() - syncedAtMs,
     /** Failures are not logged any more. */
     stop(): void {
       stopped = true;
-    },
-  };
-}
-
-/** How long the replica has been out of step with the store, and how long it had been when a loss was found. */
-function createStaleness(store: RegistryStore, clock: Clock) {
-  let syncedAtMs = clock.monotonicMs();
-  /** When the first look failed since the last one that did not. */
-  let failedAtMs: number | null = null;
-  let lostAfterMs: number | null = null;
-
-  /**
-   * Where another server answers than before, the loss came with the time in which none did; where it is the same one,
-   * it may have come at any time since the last look.
-   */
-  function beforeLossMs(): number {
-    const nowMs = clock.monotonicMs();
-    return (store.movedOn() ? (failedAtMs ?? nowMs) : nowMs) - syncedAtMs;
-  }
-
-  return {
-    nowMs: () => clock.monotonicMs() - syncedAtMs,
-    /** @param startedAtMs when the look began that has brought the replica in step, by the monotonic clock */
-    inStep(startedAtMs: number): void {
-      syncedAtMs = startedAtMs;
-      failedAtMs = null;
-    },
-    lookFailed(): void {
-      failedAtMs ??= clock.monotonicMs();
-    },
-    /** Milliseconds it had been out of step when the loss was found; the same until the loss is settled. */
-    atLossMs(): number {
-      lostAfterMs ??= beforeLossMs();
-      return lostAfterMs;
-    },
-    lossSettled(): void {
-      lostAfterMs = null;
     },
   };
 }

@@ -33,36 +33,27 @@ export function updateRecord(
 ): Promise<void> {
   const turns = turnsOf.get(registry) ?? createTurns();
   turnsOf.set(registry, turns);
-  return turns(id, () => update(registry, id, step));
-}
-
-async function update(
-  registry: Registry,
-  id: string,
-  step: (text: string | null) => RecordChange | null,
-): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const before = registry.get(id);
-    const change = step(before?.value ?? null);
-    if (change === null) return;
-    const { also = [] } = change;
-    try {
-      await registry.commit({
-        writes: new Map([[id, change.text], ...also.map(([other, text]) => [other, text] as const)]),
-        expect: new Map([
-          [id, before?.revision ?? 0],
-          ...also.flatMap(([other, , revision]) =>
-            revision === undefined ? [] : [[other, revision] as const],
-          ),
-        ]),
-        ...(change.audit === undefined ? {} : { audit: change.audit }),
-      });
-      return;
-    } catch (error) {
-      if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
-      // Replicas that keep the same step would lose to the same one each time.
-      await sleep(randomShare() * tries * CONFLICT_WAIT_MS);
-      await registry.refresh();
+  return turns(id, async () => {
+    for (let tries = 1; ; tries++) {
+      const before = registry.get(id);
+      const change = step(before?.value ?? null);
+      if (change === null) return;
+      const { text, also = [], audit = [] } = change;
+      const expected = also.flatMap(([other, , revision]) =>
+        revision === undefined ? [] : [[other, revision] as const],
+      );
+      try {
+        return await registry.commit({
+          writes: new Map([[id, text], ...also.map(([other, value]) => [other, value] as const)]),
+          expect: new Map([[id, before?.revision ?? 0], ...expected]),
+          audit,
+        });
+      } catch (error) {
+        if (!(error instanceof RegistryConflict) || tries === MAX_TRIES) throw error;
+        // Replicas that keep the same step would lose to the same one each time.
+        await sleep(randomShare() * tries * CONFLICT_WAIT_MS);
+        await registry.refresh();
+      }
     }
-  }
+  });
 }

@@ -8,7 +8,7 @@ import {
   StoreUnavailable,
 } from '../../src/store/port.js';
 import { createRecordedLog } from '../support/recorded-log.js';
-import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
+import { openEmbedded, openReplica, PLAIN_RULES, withoutBus } from '../support/shared-registry.js';
 import { createStandingClock, createTestClock } from '../support/test-clock.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -356,7 +356,8 @@ describe('a failing store', () => {
     const { state, store } = breakable(await openEmbedded());
     state.broken = true;
     const { logger } = createRecordedLog();
-    await expect(openRegistry({ store, clock: createTestClock(), logger })).rejects.toThrow(StoreUnavailable);
+    const opening = openRegistry({ store, clock: createTestClock(), logger, rules: PLAIN_RULES });
+    await expect(opening).rejects.toThrow(StoreUnavailable);
   });
 });
 

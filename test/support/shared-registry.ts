@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.js';
 import { openRegistry, type Registry } from '../../src/registry/replica.js';
+import type { SuccessionRules } from '../../src/registry/succession.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../src/store/port.js';
 import { createRecordedLog, type RecordedLog } from './recorded-log.js';
@@ -26,6 +27,12 @@ export async function openEmbedded(clock: Clock = createTestClock()): Promise<St
   return store;
 }
 
+/** Any registry with records takes the place of the one known. */
+export const PLAIN_RULES: SuccessionRules = {
+  refuse: (known, found) => (known.size > 0 && found.size === 0 ? 'it holds no records' : null),
+  carryOver: () => new Map(),
+};
+
 export interface Replica {
   readonly registry: Registry;
   readonly store: Store;
@@ -43,7 +50,7 @@ export interface ReplicaOptions {
 export async function openReplica(store: Store, options: ReplicaOptions = {}): Promise<Replica> {
   const { clock = createTestClock(), pollMs = 3_600_000 } = options;
   const log = createRecordedLog();
-  const registry = await openRegistry({ store, clock, logger: log.logger, pollMs });
+  const registry = await openRegistry({ store, clock, logger: log.logger, pollMs, rules: PLAIN_RULES });
   onTestFinished(() => registry.stop());
   return { registry, store, log, clock };
 }

@@ -8,9 +8,9 @@ export const OWN_KEY_ABOVE_BYTES = 256 * 1024;
 export const BEHIND_HEAD_BYTES = 1024;
 
 /**
- * Makes way for newer content in one group, and writes the heads of what is taken, small bodies behind them. Larger ones
- * and facts follow as plain commands of the same transaction, each only where there is none: through Lua they would be
- * copied twice more. It is sent whole each time, as a transaction cannot find out in between that the server has lost it.
+ * Writes entries of one group in the place of older ones: their heads, with small bodies behind them. Larger bodies and
+ * facts follow as plain commands of the same transaction, each only where there is none: through Lua they would be copied
+ * twice more. It is sent whole each time, as a transaction cannot find out in between that the server has lost it.
  *
  * KEYS: the group's hash; for each entry the key that a large body has. ARGV: now, the longest lifetime of the entries,
  * milliseconds; for each entry its field, its version, and its head with a small body; '' for one that is gone at once.
@@ -18,7 +18,7 @@ export const BEHIND_HEAD_BYTES = 1024;
  * An entry of which a part is lost is dropped with what is left of it. So are fields that are over, and facts and
  * bodies without a head; but where a head is of another form, its facts are unknown, and all of them stay.
  */
-export const MAKE_WAY = `
+export const WRITE_GROUP = `
 local hash, now, longest = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local kind = redis.call('TYPE', hash).ok
 if kind ~= 'hash' and kind ~= 'none' then redis.call('UNLINK', hash) end

@@ -7,8 +7,8 @@ import {
   BEHIND_HEAD_BYTES,
   decodeVersioned,
   encodeVersioned,
-  MAKE_WAY,
   OWN_KEY_ABOVE_BYTES,
+  WRITE_GROUP,
 } from './cache-scripts.js';
 import type { RedisClient } from './connect.js';
 import { answersOf } from './failure.js';
@@ -54,7 +54,7 @@ export function createRedisCache(
     const transaction = client
       .multi()
       .eval(
-        MAKE_WAY,
+        WRITE_GROUP,
         1 + members.length,
         hash,
         ...members.map(({ write }) => keys.cacheBody(write)),

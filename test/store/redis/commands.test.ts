@@ -1,4 +1,4 @@
-/** What each call of the store costs: the commands that reach Redis, and in how many messages they come. */
+/** The commands that each call of the store sends to Redis. */
 import { expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import { bodiesOf, keep } from '../entries.js';
