@@ -5,11 +5,11 @@
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import { accountsAsked, type Erasures } from '../history/erasures.js';
-import { repeat } from '../repeat.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
+import { createSharedTallies } from '../store/shared-tallies.js';
 import {
   type Book,
   bounded,
@@ -31,17 +31,7 @@ export interface AdvertisersOptions {
   readonly logger: Logger;
 }
 
-export interface Advertisers {
-  /** Told of the rows of each answer that may be kept. */
-  sighted(report: CanonicalReport, entries: readonly Entry<RowsHeader>[]): void;
-  /** What all have seen, and this process. @throws StoreUnavailable */
-  read(): Promise<Book>;
-  /** Removes what was erased or purged from the store; it is shown no more before. @throws StoreUnavailable */
-  removeGone(): Promise<void>;
-  /** Writes down what was seen so far. Never rejects. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Advertisers = ReturnType<typeof createAdvertisers>;
 
 const KEY = 'advertisers';
 const FLUSH_EVERY_MS = 10_000;
@@ -50,62 +40,36 @@ const KEPT_MS = 400 * 86_400_000;
 /** When an advertiser was seen is kept this exactly: not every answer is a write to the store. */
 const SEEN_TO_MS = 3_600_000;
 
-export function createAdvertisers(options: AdvertisersOptions): Advertisers {
+export function createAdvertisers(options: AdvertisersOptions) {
   const { documents, accountFields, logger } = options;
   const present = (book: Book) => without(book, isGoneBy(options));
-  let waiting = NO_BOOK;
-  /** As this process read or wrote it last. */
-  let known = NO_BOOK;
-  let flushing = Promise.resolve();
-  const knownOf = (id: string) => present(pick(known, id)).get(id);
+  const form = { key: KEY, ttlMs: KEPT_MS, decode: decodeBook, encode: encodeBook };
+  const tallies = createSharedTallies<string, Book>({
+    ...{ ...form, documents, everyMs: FLUSH_EVERY_MS, none: NO_BOOK },
+    documentOf: (key) => key,
+    merge: (one, other) => bounded(merge(one, other)),
+    keep: present,
+    onAway: (error) => logger.debug({ err: error }, 'names of advertisers wait for the store'),
+  });
+  const knownOf = (id: string) => present(pick(tallies.known(KEY) ?? NO_BOOK, id)).get(id);
 
-  async function add(seen: Book): Promise<void> {
-    const all = await mergeDocument<Book>(documents, {
-      ...{ key: KEY, ttlMs: KEPT_MS, decode: decodeBook, encode: encodeBook },
-      add: (before) => bounded(present(merge(before ?? NO_BOOK, seen))),
-    });
-    if (all !== null) known = all;
-  }
-
-  async function write(): Promise<void> {
-    const taken = waiting;
-    if (taken.size === 0) return;
-    waiting = NO_BOOK;
-    try {
-      await add(taken);
-    } catch (error) {
-      waiting = bounded(merge(taken, waiting));
-      logger.debug({ err: error }, 'names of advertisers wait for the store');
-    }
-  }
-
-  function flush(): Promise<void> {
-    flushing = flushing.then(write);
-    return flushing;
-  }
-
-  const flushes = repeat(FLUSH_EVERY_MS, flush);
   return {
-    sighted(report, entries) {
+    /** Told of the rows of each answer that may be kept. */
+    observed(report: CanonicalReport, entries: readonly Entry<RowsHeader>[]): void {
       if (isKnown(entries, knownOf, accountFields)) return;
       const seen = present(bookOf(report, entries, accountFields));
       const news = new Map([...seen].filter(([id, one]) => isNews(one, knownOf(id))));
-      if (news.size > 0) waiting = bounded(merge(waiting, news));
+      if (news.size > 0) tallies.add(KEY, news);
     },
-    async read() {
-      const text = await documents.get(KEY);
-      known = (text === null ? null : decodeBook(text)) ?? NO_BOOK;
-      return present(merge(known, waiting));
+    /** What all have seen, and this process. @throws StoreUnavailable */
+    read: async (): Promise<Book> => present(await tallies.read(KEY)),
+    /** Removes what was erased or purged from the store; it is shown no more before. @throws StoreUnavailable */
+    async removeGone(): Promise<void> {
+      if ((await documents.get(KEY)) === null) return;
+      await mergeDocument<Book>(documents, { ...form, add: (all) => present(all ?? NO_BOOK) });
     },
-    async removeGone() {
-      const text = await documents.get(KEY);
-      if (text !== null) await add(NO_BOOK);
-    },
-    flush,
-    async close() {
-      await flushes.stop();
-      await flush();
-    },
+    flush: tallies.flush,
+    close: tallies.close,
   };
 }
 

@@ -5,9 +5,8 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
-import { repeat } from '../repeat.js';
-import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
+import { createSharedTallies } from '../store/shared-tallies.js';
 
 const Milliseconds = Type.Integer();
 const ReachForm = Type.Object({
@@ -57,30 +56,7 @@ export interface FoundEdge {
   readonly refusedDays: number | null;
 }
 
-export interface Retention {
-  /** The setting. */
-  readonly declaredDays: number | null;
-  /** What all replicas have seen; this process alone while the store is away. Never rejects. */
-  of(endpoint: string): Promise<EndpointRetention>;
-  /** The platform answered a day of this age with rows. Costs no call and no wait. @param exact that very moment counts */
-  sawRows(endpoint: string, ageDays: number, atMs: number, exact: boolean): void;
-  /** From this age on the platform was found to have forgotten. */
-  forgot(endpoint: string, found: FoundEdge, sinceMs: number, atMs: number): void;
-  /** When an edge was last proven wrong, epoch milliseconds, as far as this process knows; 0: never. */
-  endedMs(endpoint: string): number;
-  /** Where the platform forgets. Never rejects. */
-  edges(): Promise<readonly RetentionEdge[]>;
-  /** Writes down what was seen so far. Never rejects. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface RetentionOptions {
-  readonly documents: Documents;
-  readonly declaredDays: number | null;
-  readonly endpoints: () => Iterable<string>;
-  readonly logger: Logger;
-}
+export type Retention = ReturnType<typeof createRetention>;
 
 const KEY = 'retention';
 const DAY_MS = 86_400_000;
@@ -91,85 +67,84 @@ const FLUSH_EVERY_MS = 30_000;
 const COARSE_MS = 600_000;
 const NOTHING: Reach = { rows: [] };
 
-export function createRetention(options: RetentionOptions): Retention {
-  const { documents, declaredDays, logger } = options;
-  /** What is not written down yet, and what this process has read or written. */
-  let waiting = new Map<string, Reach>();
-  let known: Seen = { form: 1, endpoints: {} };
+export function createRetention({
+  documents,
+  declaredDays,
+  endpoints,
+  logger,
+}: {
+  readonly documents: Documents;
+  /** The setting. */
+  readonly declaredDays: number | null;
+  readonly endpoints: () => Iterable<string>;
+  readonly logger: Logger;
+}) {
   const ends = new Map<string, number>();
+  const tallies = createSharedTallies<string, Seen>({
+    ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
+    ...{ decode: Seen.parse, encode: JSON.stringify, none: { form: 1, endpoints: {} }, merge },
+    documentOf: (key) => key,
+    onWritten: async (_key, all) => noteEnds(all),
+    onAway: (error) =>
+      logger.debug({ err: error }, 'how far back the platform answers could not be written; trying again'),
+  });
 
-  const all = (endpoint: string) =>
-    mergeReach(known.endpoints[endpoint] ?? NOTHING, waiting.get(endpoint) ?? NOTHING);
-  function note(endpoint: string, seen: Reach): void {
-    waiting.set(endpoint, mergeReach(waiting.get(endpoint) ?? NOTHING, seen));
-    noteEnd(endpoint);
-  }
-  function noteEnd(endpoint: string): void {
-    const { ended } = all(endpoint);
-    if (ended !== undefined) ends.set(endpoint, ended[0]);
-  }
-  function know(seen: Seen | null): void {
-    known = seen ?? known;
-    Object.keys(known.endpoints).forEach(noteEnd);
+  function note(endpoint: string, reach: Reach): void {
+    tallies.add(KEY, { form: 1, endpoints: { [endpoint]: reach } });
+    noteEnds({ form: 1, endpoints: { [endpoint]: atHand(endpoint) } });
   }
 
-  async function refresh(): Promise<void> {
-    try {
-      const text = await documents.get(KEY);
-      know(text === null ? null : Seen.parse(text));
-    } catch (error) {
+  function noteEnds(seen: Seen): void {
+    for (const [endpoint, { ended }] of Object.entries(seen.endpoints))
+      if (ended !== undefined) ends.set(endpoint, ended[0]);
+  }
+
+  const atHand = (endpoint: string) => tallies.atHand(KEY).endpoints[endpoint] ?? NOTHING;
+
+  /** What all replicas have seen; this process alone while the store is away. */
+  async function read(): Promise<Seen['endpoints']> {
+    const seen = await tallies.read(KEY).catch((error: unknown) => {
       logger.debug({ err: error }, 'how far back the platform answers could not be read from the store');
-    }
+      return tallies.atHand(KEY);
+    });
+    noteEnds(seen);
+    return seen.endpoints;
   }
 
-  async function flush(): Promise<void> {
-    if (waiting.size === 0) return;
-    const news = waiting;
-    waiting = new Map();
-    try {
-      const merged = await mergeDocument<Seen>(documents, {
-        ...{ key: KEY, ttlMs: KEPT_MS, decode: Seen.parse, encode: JSON.stringify },
-        add: (before) => withNews(before ?? { form: 1, endpoints: {} }, news),
-      });
-      know(merged);
-    } catch (error) {
-      for (const [endpoint, seen] of news) note(endpoint, seen);
-      logger.debug({ err: error }, 'how far back the platform answers could not be written; trying again');
-    }
-  }
-
-  const flushes = repeat(FLUSH_EVERY_MS, flush);
   return {
     declaredDays,
-    async of(endpoint) {
-      await refresh();
-      const { rows, edge } = all(endpoint);
+    /** Never rejects. */
+    async of(endpoint: string): Promise<EndpointRetention> {
+      const { rows, edge } = (await read())[endpoint] ?? NOTHING;
       return {
         reachSince: (ms) => Math.max(-1, ...rows.filter(([atMs]) => atMs >= ms).map(([, age]) => age)),
         refusedSince: (ms) => (edge?.refused !== undefined && edge.refused[0] >= ms ? edge.refused[1] : -1),
         edgeDays: declaredDays === null ? (edge?.ageDays ?? null) : declaredDays + 1,
       };
     },
-    sawRows(endpoint, ageDays, atMs, exact) {
-      const { rows, edge } = all(endpoint);
+    /** The platform answered a day of this age with rows. Costs no call and no wait. @param exact that very moment counts */
+    sawRows(endpoint: string, ageDays: number, atMs: number, exact: boolean): void {
+      const { rows, edge } = atHand(endpoint);
       const isKnown = rows.some(([at, age]) => age >= ageDays && at >= atMs - (exact ? 0 : COARSE_MS));
       if (!isKnown || (edge !== undefined && ageDays >= edge.ageDays))
         note(endpoint, { rows: [[atMs, ageDays]] });
     },
-    forgot(endpoint, { ageDays, refusedDays }, sinceMs, atMs) {
+    /** From this age on the platform was found to have forgotten. */
+    forgot(endpoint: string, { ageDays, refusedDays }: FoundEdge, sinceMs: number, atMs: number): void {
       const refused: Sight[] = refusedDays === null ? [] : [[atMs, refusedDays]];
       note(endpoint, { rows: [], edge: { ageDays, sinceMs, atMs, ...latest('refused', refused) } });
     },
-    endedMs: (endpoint) => ends.get(endpoint) ?? 0,
-    async edges() {
-      await refresh();
-      return [...options.endpoints()].flatMap((endpoint) => edgeOf(endpoint, declaredDays, all(endpoint)));
+    /** When an edge was last proven wrong, epoch milliseconds, as far as this process knows; 0: never. */
+    endedMs: (endpoint: string): number => ends.get(endpoint) ?? 0,
+    /** Where the platform forgets. Never rejects. */
+    async edges(): Promise<readonly RetentionEdge[]> {
+      const seen = await read();
+      return [...endpoints()].flatMap((endpoint) =>
+        edgeOf(endpoint, declaredDays, seen[endpoint] ?? NOTHING),
+      );
     },
-    flush,
-    async close() {
-      await flushes.stop();
-      await flush();
-    },
+    flush: tallies.flush,
+    close: tallies.close,
   };
 }
 
@@ -180,12 +155,12 @@ function edgeOf(endpoint: string, declaredDays: number | null, { edge }: Reach):
   return [{ endpoint, days: edge.ageDays - 1, source: 'learned', since }];
 }
 
-function withNews(before: Seen, news: ReadonlyMap<string, Reach>): Seen {
-  const merged = [...news].map(([endpoint, seen]): [string, Reach] => [
+function merge(one: Seen, other: Seen): Seen {
+  const endpoints = Object.entries(other.endpoints).map(([endpoint, reach]): [string, Reach] => [
     endpoint,
-    mergeReach(before.endpoints[endpoint] ?? NOTHING, seen),
+    mergeReach(one.endpoints[endpoint] ?? NOTHING, reach),
   ]);
-  return { ...before, endpoints: { ...before.endpoints, ...Object.fromEntries(merged) } };
+  return { ...one, endpoints: { ...one.endpoints, ...Object.fromEntries(endpoints) } };
 }
 
 /** What both have seen: rows of the last seven days as far as no later answer reached as far, and the edge that stands. */

@@ -25,7 +25,7 @@ export async function afterFetch(
   if (said !== null && fetch.form === 'rows') g.background(learnFromDays(g, fetch, said, answered));
   if (fetched.storable && fetched.kind === 'answer') {
     const rows = fetched.days ?? (fetched.rows === null ? [] : [fetched.rows]);
-    g.background(answered.then(() => g.advertisers.sighted(report, rows)));
+    g.background(answered.then(() => g.advertisers.observed(report, rows)));
   }
   g.background(answered.then(() => noteReference(g, report, fetched)));
   const writing = g.writeBehind(writes, fetch.patience, before ?? answered);

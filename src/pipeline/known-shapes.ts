@@ -8,8 +8,8 @@ import type { CanonicalReport } from '../report/canonicalize.js';
 import type { Digest } from '../report/digest.js';
 import type { KnownShape } from '../report/judge-shape.js';
 import { isReportFigure } from '../report/row-names.js';
-import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
+import { createSharedTallies } from '../store/shared-tallies.js';
 import type { Gateway } from './gateway.js';
 
 export type KnownShapes = ReturnType<typeof createKnownShapes>;
@@ -27,30 +27,20 @@ const PAGED_MS = 86_400_000;
 
 const SeenForm = recordForm(Type.Array(Type.Tuple([Type.String(), Type.Array(Type.String())])));
 type Seen = ReadonlyMap<string, readonly string[]>;
-const NONE: Seen = new Map();
 
 export function createKnownShapes(
   documents: Documents,
   { policy, now, background, logger }: Pick<Gateway, 'policy' | 'now' | 'background' | 'logger'>,
 ) {
   const places = new Map<string, readonly string[]>();
-  let seen = NONE;
+  const onAway = (error: unknown) => logger.debug({ err: error }, 'columns of endpoints are not shared');
+  const tallies = createSharedTallies<string, Seen>({
+    ...{ documents, everyMs: null, ttlMs: KEPT_MS, decode, encode, none: new Map(), merge: merged, onAway },
+    documentOf: (key) => key,
+  });
   let pagedAtMs = Number.NEGATIVE_INFINITY;
-  let loading: Promise<void> | null = null;
+  let loading: Promise<unknown> | null = null;
   const kindOf = ({ endpoint, method, split }: CanonicalReport) => [method, endpoint, ...split].join(' ');
-  const untold = (error: unknown) => logger.debug({ err: error }, 'columns of endpoints are not shared');
-
-  async function load(): Promise<void> {
-    const text = await documents.get(KEY);
-    seen = merged((text === null ? null : decode(text)) ?? NONE, seen);
-  }
-
-  async function share(): Promise<void> {
-    const add = (before: Seen | null) => merged(before ?? NONE, seen);
-    seen = (await mergeDocument<Seen>(documents, { key: KEY, ttlMs: KEPT_MS, decode, encode, add })) ?? seen;
-  }
-
-  /** Whether some report came as one page of several lately. */
   const isPaged = () => now() < pagedAtMs + PAGED_MS;
 
   function notePage({ endpoint, split }: CanonicalReport, paging: Digest['paging']): void {
@@ -63,13 +53,14 @@ export function createKnownShapes(
   }
 
   return {
+    /** Whether some report came as one page of several lately. */
     isPaged,
     /** Reads what other processes have seen, once. Never rejects. */
-    load: (): Promise<void> => (loading ??= load().catch(untold)),
+    load: (): Promise<unknown> => (loading ??= tallies.read(KEY).catch(onAway)),
     /** @param earlier columns of the entry that is to be replaced */
     of(report: CanonicalReport, earlier: readonly string[]): KnownShape {
       const named = policy.endpoints.get(report.endpoint)?.knownColumns ?? [];
-      const before = [...(seen.get(report.endpoint) ?? []), ...earlier];
+      const before = [...(tallies.atHand(KEY).get(report.endpoint) ?? []), ...earlier];
       // A refusal that was once taken for a report must not make reports unknown.
       const columns = [...named, ...(named.length > 0 || before.some(isReportFigure) ? before : [])];
       return { places: places.get(kindOf(report)) ?? [], columns };
@@ -87,11 +78,11 @@ export function createKnownShapes(
         if (places.size >= MAX_KINDS) places.clear();
         places.set(kind, [...known, place]);
       }
-      if (!columns.some(isReportFigure)) return;
-      const after = merged(seen, new Map([[report.endpoint, columns]]));
-      if (after === seen) return;
-      seen = after;
-      background(share().catch(untold));
+      const news = new Map([[report.endpoint, columns]]);
+      const seen = tallies.atHand(KEY);
+      if (!columns.some(isReportFigure) || merged(seen, news) === seen) return;
+      tallies.add(KEY, news);
+      background(tallies.flush());
     },
   };
 }

@@ -9,7 +9,8 @@ import type { Documents } from './port.js';
 
 export interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, 'key' | 'add'> {
   readonly documents: Documents;
-  readonly everyMs: number;
+  /** Null: flushed by its owner alone. */
+  readonly everyMs: number | null;
   readonly documentOf: (key: Key) => string;
   readonly none: Tally;
   readonly merge: (one: Tally, other: Tally) => Tally;
@@ -91,7 +92,7 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
     return flushing;
   }
 
-  const flushes = repeat(options.everyMs, flush);
+  const flushes = options.everyMs === null ? null : repeat(options.everyMs, flush);
   return {
     add,
     flush,
@@ -110,7 +111,7 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
     /** Keys of which something is not written yet. */
     unwritten: (): Key[] => [...underWay.values(), ...waiting.values()].map(({ key }) => key),
     async close(): Promise<void> {
-      await flushes.stop();
+      await flushes?.stop();
       await flush();
     },
   };
