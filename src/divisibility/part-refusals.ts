@@ -10,7 +10,7 @@ import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
 import type { CanonicalReport } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { divisibilityId } from './state.js';
 
@@ -22,11 +22,11 @@ const MAX_KINDS = 500;
 
 export interface PartRefusals {
   /** The period of a report that one call may bring; null when its ends are open, or when it is too long for that. */
-  wholeOf(report: CanonicalReport): Range | null;
+  wholeOf(report: CanonicalReport): Period | null;
   /** The same, when the report's kind is known to refuse parts, else null. */
-  wholeOnly(report: CanonicalReport): Range | null;
+  wholeOnly(report: CanonicalReport): Period | null;
   /** Whether a range is less than a whole that could be asked for instead. */
-  isPart(report: CanonicalReport, range: Range): boolean;
+  isPart(report: CanonicalReport, range: Period): boolean;
   /** The platform refused a part of this report, and answered the whole. Never rejects. */
   learn(report: CanonicalReport): Promise<void>;
 }
@@ -61,10 +61,10 @@ export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
     return untilMs !== undefined && untilMs > now() && untilMs <= now() + LIFETIME_MS;
   }
 
-  function wholeOf({ from, to }: CanonicalReport): Range | null {
-    if (from.iso === null || to.iso === null) return null;
-    const days = (dayNumber(to.iso) as number) - (dayNumber(from.iso) as number) + 1;
-    return days <= plan.maxDaysPerCall ? { from: from.iso, to: to.iso } : null;
+  function wholeOf({ from, to }: CanonicalReport): Period | null {
+    if (from === null || to === null) return null;
+    const days = (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
+    return days <= plan.maxDaysPerCall ? { from: from, to: to } : null;
   }
 
   return {

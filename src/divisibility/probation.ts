@@ -5,6 +5,7 @@
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../record.js';
 import { dayNumber } from '../report/days.js';
+import type { DayRange } from '../report/plan.js';
 
 /** A range that was tried; its final days only. */
 export const TrialRecord = Type.Object({
@@ -15,12 +16,6 @@ export const TrialRecord = Type.Object({
   days: Type.Number(),
 });
 export type Trial = Frozen<Static<typeof TrialRecord>>;
-
-/** Both ends included, as day numbers. */
-export interface Stretch {
-  readonly from: number;
-  readonly to: number;
-}
 
 export const NEEDED_TRIALS = 5;
 /** One trial at least is so long. */
@@ -43,7 +38,7 @@ export function isProbationOver(trials: readonly Trial[]): boolean {
  * and would never bring a kind through; so a range that does not count is shifted and stretched into the past.
  * @param answered its final days
  */
-export function rangeToTry(before: readonly Trial[], answered: Stretch): Stretch {
+export function rangeToTry(before: readonly Trial[], answered: DayRange): DayRange {
   const ends = new Set(before.map(({ to }) => dayNumber(to)));
   const lengths = new Set(before.map(({ days }) => days));
   const isLongMissing =
@@ -60,7 +55,7 @@ export function rangeToTry(before: readonly Trial[], answered: Stretch): Stretch
  * is one call all the same, from the middle of it, for what joins are made of are calls that end there.
  * @param missing days of the range that nothing comparable is known of, ascending
  */
-export function piecesToTry({ from, to }: Stretch, missing: readonly number[]): Stretch[] {
+export function piecesToTry({ from, to }: DayRange, missing: readonly number[]): DayRange[] {
   const days = to - from + 1;
   if (days < 3) return [{ from: from - 1, to: to + 1 }];
   const [first, last] = [missing[0], missing.at(-1)];
@@ -87,7 +82,7 @@ export function independentRange(
   disputed: readonly number[],
   ends: { readonly from: ReadonlySet<number>; readonly to: ReadonlySet<number> },
   today: number,
-): Stretch | null {
+): DayRange | null {
   let from = Math.min(...disputed) - 1;
   let to = Math.max(...disputed) + 1;
   while (ends.from.has(from)) from -= 1;

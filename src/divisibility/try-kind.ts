@@ -5,18 +5,12 @@
 
 import { dayNumber, isoDay } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
+import type { DayRange } from '../report/plan.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { FetchDays } from './compare-days.js';
 import { compareDays, type Days, isComparable } from './compare-days.js';
 import type { Comparison, Learner } from './learn.js';
-import {
-  isNewTrial,
-  NEEDED_TRIALS,
-  piecesToTry,
-  rangeToTry,
-  type Stretch,
-  TRIAL_DAYS_WITH_ROWS,
-} from './probation.js';
+import { isNewTrial, NEEDED_TRIALS, piecesToTry, rangeToTry, TRIAL_DAYS_WITH_ROWS } from './probation.js';
 import type { FetchRange } from './settle-disputes.js';
 
 export interface TryKindOptions {
@@ -72,7 +66,7 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
     await tryRange(news, { from, to }, (first, last) => fetchDays(news, first, last));
   }
 
-  async function tryRange(news: Comparison, answered: Stretch, fetch: FetchRange): Promise<void> {
+  async function tryRange(news: Comparison, answered: DayRange, fetch: FetchRange): Promise<void> {
     const before = learner.show(news.report)?.trials ?? [];
     const range = rangeToTry(before, answered);
     const trial = { from: isoDay(range.from), to: isoDay(range.to), days: range.to - range.from + 1 };
@@ -102,8 +96,8 @@ export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions):
   /** The whole answer to a range: the one that was given, or one that is asked for now, and what is known beside it. */
   async function wholeOf(
     { report, series, fresh, known }: Comparison,
-    answered: Stretch,
-    range: Stretch,
+    answered: DayRange,
+    range: DayRange,
     fetch: FetchRange,
   ): Promise<{ fresh: readonly Entry<RowsHeader>[]; known: Days } | null> {
     const inside = fresh.filter((entry) => dayOf(entry) >= range.from && dayOf(entry) <= range.to);
@@ -124,6 +118,6 @@ function dayOf({ header }: Entry<RowsHeader>): number {
   return dayNumber(header.lastDay as string) as number;
 }
 
-function datesOf({ from, to }: Stretch): string[] {
+function datesOf({ from, to }: DayRange): string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => isoDay(from + index));
 }

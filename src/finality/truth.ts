@@ -129,8 +129,8 @@ export function createTruth(options: TruthOptions) {
     /** The days of a report were to be fetched again, and could not be. */
     failed(report: CanonicalReport): void {
       const { from, to } = report;
-      if (from.iso === null || to.iso === null) return;
-      const dates = daysBetween(from.iso, to.iso).slice(-KEPT_DAYS);
+      if (from === null || to === null) return;
+      const dates = daysBetween(from, to).slice(-KEPT_DAYS);
       note(
         report,
         dates.map((date) => ({ date, ageDays: ageOf(report, date), verdict: 'failed' })),

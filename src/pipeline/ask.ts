@@ -195,7 +195,7 @@ export function daysAskedAbout({ question, named }: Pick<AskedCall, 'question' |
     message: 'does not go here, where all that is kept of the days is looked at: leave it out',
   }));
   if (faults.length > 0) throw invalidQuery(...faults);
-  if (split.includes('date') && from.iso !== null && to.iso !== null) return daysBetween(from.iso, to.iso);
+  if (split.includes('date') && from !== null && to !== null) return daysBetween(from, to);
   const message =
     'must be a report by date for a period, for only those have a history by day: add byDate=1, dateFrom and dateTo';
   throw invalidQuery({ param: 'query', message });

@@ -8,7 +8,7 @@ import { single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
 import type { Slot } from '../platform/slot.js';
 import { dayKey, rowsKey } from '../report/keys.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import { afterFetch } from './after-fetch.js';
 import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
@@ -29,7 +29,7 @@ export interface FetchedDays {
 export async function fetchDays(g: Gateway, slot: Slot, fetch: Fetch): Promise<FetchedDays> {
   const asked = await fetchOnce(g, slot, fetch, fetch.range);
   const first = isRefusedPart(g, fetch, asked) ? await fetchWhole(g, fetch) : asked;
-  const ask = (range: Range) => fetchFurther(g, fetch, range).then((one) => uncap(g, fetch, one));
+  const ask = (range: Period) => fetchFurther(g, fetch, range).then((one) => uncap(g, fetch, one));
   const answered =
     first.kind === 'refusal' ? await coverRefusal(g, fetch, first, ask) : await uncap(g, fetch, first);
   const fetched = await settleLost(g, fetch, answered, ask);
@@ -85,7 +85,7 @@ function uncap(g: Gateway, fetch: Fetch, fetched: Fetched): Promise<Fetched> {
   return fetchUncapped(g, fetch, fetched, (half) => fetchFurther(g, fetch, half));
 }
 
-function fetchFurther(g: Gateway, fetch: Fetch, range: Range): Promise<Fetched> {
+function fetchFurther(g: Gateway, fetch: Fetch, range: Period): Promise<Fetched> {
   fetch.onFurtherCall?.();
   return withSlot(g, fetch, (slot) => fetchOnce(g, slot, fetch, range));
 }
@@ -99,7 +99,7 @@ function isRefusedPart(g: Gateway, { mode, report, learns }: Fetch, fetched: Fet
 /** @throws GatewayError `upstream_error` when the team may not cause the call that the refusal of a part needs */
 async function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
   const { report } = fetch;
-  const whole = g.partRefusals.wholeOf(report) as Range;
+  const whole = g.partRefusals.wholeOf(report) as Period;
   const fetched = await fetchFurther(g, fetch, whole).catch((error: unknown) => {
     throw isShareSpent(error) ? partRefused(error) : error;
   });
@@ -108,7 +108,7 @@ async function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
 }
 
 /** One request to the platform, made with a slot in hand. */
-function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Range): Promise<Fetched> {
+function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise<Fetched> {
   const { report, series, known, mode, onCall } = fetch;
   const { method, target, body } = buildPlatformCall(report, range.from, range.to);
   const headers = {
@@ -124,7 +124,7 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Range): Promise<
     startedAt: g.now(),
     earlier(lastDay: string | null) {
       const day = lastDay === null ? undefined : known.get(dayKey(series, lastDay).id);
-      const whole = known.get(rowsKey(series, report.from.iso, report.to.iso).id);
+      const whole = known.get(rowsKey(series, report.from, report.to).id);
       return (mode === 'days' ? day : whole)?.header ?? null;
     },
   };

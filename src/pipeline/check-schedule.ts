@@ -54,7 +54,7 @@ export function createCheckSchedule(
   const week = () => Math.floor(today() / WEEK_DAYS);
 
   /** Only final days are compared: a check of other ones would tell nothing, and stand for one that does. */
-  const isComparable = (report: CanonicalReport) => isFinalNow(report, report.from.iso as string);
+  const isComparable = (report: CanonicalReport) => isFinalNow(report, report.from as string);
   const isFinalNow = (report: CanonicalReport, date: string) =>
     isFinalDay(dayNumber(date) as number, today(), policy.rulesFor(report).restatementDays);
 
@@ -88,7 +88,7 @@ export function createCheckSchedule(
      * where a day may still change. Not the first checks of a series.
      */
     isWaiting(state: Checked, { report }: ReportSeries): boolean {
-      if (state.first < FIRST_JOINS || isFinalNow(report, report.to.iso as string)) return false;
+      if (state.first < FIRST_JOINS || isFinalNow(report, report.to as string)) return false;
       const nowMs = now();
       // A clock that was set back must not make it wait until the time from which it was.
       if (state.waitsFrom === null || state.waitsFrom > nowMs) state.waitsFrom = nowMs;
@@ -128,7 +128,7 @@ function isLongest({ lengths }: Checked, days: number, week: number): boolean {
 
 /** Only reports with both ends are answered from days. */
 function lengthOf({ from, to }: CanonicalReport): number {
-  return (dayNumber(to.iso as string) as number) - (dayNumber(from.iso as string) as number) + 1;
+  return (dayNumber(to as string) as number) - (dayNumber(from as string) as number) + 1;
 }
 
 /** Ranges of about a length: 1, 2 to 3, 4 to 7, 8 to 15 days, and so on. */

@@ -6,12 +6,12 @@
 import { fromHistory, type RecalledDay } from '../history/recall-days.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import type { Fetch, Fetched, FetchedAnswer, FetchedRefusal } from './fetched.js';
 import type { Gateway } from './gateway.js';
 
 /** Asks the platform for another range of the same report. */
-export type AskFurther = (range: Range) => Promise<Fetched>;
+export type AskFurther = (range: Period) => Promise<Fetched>;
 
 interface Refused extends Omit<Fetch, 'known'> {
   readonly refused: FetchedRefusal;

@@ -81,7 +81,7 @@ async function check(g: Gateway, what: ReportSeries, known: () => Promise<Days>)
   const days = await known();
   g.truth.served(what.report, days.values());
   const fetch = (first: string, last: string) => fetchToLearn(g, { ...what, known: days }, first, last);
-  const fresh = await fetch(from.iso as string, to.iso as string);
+  const fresh = await fetch(from as string, to as string);
   if (fresh === null) return g.truth.failed(what.report);
   await g.learner.compare({ ...what, fresh: [...fresh.values()], known: days }, fetch);
 }
@@ -113,8 +113,8 @@ export function checkFrom(parts: readonly Entry<RowsHeader>[], { from, to }: Can
   const [first] = parts;
   const isJoin = parts.some(
     ({ header }) =>
-      header.splitFrom?.from !== from.iso ||
-      header.splitFrom.to !== to.iso ||
+      header.splitFrom?.from !== from ||
+      header.splitFrom.to !== to ||
       header.fetchStartedAt !== first?.header.fetchStartedAt,
   );
   return isJoin ? 0 : (Math.floor((first?.header.fetchedAt ?? 0) / DAY_MS) + 1) * DAY_MS;

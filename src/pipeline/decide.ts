@@ -5,7 +5,7 @@
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
 import type { Entry } from '../report/entry.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entries } from './entries.js';
 import { type Grade, type GradeInput, gradeOf } from './grade.js';
@@ -25,7 +25,7 @@ export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
    */
   readonly accept: 'usual' | 'fresh' | 'old' | 'doubtful';
   /** The period of the whole, where the platform is known to refuse parts of it; else null. */
-  readonly wholeOnly: Range | null;
+  readonly wholeOnly: Period | null;
   /** A check of the series is due: a call that is made anyway brings all days, to be compared. */
   readonly comparisonDue: boolean;
 }

@@ -6,7 +6,7 @@ import { PassedOn, ShownWarning } from '../report/describe.js';
 import type { Entry } from '../report/entry.js';
 import { freshForMs, isFinal, rememberedForMs } from '../report/freshness.js';
 import type { Format } from '../report/output-options.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import { buildPlatformCall } from '../report/platform-call.js';
 import { questionWarnings } from '../report/warnings.js';
 import { type NamedReport, parseNamed } from './ask.js';
@@ -146,7 +146,7 @@ export function createExplainQuery(g: Gateway) {
         price: priceInWords(calls, behind),
       },
       price: { calls: calls.length, behind: behind.length },
-      canonical: buildPlatformCall(report, report.from.iso, report.to.iso),
+      canonical: buildPlatformCall(report, report.from, report.to),
       series,
       key: whole.id,
       policy: {
@@ -202,7 +202,7 @@ async function look(g: Gateway, question: ReportQuestion): Promise<Look> {
 /** Of a report by date; null for others. */
 function explainDays(g: Gateway, question: ReportQuestion, looked: Look): Explanation['days'] {
   const { split, from, to } = question.report;
-  if (!split.includes('date') || from.iso === null || to.iso === null) return null;
+  if (!split.includes('date') || from === null || to === null) return null;
   return dayRefs(question).map((ref) => {
     const date = ref.from as string;
     if (looked.decision.mode === 'days') return { date, ...explainEntry(g, ref, date, looked) };
@@ -251,7 +251,7 @@ function keptInWords({ mode, because }: Mode): string {
     : `Answered as a whole: ${because}. The answer for the period is kept in one piece, so that another period, and each refresh, costs a call.`;
 }
 
-function priceInWords(before: readonly Range[], behind: readonly Range[]): string {
+function priceInWords(before: readonly Period[], behind: readonly Period[]): string {
   const waits =
     before.length === 0
       ? 'Answering it now makes no platform call'
@@ -263,13 +263,13 @@ function priceInWords(before: readonly Range[], behind: readonly Range[]): strin
 
 const MOST_NAMED = 5;
 
-function counted(ranges: readonly Range[]): string {
+function counted(ranges: readonly Period[]): string {
   const list = ranges.slice(0, MOST_NAMED).map(showRange);
   const more = ranges.length > MOST_NAMED ? [`and ${ranges.length - MOST_NAMED} more`] : [];
   return `${ranges.length} platform ${ranges.length === 1 ? 'call' : 'calls'} (${[...list, ...more].join('; ')})`;
 }
 
-function showRange({ from, to }: Range): string {
+function showRange({ from, to }: Period): string {
   if (from === null && to === null) return 'the period is left to the platform';
   return from === to ? (from as string) : `${from ?? 'open'} to ${to ?? 'open'}`;
 }

@@ -6,7 +6,7 @@
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry, EntryHeader, RowsHeader } from '../report/entry.js';
 import { joinEntries } from '../report/join-entries.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import { provesCap, rowsOf } from '../report/proves-cap.js';
 import { auditLine, GATEWAY_ACTOR } from '../telemetry/audit.js';
@@ -16,7 +16,7 @@ import type { Gateway } from './gateway.js';
 /** Why a capped answer is not split. */
 export const CAPPED = 'its row count may be a cap';
 
-type FetchRange = (range: Range) => Promise<Fetched>;
+type FetchRange = (range: Period) => Promise<Fetched>;
 
 /** @returns the answer, or the halves in its place */
 export async function fetchUncapped(
@@ -148,7 +148,7 @@ function together(
 }
 
 /** @returns null for a single day */
-function halvesOf({ from, to }: Range): [Range, Range] | null {
+function halvesOf({ from, to }: Period): [Period, Period] | null {
   if (from === null || to === null || from === to) return null;
   const dates = daysBetween(from, to);
   const middle = dates[Math.ceil(dates.length / 2) - 1] as string;

@@ -6,7 +6,7 @@ import type { EmptyEnd } from '../report/empty-days.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader, SplitFrom } from '../report/entry.js';
 import type { Flaw } from '../report/flaws.js';
 import type { Facts, FreshnessRules } from '../report/freshness.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import type { Splittable } from '../report/rows.js';
 import type { EntryOrError } from './entries.js';
 import type { Patience, ReportQuestion } from './question.js';
@@ -15,7 +15,7 @@ import type { Patience, ReportQuestion } from './question.js';
 export interface Fetch extends ReportQuestion {
   /** days: split by day · whole: one answer for the period */
   readonly mode: 'days' | 'whole';
-  readonly range: Range;
+  readonly range: Period;
   /** Who pays for further calls. */
   readonly team: string;
   /** What was known of entries before, by key. */
@@ -57,7 +57,7 @@ export const LOOK_AGAIN: FetchResult = {
 
 export interface FetchedAnswer {
   readonly kind: 'answer';
-  readonly range: Range;
+  readonly range: Period;
   /** Null when only days were wanted and there are some, when it is not JSON, or when it is no report (`rowsFault`). */
   readonly rows: Entry<RowsHeader> | null;
   readonly rowsFault: GatewayError | null;
@@ -80,7 +80,7 @@ export interface FetchedAnswer {
 
 export interface FetchedRefusal {
   readonly kind: 'refusal';
-  readonly range: Range;
+  readonly range: Period;
   readonly refusal: Entry<RefusalHeader>;
   readonly storable: boolean;
 }
@@ -104,7 +104,7 @@ export interface AskedReport {
   readonly generation: string;
   /** What is known already of a day, from a part that holds it, to tell an empty day that stays empty. */
   readonly earlier: (lastDay: string | null) => Earlier | null;
-  readonly range: Range;
+  readonly range: Period;
   readonly startedAt: number;
   /** The newest purge known when the platform was asked. */
   readonly seq: number;

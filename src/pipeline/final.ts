@@ -37,14 +37,14 @@ export function finalOption(
     throw fault(
       `does not go with _vintage=${vintage}, which says which numbers are meant: leave out one of them`,
     );
-  if (from.iso === null || to.iso === null)
+  if (from === null || to === null)
     throw fault('goes with a period, whose days are final or not: add dateFrom and dateTo, or _period');
   if (filter === 'only' && !report.split.includes('date'))
     throw fault(
       'with only goes with reports by date, whose rows say which days are left: add byDate=1, or give _final=require',
     );
   if (filter === 'only' && shape.format === 'raw') throw fault(`with only ${NOT_RAW}`);
-  const { old, young } = byAge(daysBetween(from.iso, to.iso), today, rules);
+  const { old, young } = byAge(daysBetween(from, to), today, rules);
   const key = filter === 'only' ? `only ${today}` : filter;
   return { filter, today, young, leavesNone: filter === 'only' && old.length === 0, key };
 }
@@ -57,7 +57,7 @@ function fault(message: string): GatewayError {
 export function cutToFinal(report: CanonicalReport, final: FinalOption | null): CanonicalReport {
   const first = final?.young[0];
   if (final?.filter !== 'only' || final.leavesNone || first === undefined) return report;
-  return { ...report, to: { ...report.to, iso: isoDay((dayNumber(first) as number) - 1) } };
+  return { ...report, to: isoDay((dayNumber(first) as number) - 1) };
 }
 
 /**
@@ -101,7 +101,7 @@ export function keepFinal(
   const isByDay = parts.every(({ header }) => header.form === 'rows' && header.splitFrom !== null);
   const provisional = isByDay
     ? parts.filter((part) => !isPartFinal(part)).map(({ header }) => header.lastDay as string)
-    : daysBetween(report.from.iso as string, report.to.iso as string);
+    : daysBetween(report.from as string, report.to as string);
   // Totals include the days that would be left out.
   if (final.filter === 'require' || !isByDay || totals !== null) throw notFinal(provisional, past);
   const days = [...(past?.days ?? [])].filter(([date]) => !provisional.includes(date));

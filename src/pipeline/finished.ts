@@ -176,8 +176,8 @@ export function isServable(
     named: accounts,
     held: finished.accounts,
     endpoint,
-    from: from.iso,
-    to: to.iso,
+    from: from,
+    to: to,
   });
 }
 

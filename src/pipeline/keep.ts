@@ -50,7 +50,7 @@ function extentsOf(
   const starts = days.map(({ header }) => header.fetchStartedAt);
   const [from, to] = [days[0], days.at(-1)].map((day) => day?.header.lastDay ?? null);
   return [
-    { from: report.from.iso, to: report.to.iso, isWhole: true, startedAt: Math.min(...whole) },
+    { from: report.from, to: report.to, isWhole: true, startedAt: Math.min(...whole) },
     { from: from ?? null, to: to ?? null, isWhole: false, startedAt: Math.min(...starts) },
   ].filter(({ startedAt }) => Number.isFinite(startedAt));
 }
@@ -175,7 +175,7 @@ function isUnsplit({ mode }: Fetch, fetched: Fetched): fetched is FetchedAnswer 
 }
 
 function isWholePeriod({ report: { from, to } }: Fetch, { range }: Fetched): boolean {
-  return range.from === from.iso && range.to === to.iso;
+  return range.from === from && range.to === to;
 }
 
 function dayKeyOf(series: string, { header }: Entry<RowsHeader>): EntryKey {
@@ -187,7 +187,7 @@ type Brought = readonly [EntryKey, EntryOrError];
 /** A refusal is about the period that was asked for: whoever waits for days of it, within another, asks for himself. */
 function entriesOf({ series, report, mode }: Fetch, fetched: Fetched): readonly Brought[] {
   const { from, to } = report;
-  const [rows, bytes] = [rowsKey(series, from.iso, to.iso), bytesKey(series, from.iso, to.iso)];
+  const [rows, bytes] = [rowsKey(series, from, to), bytesKey(series, from, to)];
   if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
   if (mode === 'days') return (fetched.days ?? []).map((entry) => [dayKeyOf(series, entry), entry]);
   const body = fetched.bytes;

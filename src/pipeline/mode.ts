@@ -32,7 +32,7 @@ export function modeOf(
   if (rule === undefined) return whole('the endpoint is not declared');
   if (rule.freshness === 'origin') return whole("the endpoint's freshness is the platform's to decide");
   if (!split.includes('date')) return whole('the report is not split by date');
-  if (from.iso === null || to.iso === null) return whole('the period is left to the platform');
+  if (from === null || to === null) return whole('the period is left to the platform');
   if (form === 'bytes') return whole("the platform's own bytes are asked for");
   if (state === 'proven' && wholeUntil !== null)
     return whole(

@@ -20,7 +20,7 @@ export interface Shape {
 export function shapeKey(series: string, report: CanonicalReport, shape: Shape, coding: Coding): string {
   const flags = `${shape.totals ? 't' : ''}${shape.days ? 'd' : ''}${shape.bom ? 'b' : ''}`;
   const fields = shape.fields === null ? '' : encodeURIComponent(JSON.stringify(shape.fields));
-  return `${series}|${report.from.iso ?? ''}|${report.to.iso ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
+  return `${series}|${report.from ?? ''}|${report.to ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
 }
 
 export const NOT_RAW = "goes with rows, not with the platform's own bytes: leave out _format=raw";
@@ -65,7 +65,7 @@ export function momentOf(
 
 /** @returns why history can hold nothing of it; null where it may */
 function whyNoHistory({ split, from, to }: CanonicalReport, { format, totals }: Shape): string | null {
-  if (!split.includes('date') || from.iso === null || to.iso === null)
+  if (!split.includes('date') || from === null || to === null)
     return 'goes with reports by date for a period: add byDate=1, dateFrom and dateTo';
   if (format === 'raw') return NOT_RAW;
   return totals ? 'does not go with _totals: totals have no history' : null;

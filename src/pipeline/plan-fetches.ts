@@ -2,14 +2,14 @@
 import { dayNumber, isoDay } from '../report/days.js';
 import type { Entry } from '../report/entry.js';
 import { type FreshnessRules, freshForMs, isFinal } from '../report/freshness.js';
-import type { Range } from '../report/period.js';
+import type { Period } from '../report/period.js';
 import { type DayRange, type PlanRules, planCalls, stretchCalls } from '../report/plan.js';
 import type { EntryRef } from './question.js';
 
 /** One call, and the wanted entries it would bring. */
 export interface PlannedFetch {
   readonly refs: readonly EntryRef[];
-  readonly range: Range;
+  readonly range: Period;
   /** What is locked for it, in place of its entries' own locks, since a part of the period is never asked for. */
   readonly lockAs: string | null;
 }
@@ -77,7 +77,7 @@ interface LeftInput {
 
 /** @returns one call, null where none is needed, and those of `left` that it brings; the others are left to the next */
 export function leftToFetch({ planned, left, underWay, mode, plan }: LeftInput): {
-  readonly range: Range | null;
+  readonly range: Period | null;
   readonly refs: readonly EntryRef[];
 } {
   const [ref] = left;

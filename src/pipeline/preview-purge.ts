@@ -47,7 +47,7 @@ const numberOf = (day: string) => dayNumber(day) as number;
 async function previewReport({ parse, lookUp }: PreviewPurgeOptions, scope: PurgeScope, named: NamedReport) {
   const { question } = parseNamed(parse, named, 'json');
   const { report, series } = question;
-  const isByDate = report.split.includes('date') && report.from.iso !== null && report.to.iso !== null;
+  const isByDate = report.split.includes('date') && report.from !== null && report.to !== null;
   const days = isByDate ? dayRefs(question) : [];
   const wholes = (['rows', 'bytes'] as const).map((form) => wholeRef({ ...question, form }));
   const refs = [...days, ...wholes];

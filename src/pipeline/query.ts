@@ -100,7 +100,7 @@ export function createQueryParser(options: {
         lookalikes,
         accountFields: rules.accountFields,
         rangeDays: rangeDays(wanted, today),
-        opensEarly: wanted.from.iso === null && wanted.to.iso !== null,
+        opensEarly: wanted.from === null && wanted.to !== null,
       },
       shape,
       coding,
@@ -126,9 +126,9 @@ export function memoryKeyOf(query: Query, stamp: string): string {
  * starts on the earliest. A report that names neither is the platform's choice, as the contract has it.
  */
 function rangeDays({ from, to }: CanonicalReport, today: number): number | null {
-  if (from.iso === null && to.iso === null) return null;
-  const last = to.iso === null ? today : (dayNumber(to.iso) as number);
-  const first = from.iso === null ? FIRST_DAY : (dayNumber(from.iso) as number);
+  if (from === null && to === null) return null;
+  const last = to === null ? today : (dayNumber(to) as number);
+  const first = from === null ? FIRST_DAY : (dayNumber(from) as number);
   return last - first + 1;
 }
 
@@ -141,7 +141,7 @@ const FILE_NAME_CHARS = 150;
  *   quoting in a header (RFC 6266, section 4.3)
  */
 export function fileNameOf({ endpoint, account, from, to }: CanonicalReport, extension: string): string {
-  const words = [endpoint.replace(/\/get$/, ''), account, from.iso, to.iso]
+  const words = [endpoint.replace(/\/get$/, ''), account, from, to]
     .filter((word) => word !== null)
     .map((word) => word.replace(/[^A-Za-z0-9.-]+/g, '-').replace(/^[.-]+|-+$/g, ''))
     .filter((word) => word !== '');

@@ -82,7 +82,7 @@ export function dayRefs(question: ReportSeries): readonly EntryRef[] {
   const known = dayRefsOf.get(question);
   if (known !== undefined) return known;
   const { report, series } = question;
-  const dates = daysBetween(report.from.iso as string, report.to.iso as string);
+  const dates = daysBetween(report.from as string, report.to as string);
   const refs = dayKeys(series, dates).map((key, at) => refOfDay(key, dates[at] as string));
   if (refs.length <= MOST_DAYS) dayRefsOf.set(question, refs);
   return refs;
@@ -98,7 +98,7 @@ export function wholeRef(question: ReportQuestion): EntryRef {
 }
 
 function wholeRefFor({ report, series, form }: ReportQuestion): EntryRef {
-  const [from, to] = [report.from.iso, report.to.iso];
+  const [from, to] = [report.from, report.to];
   const rows = rowsKey(series, from, to);
   const key = form === 'bytes' ? bytesKey(series, from, to) : rows;
   return { ...key, lock: rows.id, isDay: false, from, to };

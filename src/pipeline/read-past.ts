@@ -30,7 +30,7 @@ export function createReadPast(options: ReadPastOptions) {
     moment: Moment,
   ): Promise<{ readonly answer: ReportAnswer; readonly known: Past }> => {
     const { state, generation } = learner.status(report);
-    const dates = daysBetween(report.from.iso as string, report.to.iso as string);
+    const dates = daysBetween(report.from as string, report.to as string);
     const unknown = unknownOf(options, report, moment);
     const days = await readDays({
       ...{ series, dates, moment, generation: state === 'proven' ? generation : null },

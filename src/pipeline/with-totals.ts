@@ -16,7 +16,7 @@ export function createWithTotals(report: Report, now: () => number) {
   function areOld(question: ReportQuestion, rows: ReportAnswer, totals: ReportAnswer, sinceMs: number) {
     const { fetchedAt, fetchStartedAt } = (totals.parts[0] as Entry).header;
     const { from, to } = question.report;
-    const name = `${question.series}|${from.iso}|${to.iso}|${fetchStartedAt}`;
+    const name = `${question.series}|${from}|${to}|${fetchStartedAt}`;
     const shown = digest(rows.parts.map(({ header }) => rowsHash(header)));
     if (newestOf(rows) > fetchedAt && fetchStartedAt < sinceMs) return pairs.get(name) !== shown;
     pairs.set(name, shown);

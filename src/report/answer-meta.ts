@@ -41,8 +41,7 @@ export function writeMeta(
   const meta = {
     endpoint: report.endpoint,
     advertiserId: showId(report.account),
-    period:
-      (from.iso === null && to.iso === null) || parts.length === 0 ? null : { from: from.iso, to: to.iso },
+    period: (from === null && to === null) || parts.length === 0 ? null : { from: from, to: to },
     split: report.split,
     spentBased: report.spentBased,
     rowCount,
@@ -93,15 +92,15 @@ export function isAnswerFinal(parts: readonly Entry[], past: Past | null, rules:
 /** @returns the first provisional day; null where there is none, or where days cannot be told apart */
 function firstProvisional({ report, parts, past, rules }: AssembleInput): string | null {
   const { split, from, to } = report;
-  if (!split.includes('date') || from.iso === null || to.iso === null) return null;
+  if (!split.includes('date') || from === null || to === null) return null;
   if (past !== null) return [...past.days].find(([, { final }]) => !final)?.[0] ?? null;
   const provisional = parts.find(({ header }) => !isFinal(header, rules))?.header;
   if (provisional === undefined) return null;
   if (provisional.splitFrom !== null) return provisional.lastDay;
-  if (provisional.flaws !== undefined) return from.iso;
+  if (provisional.flaws !== undefined) return from;
   const isYoung = (date: string) =>
     !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays);
-  return daysBetween(from.iso, to.iso).find(isYoung) ?? null;
+  return daysBetween(from, to).find(isYoung) ?? null;
 }
 
 /** The moment of the data: a query with it as `_asOf` gives the same answer again. */
@@ -121,11 +120,11 @@ export function showId(id: string | null): number | string | null {
 /** Every day of the period, with the part that contains it. */
 function showDays({ report, parts, nowMs, rules, past }: AssembleInput): readonly object[] {
   const { from, to } = report;
-  if (from.iso === null || to.iso === null) return [];
+  if (from === null || to === null) return [];
   // A day that was left out is in no part.
   const whole = parts[0]?.header.splitFrom === null ? parts[0].header : undefined;
   const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
-  return daysBetween(from.iso, to.iso).flatMap((date) => {
+  return daysBetween(from, to).flatMap((date) => {
     const header = byLastDay.get(date) ?? whole;
     if (header === undefined) return [];
     const known = past?.days.get(date);

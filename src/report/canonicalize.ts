@@ -8,9 +8,9 @@
 import { type FieldFault, GatewayError } from '../errors.js';
 import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
 import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './asked-accounts.js';
-import { type PeriodEnd, periodOf } from './asked-period.js';
 import { type Given, type GivenRequest, isOwn, type Place, readGiven } from './given-parameters.js';
 import { type OutputOptions, readOutputOptions } from './output-options.js';
+import { type Period, periodOf } from './period.js';
 import type { QueryPair } from './query-text.js';
 import { type Member, readMember, splitOf } from './read-members.js';
 import {
@@ -21,15 +21,15 @@ import {
   vouchedFor,
 } from './unknown-names.js';
 
-export interface CanonicalReport {
+export interface CanonicalReport extends Period {
   /** Path below `/api/v1/report/`, e.g. `campaigns/get`. */
   readonly endpoint: string;
   /** HEAD is asked as GET. */
   readonly method: 'GET' | 'POST';
   /** Everything but the period, sorted by place and name. */
   readonly members: readonly Member[];
-  readonly from: PeriodEnd;
-  readonly to: PeriodEnd;
+  /** Where the first and the last day of the period are sent. */
+  readonly places: { readonly from: Place; readonly to: Place };
   /** Value of the first account field that was given. */
   readonly account: string | null;
   /** Every account-like value, wherever it stood; policy decides on them. */

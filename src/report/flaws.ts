@@ -4,7 +4,7 @@
  */
 import { bareWord, isSaid, wrappersOf } from './error-signs.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
-import type { Range } from './period.js';
+import type { Period } from './period.js';
 
 export const FLAW_CODES = [
   'duplicate_rows',
@@ -35,7 +35,7 @@ interface DatedRow {
   readonly plan: { readonly dateAt: number };
 }
 
-export function dateFlaws(rows: readonly DatedRow[], { from, to }: Range): readonly Flaw[] {
+export function dateFlaws(rows: readonly DatedRow[], { from, to }: Period): readonly Flaw[] {
   const dates = new Set(rows.map(({ date }) => date));
   const isDated = dates.size > (dates.has(null) ? 1 : 0);
   const isOutside = (date: string | null) =>

@@ -1,13 +1,11 @@
-/** The relative periods of `_period`, resolved against the platform's today. */
-import { isoDay } from './days.js';
+/** The period of a report: two dates, or a relative period of `_period`, resolved against the platform's today. */
+import type { FieldFault } from '../errors.js';
+import { dayNumber, isoDay } from './days.js';
+import type { Place } from './given-parameters.js';
+import type { ReadMember } from './read-members.js';
 
+/** First and last day, as ISO texts, both included; null: left to the platform. */
 export interface Period {
-  readonly from: string;
-  readonly to: string;
-}
-
-/** A period as it is asked for: an open end is left to the platform. */
-export interface Range {
   readonly from: string | null;
   readonly to: string | null;
 }
@@ -45,4 +43,28 @@ function lastDays(word: string, today: number): Period | null {
   const count = Number(match?.[1]);
   if (match === null || count > MAX_LAST_DAYS) return null;
   return { from: isoDay(today - count), to: isoDay(today - 1) };
+}
+
+/**
+ * @param word of `_period`; null when not given. @param today as a day number
+ * @param place where a period goes that the caller did not spell out by dates
+ * @param faults filled when it contradicts itself
+ */
+export function periodOf(
+  read: readonly ReadMember[],
+  word: string | null,
+  today: number,
+  place: Place,
+  faults: FieldFault[],
+): Period & { readonly places: { readonly from: Place; readonly to: Place } } {
+  const resolved = word === null ? null : resolvePeriod(word, today);
+  const [first, last] = ['dateFrom', 'dateTo'].map((name) => read.find(({ member }) => member.name === name));
+  const [from, to] = [first?.texts[0] ?? null, last?.texts[0] ?? null];
+  if (word !== null && (from !== null || to !== null)) {
+    faults.push({ param: '_period', message: 'stands instead of dateFrom and dateTo, not beside them' });
+  } else if (from !== null && to !== null && (dayNumber(from) as number) > (dayNumber(to) as number)) {
+    faults.push({ param: 'dateTo', message: 'must not be before dateFrom' });
+  }
+  if (resolved !== null) return { ...resolved, places: { from: place, to: place } };
+  return { from, to, places: { from: first?.member.place ?? place, to: last?.member.place ?? place } };
 }

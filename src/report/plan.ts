@@ -9,7 +9,7 @@ export interface PlanRules {
   readonly maxDaysPerCall: number;
 }
 
-/** Both ends included. */
+/** As day numbers, both ends included. */
 export interface DayRange {
   readonly from: number;
   readonly to: number;

@@ -1,7 +1,7 @@
 /** The request that asks the platform for a canonical report, and the identity of its cache entries. */
 import { hash } from 'node:crypto';
-import type { PeriodEnd } from './asked-period.js';
 import type { CanonicalReport } from './canonicalize.js';
+import type { Place } from './given-parameters.js';
 import { writeQueryText } from './query-text.js';
 import type { Member } from './read-members.js';
 
@@ -24,20 +24,20 @@ export function buildPlatformCall(
 ): PlatformCall {
   const members = [
     ...report.members,
-    ...periodMember('dateFrom', { ...report.from, iso: from }),
-    ...periodMember('dateTo', { ...report.to, iso: to }),
+    ...periodMember('dateFrom', from, report.places.from),
+    ...periodMember('dateTo', to, report.places.to),
   ].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   const query = writeQueryText(members.flatMap(({ pairs }) => pairs));
   const target = `/api/v1/report/${report.endpoint}${query === '' ? '' : `?${query}`}`;
   return { method: report.method, target, body: report.method === 'POST' ? writeBody(members) : null };
 }
 
-function periodMember(name: string, { iso, place }: PeriodEnd): Member[] {
-  if (iso === null) return [];
+function periodMember(name: string, date: string | null, place: Place): Member[] {
+  if (date === null) return [];
   return [
     place === 'query'
-      ? { name, place, pairs: [{ name, value: iso }], json: '' }
-      : { name, place, pairs: [], json: JSON.stringify(iso) },
+      ? { name, place, pairs: [{ name, value: date }], json: '' }
+      : { name, place, pairs: [], json: JSON.stringify(date) },
   ];
 }
 
@@ -70,7 +70,7 @@ export interface ReportSeries {
  */
 export function seriesId(report: CanonicalReport, account: string, baseUrl: string): string {
   const call = buildPlatformCall(report, null, null);
-  const ends = `${report.from.place}-${report.to.place}`;
+  const ends = `${report.places.from}-${report.places.to}`;
   return digest([account, baseUrl, call.method, call.target, call.body ?? '', ends]);
 }
 

@@ -6,7 +6,7 @@
 import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
 import { ABOUT_THE_CALL, NEVER_ROWS, PREFERRED, SINGLE_ROW } from './member-words.js';
 import { type Paging, readPaging } from './paging.js';
-import type { Range } from './period.js';
+import type { Period } from './period.js';
 
 /** What an endpoint's configuration says of its answers. */
 export interface RowsRule {
@@ -21,7 +21,7 @@ export interface RowsRule {
 export interface RowsInput {
   readonly rule: RowsRule;
   /** The period asked for, both days included. */
-  readonly period: Range;
+  readonly period: Period;
   readonly byDate: boolean;
   /** Whether any split was asked for, by date or otherwise. */
   readonly splits: boolean;
@@ -94,13 +94,13 @@ export function findRows(document: Json, { rule, byDate, splits }: RowsInput): F
 export function judgeSplittable(
   found: FoundRows,
   dates: readonly (string | null)[],
-  period: Range,
+  period: Period,
 ): Splittable {
   const reason = found.obstacle ?? dateFault(dates, period);
   return reason === null ? { ok: true } : { ok: false, reason };
 }
 
-function dateFault(dates: readonly (string | null)[], { from, to }: Range): string | null {
+function dateFault(dates: readonly (string | null)[], { from, to }: Period): string | null {
   if (from === null || to === null) return 'no period was asked for';
   const undated = dates.indexOf(null);
   if (undated >= 0) return `row ${undated} has no date that is a whole day`;

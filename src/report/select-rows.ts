@@ -19,7 +19,7 @@ export interface Selection {
 export function selectionOf(report: CanonicalReport): Selection | null {
   const { members, split, from, to } = report;
   const member = members.find(({ name }) => name === MEMBER);
-  if (member === undefined || from.iso === null || to.iso === null) return null;
+  if (member === undefined || from === null || to === null) return null;
   if (!split.includes('date') || !split.includes('campaign')) return null;
   const rest = members.filter((one) => one !== member);
   return { ids: new Set(idsIn(member)), of: { ...report, members: rest } };

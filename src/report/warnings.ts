@@ -63,7 +63,7 @@ export function questionWarnings({ endpoint, passedOn, from, to }: CanonicalRepo
       message: `Not known to the gateway, and sent to the platform as given: ${[...named, ...more].join(', ')}. A platform that does not know them either ignores them without a word. Correct what is misspelt; an operator can list what the platform reads under report.endpoints."${endpoint}".knownParameters.`,
     });
   }
-  const open = [...(from.iso === null ? ['dateFrom'] : []), ...(to.iso === null ? ['dateTo'] : [])];
+  const open = [...(from === null ? ['dateFrom'] : []), ...(to === null ? ['dateTo'] : [])];
   if (open.length > 0)
     warnings.push({
       code: 'platform_chose_period',

@@ -85,7 +85,7 @@ export async function showDiff(g: Asking, call: AskCall): Promise<ReportReply> {
   const meta = {
     endpoint: report.endpoint,
     advertiserId: showId(report.account),
-    period: { from: report.from.iso, to: report.to.iso },
+    period: { from: report.from, to: report.to },
     split: report.split,
     from: old.name,
     to: now.name,
@@ -224,7 +224,7 @@ function momentsOf(
 /** @throws GatewayError `invalid_query` for a pin that holds something else, or was known later than `to` */
 function refuseOtherReport({ pin }: PinnedRows, { question }: AskedCall, to: NamedMoment): void {
   const { report, series } = question;
-  const isSame = pin.series === series && pin.from === report.from.iso && pin.to === report.to.iso;
+  const isSame = pin.series === series && pin.from === report.from && pin.to === report.to;
   const message = !isSame
     ? `is a pin of another report or period (${pin.endpoint}?${pin.query}): give that one as endpoint and query`
     : pin.revision === null

@@ -145,8 +145,8 @@ async function answerTo(
     pin: {
       ...{
         series,
-        from: report.from.iso,
-        to: report.to.iso,
+        from: report.from,
+        to: report.to,
         account: report.account,
         split: [...report.split],
       },
@@ -216,8 +216,8 @@ function refuseOther(wanted: string | null, found: string | null): void {
 function datedQuery({ from, to }: CanonicalReport, query: string): string {
   const stays = parseQueryText(query).filter(({ name }) => !SHAPES.includes(name));
   const period = [
-    ...(from.iso === null ? [] : [{ name: 'dateFrom', value: from.iso }]),
-    ...(to.iso === null ? [] : [{ name: 'dateTo', value: to.iso }]),
+    ...(from === null ? [] : [{ name: 'dateFrom', value: from }]),
+    ...(to === null ? [] : [{ name: 'dateTo', value: to }]),
   ];
   return writeQueryText([...stays, ...period]);
 }

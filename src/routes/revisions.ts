@@ -27,7 +27,7 @@ export function registerRevisions(app: FastifyInstance, g: Asking): void {
         meta: {
           endpoint: report.endpoint,
           advertiserId: showId(report.account),
-          period: { from: report.from.iso, to: report.to.iso },
+          period: { from: report.from, to: report.to },
           split: report.split,
           revisionCount: days.reduce((sum, { revisions }) => sum + revisions.length, 0),
         },

@@ -8,16 +8,16 @@ import {
   NEEDED_TRIALS,
   piecesToTry,
   rangeToTry,
-  type Stretch,
   type Trial,
 } from '../../src/divisibility/probation.js';
 import { isoDay } from '../../src/report/days.js';
+import type { DayRange } from '../../src/report/plan.js';
 
 const BASE = 20_000;
 const stretch = fc
   .tuple(fc.integer({ min: BASE, max: BASE + 60 }), fc.nat(100))
-  .map(([from, more]): Stretch => ({ from, to: from + more }));
-const trialOf = ({ from, to }: Stretch): Trial => ({
+  .map(([from, more]): DayRange => ({ from, to: from + more }));
+const trialOf = ({ from, to }: DayRange): Trial => ({
   from: isoDay(from),
   to: isoDay(to),
   days: to - from + 1,

@@ -41,8 +41,8 @@ export function faults(read: () => unknown): string[] | null {
 export function identity({ report, options }: CanonicalRequest): string {
   return JSON.stringify([
     seriesId(report, 'default', 'https://platform.example/'),
-    report.from.iso,
-    report.to.iso,
+    report.from,
+    report.to,
     options.format,
     options.totals,
     options.days,
@@ -51,6 +51,6 @@ export function identity({ report, options }: CanonicalRequest): string {
 }
 
 export const target = (request: CanonicalRequest): string =>
-  buildPlatformCall(request.report, request.report.from.iso, request.report.to.iso).target;
+  buildPlatformCall(request.report, request.report.from, request.report.to).target;
 export const sentBody = (request: CanonicalRequest): string | null =>
-  buildPlatformCall(request.report, request.report.from.iso, request.report.to.iso).body;
+  buildPlatformCall(request.report, request.report.from, request.report.to).body;

@@ -37,7 +37,7 @@ describe('buildPlatformCall', () => {
     fc.assert(
       fc.property(spelt, ([asked, text]) => {
         const { report } = get(text);
-        const call = buildPlatformCall(report, report.from.iso, report.to.iso);
+        const call = buildPlatformCall(report, report.from, report.to);
         expect(call.method).toBe('GET');
         expect(call.body).toBeNull();
         expect(received(call)).toEqual(expected(asked, false));
@@ -56,7 +56,7 @@ describe('buildPlatformCall', () => {
         const ids = asked.advertiserId !== null && Number(asked.advertiserId) > Number.MAX_SAFE_INTEGER;
         fc.pre(!ids && !(asked.userId !== null && Number(asked.userId) > Number.MAX_SAFE_INTEGER));
         const { report } = post(JSON.stringify(single));
-        const call = buildPlatformCall(report, report.from.iso, report.to.iso);
+        const call = buildPlatformCall(report, report.from, report.to);
         expect(call.method).toBe('POST');
         expect(call.target).toBe('/api/v1/report/campaigns/get');
         expect(received(call)).toEqual(expected(asked, true));
