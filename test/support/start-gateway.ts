@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import inject, { type InjectOptions } from 'light-my-request';
+import type { Dispatcher } from 'undici';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type Config, loadConfig } from '../../src/config/load.js';
@@ -33,6 +34,10 @@ export interface GatewayOptions {
   /** The store of another gateway, to be its replica. */
   readonly sharedStore?: Store;
   readonly clock?: TestClock;
+  /** What secrets are sealed with; one of this run when absent. */
+  readonly masterKey?: string;
+  /** The connection pool to the platform; one is made when absent. */
+  readonly agent?: Dispatcher;
   /** `debug` unless given, which shows the stages of each request; answers at once are given above it. */
   readonly logLevel?: string;
 }
@@ -165,8 +170,9 @@ export async function startGatewayAt(
     store,
     clock,
     log,
-    masterKey: fixedSecret('GATEWAY_MASTER_KEY', MASTER_KEY),
+    masterKey: fixedSecret('GATEWAY_MASTER_KEY', options.masterKey ?? MASTER_KEY),
     proxy: {},
+    ...(options.agent === undefined ? {} : { agent: options.agent }),
   });
   const app = {
     services,
