@@ -290,10 +290,12 @@ export function createRedisDocuments(
   return {
     async create(key, text, ttlMs) {
       checkDocument(text);
-      const args = [text, wholeMs(ttlMs, 1), maxBytes];
-      const [[made, present]] = await createDocument(durable, [ends, document(key), bytes], args, {
-        document: key,
-      });
+      const [[made, present]] = await createDocument(
+        durable,
+        [ends, document(key), bytes],
+        [text, wholeMs(ttlMs, 1), maxBytes],
+        { document: key },
+      );
       if (made === 2) throw noRoom();
       return present ?? null;
     },

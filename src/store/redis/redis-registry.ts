@@ -145,9 +145,13 @@ export function createRedisRegistry(
 
   return {
     async load(absent = 'create') {
-      const [epoch, version, loadedFrom, records, revisions] = await loadRegistry(link, keys, [
-        absent === 'create' ? randomId() : '',
-      ]);
+      const reply = await loadRegistry(link, keys, [absent === 'create' ? randomId() : '']);
+      const [epoch, version, loadedFrom, records, revisions] = reply;
+      // Lua ends an array at a version that is no number.
+      if (version === undefined)
+        throw new StoreRefused(
+          'the registry in Redis is damaged: its version is no number; restore Redis from a backup',
+        );
       asked = loadedFrom;
       if (epoch !== '') server = loadedFrom;
       const revisionOf = new Map(pairsOf(revisions));
@@ -155,7 +159,7 @@ export function createRedisRegistry(
         id,
         { value, revision: Number(revisionOf.get(id) ?? 0) },
       ]);
-      return { epoch, version: checked(version), records: new Map(joined) };
+      return { epoch, version, records: new Map(joined) };
     },
 
     async create({ epoch, version, records, audit }) {
@@ -228,12 +232,4 @@ function commitArguments(change: RegistryCommit, limits: RegistryLimits): (strin
     ...[...writes].flatMap(write),
     ...audit,
   ];
-}
-
-/** @throws StoreRefused where there is none: Lua ends an array at a version that is no number */
-function checked(version: number | undefined): number {
-  if (version !== undefined) return version;
-  throw new StoreRefused(
-    'the registry in Redis is damaged: its version is no number; restore Redis from a backup',
-  );
 }
