@@ -1,13 +1,13 @@
 /** What the configuration says about reports, read once: handed to whoever judges, plans or fetches one. */
 import type { Config } from './config/load.js';
 import type { EndpointRule } from './config/schema.js';
-import type { CanonicalReport } from './report/canonicalize.js';
+import type { Report } from './report/canonicalize.js';
 import type { FreshnessRules } from './report/freshness.js';
 import type { PlanRules } from './report/plan.js';
 
 export interface ReportPolicy {
   /** Which days of a report are final, and how long the others are fresh. */
-  readonly rulesFor: (report: CanonicalReport) => FreshnessRules;
+  readonly rulesFor: (report: Report) => FreshnessRules;
   /** How long the platform's refusal is remembered, milliseconds. */
   readonly negativeMs: number;
   /** Declared endpoints by their path below `/api/v1/report/`. */

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { Purges } from '../cache/purges.js';
 import { accountsAsked, type Erasures } from '../history/erasures.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
@@ -55,7 +55,7 @@ export function createAdvertisers(options: AdvertisersOptions) {
 
   return {
     /** Told of the rows of each answer that may be kept. */
-    observed(report: CanonicalReport, entries: readonly Entry<RowsHeader>[]): void {
+    observed(report: Report, entries: readonly Entry<RowsHeader>[]): void {
       if (isKnown(entries, knownOf, accountFields)) return;
       const seen = present(bookOf(report, entries, accountFields));
       const news = new Map([...seen].filter(([id, one]) => isNews(one, knownOf(id))));
@@ -75,7 +75,7 @@ export function createAdvertisers(options: AdvertisersOptions) {
 
 /** Advertisers that rows name, and the one the report is of where it has rows. */
 function bookOf(
-  report: CanonicalReport,
+  report: Report,
   entries: readonly Entry<RowsHeader>[],
   accountFields: readonly string[],
 ): Book {

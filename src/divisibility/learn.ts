@@ -3,7 +3,7 @@
  * shared by replicas, see `kinds.ts`.
  */
 import type { Logger } from 'pino';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -37,19 +37,19 @@ export interface DivisibilityStatus {
 }
 
 export interface Learner {
-  status(report: CanonicalReport): DivisibilityStatus;
+  status(report: Report): DivisibilityStatus;
   /** Another one makes finished answers void: they would be made otherwise now. */
-  stampOf(report: CanonicalReport): string;
+  stampOf(report: Report): string;
   /** For people: what is known of all kinds, each as it is now. */
   list(): readonly (readonly [id: string, known: Divisibility])[];
   /** For people: what is known of a kind. */
-  show(report: CanonicalReport): Divisibility | null;
+  show(report: Report): Divisibility | null;
   /** Compares freshly split days with what was known of them before. */
   compare(news: Comparison, fetch: FetchRange): Promise<Comparing>;
   /** On probation: a whole answer was found to be the join of its days. */
-  passed(report: CanonicalReport, trial: Trial): Promise<void>;
+  passed(report: Report, trial: Trial): Promise<void>;
   /** An answer could not be split: for a day the kind is asked for as a whole. */
-  couldNotSplit(report: CanonicalReport, reason: string): Promise<void>;
+  couldNotSplit(report: Report, reason: string): Promise<void>;
 }
 
 /** Freshly split days of a report, to be compared with what was known of them before. */
@@ -72,7 +72,7 @@ export interface LearnerOptions {
   readonly logger: Logger;
   readonly onEvent: (event: DivisibilityEvent) => void;
   /** Told of days that depend on the range asked for, and were cut from ranges, or joined, until now. */
-  readonly onDependent: (report: CanonicalReport, days: readonly AgedDay[]) => void;
+  readonly onDependent: (report: Report, days: readonly AgedDay[]) => void;
 }
 
 /** A day, and how old it was when it was asked for. */
@@ -102,7 +102,7 @@ export function createLearner(options: LearnerOptions): Learner {
   };
 }
 
-function statusOf(options: LearnerOptions, report: CanonicalReport): DivisibilityStatus {
+function statusOf(options: LearnerOptions, report: Report): DivisibilityStatus {
   const id = idOf(options, report);
   const { endpoint } = report;
   const divisible = options.policy.endpoints.get(endpoint)?.divisible;
@@ -121,7 +121,7 @@ function stateOf(record: Divisibility | null, nowMs: number): DivisibilityState 
   return record === null ? 'learning' : currentState(record, nowMs);
 }
 
-function markOf(options: LearnerOptions, report: CanonicalReport, mark: 'generationOf' | 'stampOf'): string {
+function markOf(options: LearnerOptions, report: Report, mark: 'generationOf' | 'stampOf'): string {
   const divisible = options.policy.endpoints.get(report.endpoint)?.divisible;
   if (divisible === 'auto') return options.kinds[mark](idOf(options, report));
   return divisible === 'always' ? 'pinned' : 'never';
@@ -148,7 +148,7 @@ async function compare(
 /** A kind, and the report by which something of it came up. */
 interface Kind {
   readonly id: string;
-  readonly report: CanonicalReport;
+  readonly report: Report;
 }
 
 async function settle(
@@ -212,11 +212,7 @@ async function change(
   options.logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
 }
 
-async function couldNotSplit(
-  options: LearnerOptions,
-  report: CanonicalReport,
-  reason: string,
-): Promise<void> {
+async function couldNotSplit(options: LearnerOptions, report: Report, reason: string): Promise<void> {
   const { id, wholeUntil: known } = statusOf(options, report);
   if (known !== null) return;
   await change(options, { id, report }, (value) =>
@@ -229,16 +225,11 @@ async function couldNotSplit(
   );
 }
 
-function aboutOf({
-  endpoint,
-  split,
-  spentBased,
-  passedOn,
-}: CanonicalReport): NonNullable<Divisibility['about']> {
+function aboutOf({ endpoint, split, spentBased, passedOn }: Report): NonNullable<Divisibility['about']> {
   return { endpoint, split, spentBased, passedOn: passedOn.map(({ name }) => name) };
 }
 
-function idOf({ policy }: LearnerOptions, report: CanonicalReport): string {
+function idOf({ policy }: LearnerOptions, report: Report): string {
   return divisibilityId(report, policy.accountFields);
 }
 

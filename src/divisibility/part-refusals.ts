@@ -8,7 +8,7 @@ import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { Period } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
@@ -22,13 +22,13 @@ const MAX_KINDS = 500;
 
 export interface PartRefusals {
   /** The period of a report that one call may bring; null when its ends are open, or when it is too long for that. */
-  wholeOf(report: CanonicalReport): Period | null;
+  wholeOf(report: Report): Period | null;
   /** The same, when the report's kind is known to refuse parts, else null. */
-  wholeOnly(report: CanonicalReport): Period | null;
+  wholeOnly(report: Report): Period | null;
   /** Whether a range is less than a whole that could be asked for instead. */
-  isPart(report: CanonicalReport, range: Period): boolean;
+  isPart(report: Report, range: Period): boolean;
   /** The platform refused a part of this report, and answered the whole. Never rejects. */
-  learn(report: CanonicalReport): Promise<void>;
+  learn(report: Report): Promise<void>;
 }
 
 export interface PartRefusalsOptions {
@@ -61,7 +61,7 @@ export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
     return untilMs !== undefined && untilMs > now() && untilMs <= now() + LIFETIME_MS;
   }
 
-  function wholeOf({ from, to }: CanonicalReport): Period | null {
+  function wholeOf({ from, to }: Report): Period | null {
     if (from === null || to === null) return null;
     const days = (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
     return days <= plan.maxDaysPerCall ? { from: from, to: to } : null;

@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { divisibilityId } from './state.js';
 
 const PREFIX = 'selectable/';
@@ -36,11 +36,11 @@ export type SelectableState = 'learning' | 'proven' | 'due' | 'refuted';
 
 export interface Selectable {
   /** due: proven, and to be checked by the next question. */
-  stateOf(report: CanonicalReport): SelectableState;
+  stateOf(report: Report): SelectableState;
   /** @param question its identity, with its period. @throws StoreUnavailable */
-  agreed(report: CanonicalReport, question: string): Promise<void>;
+  agreed(report: Report, question: string): Promise<void>;
   /** @throws StoreUnavailable */
-  refuted(report: CanonicalReport): Promise<void>;
+  refuted(report: Report): Promise<void>;
 }
 
 export interface SelectableOptions {
@@ -50,14 +50,14 @@ export interface SelectableOptions {
 }
 
 export function createSelectable({ registry, accountFields, now }: SelectableOptions): Selectable {
-  const idOf = (report: CanonicalReport) => PREFIX + divisibilityId(report, accountFields);
+  const idOf = (report: Report) => PREFIX + divisibilityId(report, accountFields);
 
   function known(id: string): Known {
     const text = registry.get(id)?.value;
     return text === undefined ? UNKNOWN : Known.read(text, id);
   }
 
-  function change(report: CanonicalReport, step: (before: Known) => Known): Promise<void> {
+  function change(report: Report, step: (before: Known) => Known): Promise<void> {
     const id = idOf(report);
     return updateRecord(registry, id, (text) => {
       const before = text === null ? UNKNOWN : Known.read(text, id);

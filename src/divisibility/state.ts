@@ -7,7 +7,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { type Frozen, type RecordOf, recordForm } from '../record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { digest } from '../report/platform-call.js';
 import { isNewTrial, isProbationOver, type Trial, TrialRecord } from './probation.js';
 
@@ -177,7 +177,7 @@ export function noteRestatement(known: Divisibility, ageDays: number): Divisibil
  * whose report it is.
  * @param accountFields names that carry the account
  */
-export function divisibilityId(report: CanonicalReport, accountFields: readonly string[]): string {
+export function divisibilityId(report: Report, accountFields: readonly string[]): string {
   const known = ids.get(report);
   if (known?.accountFields === accountFields) return known.id;
   const id = makeId(report, accountFields);
@@ -186,12 +186,9 @@ export function divisibilityId(report: CanonicalReport, accountFields: readonly 
 }
 
 /** Of reports that are remembered: it is asked for several times an answer. */
-const ids = new WeakMap<
-  CanonicalReport,
-  { readonly accountFields: readonly string[]; readonly id: string }
->();
+const ids = new WeakMap<Report, { readonly accountFields: readonly string[]; readonly id: string }>();
 
-function makeId(report: CanonicalReport, accountFields: readonly string[]): string {
+function makeId(report: Report, accountFields: readonly string[]): string {
   const apart = new Set([...accountFields, 'campaignIds']);
   const parts = report.members
     .filter(({ name }) => !apart.has(name))

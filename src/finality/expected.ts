@@ -9,7 +9,7 @@ import { readContents } from '../history/read-contents.js';
 import { believed, type Revision } from '../history/revision.js';
 import { sumRows } from '../history/sum-rows.js';
 import { createLastUsed } from '../last-used.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayAt, dayNumber } from '../report/days.js';
 import type { CounterAdd, Store } from '../store/port.js';
 import { bucketOf, type ExpectedChange, expectedOf, relativeChange } from './change-buckets.js';
@@ -62,13 +62,13 @@ export function createExpected({
 
   return {
     /** Days of a series that were seen final for the first time. @throws StoreUnavailable */
-    async note(report: CanonicalReport, series: string, days: readonly FinalDay[]): Promise<void> {
+    async note(report: Report, series: string, days: readonly FinalDay[]): Promise<void> {
       const timezone = timezoneOf(report.account);
       for (const day of days)
         for (const field of await fieldsOf(store.history, series, day, timezone)) add(scopeOf(report), field);
     },
     /** By column; null where too few days were seen, or it is not known yet: it is then looked up for the next answer. */
-    of(report: CanonicalReport, ageDays: number): ExpectedChange | null {
+    of(report: Report, ageDays: number): ExpectedChange | null {
       const scope = scopeOf(report);
       const at = known.get(groupOf(scope));
       if (at === undefined || Math.abs(now() - at.atMs) > FRESH_MS) lookUp(scope);

@@ -8,7 +8,7 @@ import type { Config } from '../config/load.js';
 import type { FinalDay, Sight } from '../history/day-writes.js';
 import type { Registry } from '../registry/replica.js';
 import { repeat } from '../repeat.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { configuredRules, type ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
 import { createSharedTallies } from '../store/shared-tallies.js';
@@ -98,7 +98,7 @@ export function createFinality(options: FinalityOptions) {
     rulesFor: rules.rulesFor,
     stampOf: rules.stampOf,
     /** Told of every look at days that history knows, behind the answer. */
-    observed(report: CanonicalReport, sights: readonly Sight[]): void {
+    observed(report: Report, sights: readonly Sight[]): void {
       if (mode === 'fixed') return;
       const timezone = policy.timezoneOf(report.account);
       const observations = sights.flatMap((sight) => observationOf(sight, timezone) ?? []);
@@ -111,11 +111,11 @@ export function createFinality(options: FinalityOptions) {
       if (!tallies.add(scope, evidence)) onEvent('lost', 1);
     },
     /** Told of days that were seen final for the first time, behind the answer. */
-    finalized(report: CanonicalReport, series: string, days: readonly FinalDay[]): void {
+    finalized(report: Report, series: string, days: readonly FinalDay[]): void {
       if (mode !== 'fixed' && days.length > 0) options.background(expected.note(report, series, days));
     },
     /** By how much numbers of days of that age change until they are final; null where that cannot be said yet. */
-    expectedChange: (report: CanonicalReport, ageDays: number) =>
+    expectedChange: (report: Report, ageDays: number) =>
       mode === 'fixed' ? null : expected.of(report, ageDays),
     /** The same of one scope, by the age of a day. @throws StoreUnavailable */
     readChanges: expected.read,

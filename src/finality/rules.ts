@@ -1,5 +1,5 @@
 /** The one place that says which days of a report are final, and how long the others are fresh. */
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { type Scope, scopeId, scopeOf } from './scope.js';
 import type { KnownWindow, Windows } from './windows.js';
@@ -27,7 +27,7 @@ export function createRules({
   const isLearned = mode === 'learned';
   const own = new Map<string, number>();
   let byScope = new Map<string, FreshnessRules>();
-  let ofReports = new WeakMap<CanonicalReport, FreshnessRules>();
+  let ofReports = new WeakMap<Report, FreshnessRules>();
   const forget = () => {
     byScope = new Map();
     ofReports = new WeakMap();
@@ -49,7 +49,7 @@ export function createRules({
     };
   }
 
-  function rulesFor(report: CanonicalReport): FreshnessRules {
+  function rulesFor(report: Report): FreshnessRules {
     if (!isLearned) return base;
     const known = ofReports.get(report);
     if (known !== undefined) return known;
@@ -66,7 +66,7 @@ export function createRules({
     rulesFor,
     rulesOf,
     /** Another one where another window is in use: what was finished under one is not sent under the other. */
-    stampOf(report: CanonicalReport): string {
+    stampOf(report: Report): string {
       if (!isLearned) return '';
       const { restatementDays, settled } = rulesFor(report);
       return ` ${restatementDays}-${settled?.fromAge ?? ''}`;

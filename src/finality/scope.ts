@@ -1,5 +1,5 @@
 /** What is learned together: reports of one endpoint and split, of one advertiser. */
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { digest } from '../report/platform-call.js';
 
 export interface Scope {
@@ -10,7 +10,7 @@ export interface Scope {
   readonly account: string | null;
 }
 
-export function scopeOf({ endpoint, split, account }: CanonicalReport): Scope {
+export function scopeOf({ endpoint, split, account }: Report): Scope {
   return { endpoint, split: split.join('+'), account };
 }
 

@@ -7,7 +7,7 @@ import Type from 'typebox';
 import type { Sight } from '../history/day-writes.js';
 import { createLastUsed } from '../last-used.js';
 import { type RecordOf, recordForm } from '../record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayAt, dayNumber, daysBetween } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { mergeDocument } from '../store/merge-document.js';
@@ -33,7 +33,7 @@ export interface TruthOptions {
   readonly documents: Documents;
   readonly timezoneOf: (account: string | null) => string;
   /** Whether its days say the same whatever range they are cut from. */
-  readonly isSplit: (report: CanonicalReport) => boolean;
+  readonly isSplit: (report: Report) => boolean;
   /** Why no history is kept, without which little is measured; null: it is. */
   readonly off: string | null;
   readonly metrics: { truth(verdict: TruthVerdict, days: number): void };
@@ -86,7 +86,7 @@ export function createTruth(options: TruthOptions) {
     isFull = true;
   }
 
-  function note(report: CanonicalReport, looks: readonly Look[]): void {
+  function note(report: Report, looks: readonly Look[]): void {
     const over = looks.filter(({ ageDays }) => ageDays > 0);
     if (over.length === 0) return;
     const scope = scopeOf(report);
@@ -98,12 +98,12 @@ export function createTruth(options: TruthOptions) {
     if (!tallies.add(scope, tallyOf(over, now()))) warnFull();
   }
 
-  const ageOf = ({ account }: CanonicalReport, date: string) =>
+  const ageOf = ({ account }: Report, date: string) =>
     dayAt(now(), options.timezoneOf(account)) - (dayNumber(date) as number);
   const allScopes = async () => scopesWith(await readScopes(documents), tallies.unwritten());
   return {
     /** Told of every look at days that history knows, behind the answer. */
-    observed(report: CanonicalReport, sights: readonly Sight[]): void {
+    observed(report: Report, sights: readonly Sight[]): void {
       const rules = { timezone: options.timezoneOf(report.account), isSplit: options.isSplit(report) };
       note(
         report,
@@ -111,14 +111,14 @@ export function createTruth(options: TruthOptions) {
       );
     },
     /** Days that were served, cut from ranges or joined, and that depend on the range asked for. */
-    dependent(report: CanonicalReport, days: readonly Omit<Look, 'verdict'>[]): void {
+    dependent(report: Report, days: readonly Omit<Look, 'verdict'>[]): void {
       note(
         report,
         days.map((day) => ({ ...day, verdict: 'wrong' })),
       );
     },
     /** Days that were served, and are held against the platform. */
-    served(report: CanonicalReport, days: Iterable<Entry<RowsHeader>>): void {
+    served(report: Report, days: Iterable<Entry<RowsHeader>>): void {
       const wrong = [...days].filter((day) => !isWhatItSays(day));
       const dates = wrong.map(({ header }) => header.lastDay as string);
       note(
@@ -127,7 +127,7 @@ export function createTruth(options: TruthOptions) {
       );
     },
     /** The days of a report were to be fetched again, and could not be. */
-    failed(report: CanonicalReport): void {
+    failed(report: Report): void {
       const { from, to } = report;
       if (from === null || to === null) return;
       const dates = daysBetween(from, to).slice(-KEPT_DAYS);

@@ -4,7 +4,7 @@ import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { repeat } from '../repeat.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { type Store, StoreUnavailable } from '../store/port.js';
 import { type AcceptedEmpty, type AcceptedScope, countLost } from './accepted-empty.js';
@@ -33,7 +33,7 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
     schemaChange(change: string, columns: number): void;
   };
   /** Which days of a report are final, and how long the others are fresh. */
-  readonly rulesOf: (report: CanonicalReport) => FreshnessRules;
+  readonly rulesOf: (report: Report) => FreshnessRules;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
   readonly accepted: AcceptedEmpty;
@@ -42,11 +42,11 @@ export interface HistoryOptions extends Pick<RecorderOptions, 'encode' | 'creden
 
 export interface History extends Recalls {
   /** Whether what is fetched of it is written down. */
-  isRecorded(report: CanonicalReport): boolean;
+  isRecorded(report: Report): boolean;
   /** Writes down what a fetch brought. Never rejects. */
-  record(report: CanonicalReport, fetched: FetchedDays, listeners: RecordListeners): Promise<void>;
+  record(report: Report, fetched: FetchedDays, listeners: RecordListeners): Promise<void>;
   /** Marks what came of answers that the platform had cut off. Never rejects. */
-  voidCut(report: CanonicalReport, cut: CutDays): Promise<void>;
+  voidCut(report: Report, cut: CutDays): Promise<void>;
   readonly readDays: ReadDays;
   readonly listRevisions: ListRevisions;
   /**
@@ -87,7 +87,7 @@ export function createHistory(options: HistoryOptions): History {
     ...{ onEvent: metrics.history, onSchemaChange: metrics.schemaChange },
   });
 
-  function isRecorded({ endpoint, split }: CanonicalReport): boolean {
+  function isRecorded({ endpoint, split }: Report): boolean {
     if (!enabled) return false;
     if (endpoints.length > 0 && !endpoints.includes(endpoint)) return false;
     return splits.length === 0 || splits.includes(split.join('+'));

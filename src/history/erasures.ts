@@ -8,7 +8,7 @@ import { areOfOneRegistry, type Purges } from '../cache/purges.js';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 
 const ERASURES_RECORD = 'erasures';
 /** Beyond it the oldest, whose rows are long removed, are forgotten. */
@@ -94,7 +94,7 @@ function concerns(advertiserId: string, { asked, held, rowCount }: KeptAccounts)
 }
 
 /** @returns every account that a report names; a value as it was given may hold several */
-export function accountsAsked({ account, accounts }: CanonicalReport): readonly string[] {
+export function accountsAsked({ account, accounts }: Report): readonly string[] {
   const named = accounts.flatMap(({ values }) => values.flatMap((value) => value.split(/\D+/)));
   return [...new Set([...(account === null ? [] : [account]), ...named])].filter((one) => one !== '').sort();
 }

@@ -9,7 +9,7 @@ import { type CacheStatus, dearest } from '../outcome.js';
 import { invalid } from '../platform/interpret.js';
 import type { AnswerHead, AnswerInput, Assembled, AssembleInput } from '../report/answer.js';
 import { assemble, assembleBytes } from '../report/assemble.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { BytesHeader, Entry, RefusalHeader } from '../report/entry.js';
 import { type FreshnessRules, isFinal, rememberedForMs } from '../report/freshness.js';
@@ -19,7 +19,7 @@ import type { ReportPolicy } from '../report-policy.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import { keepFinal, refuseYoung } from './final.js';
 import { type AnswerMemory, type Finished, finish } from './finished.js';
-import { answerWithoutCall, type Report, type ReportAnswer } from './get-report.js';
+import { answerWithoutCall, type GetReport, type ReportAnswer } from './get-report.js';
 import type { Query } from './query.js';
 import type { RequestContext } from './question.js';
 import type { ReadPast } from './read-past.js';
@@ -43,14 +43,14 @@ export interface Source extends Omit<CacheStatus, 'ttlS' | 'tier'> {
 export type AnswerQuery = ReturnType<typeof createAnswerQuery>;
 
 export function createAnswerQuery(options: {
-  readonly report: Report;
+  readonly report: GetReport;
   readonly workerPool: Pick<WorkerPool, 'format'>;
   readonly memory: Pick<AnswerMemory, 'keep'>;
   readonly policy: Pick<ReportPolicy, 'negativeMs' | 'rulesFor'>;
   readonly now: () => number;
   readonly readPast: ReadPast;
   /** Whether fetches of a report are recorded in history. */
-  readonly isRecorded: (report: CanonicalReport) => boolean;
+  readonly isRecorded: (report: Report) => boolean;
   readonly expectedChange: Finality['expectedChange'];
 }) {
   const { report, memory, policy, now } = options;
@@ -109,7 +109,7 @@ export function createAnswerQuery(options: {
 /** Of its youngest provisional day. */
 function expectedOf(
   expectedChange: Finality['expectedChange'],
-  report: CanonicalReport,
+  report: Report,
   parts: readonly Entry[],
   rules: FreshnessRules,
 ): ExpectedChange | null {

@@ -5,7 +5,7 @@
 
 import type { Learner } from '../divisibility/learn.js';
 import { createLastUsed } from '../last-used.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import { isFinalDay } from '../report/freshness.js';
 import type { ReportSeries } from '../report/platform-call.js';
@@ -54,8 +54,8 @@ export function createCheckSchedule(
   const week = () => Math.floor(today() / WEEK_DAYS);
 
   /** Only final days are compared: a check of other ones would tell nothing, and stand for one that does. */
-  const isComparable = (report: CanonicalReport) => isFinalNow(report, report.from as string);
-  const isFinalNow = (report: CanonicalReport, date: string) =>
+  const isComparable = (report: Report) => isFinalNow(report, report.from as string);
+  const isFinalNow = (report: Report, date: string) =>
     isFinalDay(dayNumber(date) as number, today(), policy.rulesFor(report).restatementDays);
 
   /** @returns how far a series was checked; null where nothing is to be checked */
@@ -69,7 +69,7 @@ export function createCheckSchedule(
     return fresh;
   }
 
-  const isNewLength = (state: Checked, report: CanonicalReport) => isLongest(state, lengthOf(report), week());
+  const isNewLength = (state: Checked, report: Report) => isLongest(state, lengthOf(report), week());
 
   const isDue = (state: Checked, { report }: ReportSeries) =>
     now() >= state.notBefore &&
@@ -127,7 +127,7 @@ function isLongest({ lengths }: Checked, days: number, week: number): boolean {
 }
 
 /** Only reports with both ends are answered from days. */
-function lengthOf({ from, to }: CanonicalReport): number {
+function lengthOf({ from, to }: Report): number {
   return (dayNumber(to as string) as number) - (dayNumber(from as string) as number) + 1;
 }
 

@@ -16,7 +16,7 @@ import { createAcceptedEmpty } from '../history/accepted-empty.js';
 import { createHistory, type HistoryOptions } from '../history/create-history.js';
 import { createRetention } from '../history/retention.js';
 import type { TeamLimits } from '../limits/team-limits.js';
-import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
+import type { ParseRules, Report } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
 import type { FreshnessRules } from '../report/freshness.js';
 import { parameterTable } from '../report/parameters.js';
@@ -35,7 +35,7 @@ import { createExplorer } from './explore.js';
 import { createFetchLocks } from './fetch-locks.js';
 import { createAnswerMemory, type L1 } from './finished.js';
 import type { Gateway } from './gateway.js';
-import { getReport, type Report } from './get-report.js';
+import { type GetReport, getReport } from './get-report.js';
 import { createWriteBehind } from './keep.js';
 import { createKnownCaps } from './known-caps.js';
 import { createKnownShapes } from './known-shapes.js';
@@ -96,7 +96,7 @@ function composeGateway(options: PipelineOptions) {
     declaredDays: config.platform.retentionDays ?? null,
     endpoints: () => options.policy.endpoints.keys(),
   });
-  function rulesFor(report: CanonicalReport): FreshnessRules {
+  function rulesFor(report: Report): FreshnessRules {
     const [rules, edgeEndedMs] = [finality.rulesFor(report), retention.endedMs(report.endpoint)];
     return edgeEndedMs === 0 ? rules : { ...rules, edgeEndedMs };
   }
@@ -169,7 +169,7 @@ export type Pipeline = ReturnType<typeof createPipeline>;
 export function createPipeline(options: PipelineOptions) {
   const { g, settled, close } = composeGateway(options);
   const { policy, now, learner, finality, retention, history, background, workerPool } = g;
-  const report: Report = (question, context) => getReport(g, question, context);
+  const report: GetReport = (question, context) => getReport(g, question, context);
   const canonical = canonicalRules(options);
   const memory = createAnswerMemory({
     ...{ l1: options.l1, purges: g.purges, now, background },
@@ -180,7 +180,7 @@ export function createPipeline(options: PipelineOptions) {
   });
   const { compressMinBytes } = options.config.cache;
   const parse = createQueryParser({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
-  const stampOf = (asked: CanonicalReport) =>
+  const stampOf = (asked: Report) =>
     `${learner.stampOf(asked)}${finality.stampOf(asked)}${retention.endedMs(asked.endpoint)}`;
   const admit = createAdmit(options);
   const readPast = createReadPast({ ...history, learner, canonical, rulesOf: policy.rulesFor });
@@ -222,7 +222,7 @@ export function createPipeline(options: PipelineOptions) {
   };
 }
 
-function canonicalRules({ policy, clock }: PipelineOptions): CanonicalRules {
+function canonicalRules({ policy, clock }: PipelineOptions): ParseRules {
   const { accountFields, accountPattern, nonAccounts, timezoneOf } = policy;
   return {
     table: parameterTable(accountFields),

@@ -9,7 +9,7 @@
  * for instead of the missing days alone.
  */
 import type { Days } from '../divisibility/compare-days.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import { fetchToLearn } from './call-platform.js';
@@ -109,7 +109,7 @@ async function checkOnce(
  * very range; else from the day after it was fetched.
  * @returns epoch milliseconds
  */
-export function checkFrom(parts: readonly Entry<RowsHeader>[], { from, to }: CanonicalReport): number {
+export function checkFrom(parts: readonly Entry<RowsHeader>[], { from, to }: Report): number {
   const [first] = parts;
   const isJoin = parts.some(
     ({ header }) =>

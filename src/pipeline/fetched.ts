@@ -1,7 +1,7 @@
 /** A range of a report that is fetched, the platform's answer to it, and the result for those who wait for it. */
 import type { GatewayError } from '../errors.js';
 import type { CallReport } from '../platform/slot.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { EmptyEnd } from '../report/empty-days.js';
 import type { BytesHeader, Entry, RefusalHeader, RowsHeader, SplitFrom } from '../report/entry.js';
 import type { Flaw } from '../report/flaws.js';
@@ -97,7 +97,7 @@ export type Earlier = Facts & {
 
 /** A call under way: what it asked for, and when. */
 export interface AskedReport {
-  readonly report: CanonicalReport;
+  readonly report: Report;
   /** Rows all together, and the platform's bytes, beside the days. */
   readonly whole: boolean;
   /** Generation of the kind's divisibility; split days carry it. */

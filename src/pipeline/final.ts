@@ -2,7 +2,7 @@
 import { GatewayError, invalidQuery } from '../errors.js';
 import { listed } from '../history/read-days.js';
 import type { Past } from '../report/answer.js';
-import type { CanonicalReport, CanonicalRequest } from '../report/canonicalize.js';
+import type { ParsedReport, Report } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';
 import type { Entry } from '../report/entry.js';
 import { byAge, type FinalRules, isFinal, tellExpected } from '../report/freshness.js';
@@ -26,7 +26,7 @@ export interface FinalOption {
  * @throws GatewayError `invalid_query`
  */
 export function finalOption(
-  { options, report, today }: CanonicalRequest,
+  { options, report, today }: ParsedReport,
   shape: Shape,
   rules: FinalRules,
 ): FinalOption | null {
@@ -54,7 +54,7 @@ function fault(message: string): GatewayError {
 }
 
 /** The report without its young days, for `only`; unchanged where none would be left. */
-export function cutToFinal(report: CanonicalReport, final: FinalOption | null): CanonicalReport {
+export function cutToFinal(report: Report, final: FinalOption | null): Report {
   const first = final?.young[0];
   if (final?.filter !== 'only' || final.leavesNone || first === undefined) return report;
   return { ...report, to: isoDay((dayNumber(first) as number) - 1) };
@@ -86,7 +86,7 @@ export interface AnswerParts {
  */
 export function keepFinal(
   final: FinalOption | null,
-  report: CanonicalReport,
+  report: Report,
   answer: AnswerParts,
   rules: FinalRules,
 ): AnswerParts & { readonly leftOut: readonly string[] } {

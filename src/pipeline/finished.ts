@@ -13,7 +13,7 @@ import type { Coding } from '../http/negotiate.js';
 import { AT_ONCE_BYTES, type ReportReply } from '../http/report-call.js';
 import { inOwnMemory } from '../own-memory.js';
 import type { AnswerHead, Body } from '../report/answer.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { BodyPieces } from '../report/entry.js';
 import { MAX_FUTURE_MS } from '../report/freshness.js';
 import { nextTurn } from '../time.js';
@@ -159,7 +159,7 @@ export function unpack(finished: Finished): Finished {
 /** Whether an answer in memory may still be sent. */
 export function isServable(
   finished: Omit<Finished, 'body'>,
-  report: CanonicalReport,
+  report: Report,
   purges: Purges,
   maxAgeMs: number | null,
   nowMs: number,
@@ -240,7 +240,7 @@ export function createAnswerMemory({
 
   return {
     /** @returns an answer that may be sent now; call {@link used} when it is */
-    find(key: string, report: CanonicalReport, maxAgeMs: number | null): Finished | null {
+    find(key: string, report: Report, maxAgeMs: number | null): Finished | null {
       const held = l1.get(key);
       if (held === undefined || !isServable(held, report, purges, maxAgeMs, now())) return null;
       const finished = unpack(held);

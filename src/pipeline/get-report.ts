@@ -48,7 +48,7 @@ export interface ReportAnswer {
   readonly madeOf: MadeOf | null;
 }
 
-export type Report = (question: ReportQuestion, context: RequestContext) => Promise<ReportAnswer>;
+export type GetReport = (question: ReportQuestion, context: RequestContext) => Promise<ReportAnswer>;
 
 /** @throws GatewayError for everything that is not an answer, or the platform's refusal */
 export async function getReport(

@@ -1,7 +1,7 @@
 /** What an entry may be used for: here a day's age is judged. Pure. */
 import type { Purges } from '../cache/purges.js';
 import type { CacheDirectives } from '../http/cache-directives.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { Entry } from '../report/entry.js';
 import {
   ageMs,
@@ -21,7 +21,7 @@ export type Grade = 'fresh' | 'stale' | 'error-only' | 'absent';
 
 /** What entries are judged by, beside their own headers. */
 export interface GradeInput {
-  readonly report: CanonicalReport;
+  readonly report: Report;
   readonly directives: CacheDirectives;
   /** When the request came: `no-cache` asks for a fetch that began after it. */
   readonly arrivedAtMs: number;

@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Registry } from '../registry/replica.js';
 import { updateRecord } from '../registry/update-record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { ReportSeries } from '../report/platform-call.js';
 import type { Gateway } from './gateway.js';
 
@@ -35,7 +35,7 @@ export type KnownCaps = ReturnType<typeof createKnownCaps>;
 /** @param kindOf identity of a kind of report */
 export function createKnownCaps(
   registry: Registry,
-  kindOf: (report: CanonicalReport) => string,
+  kindOf: (report: Report) => string,
   { now, logger, background }: Pick<Gateway, 'now' | 'logger' | 'background'>,
 ) {
   /** What the registry did not take. */

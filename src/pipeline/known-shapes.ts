@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import { recordForm } from '../record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { Digest } from '../report/digest.js';
 import type { KnownShape } from '../report/judge-shape.js';
 import { isReportFigure } from '../report/row-names.js';
@@ -40,10 +40,10 @@ export function createKnownShapes(
   });
   let pagedAtMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<unknown> | null = null;
-  const kindOf = ({ endpoint, method, split }: CanonicalReport) => [method, endpoint, ...split].join(' ');
+  const kindOf = ({ endpoint, method, split }: Report) => [method, endpoint, ...split].join(' ');
   const isPaged = () => now() < pagedAtMs + PAGED_MS;
 
-  function notePage({ endpoint, split }: CanonicalReport, paging: Digest['paging']): void {
+  function notePage({ endpoint, split }: Report, paging: Digest['paging']): void {
     if (!isPaged())
       logger.warn(
         { endpoint, split, ...paging },
@@ -58,7 +58,7 @@ export function createKnownShapes(
     /** Reads what other processes have seen, once. Never rejects. */
     load: (): Promise<unknown> => (loading ??= tallies.read(KEY).catch(onAway)),
     /** @param earlier columns of the entry that is to be replaced */
-    of(report: CanonicalReport, earlier: readonly string[]): KnownShape {
+    of(report: Report, earlier: readonly string[]): KnownShape {
       const named = policy.endpoints.get(report.endpoint)?.knownColumns ?? [];
       const before = [...(tallies.atHand(KEY).get(report.endpoint) ?? []), ...earlier];
       // A refusal that was once taken for a report must not make reports unknown.
@@ -67,7 +67,7 @@ export function createKnownShapes(
     },
     /** Notes an answer that left no doubt. */
     note(
-      report: CanonicalReport,
+      report: Report,
       { place, columns, flaws, paging }: Pick<Digest, 'place' | 'columns' | 'flaws' | 'paging'>,
     ): void {
       if (paging !== null) notePage(report, paging);

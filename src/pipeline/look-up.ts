@@ -2,7 +2,7 @@
 
 import type { Purges } from '../cache/purges.js';
 import type { CacheTier, ReadWhen } from '../cache/tier.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { type Entry, isEntryHeader, type RowsHeader } from '../report/entry.js';
 import { isPurged } from './grade.js';
 import { type EntryRef, newPatience, type Patience } from './question.js';
@@ -19,7 +19,7 @@ export function createLookUp(tier: CacheTier, purges: Pick<Purges, 'isPurged'>) 
      * @param patience where it is spent, nothing is read
      */
     async read(
-      report: CanonicalReport,
+      report: Report,
       refs: readonly EntryRef[],
       patience: Patience = newPatience(),
       when?: ReadWhen,

@@ -2,7 +2,7 @@
 import { invalidQuery } from '../errors.js';
 import type { Moment } from '../history/revision.js';
 import type { Coding } from '../http/negotiate.js';
-import type { CanonicalReport, CanonicalRequest, CanonicalRules } from '../report/canonicalize.js';
+import type { ParsedReport, ParseRules, Report } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { Format, OutputOptions } from '../report/output-options.js';
 
@@ -17,7 +17,7 @@ export interface Shape {
 }
 
 /** Identity of a body among those in memory. */
-export function shapeKey(series: string, report: CanonicalReport, shape: Shape, coding: Coding): string {
+export function shapeKey(series: string, report: Report, shape: Shape, coding: Coding): string {
   const flags = `${shape.totals ? 't' : ''}${shape.days ? 'd' : ''}${shape.bom ? 'b' : ''}`;
   const fields = shape.fields === null ? '' : encodeURIComponent(JSON.stringify(shape.fields));
   return `${series}|${report.from ?? ''}|${report.to ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
@@ -44,9 +44,9 @@ export function shapeOf(format: Format, { totals, days, bom, fields }: OutputOpt
  * @throws GatewayError `invalid_query`
  */
 export function momentOf(
-  { options, report, today }: CanonicalRequest,
+  { options, report, today }: ParsedReport,
   shape: Shape,
-  rules: Pick<CanonicalRules, 'startOfDayOf'>,
+  rules: Pick<ParseRules, 'startOfDayOf'>,
   nowMs: number,
 ): Moment | null {
   const { asOf, vintage } = options;
@@ -64,7 +64,7 @@ export function momentOf(
 }
 
 /** @returns why history can hold nothing of it; null where it may */
-function whyNoHistory({ split, from, to }: CanonicalReport, { format, totals }: Shape): string | null {
+function whyNoHistory({ split, from, to }: Report, { format, totals }: Shape): string | null {
   if (!split.includes('date') || from === null || to === null)
     return 'goes with reports by date for a period: add byDate=1, dateFrom and dateTo';
   if (format === 'raw') return NOT_RAW;

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { Team } from '../auth/team.js';
 import { readCacheDirectives } from '../http/cache-directives.js';
 import type { ReportCall } from '../http/report-call.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { Format } from '../report/output-options.js';
 import { memoryKeyOf, type ParseQuery, type Query } from './query.js';
 import { newPatience, type RequestContext } from './question.js';
@@ -23,7 +23,7 @@ export function createQueries({
 }: {
   readonly parse: ParseQuery;
   /** Answers in memory that were made under another stamp are void. */
-  readonly stampOf: (report: CanonicalReport) => string;
+  readonly stampOf: (report: Report) => string;
   readonly now: () => number;
 }) {
   const remembered = createRememberedQueries();

@@ -7,7 +7,7 @@ import { type Coding, negotiateCoding, negotiateFormat, refusesIdentity } from '
 import type { ReportCall } from '../http/report-call.js';
 import type { AccessRequest } from '../policy/authorize.js';
 import { accountsInPath } from '../report/accounts-in-path.js';
-import { type CanonicalReport, type CanonicalRules, canonicalize } from '../report/canonicalize.js';
+import { canonicalize, type ParseRules, type Report } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { FinalRules } from '../report/freshness.js';
 import type { JsonObject } from '../report/json.js';
@@ -53,15 +53,15 @@ export type ParsedCall = Pick<ReportCall, 'endpoint' | 'method' | 'query' | 'acc
 export type ParseQuery = ReturnType<typeof createQueryParser>;
 
 export function createQueryParser(options: {
-  readonly canonical: CanonicalRules;
+  readonly canonical: ParseRules;
   readonly policy: Pick<ReportPolicy, 'identity'>;
   readonly compressMinBytes: number;
   readonly now: () => number;
-  readonly rulesOf: (report: CanonicalReport) => FinalRules;
+  readonly rulesOf: (report: Report) => FinalRules;
 }) {
   const { canonical: rules, compressMinBytes } = options;
   const { account, baseUrl } = options.policy.identity;
-  const questionOf = (report: CanonicalReport, form: ReportQuestion['form']): ReportQuestion => ({
+  const questionOf = (report: Report, form: ReportQuestion['form']): ReportQuestion => ({
     report,
     form,
     series: seriesId(report, account, baseUrl),
@@ -125,7 +125,7 @@ export function memoryKeyOf(query: Query, stamp: string): string {
  * An open end must not evade the longest range: a period without a last day runs to today, and one without a first day
  * starts on the earliest. A report that names neither is the platform's choice, as the contract has it.
  */
-function rangeDays({ from, to }: CanonicalReport, today: number): number | null {
+function rangeDays({ from, to }: Report, today: number): number | null {
   if (from === null && to === null) return null;
   const last = to === null ? today : (dayNumber(to) as number);
   const first = from === null ? FIRST_DAY : (dayNumber(from) as number);
@@ -140,7 +140,7 @@ const FILE_NAME_CHARS = 150;
  * @returns e.g. `campaigns_1_2026-11-01_2026-11-07.csv`: letters, digits, dots, hyphens and underscores, which need no
  *   quoting in a header (RFC 6266, section 4.3)
  */
-export function fileNameOf({ endpoint, account, from, to }: CanonicalReport, extension: string): string {
+export function fileNameOf({ endpoint, account, from, to }: Report, extension: string): string {
   const words = [endpoint.replace(/\/get$/, ''), account, from, to]
     .filter((word) => word !== null)
     .map((word) => word.replace(/[^A-Za-z0-9.-]+/g, '-').replace(/^[.-]+|-+$/g, ''))

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 import { listed, type ReadDays } from '../history/read-days.js';
 import { type Moment, type Revision, seenOverFrom } from '../history/revision.js';
 import type { KnownDay, Past } from '../report/answer.js';
-import type { CanonicalReport, CanonicalRules } from '../report/canonicalize.js';
+import type { ParseRules, Report } from '../report/canonicalize.js';
 import { dayNumber, daysBetween } from '../report/days.js';
 import { byAge, type FinalRules, isFinal, tellExpected } from '../report/freshness.js';
 import { answerWithoutCall, type ReportAnswer } from './get-report.js';
@@ -15,8 +15,8 @@ export type ReadPast = ReturnType<typeof createReadPast>;
 interface ReadPastOptions {
   readonly readDays: ReadDays;
   readonly learner: Pick<Learner, 'status'>;
-  readonly canonical: Pick<CanonicalRules, 'todayOf' | 'startOfDayOf'>;
-  readonly rulesOf: (report: CanonicalReport) => FinalRules;
+  readonly canonical: Pick<ParseRules, 'todayOf' | 'startOfDayOf'>;
+  readonly rulesOf: (report: Report) => FinalRules;
 }
 
 export function createReadPast(options: ReadPastOptions) {
@@ -55,7 +55,7 @@ const HOUR_MS = 3_600_000;
 /** Age of the day when it was first seen: from its end, in the zone of the account. */
 function ageHoursOf(
   { canonical }: ReadPastOptions,
-  { account }: CanonicalReport,
+  { account }: Report,
   date: string,
   revision: Revision,
 ): number {
@@ -66,7 +66,7 @@ function ageHoursOf(
 /** The problem of days without such numbers. */
 function unknownOf(
   { canonical, rulesOf }: ReadPastOptions,
-  report: CanonicalReport,
+  report: Report,
   moment: Moment,
 ): ((dates: readonly string[]) => GatewayError) | null {
   if (moment === 'first')

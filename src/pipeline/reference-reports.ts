@@ -1,5 +1,5 @@
 /** Reports that a token can be proven with: GETs of one final day, with some rows and not too many; else guesses. */
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayAt, isoDay } from '../report/days.js';
 import { digestBytes } from '../report/digest.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
@@ -22,7 +22,7 @@ export interface ReferenceReport {
 const MOST_ROWS = 1000;
 
 /** Notes what an answer has of such a report. */
-export function noteReference(g: Gateway, report: CanonicalReport, fetched: Fetched): void {
+export function noteReference(g: Gateway, report: Report, fetched: Fetched): void {
   if (fetched.kind !== 'answer' || fetched.doubt !== null || report.method !== 'GET') return;
   const day = cheapestFinalDay(fetched, g.policy.rulesFor(report));
   if (day === null) return;

@@ -3,7 +3,7 @@
  * every campaign that is asked for, and it was observed that the platform's own answer is the same. Nothing is summed.
  */
 import type { FetchedDays } from '../history/record.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { seriesId } from '../report/platform-call.js';
@@ -40,11 +40,7 @@ export async function selectFromAll(
 }
 
 /** Compares fetched days of some campaigns with the rows of all of them. Never rejects. */
-export async function observeSelection(
-  g: Gateway,
-  report: CanonicalReport,
-  fetched: FetchedDays,
-): Promise<void> {
+export async function observeSelection(g: Gateway, report: Report, fetched: FetchedDays): Promise<void> {
   try {
     await observe(g, report, fetched);
   } catch (error) {
@@ -55,7 +51,7 @@ export async function observeSelection(
   }
 }
 
-async function observe(g: Gateway, report: CanonicalReport, { series, days }: FetchedDays): Promise<void> {
+async function observe(g: Gateway, report: Report, { series, days }: FetchedDays): Promise<void> {
   const { selectable, learner, policy } = g;
   const selection = selectionOf(report);
   if (selection === null || learner.status(report).state !== 'proven') return;

@@ -2,14 +2,14 @@
 import { createLastUsed } from '../last-used.js';
 import type { Entry } from '../report/entry.js';
 import { digest } from '../report/platform-call.js';
-import type { Report, ReportAnswer } from './get-report.js';
+import type { GetReport, ReportAnswer } from './get-report.js';
 import type { ReportQuestion, RequestContext } from './question.js';
 import { isNewest } from './replacements.js';
 
 /** Totals whose rows are remembered. */
 const MAX_PAIRS = 10_000;
 
-export function createWithTotals(report: Report, now: () => number) {
+export function createWithTotals(report: GetReport, now: () => number) {
   /** By rows and totals: digest of the rows for which the totals were right. */
   const pairs = createLastUsed<string>(MAX_PAIRS);
 

@@ -1,5 +1,5 @@
 /** Types of an answer: what it is made from, what its headers say, and what its body is made of. */
-import type { CanonicalReport } from './canonicalize.js';
+import type { Report } from './canonicalize.js';
 import type { Rewrite } from './column-types.js';
 import type { BodyPieces, BytesHeader, Entry, RowsHeader } from './entry.js';
 import type { FreshnessRules } from './freshness.js';
@@ -26,7 +26,7 @@ export interface Past {
 }
 
 export interface AnswerInput {
-  readonly report: CanonicalReport;
+  readonly report: Report;
   readonly format: Format;
   /** In date order; one when the report is not split, or when it is bytes or a refusal. */
   readonly parts: readonly Entry[];

@@ -21,7 +21,7 @@ import {
   vouchedFor,
 } from './unknown-names.js';
 
-export interface CanonicalReport extends Period {
+export interface Report extends Period {
   /** Path below `/api/v1/report/`, e.g. `campaigns/get`. */
   readonly endpoint: string;
   /** HEAD is asked as GET. */
@@ -43,8 +43,8 @@ export interface CanonicalReport extends Period {
   readonly passedOn: readonly UnknownName[];
 }
 
-export interface CanonicalRequest {
-  readonly report: CanonicalReport;
+export interface ParsedReport {
+  readonly report: Report;
   /** Parameters that look like an account, and are not checked as one; looked for when called. */
   readonly lookalikes: (isOwn: OwnIds['isOwn']) => readonly string[];
   readonly options: OutputOptions;
@@ -59,7 +59,7 @@ export interface ReportRequest extends GivenRequest {
   readonly lenient?: boolean;
 }
 
-export interface CanonicalRules extends LookalikeRules, NameRules {
+export interface ParseRules extends LookalikeRules, NameRules {
   /** The platform's today for an account (null: unknown), as a day number. */
   todayOf(account: string | null): number;
   /** When a day begins for the platform, for an account; epoch milliseconds. */
@@ -67,7 +67,7 @@ export interface CanonicalRules extends LookalikeRules, NameRules {
 }
 
 /** @throws GatewayError `invalid_query`, with one entry in `errors` for each parameter at fault */
-export function canonicalize(request: ReportRequest, rules: CanonicalRules): CanonicalRequest {
+export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedReport {
   const faults: FieldFault[] = [];
   const given = readGiven(request, rules.table, faults);
   const account = accountOf(given, rules.accountFields);

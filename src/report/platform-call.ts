@@ -1,6 +1,6 @@
 /** The request that asks the platform for a canonical report, and the identity of its cache entries. */
 import { hash } from 'node:crypto';
-import type { CanonicalReport } from './canonicalize.js';
+import type { Report } from './canonicalize.js';
 import type { Place } from './given-parameters.js';
 import { writeQueryText } from './query-text.js';
 import type { Member } from './read-members.js';
@@ -17,11 +17,7 @@ export interface PlatformCall {
  * @param from first day, in place of the report's own; null leaves it out
  * @param to last day
  */
-export function buildPlatformCall(
-  report: CanonicalReport,
-  from: string | null,
-  to: string | null,
-): PlatformCall {
+export function buildPlatformCall(report: Report, from: string | null, to: string | null): PlatformCall {
   const members = [
     ...report.members,
     ...periodMember('dateFrom', from, report.places.from),
@@ -49,14 +45,14 @@ function writeBody(members: readonly Member[]): string {
 }
 
 /** The report without any split: what `_totals=1` asks for. */
-export function unsplit(report: CanonicalReport): CanonicalReport {
+export function unsplit(report: Report): Report {
   const members = report.members.filter(({ name }) => !/^by[A-Z]/.test(name));
   return { ...report, members, split: [] };
 }
 
 /** A report without its period: what is learned, checked and kept of it. */
 export interface ReportSeries {
-  readonly report: CanonicalReport;
+  readonly report: Report;
   /** Identity of the report without its period. */
   readonly series: string;
 }
@@ -68,7 +64,7 @@ export interface ReportSeries {
  * @param baseUrl the platform's address
  * @returns SHA-256, base64url
  */
-export function seriesId(report: CanonicalReport, account: string, baseUrl: string): string {
+export function seriesId(report: Report, account: string, baseUrl: string): string {
   const call = buildPlatformCall(report, null, null);
   const ends = `${report.places.from}-${report.places.to}`;
   return digest([account, baseUrl, call.method, call.target, call.body ?? '', ends]);

@@ -1,5 +1,5 @@
 /** Filters of a question that name a column of its rows, and whether the rows keep to them. Pure. */
-import type { CanonicalReport } from './canonicalize.js';
+import type { Report } from './canonicalize.js';
 import type { Flaw } from './flaws.js';
 import { isJsonArray, type Json, JsonNumber, parseJson } from './json.js';
 import type { Member } from './read-members.js';
@@ -21,7 +21,7 @@ interface ReadRow {
 
 /** @param accountFields names of parameters that carry the account */
 export function rowFilters(
-  { members }: Pick<CanonicalReport, 'members'>,
+  { members }: Pick<Report, 'members'>,
   accountFields: readonly string[],
 ): readonly RowFilter[] {
   return members.flatMap((member) => {

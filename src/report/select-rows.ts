@@ -1,6 +1,6 @@
 /** Rows of some campaigns, selected from those of all of them: never summed, and never guessed at. Pure. */
 import { hash } from 'node:crypto';
-import type { CanonicalReport } from './canonicalize.js';
+import type { Report } from './canonicalize.js';
 import { decodeFacts } from './column-types.js';
 import { bodyHash, type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
 import type { Member } from './read-members.js';
@@ -12,11 +12,11 @@ const COLUMN = 'campaignId';
 /** A report of some campaigns, and the same report of all of them. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
-  readonly of: CanonicalReport;
+  readonly of: Report;
 }
 
 /** @returns null for what is no report by date and campaign, of named campaigns, for a period */
-export function selectionOf(report: CanonicalReport): Selection | null {
+export function selectionOf(report: Report): Selection | null {
   const { members, split, from, to } = report;
   const member = members.find(({ name }) => name === MEMBER);
   if (member === undefined || from === null || to === null) return null;

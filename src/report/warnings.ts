@@ -1,6 +1,6 @@
 /** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
 import type { AssembleInput, KnownDay, Past } from './answer.js';
-import type { CanonicalReport } from './canonicalize.js';
+import type { Report } from './canonicalize.js';
 import { schemaMix } from './column-kinds.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
@@ -49,7 +49,7 @@ export function warningsOf(input: AssembleInput): readonly Warning[] {
 }
 
 /** Known before there is an answer. */
-export function questionWarnings({ endpoint, passedOn, from, to }: CanonicalReport): readonly Warning[] {
+export function questionWarnings({ endpoint, passedOn, from, to }: Report): readonly Warning[] {
   const warnings: Warning[] = [];
   if (passedOn.length > 0) {
     // Probable typing errors first: they have to be corrected.
@@ -79,7 +79,7 @@ function someOf(names: readonly string[]): string {
   return names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ' and others' : '');
 }
 
-function doubtWarnings({ endpoint }: CanonicalReport, all: readonly Entry[]): readonly Warning[] {
+function doubtWarnings({ endpoint }: Report, all: readonly Entry[]): readonly Warning[] {
   const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
   const message = `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`;
   return doubt === undefined ? [] : [{ code: 'shape_unknown', message }];

@@ -26,7 +26,7 @@ import { newPatience } from '../pipeline/question.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../policy/check-advertiser.js';
 import { isAnswerFinal } from '../report/answer-meta.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
-import type { CanonicalReport } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { JsonObject } from '../report/json.js';
@@ -213,7 +213,7 @@ function refuseOther(wanted: string | null, found: string | null): void {
 }
 
 /** What was relative when it was pinned means the same days for ever. */
-function datedQuery({ from, to }: CanonicalReport, query: string): string {
+function datedQuery({ from, to }: Report, query: string): string {
   const stays = parseQueryText(query).filter(({ name }) => !SHAPES.includes(name));
   const period = [
     ...(from === null ? [] : [{ name: 'dateFrom', value: from }]),

@@ -1,6 +1,6 @@
 /** Short ways to canonicalise a request and to see what came of it. */
 import { GatewayError } from '../../src/errors.js';
-import { type CanonicalRequest, type CanonicalRules, canonicalize } from '../../src/report/canonicalize.js';
+import { canonicalize, type ParsedReport, type ParseRules } from '../../src/report/canonicalize.js';
 import { dayNumber, startOfDay } from '../../src/report/days.js';
 import { type JsonObject, parseJson } from '../../src/report/json.js';
 import { parameterTable } from '../../src/report/parameters.js';
@@ -8,7 +8,7 @@ import { buildPlatformCall, seriesId } from '../../src/report/platform-call.js';
 import { TODAY } from './question-model.js';
 
 const ACCOUNT_FIELDS = ['advertiserId', 'userId'];
-export const RULES: CanonicalRules = {
+export const RULES: ParseRules = {
   table: parameterTable(ACCOUNT_FIELDS),
   endpoints: new Map([['campaigns/get', { knownParameters: [], unknownParameters: 'pass' }]]),
   accountFields: ACCOUNT_FIELDS,
@@ -17,10 +17,10 @@ export const RULES: CanonicalRules = {
   startOfDayOf: (_account, day) => startOfDay(day, 'UTC'),
 };
 
-export const get = (query: string): CanonicalRequest =>
+export const get = (query: string): ParsedReport =>
   canonicalize({ endpoint: 'campaigns/get', method: 'GET', query, body: null }, RULES);
 
-export const post = (body: string, query = ''): CanonicalRequest =>
+export const post = (body: string, query = ''): ParsedReport =>
   canonicalize(
     { endpoint: 'campaigns/get', method: 'POST', query, body: parseJson(body) as JsonObject },
     RULES,
@@ -38,7 +38,7 @@ export function faults(read: () => unknown): string[] | null {
 }
 
 /** What the cache knows a request by, with the form of its answer. */
-export function identity({ report, options }: CanonicalRequest): string {
+export function identity({ report, options }: ParsedReport): string {
   return JSON.stringify([
     seriesId(report, 'default', 'https://platform.example/'),
     report.from,
@@ -50,7 +50,7 @@ export function identity({ report, options }: CanonicalRequest): string {
   ]);
 }
 
-export const target = (request: CanonicalRequest): string =>
+export const target = (request: ParsedReport): string =>
   buildPlatformCall(request.report, request.report.from, request.report.to).target;
-export const sentBody = (request: CanonicalRequest): string | null =>
+export const sentBody = (request: ParsedReport): string | null =>
   buildPlatformCall(request.report, request.report.from, request.report.to).body;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CanonicalRequest } from '../../src/report/canonicalize.js';
+import type { ParsedReport } from '../../src/report/canonicalize.js';
 import { faults, get, identity, post, sentBody, target } from './canonical-request.js';
 
 describe('canonicalize: accounts', () => {
-  const accounts = ({ report }: CanonicalRequest) =>
+  const accounts = ({ report }: ParsedReport) =>
     report.accounts.map(({ param, values }) => [param, ...values]);
 
   it('takes the first account field that is given for the account', () => {
