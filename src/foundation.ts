@@ -9,7 +9,7 @@ import type { Secret } from './config/secret.js';
 import { createCredential } from './credential/credential.js';
 import { createSealer } from './credential/seal.js';
 import { countRowsOf, guessReports } from './pipeline/reference-reports.js';
-import { createAgent } from './platform/agent.js';
+import { createAgent } from './platform/client.js';
 import { openPresentRegistry } from './registry/open.js';
 import { saysError } from './report/says-error.js';
 import { reportPolicy } from './report-policy.js';
@@ -50,7 +50,7 @@ export async function openFoundation(options: FoundationOptions) {
   for (const file of config.fileSecrets)
     if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
   const connections = config.platform.maxConcurrent + WRITE_SOCKETS;
-  const agent = options.agent ?? createAgent({ proxy, connections });
+  const agent = options.agent ?? createAgent(proxy, connections);
   const { baseUrl, loginPaths } = config.platform;
   const platformRules = { baseUrl: new URL(baseUrl), loginPaths };
   const credential = createCredential({

@@ -4,7 +4,7 @@
  */
 import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
-import type { ActiveToken, TokenSource } from '../platform/token-source.js';
+import type { ActiveToken, TokenSource } from '../platform/slot.js';
 import type { Leases } from '../store/port.js';
 import { createCooldown } from './cooldown.js';
 import type { Evidence } from './evidence.js';

@@ -2,7 +2,7 @@
 import type { Team } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { Charge, Shares } from '../platform/shares.js';
+import type { Charge, Shares } from '../platform/slot.js';
 import type { Allowances } from './allowance.js';
 import type { Bucket } from './bucket.js';
 

@@ -5,30 +5,20 @@
 import { startTimer, stopTimer, type Timer, uptimeMs } from '../time.js';
 import { createFairLines, type FairLines, type Line, type Waiter } from './fair-lines.js';
 
-export interface Budget {
-  /**
-   * Waits for a slot.
-   * @param team who the call is charged to
-   * @param signal aborts the waiting; rejects with its reason
-   * @returns a function to be called exactly once, when the call is over
-   * @throws GatewayError `overloaded` when too many wait already; those of the team that has most waiting go first
-   */
-  acquire(team: string, signal: AbortSignal): Promise<() => void>;
-  readonly running: number;
-  readonly queued: number;
-}
+export type Budget = ReturnType<typeof createBudget>;
 
-export interface BudgetOptions {
+export function createBudget({
+  maxConcurrent,
+  maxQueued,
+  paceMs = () => 0,
+}: {
   /** Calls at once, as of now. */
   readonly maxConcurrent: () => number;
   /** Calls that may wait, all teams together. */
   readonly maxQueued: number;
   /** Milliseconds until the next call may start. At once when not given. */
   readonly paceMs?: () => number;
-}
-
-export function createBudget(options: BudgetOptions): Budget {
-  const { maxConcurrent, maxQueued, paceMs = () => 0 } = options;
+}) {
   const lines = createFairLines();
   const wakeIn = createAlarm(() => startNext());
   let running = 0;
@@ -60,13 +50,20 @@ export function createBudget(options: BudgetOptions): Budget {
   }
 
   return {
-    get running() {
+    get running(): number {
       return running;
     },
-    get queued() {
+    get queued(): number {
       return lines.queued;
     },
-    async acquire(team, signal) {
+    /**
+     * Waits for a slot.
+     * @param team who the call is charged to
+     * @param signal aborts the waiting; rejects with its reason
+     * @returns a function to be called exactly once, when the call is over
+     * @throws GatewayError `overloaded` when too many wait already; those of the team that has most waiting go first
+     */
+    async acquire(team: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
       const line = lines.of(team);
       if (lines.queued === 0 && running < maxConcurrent() && paceMs() <= 0) {

@@ -8,29 +8,6 @@ import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'co
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 
-export interface Circuit {
-  /** @throws GatewayError `upstream_circuit_open` while the platform is left alone, or another call is trying it */
-  check(): void;
-  /**
-   * Makes a call and learns from it.
-   * @param isFailure whether what was thrown says that the platform is ill
-   * @throws what `call` throws; GatewayError `upstream_circuit_open` when it opened since it was checked: then `call`
-   *   was not called
-   */
-  run<T>(call: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T>;
-  readonly isOpen: boolean;
-  /** Milliseconds until a call may try the platform again; 0 when the circuit is closed. */
-  leftMs(): number;
-}
-
-export interface CircuitOptions {
-  /** Failures in a row that open it. */
-  readonly failures: number;
-  /** How long the platform is left alone. */
-  readonly openMs: number;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-}
-
 /** Carries what the caller of `run` thinks of an error to the breaker's own filter. */
 class Judged extends Error {
   constructor(
@@ -44,7 +21,19 @@ class Judged extends Error {
 /** The library waits by the machine's clock, which may be set back an hour. So it is told not to wait: `check` does. */
 const NO_WAIT_MS = Number.NEGATIVE_INFINITY;
 
-export function createCircuit({ failures, openMs, clock }: CircuitOptions): Circuit {
+export type Circuit = ReturnType<typeof createCircuit>;
+
+export function createCircuit({
+  failures,
+  openMs,
+  clock,
+}: {
+  /** In a row, that open it. */
+  readonly failures: number;
+  /** For how long the platform is left alone. */
+  readonly openMs: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}) {
   const policy = circuitBreaker(
     // A try that tells nothing, such as one whose caller has gone, does not show that the platform is back.
     handleWhen((error) => (error as Judged).isFailure || policy.state === CircuitState.HalfOpen),
@@ -55,22 +44,30 @@ export function createCircuit({ failures, openMs, clock }: CircuitOptions): Circ
     opensAgainAt = clock.monotonicMs() + openMs;
   });
   const isOpen = () => policy.state !== CircuitState.Closed;
+  /** Milliseconds until a call may try the platform again; 0 when the circuit is closed. */
   const leftMs = () => (isOpen() ? Math.max(0, opensAgainAt - clock.monotonicMs()) : 0);
 
   const refusal = () =>
     new GatewayError('upstream_circuit_open', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
 
-  const check = () => {
+  /** @throws GatewayError `upstream_circuit_open` while the platform is left alone, or another call is trying it */
+  const check = (): void => {
     if (policy.state === CircuitState.HalfOpen || leftMs() > 0) throw refusal();
   };
 
   return {
     check,
     leftMs,
-    get isOpen() {
+    get isOpen(): boolean {
       return isOpen();
     },
-    async run(call, isFailure) {
+    /**
+     * Makes a call and learns from it.
+     * @param isFailure whether what was thrown says that the platform is ill
+     * @throws what `call` throws; GatewayError `upstream_circuit_open` when it opened since it was checked: then `call`
+     *   was not called
+     */
+    async run<T>(call: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {
       check();
       try {
         return await policy.execute(() =>

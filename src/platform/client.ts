@@ -1,13 +1,34 @@
 /**
  * The one client of the platform. Every call, report or pass-through, takes this way:
  *
- *   acquire (acquire.ts) → send (slot.ts) → (try again (retrying.ts) | pause | refuse the credential) → hand over
+ *   acquire → send (slot.ts) → (try again | pause | refuse the credential) → hand over
  */
-import { type Acquire, type AcquireOptions, createAcquire } from './acquire.js';
-import type { CallDeadline } from './deadline.js';
-import { type CallKind, createRetrying, type Retrying, type RetryingOptions } from './retrying.js';
-import { isStreamed, type PlatformRequest, type Response } from './slot.js';
-import type { TokenSource } from './token-source.js';
+import type { Logger } from 'pino';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { randomShare } from '../chance.js';
+import type { ProxySettings } from '../config/load.js';
+import { asGatewayError, GatewayError } from '../errors.js';
+import { sleep } from '../time.js';
+import type { Budget } from './budget.js';
+import { type CallDeadline, startDeadline, within } from './deadline.js';
+import { asFailure, CallFailed } from './failure.js';
+import type { Pace } from './pace.js';
+import {
+  type ActiveToken,
+  isStreamed,
+  openSlot,
+  type PlatformRequest,
+  type Response,
+  type SendOptions,
+  type Slot,
+  type TokenSource,
+} from './slot.js';
+
+/**
+ * read: a GET or HEAD, may be tried again · post-read: a POST that reads, only after its token was refused · write:
+ * never, nor anything whose body streams
+ */
+export type CallKind = 'read' | 'post-read' | 'write';
 
 export interface Call extends PlatformRequest {
   /** Who the call is charged to. */
@@ -20,28 +41,36 @@ export interface Call extends PlatformRequest {
   readonly onSlot?: () => void | Promise<void>;
 }
 
-export interface PlatformClient {
-  readonly acquire: Acquire;
-  readonly retrying: Retrying;
-  /**
-   * Acquires a slot, makes the call, and tries again where its kind allows. `consume` takes an answer (200) or a
-   * refusal (other 4xx) and reads its body; the slot is held until the body is closed.
-   * @throws GatewayError for everything that is not an answer or a refusal
-   */
-  send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T>;
+export interface AcquireOptions extends Omit<SendOptions, 'tokens'> {
+  readonly budget: Pick<Budget, 'acquire'>;
+  readonly pace: SendOptions['pace'] & Pick<Pace, 'waitMs'>;
+  readonly tokens: SendOptions['tokens'] & { current(): ActiveToken | Promise<ActiveToken> };
 }
 
-export interface PlatformClientOptions extends AcquireOptions, Omit<RetryingOptions, 'tokens'> {
+interface RetryingOptions {
+  readonly tokens: Pick<TokenSource, 'refused'>;
+  readonly retry: { readonly attempts: number; readonly baseMs: number };
+  readonly logger: Logger;
+}
+
+export interface PlatformClientOptions extends AcquireOptions, RetryingOptions {
   readonly tokens: TokenSource;
 }
 
-export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
+export type PlatformClient = ReturnType<typeof createPlatformClient>;
+
+export function createPlatformClient(options: PlatformClientOptions) {
   const acquire = createAcquire(options);
   const retrying = createRetrying(options);
   return {
     acquire,
     retrying,
-    async send(call, consume) {
+    /**
+     * Acquires a slot, makes the call, and tries again where its kind allows. `consume` takes an answer (200) or a
+     * refusal (other 4xx) and reads its body; the slot is held until the body is closed.
+     * @throws GatewayError for everything that is not an answer or a refusal
+     */
+    async send<T>(call: Call, consume: (response: Response) => Promise<T>): Promise<T> {
       const attempt = async (deadline: CallDeadline) => {
         const slot = await acquire(call.team, deadline);
         try {
@@ -60,4 +89,147 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       );
     },
   };
+}
+
+/**
+ * What a call needs before it may be sent:
+ *
+ *   pause → circuit → the team's share, as far as is known → a place in the queue → pause and circuit again → token
+ *
+ * The share is charged by `Slot.send`: whoever finds, with a slot in hand, that somebody else has the same under way
+ * gives the slot back, and others of the team are not refused meanwhile for what nobody asks.
+ */
+export function createAcquire(options: AcquireOptions) {
+  const { pause, circuit, shares, budget, tokens } = options;
+  const check = () => {
+    pause.check();
+    circuit.check();
+  };
+
+  /**
+   * @param team who the call is charged to
+   * @throws GatewayError why the call may not be made: `upstream_rate_limited`, `upstream_circuit_open`,
+   *   `upstream_budget_exhausted`, `overloaded`, `upstream_timeout`, `credential_unavailable`; then nothing is held
+   */
+  return async function acquire(team: string, deadline: CallDeadline): Promise<Slot> {
+    const { signal } = deadline;
+    check();
+    const exhausted = await within(signal, () => shares.exhausted(team)).catch((error: unknown) => {
+      throw asFailure(error, signal);
+    });
+    // Whoever has no share left must not hold up others in line.
+    if (exhausted !== null) throw exhausted;
+    const leave = await budget.acquire(team, signal).catch((error: unknown) => {
+      throw whyNoSlot(asFailure(error, signal), options.pace);
+    });
+    try {
+      // Whoever waited looks again whether the platform may be asked.
+      check();
+      const active = await within(signal, async () => tokens.current());
+      return openSlot({ team, active, deadline, leave }, options);
+    } catch (error) {
+      leave();
+      throw asGatewayError(error);
+    }
+  };
+}
+
+/** Time that ran out while the platform's pace held up everybody is the platform's limit, not its slowness. */
+function whyNoSlot(error: GatewayError, pace: AcquireOptions['pace']): GatewayError {
+  const waitMs = pace.waitMs();
+  if (error.code !== 'upstream_timeout' || waitMs === 0) return error;
+  return new GatewayError('upstream_rate_limited', { retryAfterS: Math.ceil(waitMs / 1000), cause: error });
+}
+
+/** Between two tries nothing is held: each try acquires a slot, and takes locks, anew. */
+function createRetrying({ tokens, retry, logger }: RetryingOptions) {
+  /**
+   * @param timeoutMs whole time for it, tries and waiting included
+   * @param attempt acquires and sends; it holds nothing when it is over. Told of the failure it follows, null at first
+   * @param caller ends it before its time
+   * @throws GatewayError of the last attempt
+   */
+  return async function retrying<T>(
+    kind: CallKind,
+    timeoutMs: number,
+    attempt: (deadline: CallDeadline, after: CallFailed | null) => Promise<T>,
+    caller?: AbortSignal,
+  ): Promise<T> {
+    const deadline = startDeadline(timeoutMs, caller);
+    try {
+      return await tryUntil(kind, deadline, attempt);
+    } finally {
+      deadline.stop();
+    }
+  };
+
+  async function tryUntil<T>(
+    kind: CallKind,
+    deadline: CallDeadline,
+    attempt: (deadline: CallDeadline, after: CallFailed | null) => Promise<T>,
+  ): Promise<T> {
+    let retries = 0;
+    let replaced: string | null = null;
+    let after: CallFailed | null = null;
+    for (;;) {
+      try {
+        return await attempt(deadline, after);
+      } catch (failure) {
+        if (!(failure instanceof CallFailed)) throw failure;
+        const again = await whatNext(failure, deadline);
+        const { refusedToken = null } = failure.advice;
+        // A try that is shared with others may have begun before the token was replaced: it counts once.
+        if (again === 'token' && kind !== 'write' && (replaced ?? refusedToken) === refusedToken)
+          replaced = refusedToken;
+        else if (again === 'network' && retries < retry.attempts && kind === 'read') retries += 1;
+        else throw failure.error;
+        const waitMs =
+          again === 'token' ? 0 : Math.max(failure.advice.waitMs ?? 0, backoffMs(retries, retry.baseMs));
+        if (waitMs > deadline.leftMs()) throw failure.error;
+        logger.debug({ retries, waitMs, code: failure.error.code }, 'platform call failed; trying again');
+        await sleep(waitMs, { signal: deadline.signal }).catch(() => {
+          throw failure.error;
+        });
+        after = failure;
+        deadline.attempt += 1;
+      }
+    }
+  }
+
+  /** The credential is told of a refused token in any case: it mints another, or stops asking. */
+  async function whatNext({ retry: again, advice }: CallFailed, { signal }: CallDeadline) {
+    const { refusedToken } = advice;
+    if (refusedToken === undefined) return again;
+    const recovered = await within(signal, () => tokens.refused(refusedToken)).catch((error: unknown) => {
+      throw asGatewayError(error);
+    });
+    return recovered ? 'token' : 'never';
+  }
+}
+
+/** Full jitter, so that callers who failed together do not come back together. */
+function backoffMs(retries: number, baseMs: number): number {
+  return randomShare() * baseMs * 2 ** (retries - 1);
+}
+
+/**
+ * The one connection pool to the platform, shared by pass-through and report calls. `HTTPS_PROXY` and `NO_PROXY` are honoured,
+ * redirects never followed.
+ * @param connections sockets to the platform; the budget holds calls below it, writes that stream come on top
+ */
+export function createAgent(proxy: ProxySettings, connections: number): Dispatcher {
+  const options: Agent.Options = {
+    connections,
+    pipelining: 1,
+    connect: { timeout: 10_000 },
+    keepAliveTimeout: 30_000,
+    maxHeaderSize: 65_536,
+    // Deadlines are set for each call, from connect to the last byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  const proxied = proxy.httpProxy !== undefined || proxy.httpsProxy !== undefined;
+  if (!proxied) return new Agent(options);
+  // Empty, for what is absent undici would read from the environment by itself.
+  return new EnvHttpProxyAgent({ ...options, httpProxy: '', httpsProxy: '', noProxy: '', ...proxy });
 }

@@ -3,7 +3,6 @@ import { errors } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Verdict } from './interpret.js';
 import type { Pause } from './pause.js';
-import type { ActiveToken } from './token-source.js';
 
 /**
  * When another request may follow. `network`: the platform may or may not have acted, so reads alone, as often as the
@@ -67,7 +66,11 @@ export class NoAnswer extends Error {
 }
 
 /** What a verdict without an answer comes to, and what may be done about it. */
-export function failureOf(verdict: NoAnswer['verdict'], { id }: ActiveToken, pause: Pause): CallFailed {
+export function failureOf(
+  verdict: NoAnswer['verdict'],
+  { id }: { readonly id: string },
+  pause: Pause,
+): CallFailed {
   switch (verdict.kind) {
     case 'credential-refused':
       return new CallFailed(new GatewayError('credential_unavailable', { retryAfterS: 5 }), 'token', {

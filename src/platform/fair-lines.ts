@@ -18,49 +18,37 @@ export interface Line {
   since: number;
 }
 
-export interface FairLines {
-  /** Waiters, all teams together. */
-  readonly queued: number;
-  of(team: string): Line;
-  /** A call of the team starts: the next one of its line is due later. */
-  started(line: Line): void;
-  add(line: Line, waiter: Waiter): void;
-  /** Nothing happens when it does not wait any more. */
-  remove(line: Line, waiter: Waiter): void;
-  /** Takes out who is next; to be called only while somebody waits. */
-  takeNext(): { readonly team: string; readonly waiter: Waiter };
-  /** Whoever fills the queue makes room for those who do not. @throws GatewayError when that is `line` itself */
-  makeRoom(line: Line): void;
-  /** A team that has had no more than its part is as good as new. */
-  forgetRested(except: string): void;
-}
+export type FairLines = ReturnType<typeof createFairLines>;
 
-export function createFairLines(): FairLines {
+export function createFairLines() {
   const lines = new Map<string, Line>();
   /** Virtual time: the tag of the call that started last. */
   let time = 0;
   let arrivals = 0;
   let queued = 0;
 
+  /** Nothing happens when it does not wait any more. */
   function remove(line: Line, waiter: Waiter): void {
     if (line.waiters.delete(waiter)) queued -= 1;
   }
 
   return {
-    get queued() {
+    /** Waiters, all teams together. */
+    get queued(): number {
       return queued;
     },
-    of(team) {
+    of(team: string): Line {
       const line = lines.get(team) ?? { waiters: new Set(), tag: time, since: 0 };
       lines.set(team, line);
       return line;
     },
-    started(line) {
+    /** A call of the team starts: the next one of its line is due later. */
+    started(line: Line): void {
       time = Math.max(time, line.tag);
       line.tag = time + 1;
       line.since = ++arrivals;
     },
-    add(line, waiter) {
+    add(line: Line, waiter: Waiter): void {
       if (line.waiters.size === 0) {
         line.tag = Math.max(line.tag, time);
         line.since = ++arrivals;
@@ -69,18 +57,21 @@ export function createFairLines(): FairLines {
       queued += 1;
     },
     remove,
-    takeNext() {
+    /** Takes out who is next; to be called only while somebody waits. */
+    takeNext(): { readonly team: string; readonly waiter: Waiter } {
       const [team, line] = nextOf(lines);
       const waiter = line.waiters.values().next().value as Waiter;
       remove(line, waiter);
       return { team, waiter };
     },
-    makeRoom(line) {
+    /** Whoever fills the queue makes room for those who do not. @throws GatewayError when that is `line` itself */
+    makeRoom(line: Line): void {
       const { longest, last } = lastToCome(lines, line);
       remove(longest, last);
       last.refuse(overloaded());
     },
-    forgetRested(except) {
+    /** A team that has had no more than its part is as good as new. */
+    forgetRested(except: string): void {
       for (const [team, { waiters, tag }] of lines)
         if (team !== except && waiters.size === 0 && tag <= time) lines.delete(team);
     },

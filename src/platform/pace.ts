@@ -19,23 +19,14 @@ export interface PaceStatus {
   readonly waitMs: number;
 }
 
-export interface Pace {
-  /** Milliseconds until the next call may start; 0: now. */
-  waitMs(): number;
-  /** A call starts. */
-  started(): void;
-  /** Reads an answer's headers; null when the call broke off without any. */
-  ended(headers: Headers | null): void;
-  /** The window that the platform showed; null while it shows none, and when it is over. */
-  status(): PaceStatus | null;
-}
-
 interface Window {
   readonly limit: number;
   readonly remaining: number;
   /** By the clock that never jumps. */
   readonly endsAtMs: number;
 }
+
+export type Pace = ReturnType<typeof createPace>;
 
 /** The platform's framework counts by the minute, and shows when the minute ends on its refusals alone. */
 const WINDOW_MS = 60_000;
@@ -50,7 +41,7 @@ const SILENT_ANSWERS = 3;
  * @param maxWaitMs Longest wait between two calls, whatever the platform shows. It must be shorter than a call's time:
  *   so a call gets through sooner or later, and finds out whether what was shown still holds.
  */
-export function createPace(clock: Clock, replicas: () => number, maxWaitMs: number): Pace {
+export function createPace(clock: Clock, replicas: () => number, maxWaitMs: number) {
   const resets = createResetReader(clock);
   let window: Window | null = null;
   let lastStartMs = Number.NEGATIVE_INFINITY;
@@ -62,6 +53,7 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
     return window === null || nowMs >= window.endsAtMs ? null : window;
   }
 
+  /** Milliseconds until the next call may start; 0: now. */
   function waitMs(): number {
     const nowMs = clock.monotonicMs();
     const seen = current(nowMs);
@@ -75,11 +67,13 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
 
   return {
     waitMs,
-    started() {
+    /** A call starts. */
+    started(): void {
       underWay += 1;
       lastStartMs = clock.monotonicMs();
     },
-    ended(headers) {
+    /** Reads an answer's headers; null when the call broke off without any. */
+    ended(headers: Headers | null): void {
       underWay -= 1;
       const said = headers === null ? null : readRate(headers);
       if (headers === null) return;
@@ -96,7 +90,8 @@ export function createPace(clock: Clock, replicas: () => number, maxWaitMs: numb
       const guessMs = goesOn && window !== null ? window.endsAtMs : nowMs + WINDOW_MS;
       window = { ...said, endsAtMs: resetInMs === null ? guessMs : nowMs + resetInMs };
     },
-    status() {
+    /** The window that the platform showed; null while it shows none, and when it is over. */
+    status(): PaceStatus | null {
       const nowMs = clock.monotonicMs();
       const seen = current(nowMs);
       if (seen === null) return null;

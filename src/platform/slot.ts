@@ -5,17 +5,15 @@
  */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { randomId } from '../chance.js';
 import type { Clock } from '../clock.js';
 import { asGatewayError, GatewayError } from '../errors.js';
-import { buildRequest } from './build-request.js';
 import type { Circuit } from './circuit.js';
 import { type CallDeadline, within } from './deadline.js';
 import { asFailure, CallFailed, type Failure, failureOf, NoAnswer, outcomeOf } from './failure.js';
 import { type Headers, type InterpretRules, interpret, type Verdict } from './interpret.js';
 import type { Pace } from './pace.js';
 import type { Pause } from './pause.js';
-import type { Charge, Shares } from './shares.js';
-import type { ActiveToken } from './token-source.js';
 
 export interface PlatformRequest {
   readonly method: string;
@@ -60,6 +58,37 @@ export interface Slot {
   send<T>(request: PlatformRequest, consume: (response: Response) => Promise<T>): Promise<T>;
   /** Gives it back unused; once a request was sent, or more than once, it does nothing. */
   release(): void;
+}
+
+export interface ActiveToken {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** Where the platform's token comes from. Who calls the platform never keeps it. */
+export interface TokenSource {
+  /** @throws GatewayError `credential_unavailable` when there is none, and none could be had */
+  current(): ActiveToken | Promise<ActiveToken>;
+  /**
+   * Told that the platform refused this token.
+   * @returns whether another token is active now, so that a read may be tried again
+   */
+  refused(id: string): Promise<boolean>;
+  /** Told that the platform answered to this token. */
+  accepted(id: string): void;
+}
+
+/** How many calls a team may cause. */
+export interface Shares {
+  /** `upstream_budget_exhausted` when nothing is left of a team's share, as far as is known; else null. */
+  exhausted(team: string): Promise<GatewayError | null>;
+  /** Charges a call that is about to be made. @throws GatewayError `upstream_budget_exhausted` */
+  take(team: string): Promise<Charge>;
+}
+
+export interface Charge {
+  /** Of a call that was not made after all; to be called once. */
+  putBack(): void;
 }
 
 export interface SendOptions {
@@ -160,13 +189,12 @@ async function converse<T>(
 ): Promise<{ readonly value: T } | NoAnswer> {
   const { clock, pace, agent, rules, tokens } = options;
   const { active, deadline, leave } = admission;
-  const { method, target, body = null, headers = {} } = attempt.request;
-  const outgoing = { method, target, headers, body, token: active.token, userAgent: options.userAgent };
   attempt.startedMs = clock.monotonicMs();
   pace.started();
   try {
     const { signal } = deadline;
-    attempt.response = await agent.request({ ...buildRequest(rules.baseUrl, outgoing), signal });
+    const request = outgoingOf(attempt.request, rules.baseUrl, active, options.userAgent);
+    attempt.response = await agent.request({ ...request, signal });
   } finally {
     pace.ended(attempt.response?.headers ?? null);
   }
@@ -191,6 +219,30 @@ async function converse<T>(
   const none = new NoAnswer(verdict);
   if (verdict.kind === 'failed') throw none;
   return none;
+}
+
+/** A call as it goes out: the gateway's own headers stand above the caller's. */
+function outgoingOf(
+  { method, target, body = null, headers = {} }: PlatformRequest,
+  baseUrl: URL,
+  { token }: ActiveToken,
+  userAgent: string,
+): Dispatcher.RequestOptions {
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return {
+    origin: baseUrl.origin,
+    path: baseUrl.pathname.replace(/\/$/, '') + target,
+    method: method as Dispatcher.HttpMethod,
+    headers: {
+      'user-agent': userAgent,
+      ...Object.fromEntries(given),
+      // Last, so that nothing above can stand in their place.
+      accept: 'application/json',
+      authorization: `Bearer ${token}`,
+      'x-request-id': randomId(),
+    },
+    body,
+  };
 }
 
 function report(

@@ -5,26 +5,18 @@
  */
 import { asGatewayError, GatewayError } from '../errors.js';
 import { startTimer, stopTimer } from '../time.js';
-import { type Budget, type BudgetOptions, createBudget } from './budget.js';
+import { type Budget, createBudget } from './budget.js';
 
 /** Slots that are left to calls whose answers are read at once. */
 const LEFT_TO_OTHERS = 2;
 
-export interface StreamPlaces {
-  /**
-   * Waits for a place; teams get them fairly.
-   * @param timeoutMs longest wait
-   * @returns a function to be called when the answer is through; more than once does no harm
-   * @throws GatewayError `overloaded` when there is none in time, or too many wait; the signal's reason
-   */
-  enter(team: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<() => void>;
-  readonly running: number;
-}
+export type StreamPlaces = ReturnType<typeof createStreamPlaces>;
 
 /** @param options as of the platform's budget; `maxConcurrent` are its slots */
-export function createStreamPlaces(
-  options: Pick<BudgetOptions, 'maxConcurrent' | 'maxQueued'>,
-): StreamPlaces {
+export function createStreamPlaces(options: {
+  readonly maxConcurrent: () => number;
+  readonly maxQueued: number;
+}) {
   const places = () => Math.max(1, options.maxConcurrent() - LEFT_TO_OTHERS);
   const all = createBudget({ ...options, maxConcurrent: places });
   const teams = new Map<string, Budget>();
@@ -57,7 +49,13 @@ export function createStreamPlaces(
   }
 
   return {
-    async enter(team, timeoutMs, signal) {
+    /**
+     * Waits for a place; teams get them fairly.
+     * @param timeoutMs longest wait
+     * @returns a function to be called when the answer is through; more than once does no harm
+     * @throws GatewayError `overloaded` when there is none in time, or too many wait; the signal's reason
+     */
+    async enter(team: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<() => void> {
       const late = new AbortController();
       const timer = startTimer(() => late.abort(noPlace()), timeoutMs);
       try {
@@ -71,7 +69,7 @@ export function createStreamPlaces(
         stopTimer(timer);
       }
     },
-    get running() {
+    get running(): number {
       return all.running;
     },
   };

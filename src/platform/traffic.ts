@@ -2,28 +2,21 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
-import { type Budget, createBudget } from './budget.js';
-import { type Circuit, createCircuit } from './circuit.js';
-import { createPace, type Pace } from './pace.js';
-import { createPause, type Pause } from './pause.js';
-import { createRecentCalls, type RecentCalls } from './recent-calls.js';
-import { createStreamPlaces, type StreamPlaces } from './stream-places.js';
+import { createBudget } from './budget.js';
+import { createCircuit } from './circuit.js';
+import { createPace } from './pace.js';
+import { createPause } from './pause.js';
+import { createStreamPlaces } from './stream-places.js';
 
-export interface Traffic {
-  readonly budget: Budget;
-  /** Places of calls whose answers are streamed. */
-  readonly streamPlaces: StreamPlaces;
-  readonly pause: Pause;
-  readonly pace: Pace;
-  readonly circuit: Circuit;
-  /** Platform calls that this process may make at once, as of now. */
-  readonly maxConcurrent: () => number;
-  /** Nothing waits, half of the places are free, and the platform may be called now: time for what nobody waits for. */
-  readonly isIdle: () => boolean;
-  readonly recentCalls: RecentCalls;
-}
+export type Traffic = ReturnType<typeof createTraffic>;
 
-export interface TrafficOptions {
+export function createTraffic({
+  settings,
+  replicas,
+  bus,
+  clock,
+  logger,
+}: {
   readonly settings: Config['platform'];
   readonly replicas: {
     readonly count: number;
@@ -36,14 +29,13 @@ export interface TrafficOptions {
   };
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-export function createTraffic({ settings, replicas, bus, clock, logger }: TrafficOptions): Traffic {
+}) {
   const { maxQueued, circuit: breaks } = settings;
   const maxPauseMs = settings.maxPauseSeconds * 1000;
   // Half of a call's time: whatever rate the platform shows, a call that waits for it is made in time.
   const maxPaceMs = Math.min(maxPauseMs, settings.timeoutMs / 2);
   const pace = createPace(clock, () => replicas.count, maxPaceMs);
+  /** Platform calls that this process may make at once, as of now. */
   const maxConcurrent = () => replicas.share(settings.maxConcurrent);
   const pause = createPause(clock, maxPauseMs, (message) => {
     // A replica that does not hear of it is told by the platform itself.
@@ -56,17 +48,43 @@ export function createTraffic({ settings, replicas, bus, clock, logger }: Traffi
   const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
   return {
     budget,
+    /** Places of calls whose answers are streamed. */
     streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued }),
     pause,
     pace,
     circuit,
     maxConcurrent,
     recentCalls: createRecentCalls(clock.now),
-    isIdle: () =>
+    /** Nothing waits, half of the places are free, and the platform may be called now: time for what nobody waits for. */
+    isIdle: (): boolean =>
       budget.queued === 0 &&
       2 * budget.running < maxConcurrent() &&
       !circuit.isOpen &&
       pause.leftMs() === 0 &&
       pace.waitMs() <= 0,
+  };
+}
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+
+/** How many platform calls this process made in the last day, by the hour. */
+function createRecentCalls(now: () => number) {
+  const byHour = new Map<number, number>();
+  const hourNow = () => Math.floor(now() / HOUR_MS);
+  return {
+    add(): void {
+      const hour = hourNow();
+      byHour.set(hour, (byHour.get(hour) ?? 0) + 1);
+      // A clock that was set back leaves hours that are still to come.
+      for (const known of byHour.keys()) if (Math.abs(known - hour) >= HOURS) byHour.delete(known);
+    },
+    /** Of the last 24 hours, the present one included. */
+    count(): number {
+      const hour = hourNow();
+      let sum = 0;
+      for (const [known, calls] of byHour) if (known <= hour && known > hour - HOURS) sum += calls;
+      return sum;
+    },
   };
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ProxySettings } from '../../src/config/load.js';
-import { createAgent } from '../../src/platform/agent.js';
+import { createAgent } from '../../src/platform/client.js';
 import { startHttpPlatform } from '../support/broken-platform.js';
 
 interface Proxy {
@@ -51,7 +51,7 @@ async function startProxy(answer: 'tunnel' | 'refuse' = 'tunnel'): Promise<Proxy
 }
 
 async function get(proxy: ProxySettings, url: URL): Promise<number> {
-  const agent = createAgent({ proxy, connections: 4 });
+  const agent = createAgent(proxy, 4);
   onTestFinished(() => agent.destroy());
   const { statusCode, body } = await agent.request({ origin: url.origin, path: '/x', method: 'GET' });
   await body.dump();
@@ -140,7 +140,7 @@ describe('the connection pool', () => {
     const { url, connections } = await startHttpPlatform((_request, response) => {
       setTimeout(() => response.end('fine'), 20);
     });
-    const agent = createAgent({ proxy: {}, connections: 3 });
+    const agent = createAgent({}, 3);
     onTestFinished(() => agent.destroy());
     let most = 0;
     await Promise.all(

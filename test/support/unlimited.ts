@@ -2,7 +2,7 @@
 import { type Clock, createClock } from '../../src/clock.js';
 import { type Circuit, createCircuit } from '../../src/platform/circuit.js';
 import { createPace, type Pace } from '../../src/platform/pace.js';
-import type { Shares } from '../../src/platform/shares.js';
+import type { Shares } from '../../src/platform/slot.js';
 
 export function unlimited(clock: Clock = createClock()): {
   readonly circuit: Circuit;
