@@ -9,36 +9,12 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { QuotaGrant, Quotas } from '../store/port.js';
-import { type AskForPermits, createAskForPermits } from './ask-for-permits.js';
+import { createAskForPermits } from './ask-for-permits.js';
 import { type Bucket, bucketLeft, isSameLimit, lookAt, nextIn, type QuotaStatus } from './bucket.js';
-import { createLocalLeases, type LocalLease } from './local-leases.js';
+import { createLocalLeases, createPermitReturns, type LocalLease } from './local-leases.js';
 import type { Replicas } from './replicas.js';
-import { createPermitReturns } from './return-permits.js';
 
-export interface Allowances {
-  /** Uses one permit. @returns null when it was there, else milliseconds until there may be one */
-  take(bucket: Bucket): Promise<number | null>;
-  /** Uses one permit that is at hand. @returns false where none is: then `take` tells */
-  takeAtHand(bucket: Bucket): boolean;
-  /** Gives a permit back that was not used after all, to the bucket it was taken from. */
-  putBack(bucket: Bucket): void;
-  /** Whether there is no permit, as the store said within the last second or says now. */
-  isEmpty(bucket: Bucket): Promise<boolean>;
-  /** Sees to it that at least so many permits count as used. */
-  charge(bucket: Bucket, used: number): Promise<void>;
-  look(bucket: Bucket): QuotaStatus;
-  /** Asks the store how things stand; without it, what is known is all there is. */
-  refresh(bucket: Bucket): Promise<QuotaStatus>;
-  /** Gives the store back what is held. */
-  close(): Promise<void>;
-}
-
-export interface AllowancesOptions {
-  readonly quotas: Quotas;
-  readonly replicas: Pick<Replicas, 'count' | 'share'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+export type Allowances = ReturnType<typeof createAllowances>;
 
 /** Of a bucket, held by all replicas together. */
 const BATCH_PART = 0.05;
@@ -47,13 +23,24 @@ const HELD_MS = 15_000;
 /** The store is asked for an empty bucket no more often than this, and no less often when it is wanted. */
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];
 
-export function createAllowances({ quotas, replicas, clock, logger }: AllowancesOptions): Allowances {
+export function createAllowances({
+  quotas,
+  replicas,
+  clock,
+  logger,
+}: {
+  readonly quotas: Quotas;
+  readonly replicas: Pick<Replicas, 'count' | 'share'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}) {
   const returns = createPermitReturns(quotas, logger);
   const leases = createLocalLeases(clock, returns.letGo);
   const ask = createAskForPermits({ quotas, replicas, clock, logger });
   const batchOf = ({ batch, capacity }: Bucket) =>
     batch ?? Math.floor((capacity * BATCH_PART) / replicas.count);
 
+  /** Uses one permit. @returns null when it was there, else milliseconds until there may be one */
   async function take(bucket: Bucket): Promise<number | null> {
     const lease = leases.of(bucket);
     lease.waiting += 1;
@@ -62,11 +49,9 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
       while (lease.held < 1) {
         const nowMs = clock.now();
         if (mustWait(lease, nowMs)) return Math.max(1, nextIn(lease.said, nowMs));
-        lease.drawing ??= draw(lease, batchOf(lease.bucket), { ask, clock, letGo: returns.letGo }).finally(
-          () => {
-            lease.drawing = null;
-          },
-        );
+        lease.drawing ??= draw(lease).finally(() => {
+          lease.drawing = null;
+        });
         await lease.drawing;
       }
       lease.held -= 1;
@@ -74,6 +59,19 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
     } finally {
       lease.waiting -= 1;
     }
+  }
+
+  /** Draws a batch from the shared bucket, or as many permits as are waited for. */
+  async function draw(lease: LocalLease): Promise<void> {
+    const [{ bucket }, nowMs] = [lease, clock.now()];
+    const grant = await ask(lease, bucket, Math.max(batchOf(bucket), lease.waiting), nowMs);
+    lease.held += grant.granted;
+    lease.drawnAtMs = clock.monotonicMs();
+    // The limit was changed meanwhile.
+    if (!isSameLimit(bucket, lease.bucket)) return returns.letGo(lease);
+    hear(lease, grant, nowMs);
+    const waitMs = Math.min(Math.max(grant.nextInMs, ASK_AGAIN_MIN_MS), ASK_AGAIN_MAX_MS);
+    lease.askAtMs = grant.granted > 0 ? 0 : nowMs + waitMs;
   }
 
   /** Asks how things stand. */
@@ -85,52 +83,40 @@ export function createAllowances({ quotas, replicas, clock, logger }: Allowances
 
   return {
     take,
-    takeAtHand(bucket) {
+    /** Uses one permit that is at hand. @returns false where none is: then `take` tells */
+    takeAtHand(bucket: Bucket): boolean {
       const lease = leases.of(bucket);
       if (lease.held < 1 || lease.usedAtMs - lease.drawnAtMs > HELD_MS) return false;
       lease.held -= 1;
       return true;
     },
-    async isEmpty(bucket) {
+    /** Whether there is no permit, as the store said within the last second or says now. */
+    async isEmpty(bucket: Bucket): Promise<boolean> {
       const lease = leases.of(bucket);
       if (lease.held >= 1) return false;
       if (!isFresh(lease, clock.now())) await hearFrom(bucket);
       return lease.held < 1 && bucketLeft(lease, bucket, clock.now()) < 1;
     },
-    putBack(bucket) {
+    /** Gives a permit back that was not used after all, to the bucket it was taken from. */
+    putBack(bucket: Bucket): void {
       const lease = leases.of(bucket);
       if (lease.own !== null) lease.own = { ...lease.own, used: Math.max(0, lease.own.used - 1) };
       else lease.held += 1;
       returns.giveBack(lease);
     },
-    charge: (bucket, used) => charge(quotas, bucket, used, clock.now()),
-    look: (bucket) => lookAt(leases.find(bucket.key), bucket, clock.now()),
-    refresh: async (bucket) => lookAt(await hearFrom(bucket), bucket, clock.now()),
-    async close() {
+    /** Sees to it that at least so many permits count as used. */
+    charge: (bucket: Bucket, used: number): Promise<void> => charge(quotas, bucket, used, clock.now()),
+    look: (bucket: Bucket): QuotaStatus => lookAt(leases.find(bucket.key), bucket, clock.now()),
+    /** Asks the store how things stand; without it, what is known is all there is. */
+    refresh: async (bucket: Bucket): Promise<QuotaStatus> =>
+      lookAt(await hearFrom(bucket), bucket, clock.now()),
+    /** Gives the store back what is held. */
+    async close(): Promise<void> {
       leases.all().forEach(returns.giveBack);
       await returns.settled();
       leases.clear();
     },
   };
-}
-
-interface DrawParts {
-  readonly ask: AskForPermits;
-  readonly clock: Clock;
-  readonly letGo: (lease: LocalLease) => void;
-}
-
-/** Draws a batch from the shared bucket, or as many permits as are waited for. */
-async function draw(lease: LocalLease, batch: number, { ask, clock, letGo }: DrawParts): Promise<void> {
-  const [{ bucket }, nowMs] = [lease, clock.now()];
-  const grant = await ask(lease, bucket, Math.max(batch, lease.waiting), nowMs);
-  lease.held += grant.granted;
-  lease.drawnAtMs = clock.monotonicMs();
-  // The limit was changed meanwhile.
-  if (!isSameLimit(bucket, lease.bucket)) return letGo(lease);
-  hear(lease, grant, nowMs);
-  const waitMs = Math.min(Math.max(grant.nextInMs, ASK_AGAIN_MIN_MS), ASK_AGAIN_MAX_MS);
-  lease.askAtMs = grant.granted > 0 ? 0 : nowMs + waitMs;
 }
 
 function hear(lease: LocalLease, { left, nextInMs }: QuotaGrant, nowMs: number): void {

@@ -10,29 +10,25 @@ import type { Replicas } from './replicas.js';
 /** A store that did not answer is left alone for so long. */
 const AWAY_MS = 1000;
 
-/** @param want permits; 0 asks only how things stand. @param nowMs by the wall clock */
-export type AskForPermits = (
-  lease: LocalLease,
-  bucket: Bucket,
-  want: number,
-  nowMs: number,
-) => Promise<QuotaGrant>;
-
-export interface AskForPermitsOptions {
-  readonly quotas: Quotas;
-  readonly replicas: Pick<Replicas, 'share'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 export function createAskForPermits({
   quotas,
   replicas,
   clock,
   logger,
-}: AskForPermitsOptions): AskForPermits {
+}: {
+  readonly quotas: Quotas;
+  readonly replicas: Pick<Replicas, 'share'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}) {
   let awayUntilMs = Number.NEGATIVE_INFINITY;
-  return async function ask(lease, bucket, want, nowMs) {
+  /** @param want permits; 0 asks only how things stand. @param nowMs by the wall clock */
+  return async function ask(
+    lease: LocalLease,
+    bucket: Bucket,
+    want: number,
+    nowMs: number,
+  ): Promise<QuotaGrant> {
     if (clock.monotonicMs() >= awayUntilMs) {
       try {
         const grant = await quotas.take(bucket.key, { ...bucket, want, nowMs });
@@ -47,19 +43,21 @@ export function createAskForPermits({
         );
       }
     }
-    return takeOwn(lease, bucket, { want, nowMs, capacity: replicas.share(bucket.capacity) });
+    return takeOwn(lease, bucket, want, nowMs, replicas.share(bucket.capacity));
   };
 }
 
-interface OwnTake {
-  readonly want: number;
-  readonly nowMs: number;
-  /** This replica's part of the bucket, permits. */
-  readonly capacity: number;
-}
-
-/** The part begins with as much as the whole had when it was last heard of, so that an outage is no gift. */
-function takeOwn(lease: LocalLease, bucket: Bucket, { want, nowMs, capacity }: OwnTake): QuotaGrant {
+/**
+ * The part begins with as much as the whole had when it was last heard of, so that an outage is no gift.
+ * @param capacity this replica's part of the bucket, permits
+ */
+function takeOwn(
+  lease: LocalLease,
+  bucket: Bucket,
+  want: number,
+  nowMs: number,
+  capacity: number,
+): QuotaGrant {
   const partOf = (whole: number) => (whole * capacity) / bucket.capacity;
   const take = { want, capacity, refillPerMs: partOf(bucket.refillPerMs), nowMs, ttlMs: bucket.ttlMs };
   lease.own ??= { used: capacity - Math.floor(partOf(bucketLeft(lease, bucket, nowMs))), atMs: nowMs };

@@ -2,7 +2,7 @@
 import type { Team } from '../auth/team.js';
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { Charge, Shares } from '../platform/slot.js';
+import type { Charge } from '../platform/slot.js';
 import type { Allowances } from './allowance.js';
 import type { Bucket } from './bucket.js';
 
@@ -12,15 +12,7 @@ export interface DailyQuotaStatus {
   readonly resetsAt: string;
 }
 
-export interface DailyShares extends Shares {
-  /**
-   * Tells what a team has used today, for a store that has forgotten it.
-   * @throws StoreUnavailable
-   */
-  recall(team: string, calls: number): Promise<void>;
-  /** What is left of a team's share, as far as the store can be asked. */
-  status(team: Team): Promise<DailyQuotaStatus>;
-}
+export type DailyShares = ReturnType<typeof createDailyShares>;
 
 const DAY_MS = 86_400_000;
 const UNCOUNTED: Charge = { putBack() {} };
@@ -30,7 +22,7 @@ export function createDailyShares(
   allowances: Pick<Allowances, 'take' | 'putBack' | 'charge' | 'refresh' | 'isEmpty'>,
   teamOf: (id: string) => Team | undefined,
   clock: Clock,
-): DailyShares {
+) {
   const resetMs = () => (Math.floor(clock.now() / DAY_MS) + 1) * DAY_MS;
   const bucketOf = ({ id, limits }: Team): Bucket => ({
     key: `calls:${id}:${new Date(clock.now()).toISOString().slice(0, 10)}`,
@@ -48,7 +40,7 @@ export function createDailyShares(
     });
 
   return {
-    async take(id) {
+    async take(id: string): Promise<Charge> {
       const team = teamOf(id);
       if (team === undefined) return UNCOUNTED;
       const bucket = bucketOf(team);
@@ -56,15 +48,17 @@ export function createDailyShares(
       // Of the day it was charged to, which may be over by then.
       return { putBack: () => allowances.putBack(bucket) };
     },
-    async exhausted(id) {
+    async exhausted(id: string): Promise<GatewayError | null> {
       const team = teamOf(id);
       return team !== undefined && (await allowances.isEmpty(bucketOf(team))) ? exhausted(team) : null;
     },
-    async recall(id, calls) {
+    /** Tells what a team has used today, for a store that has forgotten it. @throws StoreUnavailable */
+    async recall(id: string, calls: number): Promise<void> {
       const team = teamOf(id);
       if (team !== undefined) await allowances.charge(bucketOf(team), calls);
     },
-    async status(team) {
+    /** What is left of a team's share, as far as the store can be asked. */
+    async status(team: Team): Promise<DailyQuotaStatus> {
       const { left } = await allowances.refresh(bucketOf(team));
       return { left, resetsAt: new Date(resetMs()).toISOString() };
     },

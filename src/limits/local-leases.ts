@@ -1,5 +1,7 @@
 /** What this replica holds of each bucket: permits that were drawn and not used, and what the bucket said last. */
+import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
+import type { Quotas } from '../store/port.js';
 import type { QuotaBucket } from '../store/quota-bucket.js';
 import { type Bucket, isSameLimit, type Known } from './bucket.js';
 
@@ -36,16 +38,8 @@ const EMPTY = {
   drawing: null,
 } as const;
 
-export interface LocalLeases {
-  /** Made when there is none. */
-  of(bucket: Bucket): LocalLease;
-  find(key: string): LocalLease | undefined;
-  all(): readonly LocalLease[];
-  clear(): void;
-}
-
 /** @param letGo called for a lease drawn under another limit, which is in force no more */
-export function createLocalLeases(clock: Clock, letGo: (lease: LocalLease) => void): LocalLeases {
+export function createLocalLeases(clock: Clock, letGo: (lease: LocalLease) => void) {
   const leases = new Map<string, LocalLease>();
 
   /** The bucket of a day that is over is never asked for again. */
@@ -54,7 +48,8 @@ export function createLocalLeases(clock: Clock, letGo: (lease: LocalLease) => vo
   }
 
   return {
-    of(bucket) {
+    /** Made when there is none. */
+    of(bucket: Bucket): LocalLease {
       const usedAtMs = clock.monotonicMs();
       const lease = leases.get(bucket.key) ?? { ...EMPTY, bucket, usedAtMs };
       if (!isSameLimit(lease.bucket, bucket)) letGo(lease);
@@ -66,8 +61,47 @@ export function createLocalLeases(clock: Clock, letGo: (lease: LocalLease) => vo
       }
       return lease;
     },
-    find: (key) => leases.get(key),
-    all: () => [...leases.values()],
-    clear: () => leases.clear(),
+    find: (key: string): LocalLease | undefined => leases.get(key),
+    all: (): readonly LocalLease[] => [...leases.values()],
+    clear: (): void => leases.clear(),
+  };
+}
+
+/** Permits that were drawn and not used, on their way back to their buckets. */
+export function createPermitReturns(quotas: Quotas, logger: Logger) {
+  const underWay = new Set<Promise<void>>();
+
+  /** What is held goes back to its bucket; a store that is away gets it with the next return. */
+  function giveBack(lease: LocalLease): void {
+    const { bucket, held } = lease;
+    if (held < 1 || lease.own !== null) return;
+    lease.held = 0;
+    const giving = quotas
+      .give(bucket.key, held, bucket.capacity)
+      .then((left) => {
+        if (lease.said !== null && lease.said.left < left) lease.said = { ...lease.said, left };
+      })
+      .catch((error: unknown) => {
+        lease.held += held;
+        logger.debug({ err: error }, 'permits could not be given back');
+      })
+      .finally(() => underWay.delete(giving));
+    underWay.add(giving);
+  }
+
+  return {
+    giveBack,
+    /**
+     * What is held is let go of. Permits of a bucket that refills have come back by themselves since, and must not come
+     * back twice.
+     */
+    letGo(lease: LocalLease): void {
+      if (lease.bucket.refillPerMs === 0) giveBack(lease);
+      else lease.held = 0;
+    },
+    /** Waits until those under way have arrived, or failed. */
+    async settled(): Promise<void> {
+      await Promise.all(underWay);
+    },
   };
 }

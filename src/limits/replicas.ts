@@ -8,21 +8,7 @@ import { randomId } from '../chance.js';
 import type { Presence, Present } from '../store/port.js';
 import { startTicks, stopTicks } from '../time.js';
 
-export interface Replicas {
-  /** Processes last seen to serve requests, at least 1. While the store is away the last count stays. */
-  readonly count: number;
-  /** What the others said of themselves when they were last heard of. While the store is away it stays. */
-  readonly others: readonly Present[];
-  /**
-   * This process's part of a whole number, at least 1. The parts of all replicas add up to `whole`, where that is no
-   * less than their count.
-   */
-  share(whole: number): number;
-  /** Says from now on that this process serves requests. The first count is there when it resolves. */
-  join(): Promise<void>;
-  /** Stops counting and, where it has joined, says that it is gone. */
-  leave(): Promise<void>;
-}
+export type Replicas = ReturnType<typeof createReplicas>;
 
 export interface ReplicasOptions {
   readonly presence: Presence;
@@ -36,7 +22,7 @@ export interface ReplicasOptions {
   readonly lapseMs?: number;
 }
 
-export function createReplicas(options: ReplicasOptions): Replicas {
+export function createReplicas(options: ReplicasOptions) {
   const { presence, logger, beatMs = 1000, lapseMs = 5000 } = options;
   const { id = randomId(), info = () => String(process.pid) } = options;
   let joined = false;
@@ -62,19 +48,27 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   }, beatMs).unref();
 
   return {
-    get count() {
+    /** Processes last seen to serve requests, at least 1. While the store is away the last count stays. */
+    get count(): number {
       return count;
     },
-    get others() {
+    /** What the others said of themselves when they were last heard of. While the store is away it stays. */
+    get others(): readonly Present[] {
       return others;
     },
-    share: (whole) => Math.max(1, Math.floor(whole / count) + (rank < whole % count ? 1 : 0)),
-    async join() {
+    /**
+     * This process's part of a whole number, at least 1. The parts of all replicas add up to `whole`, where that is no
+     * less than their count.
+     */
+    share: (whole: number): number => Math.max(1, Math.floor(whole / count) + (rank < whole % count ? 1 : 0)),
+    /** Says from now on that this process serves requests. The first count is there when it resolves. */
+    async join(): Promise<void> {
       joined = true;
       await looking;
       await look();
     },
-    async leave() {
+    /** Stops counting and, where it has joined, says that it is gone. */
+    async leave(): Promise<void> {
       stopTicks(timer);
       await looking;
       if (!joined) return;

@@ -18,33 +18,18 @@ export interface RateStanding {
   readonly resetS: number;
 }
 
-export interface TeamLimits {
-  /**
-   * Charges a request to its team.
-   * @param onResponseClosed told what to call when the request is over; it may be called more than once
-   * @throws GatewayError `rate_limited`
-   */
-  enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void>;
-  /**
-   * The same without a word to the store: charges only where nothing is in the way.
-   * @returns to be called when the request is over, once or more; null where `enter` has to tell
-   */
-  enterAtOnce(team: Team): (() => void) | null;
-  /** Without asking the store. */
-  rate(team: Team): RateStanding;
-  /** Further requests of the team that this replica would let in now. */
-  concurrencyLeft(team: Team): number;
-}
+export type TeamLimits = ReturnType<typeof createTeamLimits>;
 
 const MINUTE_MS = 60_000;
 
 export function createTeamLimits(
   allowances: Pick<Allowances, 'take' | 'takeAtHand' | 'look'>,
   replicas: Pick<Replicas, 'share'>,
-): TeamLimits {
+) {
   const running = new Map<string, number>();
 
-  const concurrencyLeft = ({ id, limits }: Team) =>
+  /** Further requests of the team that this replica would let in now. */
+  const concurrencyLeft = ({ id, limits }: Team): number =>
     Math.max(0, replicas.share(limits.maxConcurrent) - (running.get(id) ?? 0));
 
   function begin({ id }: Team): () => void {
@@ -60,7 +45,12 @@ export function createTeamLimits(
   }
 
   return {
-    async enter(team, onResponseClosed) {
+    /**
+     * Charges a request to its team.
+     * @param onResponseClosed told what to call when the request is over; it may be called more than once
+     * @throws GatewayError `rate_limited`
+     */
+    async enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> {
       if (concurrencyLeft(team) === 0) {
         throw new GatewayError('rate_limited', {
           detail: `The team has as many requests under way as it may (${team.limits.maxConcurrent} at once).`,
@@ -77,9 +67,14 @@ export function createTeamLimits(
         retryAfterS: Math.ceil(waitMs / 1000),
       });
     },
-    enterAtOnce: (team) =>
+    /**
+     * The same without a word to the store: charges only where nothing is in the way.
+     * @returns to be called when the request is over, once or more; null where `enter` has to tell
+     */
+    enterAtOnce: (team: Team): (() => void) | null =>
       concurrencyLeft(team) > 0 && allowances.takeAtHand(bucketOf(team)) ? begin(team) : null,
-    rate(team) {
+    /** Without asking the store. */
+    rate(team: Team): RateStanding {
       const { left, nextInMs } = allowances.look(bucketOf(team));
       const limit = team.limits.requestsPerMinute;
       const fullInMs = ((limit - left) * MINUTE_MS) / limit;
