@@ -14,10 +14,10 @@ const OPERATION: Operation = {
 
 export function registerAdvertisers(
   app: FastifyInstance,
-  { pipeline }: { readonly pipeline: Pick<Pipeline, 'asking'> },
+  { pipeline }: { readonly pipeline: Pick<Pipeline, 'reports'> },
 ): void {
   const shown = shownAs('advertisers', 'Advertisers seen, with their names', OPERATION);
   app.get('/admin/v1/advertisers', shown, async (request) =>
-    findAdvertisers(pipeline.asking, request.query as Record<string, string>, '*', USUAL_LIMIT),
+    findAdvertisers(pipeline.reports, request.query as Record<string, string>, '*', USUAL_LIMIT),
   );
 }

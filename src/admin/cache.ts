@@ -7,8 +7,8 @@ import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
 import type { NamedReport } from '../pipeline/ask.js';
-import { type Explain, Explanation } from '../pipeline/explain.js';
-import type { PreviewPurge } from '../pipeline/preview-purge.js';
+import type { Pipeline } from '../pipeline/compose.js';
+import { Explanation } from '../pipeline/explain.js';
 import { dayNumber } from '../report/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { readReportAddress } from '../report/report-address.js';
@@ -18,7 +18,7 @@ import { changed } from './say-unconfirmed.js';
 export interface CacheOptions {
   readonly purges: Purges;
   readonly clock: Clock;
-  readonly pipeline: { readonly explain: Explain; readonly previewPurge: PreviewPurge };
+  readonly pipeline: Pick<Pipeline, 'explain' | 'previewPurge'>;
   readonly directory: Pick<Directory, 'team'>;
 }
 

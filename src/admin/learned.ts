@@ -8,7 +8,7 @@ import { type Scope, scopeOf } from '../finality/scope.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
 import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../pipeline/ask.js';
 import type { Pipeline } from '../pipeline/compose.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
 import { ABOUT_SCOPES, FINALITY_ANSWER, finalityOf } from '../routes/finality.js';
 import { TRUTH_ANSWER, truthOf } from '../routes/truth.js';
@@ -69,7 +69,7 @@ const asked = (id: string, answer: Operation['answers']): Operation => ({
 
 export function registerLearned(
   app: FastifyInstance,
-  { pipeline: { asking: g } }: { readonly pipeline: Pick<Pipeline, 'asking'> },
+  { pipeline: { reports: g } }: { readonly pipeline: Pick<Pipeline, 'reports'> },
 ): void {
   app.get(
     '/admin/v1/divisibility',
@@ -105,7 +105,7 @@ interface LearnedAsked {
 
 /** @throws GatewayError 400 `invalid_query`; `not_ready` */
 async function scopesAsked(
-  { parse }: Asking,
+  { parse }: Gateway,
   { endpoint, query, advertiserId }: LearnedAsked,
   scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>,
 ): Promise<readonly Scope[]> {

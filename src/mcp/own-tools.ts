@@ -24,12 +24,12 @@ export async function whoami(parts: ToolParts, call: ToolCall): Promise<Table> {
 
 /** Names lie in the store; which ids a team was granted is known without it. */
 async function advertisersOf(
-  { asking }: ToolParts,
+  { reports }: ToolParts,
   { caller: { team }, ask }: ToolCall,
 ): Promise<readonly ShownAdvertiser[]> {
   if (!team.scopes.includes('report:read')) return [];
   try {
-    return (await teamAdvertisers(asking, { ...ask, query: '' })).advertisers;
+    return (await teamAdvertisers(reports, { ...ask, query: '' })).advertisers;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'not_ready') throw error;
     const granted = team.advertisers === '*' ? [] : team.advertisers;

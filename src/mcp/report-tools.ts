@@ -42,7 +42,7 @@ export async function queryReport(
 /** @throws GatewayError as for the report */
 export async function explainQuery(parts: ToolParts, call: ToolCall, args: ReportArguments): Promise<Table> {
   const asked = reportOf(args, parts.rules);
-  const shown = (await showExplanation(parts.asking, { ...call.ask, query: aboutReport(asked) })) as Row;
+  const shown = (await showExplanation(parts.reports, { ...call.ask, query: aboutReport(asked) })) as Row;
   const { days, inWords, price, refusal, storeAway, passedOn, warnings } = shown;
   const rows = (days ?? (shown.whole === null ? [] : [shown.whole])) as readonly Row[];
   return tableOf({ report: asked, inWords, price, refusal, storeAway, passedOn, warnings }, rows);
@@ -61,7 +61,7 @@ export async function compareAsOf(
     { name: 'from', value: from },
     { name: 'to', value: to },
   ]);
-  const reply = await showDiff(parts.asking, {
+  const reply = await showDiff(parts.reports, {
     ...call.ask,
     query: `${aboutReport(asked)}&${moments}&_format=json`,
   });
@@ -75,7 +75,7 @@ export async function getFinality(parts: ToolParts, call: ToolCall, args: Report
     Object.keys(more).length > 0 || advertiserId === undefined
       ? aboutReport(reportOf(args, parts.rules))
       : queryOf([{ name: 'advertiserId', value: String(advertiserId) }]);
-  const shown = (await showFinality(parts.asking, { ...call.ask, query })) as {
+  const shown = (await showFinality(parts.reports, { ...call.ask, query })) as {
     readonly data: readonly Row[];
     readonly meta: Row;
   };

@@ -2,7 +2,7 @@
 import type { Caller } from '../auth/authenticate.js';
 import type { ReportCall, ReportReply } from '../http/report-call.js';
 import type { AskCall } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 import type { Me } from '../routes/me.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
 import type { ReportRules } from './report-of.js';
@@ -17,7 +17,7 @@ export interface ToolCall {
 /** The same calls that HTTP takes: each checks again who asks, and whether it may. */
 export interface ToolParts {
   readonly report: (call: ReportCall) => Promise<ReportReply>;
-  readonly asking: Asking;
+  readonly reports: Gateway;
   readonly showMe: (caller: Caller) => Promise<Me>;
   /** Large answers on another thread. */
   readonly table: WorkerPool['table'];

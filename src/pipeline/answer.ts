@@ -15,14 +15,13 @@ import type { BytesHeader, Entry, RefusalHeader } from '../report/entry.js';
 import { type FreshnessRules, isFinal, rememberedForMs } from '../report/freshness.js';
 import { settleNames } from '../report/join-entries.js';
 import { fieldFaults } from '../report/output-options.js';
-import type { ReportPolicy } from '../report-policy.js';
-import type { WorkerPool } from '../workers/worker-pool.js';
 import { keepFinal, refuseYoung } from './final.js';
 import { type AnswerMemory, type Finished, finish } from './finished.js';
-import { answerWithoutCall, type GetReport, type ReportAnswer } from './get-report.js';
+import type { Gateway } from './gateway.js';
+import { getReport } from './get-report.js';
 import type { Query } from './query.js';
 import type { RequestContext } from './question.js';
-import type { ReadPast } from './read-past.js';
+import { answerWithoutCall, type ReportAnswer } from './report-answer.js';
 import { createWithTotals } from './with-totals.js';
 
 /** An answer whose body is made when it is sent. */
@@ -42,19 +41,9 @@ export interface Source extends Omit<CacheStatus, 'ttlS' | 'tier'> {
 
 export type AnswerQuery = ReturnType<typeof createAnswerQuery>;
 
-export function createAnswerQuery(options: {
-  readonly report: GetReport;
-  readonly workerPool: Pick<WorkerPool, 'format'>;
-  readonly memory: Pick<AnswerMemory, 'keep'>;
-  readonly policy: Pick<ReportPolicy, 'negativeMs' | 'rulesFor'>;
-  readonly now: () => number;
-  readonly readPast: ReadPast;
-  /** Whether fetches of a report are recorded in history. */
-  readonly isRecorded: (report: Report) => boolean;
-  readonly expectedChange: Finality['expectedChange'];
-}) {
-  const { report, memory, policy, now } = options;
-  const withTotals = createWithTotals(report, now);
+export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>) {
+  const { policy, now, history, finality } = g;
+  const withTotals = createWithTotals(g);
   const columnsSeen = createColumnsSeen();
 
   /**
@@ -66,10 +55,13 @@ export function createAnswerQuery(options: {
     const rules = policy.rulesFor(question.report);
     refuseYoung(final, rules);
     const leavesNone = final?.leavesNone === true;
-    const past = moment === null || leavesNone ? null : await options.readPast(question, moment);
+    const past = moment === null || leavesNone ? null : await g.readPast(question, moment);
     const { main, totals, areTotalsOld } =
       totalsQuestion === null || leavesNone
-        ? { ...NO_TOTALS, main: leavesNone ? NO_DAYS : (past?.answer ?? (await report(question, context))) }
+        ? {
+            ...NO_TOTALS,
+            main: leavesNone ? NO_DAYS : (past?.answer ?? (await getReport(g, question, context))),
+          }
         : await withTotals(question, totalsQuestion, context);
     const both = totals === null ? [main] : [main, totals];
     const found = { parts: main.parts, totals: totals?.parts[0] ?? null, areTotalsOld };
@@ -80,9 +72,9 @@ export function createAnswerQuery(options: {
       ...kept,
       rules,
       nowMs: now(),
-      isRecorded: options.isRecorded(question.report),
+      isRecorded: history.isRecorded(question.report),
       expectedChange:
-        past === null ? expectedOf(options.expectedChange, question.report, kept.parts, rules) : null,
+        past === null ? expectedOf(finality.expectedChange, question.report, kept.parts, rules) : null,
     };
     const seen = columnsSeen(question.series, kept.parts);
     const { body, ...head } = assembleAnswer(input, policy.negativeMs, seen);
@@ -95,7 +87,7 @@ export function createAnswerQuery(options: {
         async body() {
           const madeOf = both.flatMap((one) => one.madeOf ?? []);
           const from = { checkFromMs: main.checkFromMs, madeOf };
-          const made = await finish(head, body(), coding, from, options.workerPool);
+          const made = await finish(head, body(), coding, from, g.workerPool);
           if (source.storable && madeOf.length === both.length)
             memory.keep(memoryKey, made.finished, made.pieces);
           return made.finished;

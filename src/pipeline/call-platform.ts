@@ -18,15 +18,15 @@ import { GATEWAY_TEAM, newPatience, type ReportQuestion } from './question.js';
 import { REMEMBERED, readAnswer } from './read-answer.js';
 import { coverRefusal, settleLost } from './settle-lost.js';
 
-/** What was fetched, and the write to the store that may still be under way. */
-export interface FetchedDays {
-  readonly fetched: Fetched;
-  readonly result: FetchResult;
-  readonly kept: Promise<unknown>;
-}
-
-/** @throws CallFailed for everything that is not an answer or a refusal; GatewayError for what was not sent */
-export async function fetchDays(g: Gateway, slot: Slot, fetch: Fetch): Promise<FetchedDays> {
+/**
+ * @returns `kept`: the write to the store, which may still be under way
+ * @throws CallFailed for everything that is not an answer or a refusal; GatewayError for what was not sent
+ */
+export async function fetchDays(
+  g: Gateway,
+  slot: Slot,
+  fetch: Fetch,
+): Promise<{ readonly fetched: Fetched; readonly result: FetchResult; readonly kept: Promise<unknown> }> {
   const asked = await fetchOnce(g, slot, fetch, fetch.range);
   const first = isRefusedPart(g, fetch, asked) ? await fetchWhole(g, fetch) : asked;
   const ask = (range: Period) => fetchFurther(g, fetch, range).then((one) => uncap(g, fetch, one));

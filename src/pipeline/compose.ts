@@ -1,6 +1,7 @@
 /** Makes what a process has for reports, once, and ties the steps of the request's path to it. */
 import { createAdvertisers } from '../advertisers/create-advertisers.js';
 import type { Identify } from '../auth/identify.js';
+import type { PurgeScope } from '../cache/purges.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import { randomId } from '../chance.js';
 import type { MovableClock } from '../clock.js';
@@ -16,30 +17,33 @@ import { createAcceptedEmpty } from '../history/accepted-empty.js';
 import { createHistory, type HistoryOptions } from '../history/create-history.js';
 import { createRetention } from '../history/retention.js';
 import type { TeamLimits } from '../limits/team-limits.js';
+import { createPins } from '../pins/create-pins.js';
+import { isGone, type Lives } from '../pins/pin.js';
+import { repeat } from '../repeat.js';
 import type { ParseRules, Report } from '../report/canonicalize.js';
 import { dayAt, startOfDay } from '../report/days.js';
 import type { FreshnessRules } from '../report/freshness.js';
+import type { Format } from '../report/output-options.js';
 import { parameterTable } from '../report/parameters.js';
 import type { ReportPolicy } from '../report-policy.js';
 import { createWorkerPool } from '../workers/worker-pool.js';
 import { createAdmit } from './admit.js';
 import { createAnswerQuery } from './answer.js';
+import type { NamedReport } from './ask.js';
 import { createBackground, createOneATurn, createRefreshes } from './background.js';
 import { fetchToLearn } from './call-platform.js';
-import { createCaps } from './caps.js';
+import { createCaps, createKnownCaps } from './caps.js';
 import { createCheckSchedule } from './check-schedule.js';
-import { type AskingOptions, createAsking } from './create-asking.js';
 import { checkAfterHit } from './cross-check.js';
-import { createExplain, createExplainQuery } from './explain.js';
+import { explain } from './explain.js';
 import { createExplorer } from './explore.js';
 import { createFetchLocks } from './fetch-locks.js';
 import { createAnswerMemory, type L1 } from './finished.js';
 import type { Gateway } from './gateway.js';
-import { type GetReport, getReport } from './get-report.js';
 import { createWriteBehind } from './keep.js';
-import { createKnownCaps } from './known-caps.js';
 import { createKnownShapes } from './known-shapes.js';
 import { createLookUp } from './look-up.js';
+import { previewPurge } from './preview-purge.js';
 import { createQueries } from './queries.js';
 import { createQueryParser } from './query.js';
 import { createReadPast } from './read-past.js';
@@ -68,7 +72,7 @@ export interface PipelineOptions
   readonly identify: Identify;
   readonly limits: TeamLimits;
   /** Which teams there are, and were. */
-  readonly lives: AskingOptions['lives'];
+  readonly lives: Lives;
   readonly l1: L1;
   readonly metrics: Gateway['metrics'] &
     HistoryOptions['metrics'] &
@@ -117,10 +121,14 @@ function composeGateway(options: PipelineOptions) {
     rulesOf: finality.rulesFor,
   });
   const advertisers = createAdvertisers({ ...options, documents: store.documents, accountFields });
+  const canonical = canonicalRules(options);
+  const { compressMinBytes } = config.cache;
+  const parse = createQueryParser({ canonical, policy, now, rulesOf: rulesFor, compressMinBytes });
   const behind = { policy, now, logger, background: background.add };
   const knownCaps = createKnownCaps(registry, (report) => divisibilityId(report, accountFields), behind);
   const g: Gateway = {
-    ...{ config, logger, now, metrics, self: randomId(), policy },
+    ...{ config, logger, now, metrics, self: randomId(), policy, canonical },
+    ...{ admit: createAdmit(options), parse, lives: options.lives },
     ...{ store, tier, lookUp: createLookUp(tier, purges), purges, workerPool },
     writeBehind: createWriteBehind(tier, background.add),
     replacements: createReplacements(store.bus, logger),
@@ -145,6 +153,8 @@ function composeGateway(options: PipelineOptions) {
     caps: createCaps(knownCaps, behind),
     shapes: createKnownShapes(store.documents, behind),
     ...{ history, retention, accepted, finality, truth, advertisers },
+    readPast: createReadPast({ ...history, learner, canonical, rulesOf: rulesFor }),
+    pins: createPins({ store: store.pins, encode: workerPool.encode, isErased: options.erasures.isErased }),
     onReport: options.onReport,
   };
   const learned = [finality, truth, retention, advertisers];
@@ -168,9 +178,7 @@ export type Pipeline = ReturnType<typeof createPipeline>;
 
 export function createPipeline(options: PipelineOptions) {
   const { g, settled, close } = composeGateway(options);
-  const { policy, now, learner, finality, retention, history, background, workerPool } = g;
-  const report: GetReport = (question, context) => getReport(g, question, context);
-  const canonical = canonicalRules(options);
+  const { parse, now, learner, finality, retention, background } = g;
   const memory = createAnswerMemory({
     ...{ l1: options.l1, purges: g.purges, now, background },
     onCheckDue(question) {
@@ -178,36 +186,26 @@ export function createPipeline(options: PipelineOptions) {
       if (check !== null) background(check);
     },
   });
-  const { compressMinBytes } = options.config.cache;
-  const parse = createQueryParser({ canonical, policy, now, rulesOf: policy.rulesFor, compressMinBytes });
-  const stampOf = (asked: Report) =>
-    `${learner.stampOf(asked)}${finality.stampOf(asked)}${retention.endedMs(asked.endpoint)}`;
-  const admit = createAdmit(options);
-  const readPast = createReadPast({ ...history, learner, canonical, rulesOf: policy.rulesFor });
-  const explainQuery = createExplainQuery(g);
-  const asking = createAsking({
-    ...{ ...g, admit, parse, canonical, report, readPast, explainQuery },
-    ...{ lives: options.lives, isErased: options.erasures.isErased },
-  });
-  const { previewPurge, eraseHistory } = asking;
+  const stampOf = (report: Report) =>
+    `${learner.stampOf(report)}${finality.stampOf(report)}${retention.endedMs(report.endpoint)}`;
+  const sweep = repeat(SWEEP_EVERY_MS, () => sweepPins(g));
   return {
-    admit,
-    /** For calls about reports. */
-    asking,
-    ...{ previewPurge, eraseHistory },
+    /** For calls about reports, and about what was learned of them. */
+    reports: g,
+    admit: g.admit,
     queries: createQueries({ parse, stampOf, now }),
     ...{ memory, now },
-    answerQuery: createAnswerQuery({
-      ...{ report, workerPool, memory, policy, now, isRecorded: history.isRecorded, readPast },
-      expectedChange: finality.expectedChange,
-    }),
+    answerQuery: createAnswerQuery(g, memory),
     reply: createReply(now, background),
-    ...{ canonical, explain: createExplain({ parse }, explainQuery) },
+    canonical: g.canonical,
+    explain: (endpoint: string, query: string, format?: Format) => explain(g, endpoint, query, format),
+    previewPurge: (scope: PurgeScope, named: NamedReport | null) => previewPurge(g, scope, named),
     /** An answer as JSON as a table in pages. */
-    table: workerPool.table,
+    table: g.workerPool.table,
     /** Whether some report came as one page of several lately. */
     isPaged: g.shapes.isPaged,
-    acceptEmpty: history.acceptEmpty,
+    acceptEmpty: g.history.acceptEmpty,
+    eraseHistory: (advertiserId: string, audit: string) => eraseHistory(g, advertiserId, audit),
     /** Beyond which age the platform has forgotten, by endpoint. Never rejects. */
     retentionEdges: retention.edges,
     /** Requests that wait for what others have under way. */
@@ -216,10 +214,42 @@ export function createPipeline(options: PipelineOptions) {
     /** Lets go of what it holds. */
     async close(): Promise<void> {
       for (const part of [g.explorer, g.locks, g.replacements]) part.stop();
-      await asking.stop();
+      await sweep.stop();
       await close();
     },
   };
+}
+
+const SWEEP_EVERY_MS = 3_600_000;
+
+async function sweepPins({ pins, lives, advertisers, logger }: Gateway): Promise<void> {
+  try {
+    await pins.sweep((owner) => isGone(owner, lives));
+    await pins.removeErased();
+    await advertisers.removeGone();
+  } catch (error) {
+    logger.warn(
+      { err: error },
+      'could not remove pins of deleted teams, or erased pins and advertiser names; trying again in an hour',
+    );
+  }
+}
+
+/** Erases what was known of an account, its pins among it; see {@link History.erase}. */
+async function eraseHistory(
+  { history, pins, advertisers, logger }: Gateway,
+  advertiserId: string,
+  audit: string,
+): Promise<number | null> {
+  const days = await history.erase(advertiserId, audit);
+  try {
+    await pins.removeErased();
+    await advertisers.removeGone();
+    return days;
+  } catch (error) {
+    logger.warn({ err: error }, 'could not remove erased pins and advertiser names; trying again in an hour');
+    return null;
+  }
 }
 
 function canonicalRules({ policy, clock }: PipelineOptions): ParseRules {

@@ -1,4 +1,4 @@
-/** What one request has in hand of its report: found in the store, or brought by a call. */
+/** What one request has in hand of its report: found in the store, or fetched by a call. */
 import { GatewayError } from '../errors.js';
 import type { Entry } from '../report/entry.js';
 import { replaces } from '../store/entry-stamp.js';
@@ -7,7 +7,7 @@ import { replaces } from '../store/entry-stamp.js';
 export interface HeldEntry {
   readonly entry: Entry;
   /**
-   * kept: it was in the store · own: a call of this request brought it · other: somebody else's call did. One's own
+   * kept: it was in the store · own: a call of this request fetched it · other: another caller's did. One's own
    * began after the question came, whatever the clock did meanwhile.
    */
   readonly source: 'kept' | 'own' | 'other';
@@ -27,23 +27,9 @@ export interface Entries {
   readonly doubtful: ReadonlyMap<string, Entry>;
 }
 
-export interface EntryStore extends Entries {
-  /** What the store holds now. */
-  addFound(found: ReadonlyMap<string, Entry>, atMs: number): void;
-  /** What others brought since, where it is newer than what is in hand. */
-  addNewer(found: ReadonlyMap<string, Entry>, atMs: number): void;
-  /**
-   * What a call brought.
-   * @returns why an entry cannot be read, where one cannot; null: there is none such
-   */
-  addBrought(
-    brought: ReadonlyMap<string, EntryOrError>,
-    by: 'own' | 'other',
-    atMs: number,
-  ): GatewayError | null;
-}
+export type EntryStore = ReturnType<typeof createEntries>;
 
-export function createEntries(): EntryStore {
+export function createEntries() {
   const known = new Map<string, HeldEntry>();
   const doubtful = new Map<string, Entry>();
   /** When each entry of the first look began to be fetched. */
@@ -52,14 +38,16 @@ export function createEntries(): EntryStore {
   return {
     known,
     doubtful,
-    addFound(found, atMs) {
+    /** What the store holds now. */
+    addFound(found: ReadonlyMap<string, Entry>, atMs: number): void {
       first ??= new Map([...found].map(([key, { header }]) => [key, header.fetchStartedAt]));
       for (const [key, entry] of found) {
         const wasThere = first.get(key) === entry.header.fetchStartedAt;
         known.set(key, { entry, source: 'kept', wasThere, atMs });
       }
     },
-    addNewer(found, atMs) {
+    /** What others fetched since, where it is newer than what is in hand. */
+    addNewer(found: ReadonlyMap<string, Entry>, atMs: number): void {
       for (const [key, entry] of found) {
         const held = known.get(key)?.entry.header.fetchStartedAt;
         if (held === entry.header.fetchStartedAt) continue;
@@ -67,9 +55,17 @@ export function createEntries(): EntryStore {
           known.set(key, { entry, source: 'other', wasThere: false, atMs });
       }
     },
-    addBrought(brought, by, atMs) {
+    /**
+     * What a call fetched.
+     * @returns why an entry cannot be read, where one cannot; null: there is none such
+     */
+    addFetched(
+      fetched: ReadonlyMap<string, EntryOrError>,
+      by: 'own' | 'other',
+      atMs: number,
+    ): GatewayError | null {
       let fault: GatewayError | null = null;
-      for (const [key, entry] of brought) {
+      for (const [key, entry] of fetched) {
         if (entry instanceof GatewayError) fault ??= entry;
         else if (entry.header.form === 'rows' && entry.header.doubt !== undefined) doubtful.set(key, entry);
         else known.set(key, { entry, source: by, wasThere: false, atMs });

@@ -13,7 +13,7 @@ import { type NamedReport, parseNamed } from './ask.js';
 import type { Decision } from './decide.js';
 import type { Gateway } from './gateway.js';
 import type { Mode } from './mode.js';
-import type { ParseQuery, Query } from './query.js';
+import type { Query } from './query.js';
 import { dayRefs, type EntryRef, ownContext, type ReportQuestion, wholeRef } from './question.js';
 import { decideFor, isFresh, type Run, startRun } from './run.js';
 import { selectFromAll } from './select.js';
@@ -115,77 +115,72 @@ export const Explanation = Type.Object(
 );
 export type Explanation = Frozen<Static<typeof Explanation>>;
 
-export type ExplainQuery = ReturnType<typeof createExplainQuery>;
-
-export function createExplainQuery(g: Gateway) {
+/** @returns also the accounts of the entries that are described */
+export async function explainQuery(g: Gateway, { question, totals, moment }: Query, named: NamedReport) {
   const { learner, policy, now } = g;
-
-  /** @returns also the accounts of the entries that are described */
-  return async ({ question, totals, moment }: Query, named: NamedReport) => {
-    const { report, series } = question;
-    const looked = await look(g, question);
-    const { run, decision } = looked;
-    const both = totals === null ? [looked] : [looked, await look(g, totals)];
-    const isSelected =
-      decision.fetches.length > 0 &&
-      (await selectFromAll(g, question, ownContext('explain', now()))) !== null;
-    const isPast = moment !== null;
-    const rangesOf = (select: (decision: Decision) => Decision['fetches']) =>
-      isPast ? [] : both.flatMap((one) => select(one.decision).map(({ range }) => range));
-    const calls = rangesOf((one) => (isSelected && one === decision ? [] : one.fetches));
-    const behind = rangesOf((one) => one.behind);
-    const { mode } = decision;
-    const because = isSelected ? 'selected from the report of all campaigns' : decision.because;
-    const whole = wholeRef(question);
-    const rules = policy.rulesFor(report);
-    const known = learner.show(report);
-    const explanation: Explanation = {
-      report: { endpoint: named.endpoint, query: named.query },
-      inWords: {
-        kept: isPast ? FROM_HISTORY : keptInWords({ mode, because }),
-        price: priceInWords(calls, behind),
-      },
-      price: { calls: calls.length, behind: behind.length },
-      canonical: buildPlatformCall(report, report.from, report.to),
-      series,
-      key: whole.id,
-      policy: {
-        mode,
-        because,
-        // Its state now may differ from the one that was written.
-        divisibility: known === null ? null : { ...known, state: currentState(known, now()) },
-        restatementDays: rules.restatementDays,
-        staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
-        staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
-      },
-      days: explainDays(g, question, looked),
-      whole: mode === 'days' ? null : explainEntry(g, whole, whole.to, looked),
-      refusal: explainRefusal(g, decision.refusal),
-      calls,
-      behind,
-      storeAway: run.degraded,
-      passedOn: report.passedOn.map(({ name }) => name),
-      warnings: [...questionWarnings(report)],
-    };
-    const described = both.flatMap(({ decision: { known, refusal } }) => [
-      ...known.values(),
-      ...(refusal === null ? [] : [refusal]),
-    ]);
-    return { explanation, accounts: [...new Set(described.flatMap(({ header }) => header.accounts))] };
+  const { report, series } = question;
+  const looked = await look(g, question);
+  const { run, decision } = looked;
+  const both = totals === null ? [looked] : [looked, await look(g, totals)];
+  const isSelected =
+    decision.fetches.length > 0 && (await selectFromAll(g, question, ownContext('explain', now()))) !== null;
+  const isPast = moment !== null;
+  const rangesOf = (select: (decision: Decision) => Decision['fetches']) =>
+    isPast ? [] : both.flatMap((one) => select(one.decision).map(({ range }) => range));
+  const calls = rangesOf((one) => (isSelected && one === decision ? [] : one.fetches));
+  const behind = rangesOf((one) => one.behind);
+  const { mode } = decision;
+  const because = isSelected ? 'selected from the report of all campaigns' : decision.because;
+  const whole = wholeRef(question);
+  const rules = policy.rulesFor(report);
+  const known = learner.show(report);
+  const explanation: Explanation = {
+    report: { endpoint: named.endpoint, query: named.query },
+    inWords: {
+      kept: isPast ? FROM_HISTORY : keptInWords({ mode, because }),
+      price: priceInWords(calls, behind),
+    },
+    price: { calls: calls.length, behind: behind.length },
+    canonical: buildPlatformCall(report, report.from, report.to),
+    series,
+    key: whole.id,
+    policy: {
+      mode,
+      because,
+      // Its state now may differ from the one that was written.
+      divisibility: known === null ? null : { ...known, state: currentState(known, now()) },
+      restatementDays: rules.restatementDays,
+      staleWhileRevalidateSeconds: rules.staleWhileRevalidateMs / 1000,
+      staleIfErrorSeconds: rules.staleIfErrorMs / 1000,
+    },
+    days: explainDays(g, question, looked),
+    whole: mode === 'days' ? null : explainEntry(g, whole, whole.to, looked),
+    refusal: explainRefusal(g, decision.refusal),
+    calls,
+    behind,
+    storeAway: run.degraded,
+    passedOn: report.passedOn.map(({ name }) => name),
+    warnings: [...questionWarnings(report)],
   };
+  const described = both.flatMap(({ decision: { known, refusal } }) => [
+    ...known.values(),
+    ...(refusal === null ? [] : [refusal]),
+  ]);
+  return { explanation, accounts: [...new Set(described.flatMap(({ header }) => header.accounts))] };
 }
 
-export type Explain = ReturnType<typeof createExplain>;
-
-export function createExplain({ parse }: { readonly parse: ParseQuery }, explainQuery: ExplainQuery) {
-  /**
-   * @param defaultFormat of the team that would send the query
-   * @throws GatewayError `invalid_query` as the report call itself would
-   */
-  return async (endpoint: string, query: string, defaultFormat: Format = 'json'): Promise<Explanation> => {
-    const named = { endpoint, query };
-    return (await explainQuery(parseNamed(parse, named, defaultFormat), named)).explanation;
-  };
+/**
+ * @param defaultFormat of the team that would send the query
+ * @throws GatewayError `invalid_query` as the report call itself would
+ */
+export async function explain(
+  g: Gateway,
+  endpoint: string,
+  query: string,
+  defaultFormat: Format = 'json',
+): Promise<Explanation> {
+  const named = { endpoint, query };
+  return (await explainQuery(g, parseNamed(g.parse, named, defaultFormat), named)).explanation;
 }
 
 interface Look {

@@ -13,10 +13,14 @@ import type { Truth } from '../finality/truth.js';
 import type { AcceptedEmpty } from '../history/accepted-empty.js';
 import type { History } from '../history/create-history.js';
 import type { Retention } from '../history/retention.js';
+import type { Pins } from '../pins/create-pins.js';
+import type { Lives } from '../pins/pin.js';
 import type { PlatformClient } from '../platform/client.js';
+import type { ParseRules } from '../report/canonicalize.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Store } from '../store/port.js';
 import type { WorkerPool } from '../workers/worker-pool.js';
+import type { Admit } from './admit.js';
 import type { OneATurn, Refreshes } from './background.js';
 import type { Caps } from './caps.js';
 import type { CheckSchedule } from './check-schedule.js';
@@ -26,6 +30,8 @@ import type { FetchResult } from './fetched.js';
 import type { WriteBehind } from './keep.js';
 import type { KnownShapes } from './known-shapes.js';
 import type { LookUp } from './look-up.js';
+import type { ParseQuery } from './query.js';
+import type { ReadPast } from './read-past.js';
 import type { ReferenceReport } from './reference-reports.js';
 import type { Replacements } from './replacements.js';
 import type { SelectionEvent } from './select.js';
@@ -45,6 +51,12 @@ export interface Gateway {
   readonly self: string;
   /** The rules of the configuration, with what was learned of finality and retention. */
   readonly policy: ReportPolicy;
+  readonly canonical: ParseRules;
+  /** Callers, and their queries. */
+  readonly admit: Admit;
+  readonly parse: ParseQuery;
+  /** Which teams there are, and were. */
+  readonly lives: Lives;
 
   /** The cache: its store, what was purged from it, and what waits to be written to it. */
   readonly store: Store;
@@ -80,6 +92,8 @@ export interface Gateway {
   readonly caps: Caps;
   readonly shapes: KnownShapes;
   readonly history: History;
+  readonly readPast: ReadPast;
+  readonly pins: Pins;
   readonly retention: Retention;
   readonly accepted: AcceptedEmpty;
   readonly finality: Finality;

@@ -12,14 +12,13 @@
  * the answer does not wait for. A try that failed releases both, and counts for every waiter: all back off together.
  */
 import { GatewayError } from '../errors.js';
-import type { Outcome } from '../outcome.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
-import type { Entry, RowsHeader } from '../report/entry.js';
+import type { Entry } from '../report/entry.js';
 import { addCall } from '../telemetry/trace.js';
 import { timeoutSignal } from '../time.js';
 import { callKind, fetchDays, isShareSpent } from './call-platform.js';
-import { checkCouldNotRun, checkFrom, checkJoin, noteCompared } from './cross-check.js';
+import { checkCouldNotRun, checkFrom, noteCompared } from './cross-check.js';
 import { type Decision, isAnswered } from './decide.js';
 import type { FetchLock } from './fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetched.js';
@@ -27,28 +26,9 @@ import type { Gateway } from './gateway.js';
 import { COULD_NOT_SPLIT } from './mode.js';
 import { leftToFetch, type PlannedFetch } from './plan-fetches.js';
 import { ownContext, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
-import type { MadeOf } from './replacements.js';
-import { decideFor, isFresh, look, madeOf, type Run, renew, startRun } from './run.js';
+import { answerWith, answerWithoutCall, daysOf, outcomeOf, type ReportAnswer } from './report-answer.js';
+import { decideFor, isFresh, look, type Run, renew, startRun } from './run.js';
 import { selectFromAll } from './select.js';
-
-/** A report in hand, and its source. */
-export interface ReportAnswer {
-  /** In date order; one part when the report is not split, or when it is a refusal or bytes. */
-  readonly parts: readonly Entry[];
-  readonly outcome: Outcome;
-  /** For a report that is split by day: how many of its days were fetched. */
-  readonly days: { readonly fetched: number; readonly total: number } | null;
-  readonly stored: boolean;
-  readonly degraded: boolean;
-  /** Whether it may be kept at all: not after `no-store` of the platform. */
-  readonly storable: boolean;
-  /** For an answer from days: from when on it is worth a check, epoch milliseconds. */
-  readonly checkFromMs: number | null;
-  /** What a finished body of it rests on; null: none may be kept in this process. */
-  readonly madeOf: MadeOf | null;
-}
-
-export type GetReport = (question: ReportQuestion, context: RequestContext) => Promise<ReportAnswer>;
 
 /** @throws GatewayError for everything that is not an answer, or the platform's refusal */
 export async function getReport(
@@ -135,7 +115,7 @@ async function fetchAll(g: Gateway, run: Run, decision: Decision, signal: AbortS
     }
     run.results.push(one.value);
     const { entries, by, unsplittable: not } = one.value;
-    failure ??= run.entries.addBrought(entries, by, g.now());
+    failure ??= run.entries.addFetched(entries, by, g.now());
     if (not !== null && unsplittable !== 'certain') unsplittable = not.doubtful ? 'doubtful' : 'certain';
   }
   return { failure, unsplittable };
@@ -336,68 +316,4 @@ async function settleInLanes<T, R>(
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
   return results;
-}
-
-/**
- * An answer of days in hand, for which nothing was fetched and nothing is to be checked. It is made anew each time: what it
- * rests on may be erased, or refuted, while the generation of its kind stays.
- */
-export function answerWithoutCall(days: readonly Entry<RowsHeader>[], degraded = false): ReportAnswer {
-  return {
-    ...{ parts: days, outcome: 'hit', days: { fetched: 0, total: days.length }, degraded },
-    ...{ stored: false, storable: true, checkFromMs: null, madeOf: null },
-  };
-}
-
-/** The outcome of an answer for which something was fetched. */
-function outcomeOf(run: Run, first: Decision, { parts, refusal }: Decision): Outcome {
-  if (run.accept === 'old') return 'stale-if-error';
-  if (run.results.some(({ by }) => by === 'own')) return first.outcome;
-  // Another replica had answered with it before the question came, and was only about to write it.
-  const all = refusal === null ? parts : [...parts, refusal];
-  return all.every(({ header }) => header.fetchedAt < run.context.arrivedAtMs) ? 'hit' : 'collapsed';
-}
-
-function daysOf({ mode, refusal, parts }: Decision): readonly Entry<RowsHeader>[] | null {
-  return mode === 'days' && refusal === null ? (parts as readonly Entry<RowsHeader>[]) : null;
-}
-
-function answerWith(
-  g: Gateway,
-  run: Run,
-  decision: Decision,
-  outcome: Outcome,
-  fetched: number,
-): ReportAnswer {
-  const { question, results, degraded, compares } = run;
-  const { refusal, refs } = decision;
-  const parts = refusal === null ? decision.parts : [refusal];
-  const days = daysOf(decision);
-  const isForgotten = days?.some(({ header }) => header.forgotten !== undefined) === true;
-  const checkFromMs = days === null || isForgotten ? null : checkFrom(days, question.report);
-  // A stale answer is compared by its refresh, which brings all days where a check is due.
-  const isComparedBehind = outcome === 'stale' && compares;
-  if (days !== null && checkFromMs !== null && !isComparedBehind) {
-    if (g.now() >= checkFromMs) g.background(checkJoin(g, question, days));
-    else if (compares) noteCompared(g, question);
-  }
-  return {
-    parts,
-    outcome,
-    days: days === null ? null : { fetched, total: refs.length },
-    stored: results.some(({ stored }) => stored),
-    degraded,
-    // Nothing is in the answer of what was put aside for something older.
-    storable: results.every((one) => one.storable || (run.accept === 'old' && isDoubtful(one))),
-    checkFromMs,
-    // An old answer is given for want of a newer one.
-    madeOf: run.accept === 'old' ? null : madeOf(run, parts, days === null),
-  };
-}
-
-function isDoubtful({ entries }: FetchResult): boolean {
-  return [...entries.values()].some(
-    (entry) =>
-      !(entry instanceof GatewayError) && entry.header.form === 'rows' && entry.header.doubt !== undefined,
-  );
 }

@@ -5,46 +5,35 @@ import { showId } from '../report/answer-meta.js';
 import { dayNumber } from '../report/days.js';
 import type { Entry } from '../report/entry.js';
 import { type NamedReport, parseNamed, unlessAway } from './ask.js';
-import type { LookUp } from './look-up.js';
-import type { ParseQuery } from './query.js';
+import type { Gateway } from './gateway.js';
 import { dayRefs, wholeRef } from './question.js';
 
-export type PreviewPurge = ReturnType<typeof createPreviewPurge>;
-
-interface PreviewPurgeOptions {
-  readonly parse: ParseQuery;
-  readonly lookUp: LookUp;
-  readonly truth: { readonly allScopes: () => Promise<readonly Scope[]> };
-}
-
-export function createPreviewPurge(options: PreviewPurgeOptions) {
-  /**
-   * @returns `days`: in the scope; null where an end is open. `reports`: measured reports by date that would be fetched
-   * again. `report`: what is cached of the named report; null without one
-   * @throws GatewayError 400 `invalid_query`; `not_ready`
-   */
-  return async (scope: PurgeScope, named: NamedReport | null) => {
-    const { advertiserId, endpoint, from, to } = scope;
-    const isHit = (one: Scope) =>
-      (advertiserId === undefined || one.account === null || one.account === advertiserId) &&
-      (endpoint === undefined || one.endpoint === endpoint);
-    const known = await unlessAway(options.truth.allScopes());
-    return {
-      // Never as a list: a calendar has millions.
-      days: from === undefined || to === undefined ? null : numberOf(to) - numberOf(from) + 1,
-      reports: known.filter(isHit).map(({ account, split, ...one }) => ({
-        ...one,
-        advertiserId: showId(account),
-        split: split === '' ? [] : split.split('+'),
-      })),
-      report: named === null ? null : await previewReport(options, scope, named),
-    };
+/**
+ * @returns `days`: in the scope; null where an end is open. `reports`: measured reports by date that would be fetched
+ * again. `report`: what is cached of the named report; null without one
+ * @throws GatewayError 400 `invalid_query`; `not_ready`
+ */
+export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedReport | null) {
+  const { advertiserId, endpoint, from, to } = scope;
+  const isHit = (one: Scope) =>
+    (advertiserId === undefined || one.account === null || one.account === advertiserId) &&
+    (endpoint === undefined || one.endpoint === endpoint);
+  const known = await unlessAway(g.truth.allScopes());
+  return {
+    // Never as a list: a calendar has millions.
+    days: from === undefined || to === undefined ? null : numberOf(to) - numberOf(from) + 1,
+    reports: known.filter(isHit).map(({ account, split, ...one }) => ({
+      ...one,
+      advertiserId: showId(account),
+      split: split === '' ? [] : split.split('+'),
+    })),
+    report: named === null ? null : await previewReport(g, scope, named),
   };
 }
 
 const numberOf = (day: string) => dayNumber(day) as number;
 
-async function previewReport({ parse, lookUp }: PreviewPurgeOptions, scope: PurgeScope, named: NamedReport) {
+async function previewReport({ parse, lookUp }: Gateway, scope: PurgeScope, named: NamedReport) {
   const { question } = parseNamed(parse, named, 'json');
   const { report, series } = question;
   const isByDate = report.split.includes('date') && report.from !== null && report.to !== null;

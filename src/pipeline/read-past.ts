@@ -7,8 +7,8 @@ import type { KnownDay, Past } from '../report/answer.js';
 import type { ParseRules, Report } from '../report/canonicalize.js';
 import { dayNumber, daysBetween } from '../report/days.js';
 import { byAge, type FinalRules, isFinal, tellExpected } from '../report/freshness.js';
-import { answerWithoutCall, type ReportAnswer } from './get-report.js';
 import type { ReportQuestion } from './question.js';
+import { answerWithoutCall, type ReportAnswer } from './report-answer.js';
 
 export type ReadPast = ReturnType<typeof createReadPast>;
 

@@ -2,14 +2,16 @@
 import { createLastUsed } from '../last-used.js';
 import type { Entry } from '../report/entry.js';
 import { digest } from '../report/platform-call.js';
-import type { GetReport, ReportAnswer } from './get-report.js';
+import type { Gateway } from './gateway.js';
+import { getReport } from './get-report.js';
 import type { ReportQuestion, RequestContext } from './question.js';
 import { isNewest } from './replacements.js';
+import type { ReportAnswer } from './report-answer.js';
 
 /** Totals whose rows are remembered. */
 const MAX_PAIRS = 10_000;
 
-export function createWithTotals(report: GetReport, now: () => number) {
+export function createWithTotals(g: Gateway) {
   /** By rows and totals: digest of the rows for which the totals were right. */
   const pairs = createLastUsed<string>(MAX_PAIRS);
 
@@ -26,22 +28,26 @@ export function createWithTotals(report: GetReport, now: () => number) {
   /** One answer may have waited for a call while days of the other were replaced. */
   async function renewed(question: ReportQuestion, context: RequestContext, answer: ReportAnswer) {
     if (answer.madeOf === null || isNewest(answer.madeOf.basis, answer.madeOf.held)) return answer;
-    const again = await report(question, withMaxAge(context, null));
+    const again = await getReport(g, question, withMaxAge(context, null));
     const { outcome, days, stored } = answer;
     return { ...again, outcome, days, stored, storable: answer.storable && again.storable };
   }
 
   /**
    * @returns `areTotalsOld`: the rows have changed since the totals were fetched, and there are no newer totals
-   * @throws GatewayError as {@link Report}
+   * @throws GatewayError as {@link getReport}
    */
   return async (question: ReportQuestion, totalsQuestion: ReportQuestion, context: RequestContext) => {
-    const both = await Promise.all([report(question, context), report(totalsQuestion, context)]);
+    const both = await Promise.all([getReport(g, question, context), getReport(g, totalsQuestion, context)]);
     const main = await renewed(question, context, both[0]);
     const totals = await renewed(totalsQuestion, context, both[1]);
     if (!areOld(question, main, totals, context.arrivedAtMs)) return { main, totals, areTotalsOld: false };
     if (context.directives.onlyIfCached) return { main, totals, areTotalsOld: true };
-    const newer = await report(totalsQuestion, withMaxAge(context, Math.max(0, now() - newestOf(main))));
+    const newer = await getReport(
+      g,
+      totalsQuestion,
+      withMaxAge(context, Math.max(0, g.now() - newestOf(main))),
+    );
     return { main, totals: newer, areTotalsOld: areOld(question, main, newer, context.arrivedAtMs) };
   };
 }

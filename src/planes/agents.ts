@@ -18,7 +18,7 @@ export function registerAgents(app: FastifyInstance, services: Services): void {
     allowedOrigins: server.corsOrigins,
     maxBodyBytes: server.maxBodyBytes,
     bench: {
-      asking: pipeline.asking,
+      reports: pipeline.reports,
       table: pipeline.table,
       report: gateway.report,
       showMe: createShowMe({ limits, usage: services.usage.recent, credential: services.outlook }),

@@ -91,15 +91,15 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
 }
 
 /** Calls about reports, and about whom they may be asked for. */
-function registerAskRoutes(app: FastifyInstance, { pipeline: { asking } }: Services): void {
-  registerRevisions(app, asking);
-  registerDiff(app, asking);
-  registerFinality(app, asking);
-  registerTruth(app, asking);
-  registerAdvertisers(app, asking);
-  registerExplain(app, asking);
-  registerPins(app, asking);
-  registerPinReport(app, asking);
+function registerAskRoutes(app: FastifyInstance, { pipeline: { reports } }: Services): void {
+  registerRevisions(app, reports);
+  registerDiff(app, reports);
+  registerFinality(app, reports);
+  registerTruth(app, reports);
+  registerAdvertisers(app, reports);
+  registerExplain(app, reports);
+  registerPins(app, reports);
+  registerPinReport(app, reports);
 }
 
 /** @returns null where it is turned off, and where log, header or spans tell of the stages that only the router's way has */

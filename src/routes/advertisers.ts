@@ -6,9 +6,9 @@ import type { Team } from '../auth/team.js';
 import { type FieldFault, invalidQuery } from '../errors.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { type AskCall, readAskCall, readParameters, unlessAway } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 
-export function registerAdvertisers(app: FastifyInstance, g: Asking): void {
+export function registerAdvertisers(app: FastifyInstance, g: Gateway): void {
   app.get(
     '/gateway/v1/advertisers',
     shownToTeams(
@@ -36,7 +36,7 @@ const MAX_LIMIT = 10_000;
 const LONGEST_SEARCH = 200;
 
 /** Those that a team may see. @throws GatewayError as for a report; 400 `invalid_query`; `not_ready` */
-export async function teamAdvertisers(g: Asking, call: AskCall) {
+export async function teamAdvertisers(g: Gateway, call: AskCall) {
   const { team } = await g.admit(call);
   const given = Object.fromEntries(readParameters(call.query, ['search', 'limit']));
   const shown = await findAdvertisers(g, given, team.advertisers, String(MAX_LIMIT));
@@ -46,7 +46,7 @@ export async function teamAdvertisers(g: Asking, call: AskCall) {
 
 /** On both planes. @throws GatewayError 400 `invalid_query`; `not_ready` */
 export async function findAdvertisers(
-  { advertisers }: Asking,
+  { advertisers }: Gateway,
   { search = '', limit }: { readonly search?: string; readonly limit?: string },
   granted: Team['advertisers'],
   usualLimit: string,

@@ -20,7 +20,7 @@ import {
   readAskCall,
   THE_REPORT,
 } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 import { readAsOf } from '../pipeline/options.js';
 import { refuseForeignAccounts } from '../policy/check-advertiser.js';
 import { revisionOf, showId } from '../report/answer-meta.js';
@@ -30,7 +30,7 @@ import { turn } from '../time.js';
 import { findPin } from './pins.js';
 import { NUMBER, PERIOD } from './revisions.js';
 
-export function registerDiff(app: FastifyInstance, g: Asking): void {
+export function registerDiff(app: FastifyInstance, g: Gateway): void {
   app.get(
     '/gateway/v1/diff',
     shownToTeams('history', 'What became of a report between two moments', DIFF),
@@ -57,7 +57,7 @@ interface DiffSide {
 }
 
 /** @throws GatewayError as for the report; `not_known_then`; `not_found` for a pin; `not_acceptable` */
-export async function showDiff(g: Asking, call: AskCall): Promise<ReportReply> {
+export async function showDiff(g: Gateway, call: AskCall): Promise<ReportReply> {
   const asked = await ask(g, call, ['from', 'to', '_format']);
   const { report, series } = asked.question;
   const dates = daysAskedAbout(asked);
@@ -152,7 +152,7 @@ function formatOf({ given }: AskedCall, accept: string | undefined): 'json' | 'c
 
 /** A line for each cell. */
 async function writeCsv(
-  { workerPool }: Pick<Asking, 'workerPool'>,
+  { workerPool }: Pick<Gateway, 'workerPool'>,
   rows: readonly RowDiff[],
 ): Promise<Buffer> {
   const dimensions = new Set(['date', ...rows.flatMap((row) => [...row.dimensions.keys()])]);
@@ -197,7 +197,7 @@ interface NamedMoment {
  */
 function momentsOf(
   { given, question }: AskedCall,
-  { canonical, now }: Pick<Asking, 'canonical' | 'now'>,
+  { canonical, now }: Pick<Gateway, 'canonical' | 'now'>,
 ): { readonly from: NamedMoment | { readonly pin: string }; readonly to: NamedMoment } {
   const { account } = question.report;
   const faults: FieldFault[] = [];

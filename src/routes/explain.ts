@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { type AskCall, ask, readAskCall, THE_REPORT } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
-import { TeamExplanation } from '../pipeline/explain.js';
+import { explainQuery, TeamExplanation } from '../pipeline/explain.js';
+import type { Gateway } from '../pipeline/gateway.js';
 import { refuseForeignAccounts } from '../policy/check-advertiser.js';
 
-export function registerExplain(app: FastifyInstance, g: Asking): void {
+export function registerExplain(app: FastifyInstance, g: Gateway): void {
   app.get(
     '/gateway/v1/explain',
     shownToTeams(
@@ -23,9 +23,9 @@ export function registerExplain(app: FastifyInstance, g: Asking): void {
 }
 
 /** @throws GatewayError as for the report itself */
-export async function showExplanation(g: Asking, call: AskCall): Promise<TeamExplanation> {
+export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamExplanation> {
   const asked = await ask(g, call);
-  const { explanation, accounts } = await g.explainQuery(asked, asked.named);
+  const { explanation, accounts } = await explainQuery(g, asked, asked.named);
   // Number and age of rows are told only of what the team may see.
   refuseForeignAccounts(asked.caller, accounts);
   call.trace.mark('answer');

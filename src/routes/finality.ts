@@ -4,9 +4,9 @@ import Type from 'typebox';
 import type { Scope } from '../finality/scope.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { type AskCall, askScopes, readAskCall, showScope, THE_REPORT, unlessAway } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 
-export function registerFinality(app: FastifyInstance, g: Asking): void {
+export function registerFinality(app: FastifyInstance, g: Gateway): void {
   app.get(
     '/gateway/v1/finality',
     shownToTeams('history', 'When days of a report change no more, as far as that was seen', FINALITY),
@@ -18,14 +18,14 @@ export function registerFinality(app: FastifyInstance, g: Asking): void {
 }
 
 /** @throws GatewayError */
-export async function showFinality(g: Asking, call: AskCall): Promise<object> {
+export async function showFinality(g: Gateway, call: AskCall): Promise<object> {
   const shown = await finalityOf(g, await askScopes(g, call, g.finality.scopesOf));
   call.trace.mark('answer');
   return shown;
 }
 
 /** On both planes. @throws GatewayError `not_ready` */
-export async function finalityOf({ finality }: Asking, scopes: readonly Scope[]): Promise<object> {
+export async function finalityOf({ finality }: Gateway, scopes: readonly Scope[]): Promise<object> {
   const known = await unlessAway(Promise.all(scopes.map(finality.read)));
   const data = known.map(({ scope, observedSince, ...shown }) => ({
     ...showScope(scope),

@@ -20,7 +20,8 @@ import {
   questionAbout,
   THE_REPORT,
 } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
+import { getReport } from '../pipeline/get-report.js';
 import type { Query } from '../pipeline/query.js';
 import { newPatience } from '../pipeline/question.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../policy/check-advertiser.js';
@@ -42,7 +43,7 @@ const SHAPES = ['_format', '_days', '_bom', '_period', 'dateFrom', 'dateTo'];
 const MEMBERS = ['endpoint', 'query', 'revision', 'note'];
 const LONGEST_NOTE = 1_000;
 
-export function registerPinReport(app: FastifyInstance, g: Asking): void {
+export function registerPinReport(app: FastifyInstance, g: Gateway): void {
   // In a scope of its own: the body is read only after authentication.
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -60,7 +61,7 @@ async function bodyOf({ headers, body }: FastifyRequest): Promise<JsonObject> {
 }
 
 async function pinReport(
-  g: Asking,
+  g: Gateway,
   call: AskCall,
   readBody: () => Promise<JsonObject>,
 ): Promise<ReportReply> {
@@ -109,7 +110,7 @@ interface Answered {
 }
 
 async function answerTo(
-  g: Asking,
+  g: Gateway,
   { team }: Caller,
   { question: asked, moment }: Query,
   { id, trace }: AskCall,
@@ -122,7 +123,7 @@ async function answerTo(
     patience: newPatience(),
   };
   const past = moment === null ? null : await g.readPast(question, moment);
-  const { parts, storable, outcome } = past?.answer ?? (await g.report(question, context));
+  const { parts, storable, outcome } = past?.answer ?? (await getReport(g, question, context));
   const rules = g.policy.rulesFor(report);
   const shape = { format: 'json', days: false, bom: false, fields: null } as const;
   const input = { report, ...shape, parts, rules, nowMs, totals: null, past: past?.known ?? null };

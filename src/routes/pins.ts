@@ -10,7 +10,7 @@ import { type Answer, json, type Operation, shownToTeams } from '../openapi/oper
 import { PIN_LIMITS, type PinnedRows } from '../pins/create-pins.js';
 import { mayBeSeen, ownerOf, type Pin } from '../pins/pin.js';
 import { type AskCall, parseNamed, readAskCall, readParameters } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
 import { showId } from '../report/answer-meta.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
@@ -22,7 +22,7 @@ import { OWN_HEAD } from './reports.js';
 
 export const PINS_PATH = '/gateway/v1/pins';
 
-export function registerPins(app: FastifyInstance, g: Asking): void {
+export function registerPins(app: FastifyInstance, g: Gateway): void {
   const one = `${PINS_PATH}/:id`;
   const show = async (request: FastifyRequest, reply: FastifyReply) =>
     send(reply, await showPin(g, pinCall(request, reply), idIn(request)));
@@ -60,7 +60,7 @@ const MOST_LISTED = 100;
 const MOMENTS = ['_asOf', '_vintage'];
 
 /** A pin of the team, where the caller may see it. @throws GatewayError 403; `not_found` */
-export async function findPin(g: Asking, caller: Caller, id: string): Promise<PinnedRows> {
+export async function findPin(g: Gateway, caller: Caller, id: string): Promise<PinnedRows> {
   const found = await g.pins.read(ownerOf(caller, g.lives), id);
   if (found === null) throw noPin(id);
   checkAccess(g, caller, found.pin);
@@ -71,7 +71,7 @@ export async function findPin(g: Asking, caller: Caller, id: string): Promise<Pi
  * As for the report itself, at each reading: an advertiser that was taken from a team is taken from its pins.
  * @throws GatewayError 403
  */
-function checkAccess({ parse }: Asking, caller: Caller, pin: Pin): void {
+function checkAccess({ parse }: Gateway, caller: Caller, pin: Pin): void {
   if (caller.team.advertisers === '*') return;
   // Which moment was pinned grants nothing, and whether it is one may depend on how it is read.
   const query = writeQueryText(parseQueryText(pin.query).filter(({ name }) => !MOMENTS.includes(name)));
@@ -82,7 +82,7 @@ function checkAccess({ parse }: Asking, caller: Caller, pin: Pin): void {
   });
 }
 
-async function listPins({ admit, pins, lives }: Asking, call: AskCall): Promise<ReportReply> {
+async function listPins({ admit, pins, lives }: Gateway, call: AskCall): Promise<ReportReply> {
   const caller = await admit(call);
   const given = readParameters(call.query, ['limit', 'after']);
   const limit = limitOf(given.get('limit'));
@@ -103,7 +103,7 @@ async function listPins({ admit, pins, lives }: Asking, call: AskCall): Promise<
   return { status: 200, headers: { ...NO_STORE, 'content-type': CONTENT_TYPES.json }, body: [body] };
 }
 
-async function showPin(g: Asking, call: AskCall, id: string): Promise<ReportReply> {
+async function showPin(g: Gateway, call: AskCall, id: string): Promise<ReportReply> {
   const caller = await g.admit(call);
   const given = readParameters(call.query, ['_format', '_bom']);
   const format = formatOf(given.get('_format'), call.accept, caller);
@@ -127,7 +127,7 @@ async function showPin(g: Asking, call: AskCall, id: string): Promise<ReportRepl
   return { status: 200, headers: { ...headers, 'content-type': CONTENT_TYPES[format] }, body };
 }
 
-async function removePin({ admit, pins, lives }: Asking, call: AskCall, id: string): Promise<ReportReply> {
+async function removePin({ admit, pins, lives }: Gateway, call: AskCall, id: string): Promise<ReportReply> {
   const caller = await admit(call, 'report:pin');
   readParameters(call.query, []);
   if (!(await pins.remove(ownerOf(caller, lives), id))) throw noPin(id);

@@ -4,11 +4,11 @@ import Type from 'typebox';
 import type { ListedRevision } from '../history/list-revisions.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { ABOUT_A_REPORT, ask, daysAskedAbout, readAskCall, THE_REPORT } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 import { refuseForeignAccounts } from '../policy/check-advertiser.js';
 import { showId } from '../report/answer-meta.js';
 
-export function registerRevisions(app: FastifyInstance, g: Asking): void {
+export function registerRevisions(app: FastifyInstance, g: Gateway): void {
   app.get(
     '/gateway/v1/revisions',
     shownToTeams('history', 'What is known of each day of a report, and since when', REVISIONS),

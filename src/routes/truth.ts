@@ -4,11 +4,11 @@ import Type from 'typebox';
 import type { Scope } from '../finality/scope.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
 import { askScopes, readAskCall, showScope, unlessAway } from '../pipeline/ask.js';
-import type { Asking } from '../pipeline/create-asking.js';
+import type { Gateway } from '../pipeline/gateway.js';
 import { QUANTILES } from '../report/describe.js';
 import { ABOUT_SCOPES } from './finality.js';
 
-export function registerTruth(app: FastifyInstance, g: Asking): void {
+export function registerTruth(app: FastifyInstance, g: Gateway): void {
   app.get(
     '/gateway/v1/truth',
     shownToTeams(
@@ -26,7 +26,7 @@ export function registerTruth(app: FastifyInstance, g: Asking): void {
 }
 
 /** On both planes. @throws GatewayError `not_ready` */
-export async function truthOf({ truth, finality }: Asking, scopes: readonly Scope[]): Promise<object> {
+export async function truthOf({ truth, finality }: Gateway, scopes: readonly Scope[]): Promise<object> {
   const show = async (scope: Scope) => {
     const { measuredSince, ages } = await truth.read(scope);
     const changeAt = await finality.readChanges(scope);

@@ -18,7 +18,7 @@ async function asking(team: Readonly<Record<string, unknown>> = {}) {
     ...{ trace: createTrace(), onResponseClosed: () => {} },
     ...more,
   });
-  return { g: gateway.services.pipeline.asking, call };
+  return { g: gateway.services.pipeline.reports, call };
 }
 
 async function refusal(work: Promise<unknown>): Promise<GatewayError> {

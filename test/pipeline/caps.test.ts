@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { divisibilityId } from '../../src/divisibility/state.js';
-import { createCaps } from '../../src/pipeline/caps.js';
-import { createKnownCaps } from '../../src/pipeline/known-caps.js';
+import { createCaps, createKnownCaps } from '../../src/pipeline/caps.js';
 import type { Registry } from '../../src/registry/replica.js';
 import { daysBetween } from '../../src/report/days.js';
 import { answering } from '../divisibility/range-dependent.js';

@@ -68,7 +68,7 @@ async function requestWith(
   const find = (...pairs: readonly (readonly [EntryRef, Entry])[]) =>
     entries.addFound(mapOf(pairs), FETCHED_AT);
   const bring = (...pairs: readonly (readonly [EntryRef, EntryOrError])[]) =>
-    entries.addBrought(mapOf(pairs), 'other', FETCHED_AT);
+    entries.addFetched(mapOf(pairs), 'other', FETCHED_AT);
   return { decideNow, find, bring, purges };
 }
 
