@@ -21,6 +21,7 @@ import type { Gateway } from './gateway.js';
 import { getReport } from './get-report.js';
 import type { Query } from './query.js';
 import type { RequestContext } from './question.js';
+import { readPast } from './read-past.js';
 import { answerWithoutCall, type ReportAnswer } from './report-answer.js';
 import { createWithTotals } from './with-totals.js';
 
@@ -55,7 +56,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>
     const rules = policy.rulesFor(question.report);
     refuseYoung(final, rules);
     const leavesNone = final?.leavesNone === true;
-    const past = moment === null || leavesNone ? null : await g.readPast(question, moment);
+    const past = moment === null || leavesNone ? null : await readPast(g, question, moment);
     const { main, totals, areTotalsOld } =
       totalsQuestion === null || leavesNone
         ? {

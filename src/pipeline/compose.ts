@@ -46,7 +46,6 @@ import { createLookUp } from './look-up.js';
 import { previewPurge } from './preview-purge.js';
 import { createQueries } from './queries.js';
 import { createQueryParser } from './query.js';
-import { createReadPast } from './read-past.js';
 import { createReplacements } from './replacements.js';
 import { createReply } from './reply.js';
 import { createSharedTries } from './shared-tries.js';
@@ -153,7 +152,6 @@ function composeGateway(options: PipelineOptions) {
     caps: createCaps(knownCaps, behind),
     shapes: createKnownShapes(store.documents, behind),
     ...{ history, retention, accepted, finality, truth, advertisers },
-    readPast: createReadPast({ ...history, learner, canonical, rulesOf: rulesFor }),
     pins: createPins({ store: store.pins, encode: workerPool.encode, isErased: options.erasures.isErased }),
     onReport: options.onReport,
   };

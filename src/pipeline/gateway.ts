@@ -31,7 +31,6 @@ import type { WriteBehind } from './keep.js';
 import type { KnownShapes } from './known-shapes.js';
 import type { LookUp } from './look-up.js';
 import type { ParseQuery } from './query.js';
-import type { ReadPast } from './read-past.js';
 import type { ReferenceReport } from './reference-reports.js';
 import type { Replacements } from './replacements.js';
 import type { SelectionEvent } from './select.js';
@@ -92,7 +91,6 @@ export interface Gateway {
   readonly caps: Caps;
   readonly shapes: KnownShapes;
   readonly history: History;
-  readonly readPast: ReadPast;
   readonly pins: Pins;
   readonly retention: Retention;
   readonly accepted: AcceptedEmpty;

@@ -290,13 +290,9 @@ function leftOf(
     const hasRefusal = [...brought.values()].some(({ header }) => header.form === 'refusal');
     return hasRefusal || plan.refs.every(({ id }) => brought.has(id)) ? null : plan.range;
   }
-  const { range, refs } = leftToFetch({
-    planned: plan,
-    left: plan.refs.filter((ref) => lock.mine.includes(ref.lock) && !brought.has(ref.id)),
-    underWay: plan.refs.filter((ref) => lock.others.includes(ref.lock)),
-    mode,
-    plan: g.policy.plan,
-  });
+  const left = plan.refs.filter((ref) => lock.mine.includes(ref.lock) && !brought.has(ref.id));
+  const underWay = plan.refs.filter((ref) => lock.others.includes(ref.lock));
+  const { range, refs } = leftToFetch(plan, left, underWay, mode, g.policy.plan);
   const done = lock.mine.filter((name) => !refs.some((ref) => ref.lock === name));
   // Not waited for: the slot is in hand.
   g.background(lock.drop(done));

@@ -65,21 +65,18 @@ function numberOf({ from }: EntryRef): number {
   return dayNumber(from as string) as number;
 }
 
-interface LeftInput {
-  readonly planned: PlannedFetch;
-  /** Entries that are locked, and that nobody brought. */
-  readonly left: readonly EntryRef[];
-  /** What others are asking for: a call must not reach across it and bring it a second time. */
-  readonly underWay: readonly EntryRef[];
-  readonly mode: 'days' | 'whole';
-  readonly plan: PlanRules;
-}
-
-/** @returns one call, null where none is needed, and those of `left` that it brings; the others are left to the next */
-export function leftToFetch({ planned, left, underWay, mode, plan }: LeftInput): {
-  readonly range: Period | null;
-  readonly refs: readonly EntryRef[];
-} {
+/**
+ * @param left entries that are locked, and not yet fetched
+ * @param underWay entries that others fetch: a call must not reach across them and fetch them a second time
+ * @returns one call, null where none is needed, and the entries of `left` in it; the others are left to the next
+ */
+export function leftToFetch(
+  planned: PlannedFetch,
+  left: readonly EntryRef[],
+  underWay: readonly EntryRef[],
+  mode: 'days' | 'whole',
+  plan: PlanRules,
+): { readonly range: Period | null; readonly refs: readonly EntryRef[] } {
   const [ref] = left;
   if (ref === undefined) return { range: null, refs: [] };
   if (left.length === planned.refs.length) return { range: planned.range, refs: left };

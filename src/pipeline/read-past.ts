@@ -1,71 +1,55 @@
 /** Reads a report from history, for `_asOf` and `_vintage`, in place of the cache and the platform. */
-import type { Learner } from '../divisibility/learn.js';
 import { GatewayError } from '../errors.js';
-import { listed, type ReadDays } from '../history/read-days.js';
+import { listed } from '../history/read-days.js';
 import { type Moment, type Revision, seenOverFrom } from '../history/revision.js';
 import type { KnownDay, Past } from '../report/answer.js';
-import type { ParseRules, Report } from '../report/canonicalize.js';
+import type { Report } from '../report/canonicalize.js';
 import { dayNumber, daysBetween } from '../report/days.js';
-import { byAge, type FinalRules, isFinal, tellExpected } from '../report/freshness.js';
+import { byAge, isFinal, tellExpected } from '../report/freshness.js';
+import type { Gateway } from './gateway.js';
 import type { ReportQuestion } from './question.js';
 import { answerWithoutCall, type ReportAnswer } from './report-answer.js';
 
-export type ReadPast = ReturnType<typeof createReadPast>;
-
-interface ReadPastOptions {
-  readonly readDays: ReadDays;
-  readonly learner: Pick<Learner, 'status'>;
-  readonly canonical: Pick<ParseRules, 'todayOf' | 'startOfDayOf'>;
-  readonly rulesOf: (report: Report) => FinalRules;
-}
-
-export function createReadPast(options: ReadPastOptions) {
-  const { readDays, learner, rulesOf } = options;
-  /**
-   * @param question by date, for a period
-   * @throws GatewayError `not_known_then`; `not_final`; `not_ready` while the store is away
-   */
-  return async (
-    { report, series }: ReportQuestion,
-    moment: Moment,
-  ): Promise<{ readonly answer: ReportAnswer; readonly known: Past }> => {
-    const { state, generation } = learner.status(report);
-    const dates = daysBetween(report.from as string, report.to as string);
-    const unknown = unknownOf(options, report, moment);
-    const days = await readDays({
-      ...{ series, dates, moment, generation: state === 'proven' ? generation : null },
-      ...(unknown && { unknown }),
-    });
-    const known = days.map(({ revision, lacks, final, entry }, at): [string, KnownDay] => {
-      const date = dates[at] as string;
-      const { knownFrom, confirmedUntil } = revision;
-      const wasFinal = final || isFinal(entry.header, rulesOf(report));
-      const ageHours = moment === 'first' ? ageHoursOf(options, report, date, revision) : null;
-      return [date, { knownFrom, confirmedUntil, lacks, final: wasFinal, ageHours }];
-    });
-    return {
-      known: { atMs: typeof moment === 'object' ? moment.at : null, days: new Map(known) },
-      answer: answerWithoutCall(days.map(({ entry }) => entry)),
-    };
+/**
+ * @param question by date, for a period
+ * @throws GatewayError `not_known_then`; `not_final`; `not_ready` while the store is away
+ */
+export async function readPast(
+  g: Gateway,
+  { report, series }: ReportQuestion,
+  moment: Moment,
+): Promise<{ readonly answer: ReportAnswer; readonly known: Past }> {
+  const { state, generation } = g.learner.status(report);
+  const dates = daysBetween(report.from as string, report.to as string);
+  const unknown = unknownOf(g, report, moment);
+  const days = await g.history.readDays({
+    ...{ series, dates, moment, generation: state === 'proven' ? generation : null },
+    ...(unknown && { unknown }),
+  });
+  const known = days.map(({ revision, lacks, final, entry }, at): [string, KnownDay] => {
+    const date = dates[at] as string;
+    const { knownFrom, confirmedUntil } = revision;
+    const wasFinal = final || isFinal(entry.header, g.policy.rulesFor(report));
+    const ageHours = moment === 'first' ? ageHoursOf(g, report, date, revision) : null;
+    return [date, { knownFrom, confirmedUntil, lacks, final: wasFinal, ageHours }];
+  });
+  return {
+    known: { atMs: typeof moment === 'object' ? moment.at : null, days: new Map(known) },
+    answer: answerWithoutCall(days.map(({ entry }) => entry)),
   };
 }
 
 const HOUR_MS = 3_600_000;
 
 /** Age of the day when it was first seen: from its end, in the zone of the account. */
-function ageHoursOf(
-  { canonical }: ReadPastOptions,
-  { account }: Report,
-  date: string,
-  revision: Revision,
-): number {
+function ageHoursOf({ canonical }: Gateway, { account }: Report, date: string, revision: Revision): number {
   const endMs = canonical.startOfDayOf(account, (dayNumber(date) as number) + 1);
   return Math.max(0, ((seenOverFrom(revision) ?? revision.knownFrom) - endMs) / HOUR_MS);
 }
 
 /** The problem of days without such numbers. */
 function unknownOf(
-  { canonical, rulesOf }: ReadPastOptions,
+  { canonical, policy }: Gateway,
   report: Report,
   moment: Moment,
 ): ((dates: readonly string[]) => GatewayError) | null {
@@ -76,7 +60,7 @@ function unknownOf(
       });
   if (moment !== 'final') return null;
   return (dates) => {
-    const rules = rulesOf(report);
+    const rules = policy.rulesFor(report);
     const { old, young } = byAge(dates, canonical.todayOf(report.account), rules);
     const detail = [
       ...(young.length === 0 ? [] : [`Not final yet: ${tellExpected(young, rules)}.`]),

@@ -24,6 +24,7 @@ import type { Gateway } from '../pipeline/gateway.js';
 import { getReport } from '../pipeline/get-report.js';
 import type { Query } from '../pipeline/query.js';
 import { newPatience } from '../pipeline/question.js';
+import { readPast } from '../pipeline/read-past.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from '../policy/check-advertiser.js';
 import { isAnswerFinal } from '../report/answer-meta.js';
 import { CONTENT_TYPES } from '../report/assemble.js';
@@ -122,7 +123,7 @@ async function answerTo(
     ...{ id, trace, team: team.id, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
     patience: newPatience(),
   };
-  const past = moment === null ? null : await g.readPast(question, moment);
+  const past = moment === null ? null : await readPast(g, question, moment);
   const { parts, storable, outcome } = past?.answer ?? (await getReport(g, question, context));
   const rules = g.policy.rulesFor(report);
   const shape = { format: 'json', days: false, bom: false, fields: null } as const;
