@@ -5,7 +5,7 @@ import { sealedAndKeys } from '../auth/forget-sealed.js';
 import { KEY_PREFIX } from '../auth/key-record.js';
 import { createClock } from '../clock.js';
 import type { Config } from '../config/load.js';
-import { stateFolder } from '../store/embedded/state-folder.js';
+import { stateFolder } from '../store/embedded/durable-folders.js';
 import { StoreRefused } from '../store/refused.js';
 import { auditLine } from '../telemetry/audit.js';
 import { createLog } from '../telemetry/logger.js';

@@ -1,6 +1,13 @@
 /** What both adapters refuse of a call, before anything is done. */
-import { type ChargeAsk, NOTE_MAX_BYTES } from './charges-port.js';
-import { type CounterAdd, type CounterRaise, DOCUMENT_MAX_BYTES } from './port.js';
+import { type ChargeAsk, NOTE_MAX_BYTES, OPEN_CHARGES_MAX } from './charges-port.js';
+import {
+  type CachePlace,
+  type CounterAdd,
+  type CounterRaise,
+  DOCUMENT_MAX_BYTES,
+  type Present,
+  StoreUnavailable,
+} from './port.js';
 
 /**
  * A lifetime in whole milliseconds, rounded down.
@@ -45,4 +52,42 @@ export function checkCharge({ purse, amount, max, note }: ChargeAsk): void {
 export function checkNote(note: string): void {
   const bytes = Buffer.byteLength(note);
   if (bytes > NOTE_MAX_BYTES) throw new RangeError(`a note of ${bytes} bytes; ${NOTE_MAX_BYTES} are allowed`);
+}
+
+/** The order of a list. */
+export function byId(one: Present, other: Present): number {
+  if (one.id === other.id) return 0;
+  return one.id < other.id ? -1 : 1;
+}
+
+/** What both adapters say of one charge too many. */
+export function tooManyOpen(): StoreUnavailable {
+  return new StoreUnavailable(`${OPEN_CHARGES_MAX} charges are open, and no more are taken`, 'no-room');
+}
+
+/** Places, or what is to be written there, of one group. */
+export interface CacheGroup<T extends CachePlace> {
+  readonly series: string;
+  readonly group: string;
+  readonly members: T[];
+}
+
+/** Puts together what is of one group, in the order of the first of each. */
+export function byGroup<T extends CachePlace>(members: readonly T[]): CacheGroup<T>[] {
+  const groups = new Map<string, CacheGroup<T>>();
+  let last: CacheGroup<T> | undefined;
+  for (const member of members) {
+    const { series, group } = member;
+    // Most come in order, and share their texts.
+    if (last !== undefined && last.group === group && last.series === series) {
+      last.members.push(member);
+      continue;
+    }
+    const id = `${series.length}:${series}:${group}`;
+    const found = groups.get(id);
+    last = found ?? { series, group, members: [] };
+    last.members.push(member);
+    if (found === undefined) groups.set(id, last);
+  }
+  return [...groups.values()];
 }

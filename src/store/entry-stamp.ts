@@ -4,6 +4,9 @@
  * What does not start with the mark is nobody's.
  */
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { randomWhole } from '../chance.js';
+import { inOwnMemory } from '../own-memory.js';
 import { wholeMs } from './check-input.js';
 import { type CacheWrite, HEADER_MAX_BYTES, VERSION_LEAD_MAX_MS } from './port.js';
 
@@ -88,4 +91,39 @@ function wholeVersion(version: number): number {
 /** Whether content of this version takes the place of content of the version `present`. */
 export function replaces(version: number, present: number): boolean {
   return present <= version || present > version + VERSION_LEAD_MAX_MS;
+}
+
+/** No counter: a record that was deleted and made again must not look like the one before. Fits into six bytes. */
+export function newStamp(): number {
+  return randomWhole(1, 2 ** 48 - 1);
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+/** What one costs beside its bytes, about. */
+const OVERHEAD_BYTES = 200;
+
+/** Facts that were read or written before. They are named by their content, so they cannot be out of date. */
+export interface KnownFacts {
+  get(digest: string): Buffer | undefined;
+  /** @returns the facts to go on with: the same buffer for the same bytes */
+  add(digest: string, facts: Buffer): Buffer;
+}
+
+export function createKnownFacts(): KnownFacts {
+  const known = new LRUCache<string, Buffer>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (facts) => facts.length + OVERHEAD_BYTES,
+  });
+  return {
+    get: (digest) => known.get(digest),
+    add(digest, facts) {
+      const present = known.get(digest);
+      if (present !== undefined) return present;
+      // Damaged ones are for the reader to see, and for nobody else.
+      if (digestOfFacts(facts) !== digest) return facts;
+      const owned = inOwnMemory(facts);
+      known.set(digest, owned);
+      return owned;
+    },
+  };
 }

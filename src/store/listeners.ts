@@ -1,6 +1,6 @@
 import { nextTurn } from '../time.js';
-import type { StoreLog } from './log.js';
 import type { Bus } from './port.js';
+import type { StoreLog } from './refused.js';
 
 type Listener = (message: string) => void;
 

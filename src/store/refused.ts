@@ -21,3 +21,10 @@ export class BackupTargetRefused extends StoreRefused {
     this.fault = fault;
   }
 }
+
+/** What the adapters need of a logger. A pino logger is one. */
+export interface StoreLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createDiskRoom, FULL_BELOW_BYTES } from '../../src/store/embedded/disk-room.js';
+import { createDiskRoom, FULL_BELOW_BYTES } from '../../src/store/embedded/data-folder.js';
 import { openEnvironment } from '../../src/store/embedded/environment.js';
 import { inFolder } from '../store/embedded/in-folder.js';
 import { createTestLog } from '../store/test-log.js';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { StoreLog } from '../../src/store/log.js';
+import type { StoreLog } from '../../src/store/refused.js';
 
 export interface TestLog extends StoreLog {
   readonly lines: { readonly level: string; readonly message: string; readonly fields: object }[];

@@ -1,13 +1,11 @@
 /** Copies of what the embedded store holds durably: made by the process that has it open, put back while none has. */
 import { chmod, copyFile, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { StoreLog } from '../log.js';
-import { BackupTargetRefused, StoreRefused } from '../refused.js';
-import { openDataFolder, refuseForeign } from './data-folder.js';
+import { BackupTargetRefused, type StoreLog, StoreRefused } from '../refused.js';
+import { openDataFolder, refuseForeign, syncFolder } from './data-folder.js';
+import { openState, refuseDamage, refuseOtherSchema, stateFolder } from './durable-folders.js';
 import type { Environment } from './environment.js';
-import { syncFolder } from './folder.js';
 import { lockFolder } from './folder-lock.js';
-import { openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 
 const SILENT: StoreLog = { info() {}, warn() {}, error() {} };
 const FILE = 'data.mdb';

@@ -4,8 +4,7 @@
  */
 import { join } from 'node:path';
 import { sleep } from '../../time.js';
-import { DataFileDamaged } from './data-bytes.js';
-import { checkDataFile } from './data-file.js';
+import { checkDataFile, DataFileDamaged } from './data-file.js';
 import { openEnvironment, RecordDamaged, type StoredRecord } from './environment.js';
 
 const AT_ONCE = 1_000;

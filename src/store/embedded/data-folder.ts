@@ -1,10 +1,9 @@
 /** The folder that GATEWAY_DATA_DIR names. */
-import { access, constants, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { StoreLog } from '../log.js';
-import { StoreRefused } from '../refused.js';
-import { refuseNetworkFolder } from './file-system.js';
-import { makeFolders } from './folder.js';
+
+import { statfsSync } from 'node:fs';
+import { access, constants, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type StoreLog, StoreRefused } from '../refused.js';
 
 /** What the store was made of before it was lmdb. */
 const EARLIER = ['registry.journal', 'counters.journal', 'documents'];
@@ -67,4 +66,160 @@ async function refuse(path: string): Promise<void> {
 function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;
+}
+
+/** Resolves when the disk has all names in the folder. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Makes a folder for this user alone, and what is missing above it, and sees to it that the disk has their names. Not
+ * with `recursive`, which never ends where nothing can be made, as in /proc.
+ * @returns whether it was made
+ */
+export async function makeFolders(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return false;
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makeFolders(dirname(folder));
+    await mkdir(folder, { mode: 0o700 });
+  }
+  await syncFolder(dirname(folder));
+  return true;
+}
+
+/**
+ * Made under another name first: a folder of the right name has always been whole, also when the power was lost while it
+ * was made, and one that is not is damaged.
+ * @param make makes it under the name that it is given, and leaves nothing open
+ * @returns whether it was made; else it was there
+ */
+export async function makeWhole(folder: string, make: (draft: string) => Promise<void>): Promise<boolean> {
+  if ((await stat(folder).catch(() => null)) !== null) return false;
+  const draft = `${folder}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await make(draft);
+  await rename(draft, folder);
+  await syncFolder(dirname(folder));
+  return true;
+}
+
+/** As statfs(2) tells them. On these, a map and a lock of one machine mean nothing to another, or not in time. */
+const REFUSED: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB'],
+  [0x517b, 'SMB'],
+  [0x01021997, '9p'],
+  [0x65735546, 'FUSE'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'CephFS'],
+  [0x0bd00bd0, 'Lustre'],
+]);
+
+/**
+ * @param type finds out the type of the file system that a folder lies on
+ * @throws StoreRefused
+ */
+export async function refuseNetworkFolder(
+  folder: string,
+  type: (folder: string) => Promise<number> = async (path) => (await statfs(path)).type,
+): Promise<void> {
+  // Some types do not fit into 31 bits, and come out negative where they are read as signed.
+  const name = REFUSED.get((await type(folder)) >>> 0);
+  if (name === undefined) return;
+  throw new StoreRefused(
+    `GATEWAY_DATA_DIR: was ${JSON.stringify(folder)}, on a file system of type ${name}; allowed is a disk of this machine (the store maps its files into memory). Or use Redis (REDIS_URL)`,
+  );
+}
+
+/** What is left free for what must not be refused, bytes. */
+const DISK_FLOOR_BYTES = 32 * 1024 * 1024;
+
+/** Whether less than the floor is free where the folder lies. */
+export async function isDiskLow(folder: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize < DISK_FLOOR_BYTES;
+}
+
+/**
+ * Keeps lmdb from writing to a disk that has no room. Of lmdb-js 3.5.6 a write that fails spoils the heap: it puts its
+ * message, with numbers from beyond what it wrote, into 100 bytes, and the process is aborted now or later.
+ */
+
+const FULL_BELOW_MIB = 8;
+/** What others may take of the disk between our look and lmdb's write. A disk with less counts as full. */
+export const FULL_BELOW_BYTES = FULL_BELOW_MIB * 1024 ** 2;
+
+/** Pages that are copied on the way to one record, and noted as free: far more than there are. */
+const PAGES_OF_RECORD_BYTES = 16 * 4096;
+
+interface Written {
+  readonly value: Buffer | null;
+  readonly front?: Buffer;
+}
+
+interface DiskRoom {
+  /**
+   * Calls `work` when there is room for these writes, beside those that are under way. Calls are begun in their order.
+   * @throws Error that names the lack of room
+   */
+  take<T>(writes: readonly Written[], work: () => Promise<T>): Promise<T>;
+}
+
+/** @param freeBytes of the disk, null where it is not known */
+export function createDiskRoom(freeBytes: () => number | null): DiskRoom {
+  let takenBytes = 0;
+  return {
+    async take(writes, work) {
+      const bytes = writes.reduce(
+        (sum, { value, front }) =>
+          sum + 2 * ((value?.length ?? 0) + (front?.length ?? 0)) + PAGES_OF_RECORD_BYTES,
+        0,
+      );
+      const free = freeBytes();
+      if (free !== null && free < FULL_BELOW_BYTES + takenBytes + bytes)
+        throw new Error(
+          `no space left on the disk: ${free} bytes are free, and ${FULL_BELOW_MIB} MiB have to stay so`,
+        );
+      takenBytes += bytes;
+      try {
+        return await work();
+      } finally {
+        takenBytes -= bytes;
+      }
+    },
+  };
+}
+
+/**
+ * To be called before files are made.
+ * @throws StoreRefused
+ */
+export function refuseFullDisk(folder: string): void {
+  const free = freeBytesOf(folder);
+  if (free === null || free >= FULL_BELOW_BYTES) return;
+  throw new StoreRefused(
+    `${folder} cannot be made: its disk is full (${free} bytes are free, ${FULL_BELOW_MIB} MiB are needed): free some, or name a folder on another disk (GATEWAY_DATA_DIR)`,
+  );
+}
+
+/** At once, so that writes stay in their order; a few microseconds on a disk of this machine. */
+export function freeBytesOf(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    // The folder was thrown away, as that of a cache may be: its open file is written all the same.
+    return null;
+  }
 }

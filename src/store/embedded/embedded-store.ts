@@ -2,24 +2,27 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../clock.js';
 import { createLocalBus } from '../listeners.js';
-import type { StoreLog } from '../log.js';
 import { type Store, StoreUnavailable } from '../port.js';
+import type { StoreLog } from '../refused.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { copyStore } from './backup.js';
 import { openCacheFolder } from './cache-folder.js';
-import { openDataFolder, refuseForeign } from './data-folder.js';
+import { isDiskLow, openDataFolder, refuseForeign } from './data-folder.js';
+import {
+  makeState,
+  openHistoryFolder,
+  openState,
+  refuseDamage,
+  refuseOtherSchema,
+  stateFolder,
+} from './durable-folders.js';
 import type { Environment } from './environment.js';
-import { isDiskLow } from './file-system.js';
 import { lockFolder } from './folder-lock.js';
-import { openHistoryFolder } from './history-folder.js';
 import { createLapsingRecords, type LapsingRecords, startSweep } from './lapsing.js';
-import { createLmdbCharges } from './lmdb-charges.js';
-import { createLmdbCounters } from './lmdb-counters.js';
-import { createLmdbDocuments } from './lmdb-documents.js';
+import { createLmdbCharges, createLmdbCounters, createLmdbDocuments } from './lmdb-durable.js';
 import { createLmdbHistory, HISTORY_TABLES, PIN_TABLES } from './lmdb-history.js';
 import { createLmdbRegistry } from './lmdb-registry.js';
 import { createMemoryLeases, createMemoryPresence, createMemoryQuotas } from './memory-brief.js';
-import { makeState, openState, refuseDamage, refuseOtherSchema, stateFolder } from './state-folder.js';
 
 export interface EmbeddedStoreOptions extends Partial<RegistryLimits> {
   /** Made when it is not there. Holds all that is durable, and belongs to one process at a time. */

@@ -5,18 +5,25 @@
  * What lmdb-js offers beyond that is left alone. A synchronous transaction, or one that runs a callback, waits in the
  * event loop, and commits what else was queued half-way. A buffer that points into the map is not ours to keep.
  */
+
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database } from 'lmdb';
-import type { StoreLog } from '../log.js';
-import { newStamp } from '../new-stamp.js';
+import { type Database, open } from 'lmdb';
+import { startTimer, stopTimer } from '../../time.js';
+import { newStamp } from '../entry-stamp.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
-import { openDatabase } from './database.js';
-import { createDiskRoom, freeBytesOf } from './disk-room.js';
-import { makeFolders, syncFolder } from './folder.js';
-import { decodeRecord, encodeRecord } from './record-bytes.js';
-import { isStill } from './same-file.js';
-import { createFaults, unavailable, within } from './write-faults.js';
+import type { StoreLog } from '../refused.js';
+import {
+  createDiskRoom,
+  freeBytesOf,
+  isDiskLow,
+  makeFolders,
+  refuseFullDisk,
+  syncFolder,
+} from './data-folder.js';
+import { isStill } from './folder-lock.js';
+import { decodeRecord, encodeRecord } from './records.js';
 
 /** The longest key, bytes. */
 export const KEY_MAX_BYTES = 511;
@@ -47,7 +54,7 @@ export interface StoredRecord {
 }
 
 /** A record and the stamp it must have; 0: there must be none. */
-export interface Condition {
+interface Condition {
   readonly key: Buffer;
   readonly stamp: number;
 }
@@ -249,4 +256,105 @@ function queue(
 /** @throws RangeError */
 function checkKey(key: Buffer): void {
   if (key.length < 1 || key.length > KEY_MAX_BYTES) throw new RangeError(`a key of ${key.length} bytes`);
+}
+
+/** How lmdb-js is asked for an environment: what it would do by itself is not what is relied on here. */
+
+/** Far more than reads at one time. */
+const READERS_MAX = 126;
+
+interface DatabaseOptions {
+  readonly folder: string;
+  readonly mapBytes: number;
+  readonly durable: boolean;
+  readonly readOnly?: boolean;
+}
+
+/** @throws Error of lmdb when it cannot be opened; StoreRefused when it is to be made, and the disk is full */
+function openDatabase(options: DatabaseOptions): Database<Buffer, Buffer> {
+  const { folder, mapBytes, durable, readOnly = false } = options;
+  // Its places of readers are mapped: where the disk has no room for them, the process is ended by SIGBUS.
+  if (!existsSync(join(folder, 'lock.mdb'))) refuseFullDisk(folder);
+  return open<Buffer, Buffer>({
+    path: folder,
+    noSubdir: false,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    useVersions: true,
+    mapSize: mapBytes,
+    maxReaders: READERS_MAX,
+    readOnly,
+    noSync: !durable,
+    // A commit then is fsync of the data, then the page that makes it valid: nobody sees what is not on the disk yet.
+    overlappingSync: false,
+    // With it, lmdb-js makes a promise for each turn that nobody can take, and a full disk would end the process.
+    eventTurnBatching: false,
+    // Missing in the types of lmdb-js. No transaction begins before all of its writes are queued.
+    ...{ permissionsMode: 0o600, batchStartThreshold: Number.MAX_SAFE_INTEGER },
+  });
+}
+
+/** What it means that a write of lmdb was late, or failed; and what is known to be wrong meanwhile. */
+
+/** What is wrong, said once when it begins and once when it ends. */
+function createFaults(folder: string, logger: StoreLog) {
+  let writing: string | null = null;
+  let damage: string | null = null;
+  return {
+    written(): void {
+      if (writing !== null) logger.info({ path: folder }, 'the store can be written again');
+      writing = null;
+    },
+    failed<E extends Error>(error: E): E {
+      if (writing === null) logger.error({ err: error, path: folder }, 'the store could not be written');
+      writing = error.message;
+      return error;
+    },
+    damaged<E extends Error>(error: E): E {
+      if (damage === null) logger.error({ err: error, path: folder }, 'the store is damaged');
+      damage = error.message;
+      return error;
+    },
+    health(): StoreHealth {
+      const reason = damage ?? writing;
+      return reason === null ? { ok: true } : { ok: false, reason };
+    },
+  };
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(
+        new WriteLate(`not done within ${ms} ms; the disk is late, or another process has opened the file`),
+      );
+    const timer = startTimer(late, ms);
+    work.then(resolve, reject).finally(() => stopTimer(timer));
+    // Also of one that fails when nobody waits for it any more.
+    void work.catch(commitError);
+  });
+}
+
+/** It is still under way, and nothing is known of what becomes of it. */
+class WriteLate extends Error {}
+
+async function unavailable(folder: string, error: unknown): Promise<StoreUnavailable> {
+  const cause = await commitError(error);
+  const text = cause instanceof Error ? cause.message : String(cause);
+  // A disk that takes a part of a write and no more shows as a failure of input and output.
+  const full = /no space left|disk quota/i.test(text) || (await isDiskLow(folder).catch(() => false));
+  if (full && !(error instanceof WriteLate))
+    return new StoreUnavailable(`${folder} could not be written: the disk is full (${text})`, 'no-room');
+  return new StoreUnavailable(`${folder} could not be written: ${text}`);
+}
+
+/** lmdb-js gives the reason as a promise, which rejects, and ends the process where nobody takes it. */
+async function commitError(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error;
+  try {
+    await error.commitError;
+    return error;
+  } catch (cause) {
+    return cause;
+  }
 }

@@ -1,11 +1,10 @@
-import { type FileHandle, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { type FileHandle, link, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { randomId } from '../../chance.js';
 import { sleep, startTicks, stopTicks } from '../../time.js';
-import type { StoreLog } from '../log.js';
-import { FolderInUse, StoreRefused } from '../refused.js';
-import { describeSelf, isRunning, type ProcessIdentity } from './process-identity.js';
-import { absent, isStill } from './same-file.js';
+import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
 
 /**
  * One process per data folder, by a file named `lock` in it. Node offers no lock that the kernel lets go of when a
@@ -209,4 +208,92 @@ async function hold(
       await file.close();
     },
   };
+}
+
+/** Which process of which machine this is, so that another can find out whether it still runs. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly host: string;
+  /** The kernel since its start, and the PID namespace; null where there is no /proc. */
+  readonly realm: string | null;
+  /** When the process started, in the kernel's ticks; null where there is no /proc. */
+  readonly startedAt: string | null;
+}
+
+export async function describeSelf(): Promise<ProcessIdentity> {
+  return {
+    pid: process.pid,
+    host: hostname(),
+    realm: await readRealm(),
+    startedAt: await readStart(process.pid),
+  };
+}
+
+/**
+ * Whether the process runs; null when that cannot be told from where `self` is. A number that was given to another
+ * process since does not count, nor does a process that is dead and only not yet collected by its parent.
+ */
+export async function isRunning(process: ProcessIdentity, self: ProcessIdentity): Promise<boolean | null> {
+  if (process.realm !== null && process.realm === self.realm) {
+    const startedAt = await readStart(process.pid);
+    return startedAt !== null && startedAt === process.startedAt;
+  }
+  const bothBlind = process.realm === null && self.realm === null && process.host === self.host;
+  return bothBlind && !isNumberInUse(process.pid) ? false : null;
+}
+
+async function readRealm(): Promise<string | null> {
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+    return `${boot.trim()} ${await readlink('/proc/self/ns/pid')}`;
+  } catch {
+    return null;
+  }
+}
+
+async function readStart(pid: number): Promise<string | null> {
+  try {
+    return parseStart(await readFile(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The start time in a line of `/proc/<pid>/stat` (proc(5), field 22); null for a process that is dead but not yet
+ * collected. The name, field 2, is in parentheses and may itself hold spaces and parentheses.
+ */
+export function parseStart(line: string): string | null {
+  const [state, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  if (state === 'Z' || state === 'X') return null;
+  return rest[18] ?? null;
+}
+
+function isNumberInUse(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: in use, by somebody else's process.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Whether a name still leads to the file it led to: one that is open goes on being written when its name is gone. */
+
+/**
+ * @param file what was found under that name, while it is open or mapped: till then its number is not given to another
+ * @returns whether the file of that name is still this one
+ */
+export function isStill(path: string, file: Pick<Stats, 'ino' | 'dev'>): () => Promise<boolean> {
+  return async () => {
+    const found = await stat(path).catch(absent);
+    return found !== null && found.ino === file.ino && found.dev === file.dev;
+  };
+}
+
+/** For what may be gone by the time it is looked at. */
+export function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
 }

@@ -3,12 +3,12 @@
  * transaction, so that what has ended is found without looking at what has not.
  */
 import type { Static, TSchema } from 'typebox';
+import type { Clock } from '../../clock.js';
 import { type Repeated, repeat } from '../../repeat.js';
-import type { StoreLog } from '../log.js';
+import type { StoreLog } from '../refused.js';
 import { createTurns } from '../turns.js';
 import type { Environment, RecordWrite, StoredRecord } from './environment.js';
-import { nameKey, numberKey } from './keys.js';
-import { fromBytes, toBytes } from './stored-json.js';
+import { fromBytes, nameKey, numberKey, toBytes } from './records.js';
 
 const ENDS = 'e';
 const TIME_BYTES = 8;
@@ -20,7 +20,7 @@ export interface Lapsing<V = Buffer> {
 }
 
 /** What becomes of a record, and what is told of it. `write` absent: nothing changes. Null deletes it. */
-export interface Decision<T, V = Buffer> {
+interface Decision<T, V = Buffer> {
   readonly result: T;
   readonly write?: Lapsing<V> | null;
 }
@@ -145,4 +145,54 @@ export function startSweep(records: LapsingRecords, logger: StoreLog): Pick<Repe
       logger.warn({ err: error }, 'records that have ended could not be removed');
     }
   });
+}
+
+export interface Slot<V> {
+  readonly value: V;
+  readonly endsAtMs: number;
+}
+
+/** With more values than this, those that have lapsed are looked for and dropped. */
+const SWEEP_AT_LEAST_ABOVE = 1_024;
+
+/** Values that lapse, by time that never jumps. */
+export interface LapsingMap<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V, ttlMs: number): void;
+  /** Leaves the time at which it lapses; does nothing where there is none. */
+  replace(key: string, value: V): void;
+  delete(key: string): void;
+  /** Those not lapsed. */
+  entries(): [key: string, value: V][];
+}
+
+export function createLapsingMap<V>(
+  clock: Pick<Clock, 'monotonicMs'>,
+  slots = new Map<string, Slot<V>>(),
+): LapsingMap<V> {
+  let sweepAbove = SWEEP_AT_LEAST_ABOVE;
+
+  const live = (slot: Slot<V> | undefined) =>
+    slot !== undefined && clock.monotonicMs() < slot.endsAtMs ? slot : undefined;
+
+  function sweep(): void {
+    if (slots.size <= sweepAbove) return;
+    for (const [key, slot] of slots) if (live(slot) === undefined) slots.delete(key);
+    sweepAbove = Math.max(SWEEP_AT_LEAST_ABOVE, 2 * slots.size);
+  }
+
+  return {
+    get: (key) => live(slots.get(key))?.value,
+    set(key, value, ttlMs) {
+      slots.set(key, { value, endsAtMs: clock.monotonicMs() + ttlMs });
+      sweep();
+    },
+    replace(key, value) {
+      const slot = live(slots.get(key));
+      if (slot !== undefined) slots.set(key, { ...slot, value });
+    },
+    delete: (key) => void slots.delete(key),
+    entries: () =>
+      [...slots].flatMap(([key, slot]) => (live(slot) ? [[key, slot.value] as [string, V]] : [])),
+  };
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.js';
-import { LATEST_MS, replaces, type StampedWrite, stampWrite } from '../entry-stamp.js';
-import { createKnownFacts } from '../known-facts.js';
+import { createKnownFacts, LATEST_MS, replaces, type StampedWrite, stampWrite } from '../entry-stamp.js';
 import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import {
   decodeEntryRecord,
@@ -15,8 +14,19 @@ import {
   frontOfBodyName,
 } from './cache-records.js';
 import type { Environment, RecordWrite, View } from './environment.js';
-import { hasBody, LARGE_BODY_BYTES, readBody, removalsOfBody, writeBody } from './large-bodies.js';
-import { DAMAGED, getHeld, type Held, type LargeEntry, readEntries, readEntry } from './read-entries.js';
+import {
+  DAMAGED,
+  getHeld,
+  type Held,
+  hasBody,
+  LARGE_BODY_BYTES,
+  type LargeEntry,
+  readBody,
+  readEntries,
+  readEntry,
+  removalsOfBody,
+  writeBody,
+} from './read-entries.js';
 
 type UsedEnvironment = Pick<Environment, 'read' | 'write'>;
 

@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
 import { monthOf, packContent, unpackContent } from '../history-content.js';
 import type { HistoryContent, HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
 import type { Environment, RecordWrite, View } from './environment.js';
-import { wholeTable } from './keys.js';
+import { wholeTable } from './records.js';
 
 /** The letters of the tables, in this order: heads, rows, facts, months. Two histories lie in one environment. */
 export const HISTORY_TABLES = ['h', 'c', 'f', 'm'] as const;

@@ -15,8 +15,7 @@ import {
 import type { RegistryLimits } from '../registry-limits.js';
 import type { Environment, View } from './environment.js';
 import { createGroupCommit, type Draft } from './group-commit.js';
-import { nameKey, numberKey, wholeTable } from './keys.js';
-import { fromBytes, toBytes } from './stored-json.js';
+import { fromBytes, nameKey, numberKey, toBytes, wholeTable } from './records.js';
 
 /** Records by id, those deleted among them, for as long as that is remembered. */
 const RECORDS = 'r';

@@ -1,10 +1,9 @@
 /** Leases, token buckets and presence of a gateway that is one process: they end with it. */
 import type { Clock } from '../../clock.js';
-import { wholeMs } from '../check-input.js';
+import { byId, wholeMs } from '../check-input.js';
 import type { Bus, Leases, Presence, Quotas } from '../port.js';
-import { byId } from '../present.js';
 import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../quota-bucket.js';
-import { createLapsingMap } from './lapsing-map.js';
+import { createLapsingMap } from './lapsing.js';
 
 export function createMemoryLeases(
   clock: Clock,

@@ -10,6 +10,7 @@ import {
   checkCharge,
   checkDocument,
   checkNote,
+  tooManyOpen,
   wholeMs,
 } from '../check-input.js';
 import {
@@ -19,7 +20,6 @@ import {
   type Documents,
   StoreUnavailable,
 } from '../port.js';
-import { tooManyOpen } from '../too-many-open.js';
 import type { Keys } from './keys.js';
 import { type Durable, durableScript, ENDS, pairsOf, script } from './script.js';
 

@@ -1,8 +1,8 @@
 import { Cluster } from 'ioredis';
 import type { Clock } from '../../clock.js';
 import { startTimer, stopTimer, type Timer, turn, uptimeMs } from '../../time.js';
-import type { StoreLog } from '../log.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
+import type { StoreLog } from '../refused.js';
 import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
 import { bounded, describeFailure, isAnswer, isOutOfMemory, unavailable } from './failure.js';
 

@@ -1,7 +1,6 @@
 /** Short-lived data: leases, presence and quotas. Presence and quotas must not be evicted, so they have an index of their ends. */
-import { wholeMs } from '../check-input.js';
+import { byId, wholeMs } from '../check-input.js';
 import { CLOCK_LEAD_MAX_MS, type Leases, type Presence, type Quotas } from '../port.js';
-import { byId } from '../present.js';
 import { checkGive, checkTake, describeGrant, leftIn } from '../quota-bucket.js';
 import { answersOf } from './failure.js';
 import type { Keys } from './keys.js';

@@ -1,7 +1,7 @@
 import { startTimer } from '../../time.js';
 import { createListeners } from '../listeners.js';
-import type { StoreLog } from '../log.js';
 import type { Bus } from '../port.js';
+import type { StoreLog } from '../refused.js';
 import { disconnect, type RedisClient, retryDelayMs } from './connect.js';
 import { describeFailure } from './failure.js';
 import type { Link } from './link.js';

@@ -1,7 +1,14 @@
 import type { Clock } from '../../clock.js';
-import { byGroup, type CacheGroup } from '../cache-groups.js';
-import { readStamp, STAMP_BYTES, type Stamp, type StampedWrite, stampWrite } from '../entry-stamp.js';
-import { createKnownFacts, type KnownFacts } from '../known-facts.js';
+import { byGroup, type CacheGroup } from '../check-input.js';
+import {
+  createKnownFacts,
+  type KnownFacts,
+  readStamp,
+  STAMP_BYTES,
+  type Stamp,
+  type StampedWrite,
+  stampWrite,
+} from '../entry-stamp.js';
 import type { CacheEntry, CachePlace, CacheStore } from '../port.js';
 import {
   BEHIND_HEAD_BYTES,

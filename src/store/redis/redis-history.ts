@@ -4,9 +4,9 @@
  * months, so that the oldest are found. Nothing of it expires by itself.
  */
 
+import { newStamp } from '../entry-stamp.js';
 import { monthOf, packContent, unpackContent } from '../history-content.js';
 import type { HistoryMonth, HistoryStore, HistoryWrite } from '../history-port.js';
-import { newStamp } from '../new-stamp.js';
 import { StoreUnavailable } from '../port.js';
 import { answersOf } from './failure.js';
 import type { MonthKeys } from './keys.js';

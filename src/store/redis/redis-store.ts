@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
-import type { StoreLog } from '../log.js';
 import type { Store, StoreHealth } from '../port.js';
+import type { StoreLog } from '../refused.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';
 import { createTurns } from '../turns.js';
 import {

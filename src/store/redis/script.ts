@@ -1,7 +1,7 @@
 /** How Lua scripts are sent, and the functions that several of them share. */
 import { createHash } from 'node:crypto';
-import type { StoreLog } from '../log.js';
 import type { Unconfirmed } from '../port.js';
+import type { StoreLog } from '../refused.js';
 import type { RedisClient } from './connect.js';
 import { answersOf, describeFailure } from './failure.js';
 import type { Link } from './link.js';

@@ -1,5 +1,5 @@
 /** The cache of a folder alone, with a look at what it does there. */
-import { sweepCache } from '../../../src/store/embedded/cache-sweep.js';
+import { sweepCache } from '../../../src/store/embedded/cache-folder.js';
 import { type Environment, openEnvironment, type View } from '../../../src/store/embedded/environment.js';
 import { createLmdbCache } from '../../../src/store/embedded/lmdb-cache.js';
 import type { CachePlace, CacheStore, CacheWrite } from '../../../src/store/port.js';

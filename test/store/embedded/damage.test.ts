@@ -3,8 +3,8 @@ import { cp, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkDataFile } from '../../../src/store/embedded/data-file.js';
-import { refuseNetworkFolder } from '../../../src/store/embedded/file-system.js';
-import { refuseDamage } from '../../../src/store/embedded/state-folder.js';
+import { refuseNetworkFolder } from '../../../src/store/embedded/data-folder.js';
+import { refuseDamage } from '../../../src/store/embedded/durable-folders.js';
 import { StoreRefused } from '../../../src/store/refused.js';
 import { change } from '../conformance-registry.js';
 import { inFolder, openIn } from './in-folder.js';

@@ -11,11 +11,11 @@ import {
   checkCharge,
   checkDocument,
   checkNote,
+  tooManyOpen,
   wholeMs,
 } from '../../../src/store/check-input.js';
-import type { LapsingMap } from '../../../src/store/embedded/lapsing-map.js';
+import type { LapsingMap } from '../../../src/store/embedded/lapsing.js';
 import type { Counters, Documents } from '../../../src/store/port.js';
-import { tooManyOpen } from '../../../src/store/too-many-open.js';
 import type { SavedMap } from './saved-map.js';
 
 const within = (total: number) =>

@@ -1,10 +1,10 @@
+import { newStamp } from '../../../src/store/entry-stamp.js';
 import type {
   HistoryContent,
   HistoryHeads,
   HistoryMonth,
   HistoryStore,
 } from '../../../src/store/history-port.js';
-import { newStamp } from '../../../src/store/new-stamp.js';
 import type { SavedMap } from './saved-map.js';
 
 /** One day: its heads, and its contents by their names. */

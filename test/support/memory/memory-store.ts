@@ -1,14 +1,14 @@
 /** A server that all replicas share, within this process: it can be emptied, and fail over without the last changes. */
 import type { Clock } from '../../../src/clock.js';
-import { createLapsingMap, type LapsingMap, type Slot } from '../../../src/store/embedded/lapsing-map.js';
+import { createLapsingMap, type LapsingMap, type Slot } from '../../../src/store/embedded/lapsing.js';
 import {
   createMemoryLeases,
   createMemoryPresence,
   createMemoryQuotas,
 } from '../../../src/store/embedded/memory-brief.js';
 import { createListeners } from '../../../src/store/listeners.js';
-import type { StoreLog } from '../../../src/store/log.js';
 import type { Store } from '../../../src/store/port.js';
+import type { StoreLog } from '../../../src/store/refused.js';
 import { limitsOf, type RegistryLimits } from '../../../src/store/registry-limits.js';
 import { nextTurn } from '../../../src/time.js';
 import { createMemoryCache, type MemoryEntry } from './memory-cache.js';

@@ -1,17 +1,16 @@
 /** The folder of the durable environment: made whole, and looked at before lmdb opens it. */
 import { execFile } from 'node:child_process';
+import { rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Type from 'typebox';
 import { PACKAGE_ROOT } from '../../package-root.js';
-import type { StoreLog } from '../log.js';
-import { StoreRefused } from '../refused.js';
-import { DataFileDamaged } from './data-bytes.js';
-import { checkMeta } from './data-file.js';
+import { type StoreLog, StoreRefused } from '../refused.js';
+import { checkDataFile, checkMeta, DataFileDamaged } from './data-file.js';
+import { makeFolders, makeWhole, refuseForeign } from './data-folder.js';
 import { type Environment, type EnvironmentOptions, openEnvironment } from './environment.js';
-import { makeFolders, makeWhole } from './folder.js';
-import { fromBytes, toBytes } from './stored-json.js';
+import { fromBytes, toBytes } from './records.js';
 
 /** Address space, not memory and not disk. */
 const MAP_BYTES = 4 * 1024 ** 3;
@@ -81,4 +80,38 @@ export function refuseOtherSchema(folder: string, environment: Environment): voi
   throw new StoreRefused(
     `${folder} was written by another release (form ${version ?? 'unknown'}; this one reads ${SCHEMA_VERSION}): use that release, or another GATEWAY_DATA_DIR`,
   );
+}
+
+/** The folder of the history: what lies in it cannot be fetched again, so what is damaged is set aside, not deleted. */
+
+interface HistoryFolderOptions {
+  readonly dataDir: string;
+  /** Tells folders set aside apart, epoch milliseconds. */
+  readonly nowMs: number;
+  readonly logger: StoreLog;
+}
+
+export async function openHistoryFolder(options: HistoryFolderOptions): Promise<Environment> {
+  const { dataDir, logger } = options;
+  const folder = join(dataDir, 'history');
+  const open = (path: string) =>
+    openEnvironment({ folder: path, mapBytes: MAP_BYTES, durable: true, logger });
+  await setDamagedAside(folder, options);
+  await makeWhole(folder, async (draft) => (await open(draft)).close());
+  return await open(folder);
+}
+
+async function setDamagedAside(folder: string, { nowMs, logger }: HistoryFolderOptions): Promise<void> {
+  if ((await stat(folder).catch(() => null)) === null) return;
+  await refuseForeign(folder, 'all');
+  try {
+    checkDataFile(join(folder, 'data.mdb'));
+  } catch (error) {
+    const aside = `${folder}.damaged-${nowMs}`;
+    await rename(folder, aside);
+    logger.error(
+      { err: error, folder, aside },
+      'the history on the disk is damaged; it was set aside, and begins anew: what was known before cannot be asked for until the folder is restored from a backup',
+    );
+  }
 }

@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto';
+import Type from 'typebox';
+import { type ChargeAnswer, type ChargeAsk, type Charges, OPEN_CHARGES_MAX } from '../charges-port.js';
+import {
+  BATCH_MEMORY_MS,
+  checkBatch,
+  checkCharge,
+  checkDocument,
+  checkNote,
+  tooManyOpen,
+  wholeMs,
+} from '../check-input.js';
+import type { CounterAdd, CounterRaise, Counters, Documents } from '../port.js';
+import type { Environment } from './environment.js';
+import { createGroupCommit, type Draft } from './group-commit.js';
+import { createLapsingTable, type Lapsing, type LapsingRecords } from './lapsing.js';
+import { fromBytes, nameKey, toBytes, wholeTable } from './records.js';
+
+/**
+ * Documents as records that end, by the digest of their key.
+ * @param makeRoom called before a document is written; throws StoreUnavailable of `no-room` where it must not be
+ */
+export function createLmdbDocuments(lapsing: LapsingRecords, makeRoom: () => Promise<void>): Documents {
+  const texts = createLapsingTable(lapsing, 'n', Type.String());
+  const nameOf = (key: string) => createHash('sha256').update(key).digest('hex');
+  return {
+    async create(key, text, ttlMs) {
+      checkDocument(text);
+      const ms = wholeMs(ttlMs, 1);
+      await makeRoom();
+      return await texts.change(nameOf(key), (found) =>
+        found === null ? { result: null, write: texts.lasting(text, ms) } : { result: found.value },
+      );
+    },
+    get: async (key) => texts.get(nameOf(key)),
+    async replace(key, before, after, ttlMs) {
+      if (after !== null) checkDocument(after);
+      const ms = after === null ? 0 : wholeMs(ttlMs, 1);
+      if (after !== null) await makeRoom();
+      return await texts.change(nameOf(key), (found) => {
+        if (found?.value !== before) return { result: false };
+        return { result: true, write: after === null ? null : texts.lasting(after, ms) };
+      });
+    },
+  };
+}
+
+/** Groups as records that end. Every batch writes the head, whose stamp is the condition of all. */
+
+const GROUPS = 'b';
+/** Batches that were applied, for as long as they are remembered. */
+const BATCHES = 'm';
+const HEAD = Buffer.from('T');
+const NOTHING = toBytes(null);
+
+const Fields = Type.Array(Type.Tuple([Type.String(), Type.Number()]));
+
+interface Batch {
+  readonly id: string;
+  readonly adds: readonly CounterAdd[];
+  readonly raises: readonly CounterRaise[];
+  readonly ttlMs: number;
+}
+
+export function createLmdbCounters(environment: Environment, lapsing: LapsingRecords): Counters {
+  const commit = createGroupCommit<Batch, void>({
+    environment,
+    head: HEAD,
+    apply: (draft, batch) => applyBatch(draft, batch, lapsing),
+    finish: (draft) => draft.set(HEAD, NOTHING),
+  });
+  return {
+    async add(id, adds, raises, ttlMs) {
+      checkBatch(adds, raises);
+      const ms = wholeMs(ttlMs, 1);
+      if (adds.length + raises.length > 0) await commit({ id, adds, raises, ttlMs: ms });
+    },
+    async read(groups) {
+      return environment.read((view) =>
+        groups.map((group) => fieldsOf(lapsing.alive(view.get(nameKey(GROUPS, group))?.value))),
+      );
+    },
+  };
+}
+
+const fieldsOf = (group: Lapsing | null) => new Map(group === null ? [] : fromBytes(Fields, group.value));
+
+function applyBatch(draft: Draft, { id, adds, raises, ttlMs }: Batch, lapsing: LapsingRecords): void {
+  const now = lapsing.now();
+  const stage = (key: Buffer, next: Lapsing) => {
+    for (const write of lapsing.writes(key, draft.get(key), next)) draft.set(write.key, write.value);
+  };
+  const batchKey = nameKey(BATCHES, id);
+  const known = lapsing.alive(draft.get(batchKey));
+  // One from a future, as the machine's clock was put back since, is forgotten too.
+  if (known !== null && known.endsAtMs - now <= BATCH_MEMORY_MS) return;
+  const groups = new Map<string, Map<string, number>>();
+  const openGroup = (name: string): Map<string, number> => {
+    const fields = groups.get(name) ?? fieldsOf(lapsing.alive(draft.get(nameKey(GROUPS, name))));
+    groups.set(name, fields);
+    return fields;
+  };
+  for (const { group, field, by } of adds) {
+    const fields = openGroup(group);
+    fields.set(field, within((fields.get(field) ?? 0) + by));
+  }
+  for (const { group, field, to } of raises) {
+    const fields = openGroup(group);
+    // Zero has no sign here, nor in JSON.
+    fields.set(field, Math.max(fields.get(field) ?? to, to) + 0);
+  }
+  for (const [name, fields] of groups)
+    stage(nameKey(GROUPS, name), { value: toBytes([...fields]), endsAtMs: now + ttlMs });
+  stage(batchKey, { value: NOTHING, endsAtMs: now + BATCH_MEMORY_MS });
+}
+
+const within = (total: number) =>
+  Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, total));
+
+/** Charges in lmdb. Every change writes the head, whose stamp is the condition of all. */
+
+/** Charges that are open, by their ids. */
+const OPEN = 'o';
+/** What is charged to each purse, until it is empty. */
+const PURSES = 'p';
+/** Ids of charges that have ended, for as long as that is remembered. */
+const ENDED = 'f';
+const PURSE_HEAD = Buffer.from('W');
+
+const Open = Type.Object({
+  id: Type.String(),
+  purse: Type.String(),
+  amount: Type.Integer(),
+  note: Type.String(),
+});
+/** How many charges are open. */
+const Count = Type.Integer();
+
+type Change =
+  | { readonly does: 'charge'; readonly ask: ChargeAsk }
+  | { readonly does: 'note'; readonly id: string; readonly note: string }
+  | { readonly does: 'end'; readonly id: string; readonly how: 'kept' | 'back' };
+
+type Result = ChargeAnswer | boolean;
+
+export function createLmdbCharges(environment: Environment, lapsing: LapsingRecords): Charges {
+  const commit = createGroupCommit<Change, Result>({
+    environment,
+    head: PURSE_HEAD,
+    apply: (draft, change) => applyChange(draft, change, lapsing),
+    // Set for a change that has not counted one, too: others tell by it that something was changed.
+    finish: (draft) => draft.set(PURSE_HEAD, toBytes(countOpen(draft))),
+  });
+
+  return {
+    async charge(ask) {
+      checkCharge(ask);
+      const ttlMs = wholeMs(ask.ttlMs, 1);
+      return (await commit({ does: 'charge', ask: { ...ask, ttlMs } })) as ChargeAnswer;
+    },
+    async note(id, note) {
+      checkNote(note);
+      return (await commit({ does: 'note', id, note })) as boolean;
+    },
+    end: async (id, how) => (await commit({ does: 'end', id, how })) as boolean,
+    charged: async (purse) =>
+      environment.read((view) => amountOf(lapsing.alive(view.get(nameKey(PURSES, purse))?.value)?.value)),
+    open: async () =>
+      environment
+        .read((view) => view.range(wholeTable(OPEN)))
+        .map(({ value }) => {
+          const { id, purse, amount, note } = fromBytes(Open, value);
+          return { id, purse, amount, note };
+        }),
+  };
+}
+
+const amountOf = (value: Buffer | undefined) => (value === undefined ? 0 : fromBytes(Type.Integer(), value));
+
+function countOpen(draft: Draft): number {
+  const head = draft.get(PURSE_HEAD);
+  return head === null ? 0 : fromBytes(Count, head);
+}
+
+function openOf(draft: Draft, id: string) {
+  const bytes = draft.get(nameKey(OPEN, id));
+  return bytes === null ? null : fromBytes(Open, bytes);
+}
+
+/** @throws StoreUnavailable, before anything is set */
+function applyChange(draft: Draft, change: Change, lapsing: LapsingRecords): Result {
+  if (change.does === 'charge') return applyCharge(draft, change.ask, lapsing);
+  const found = openOf(draft, change.id);
+  if (change.does === 'note') {
+    if (found !== null) draft.set(nameKey(OPEN, change.id), toBytes({ ...found, note: change.note }));
+    return found !== null;
+  }
+  const { id, how } = change;
+  const ended = { value: toBytes(null), endsAtMs: lapsing.now() + BATCH_MEMORY_MS };
+  setLapsing(draft, lapsing, nameKey(ENDED, id), ended);
+  if (found === null) return false;
+  draft.set(nameKey(OPEN, id), null);
+  draft.set(PURSE_HEAD, toBytes(countOpen(draft) - 1));
+  const purseKey = nameKey(PURSES, found.purse);
+  const purse = lapsing.alive(draft.get(purseKey));
+  if (how === 'back' && purse !== null) {
+    const value = toBytes(Math.max(0, amountOf(purse.value) - found.amount));
+    setLapsing(draft, lapsing, purseKey, { ...purse, value });
+  }
+  return true;
+}
+
+function applyCharge(draft: Draft, ask: ChargeAsk, lapsing: LapsingRecords): ChargeAnswer {
+  const { id, purse, amount, note, max, ttlMs } = ask;
+  const now = lapsing.now();
+  const key = nameKey(PURSES, purse);
+  const charged = amountOf(lapsing.alive(draft.get(key))?.value);
+  const ended = lapsing.alive(draft.get(nameKey(ENDED, id)));
+  // One from a future, as the machine's clock was put back since, is forgotten too.
+  if (ended !== null && ended.endsAtMs - now <= BATCH_MEMORY_MS) return { kind: 'ended', charged };
+  if (openOf(draft, id) !== null) return { kind: 'made', charged };
+  if (amount > max - charged) return { kind: 'over', charged };
+  const open = countOpen(draft);
+  if (open >= OPEN_CHARGES_MAX) throw tooManyOpen();
+  draft.set(nameKey(OPEN, id), toBytes({ id, purse, amount, note }));
+  draft.set(PURSE_HEAD, toBytes(open + 1));
+  setLapsing(draft, lapsing, key, { value: toBytes(charged + amount), endsAtMs: now + ttlMs });
+  return { kind: 'made', charged: charged + amount };
+}
+
+function setLapsing(
+  draft: Draft,
+  lapsing: LapsingRecords,
+  key: Buffer,
+  next: { readonly value: Buffer; readonly endsAtMs: number },
+): void {
+  for (const write of lapsing.writes(key, draft.get(key), next)) draft.set(write.key, write.value);
+}

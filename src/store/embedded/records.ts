@@ -1,0 +1,81 @@
+/** How a record's value stands in lmdb: behind its stamp, which lmdb-js keeps, a checksum and the bytes themselves. */
+
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Static, TSchema } from 'typebox';
+import Value from 'typebox/value';
+import { StoreUnavailable } from '../port.js';
+
+const CRC_BYTES = 4;
+const STAMP_BYTES = 8;
+
+/** @param value in pieces, in order: they are copied once */
+export function encodeRecord(key: Buffer, stamp: number, value: readonly Buffer[]): Buffer {
+  const bytes = Buffer.allocUnsafe(value.reduce((sum, { length }) => sum + length, CRC_BYTES));
+  let end = CRC_BYTES;
+  for (const piece of value) end += piece.copy(bytes, end);
+  bytes.writeUInt32LE(checksum(key, stamp, bytes.subarray(CRC_BYTES)));
+  return bytes;
+}
+
+/** @returns the value, or null when it is damaged */
+export function decodeRecord(key: Buffer, stamp: number, bytes: Buffer): Buffer | null {
+  if (bytes.length < CRC_BYTES) return null;
+  const value = bytes.subarray(CRC_BYTES);
+  return bytes.readUInt32LE() === checksum(key, stamp, value) ? value : null;
+}
+
+/** The same, of all that lies in the file for a record. */
+export function recordIsWhole(key: Buffer, data: Buffer): boolean {
+  if (data.length < STAMP_BYTES) return false;
+  return decodeRecord(key, data.readDoubleLE(), data.subarray(STAMP_BYTES)) !== null;
+}
+
+/** Of the key and the stamp as well: a value that is whole, but found in the place of another, is damaged too. */
+function checksum(key: Buffer, stamp: number, value: Buffer): number {
+  return crc32(value, crc32(key, crc32(String(stamp))));
+}
+
+export function toBytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/**
+ * @returns what {@link toBytes} was given, with members that the schema does not name
+ * @throws StoreUnavailable when it is not as the schema says: its checksum is right, so another version wrote it
+ */
+export function fromBytes<T extends TSchema>(schema: T, bytes: Buffer): Static<T> {
+  const value: unknown = JSON.parse(bytes.toString());
+  if (!Value.Check(schema, value)) throw new StoreUnavailable('a record of the store has an unknown form');
+  return value;
+}
+
+/** Names longer than this, in bytes of UTF-8, stand in keys as their digest. */
+const NAME_MAX_BYTES = 300;
+/** Begins no UTF-8: a digest cannot be taken for a name. */
+const DIGEST = 0xff;
+
+/**
+ * @param table what a key begins with: an ASCII letter for each kind of record of an environment
+ * @returns the key of what is called `name`
+ */
+export function nameKey(table: string, name: string): Buffer {
+  const bytes = Buffer.from(`${table}${name}`);
+  if (bytes.length <= NAME_MAX_BYTES) return bytes;
+  return Buffer.concat([Buffer.from(table), Buffer.of(DIGEST), createHash('sha256').update(name).digest()]);
+}
+
+/**
+ * @param number a whole number, 0 or more: keys of a table are ordered by it
+ * @param rest tells keys of one number apart
+ */
+export function numberKey(table: string, number: number, rest: Buffer = Buffer.alloc(0)): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(Math.min(number, Number.MAX_SAFE_INTEGER)));
+  return Buffer.concat([Buffer.from(table), bytes, rest]);
+}
+
+/** @returns the bounds of a table as a range has them */
+export function wholeTable(table: string): { readonly from: Buffer; readonly to: Buffer } {
+  return { from: Buffer.from(table), to: Buffer.of(table.charCodeAt(0) + 1) };
+}
