@@ -11,7 +11,7 @@ import { createSealer } from './credential/seal.js';
 import { countRowsOf, guessReports } from './pipeline/reference-reports.js';
 import { createAgent } from './platform/client.js';
 import { openPresentRegistry } from './registry/open.js';
-import { saysError } from './report/says-error.js';
+import { saysError } from './report/error-signs.js';
 import { reportPolicy } from './report-policy.js';
 import type { Store } from './store/port.js';
 import { nameInLife } from './team-life.js';

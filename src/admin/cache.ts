@@ -11,7 +11,7 @@ import type { Pipeline } from '../pipeline/compose.js';
 import { Explanation } from '../pipeline/explain.js';
 import { dayNumber } from '../report/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
-import { readReportAddress } from '../report/report-address.js';
+import { readReportAddress } from '../report/platform-call.js';
 import { auditLine } from '../telemetry/audit.js';
 import { changed } from './say-unconfirmed.js';
 

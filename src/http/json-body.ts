@@ -1,7 +1,6 @@
 /** A JSON body, read strictly: what the gateway checks must be what the platform will read. */
 import { GatewayError } from '../errors.js';
-import { JsonObject, parseJson } from '../report/json.js';
-import { JsonError } from '../report/json-error.js';
+import { JsonError, JsonObject, parseJson } from '../report/json.js';
 
 export interface BodyLimits {
   /** Members of all objects in it together. */

@@ -7,8 +7,7 @@
 import { hash } from 'node:crypto';
 import Type from 'typebox';
 import { recordForm } from '../record.js';
-import type { JsonObject } from '../report/json.js';
-import { sortedJson } from '../report/sorted-json.js';
+import { type JsonObject, sortedJson } from '../report/json.js';
 
 const StoredAnswer = Type.Object({
   status: Type.Number(),

@@ -15,8 +15,7 @@ import {
   type OwnValues,
   ownValues,
 } from './chosen-ids.js';
-import { isJsonArray, type Json, JsonObject, parseJson } from './json.js';
-import { JsonError } from './json-error.js';
+import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from './json.js';
 import { plainName } from './parameters.js';
 
 export interface LookalikeRules {

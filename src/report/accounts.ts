@@ -14,8 +14,7 @@ import {
   speaksOfAccount,
   wraps,
 } from './account-words.js';
-import { isJsonArray, type Json, JsonNumber, JsonObject, parseJson } from './json.js';
-import { JsonError } from './json-error.js';
+import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from './json.js';
 import { plainName } from './parameters.js';
 
 /** The shipped pattern, to be matched against a name in lower case without separators; see `isAccountName`. */

@@ -8,8 +8,7 @@ import {
 import { collectAccounts, isAccountName } from './accounts.js';
 import { type Given, isOwn } from './given-parameters.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, writeJson } from './json.js';
-import type { ParameterTable } from './parameters.js';
-import { isInteger } from './values.js';
+import { isInteger, type ParameterTable } from './parameters.js';
 
 /** What an account-like parameter said. */
 export interface NamedAccount {

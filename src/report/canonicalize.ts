@@ -8,18 +8,26 @@
 import { type FieldFault, GatewayError } from '../errors.js';
 import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
 import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './asked-accounts.js';
-import { type Given, type GivenRequest, isOwn, type Place, readGiven } from './given-parameters.js';
+import {
+  type Given,
+  type GivenRequest,
+  isOwn,
+  type Member,
+  type Place,
+  readGiven,
+  readMember,
+  splitOf,
+} from './given-parameters.js';
 import { type OutputOptions, readOutputOptions } from './output-options.js';
-import { type Period, periodOf } from './period.js';
-import type { QueryPair } from './query-text.js';
-import { type Member, readMember, splitOf } from './read-members.js';
 import {
   type NameRules,
   type UnknownName,
   unknownNameFaults,
   unknownNames,
   vouchedFor,
-} from './unknown-names.js';
+} from './parameters.js';
+import { type Period, periodOf } from './period.js';
+import type { QueryPair } from './query-text.js';
 
 export interface Report extends Period {
   /** Path below `/api/v1/report/`, e.g. `campaigns/get`. */

@@ -2,8 +2,7 @@
  * What in an answer with status 200 says that it is an error and no report: platforms answer so when their own
  * layers fail. Names are compared in lower case without separators.
  */
-
-import { isJsonArray, type Json, JsonNumber, JsonObject } from './json.js';
+import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from './json.js';
 
 /** Objects around a report that may tell how the call went. */
 const WRAPPERS = new Set(
@@ -132,7 +131,7 @@ export function tellsOfCall(name: string): boolean {
 }
 
 /** Whether a message beside no rows sounds like trouble, or a status says that they are still to come. */
-export function findTrouble(document: Json): boolean {
+function findTrouble(document: Json): boolean {
   if (!(document instanceof JsonObject)) return false;
   return document.names.some((name, at) => {
     const text = document.values[at];
@@ -228,4 +227,25 @@ function scalarText(value: Json): string | null {
   if (value instanceof JsonNumber) return value.text;
   if (typeof value === 'boolean') return String(value);
   return typeof value === 'string' ? value.trim() : null;
+}
+
+/** What is no JSON says nothing: an address that is not a report's may answer in any form. */
+export function saysError(body: Buffer): boolean {
+  const document = parsed(body.toString());
+  const held = document instanceof JsonObject ? document.values.flatMap(listIn) : listIn(document);
+  const hasRows = held.some((value) => value instanceof JsonObject);
+  return findErrorSign(document, null, hasRows) !== null || (!hasRows && findTrouble(document));
+}
+
+function listIn(value: Json): readonly Json[] {
+  return isJsonArray(value) ? value : [];
+}
+
+function parsed(text: string): Json {
+  try {
+    return parseJson(text, { allowBom: true });
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
 }

@@ -5,10 +5,6 @@
  * names like any other, and a name given twice is an error, for two readers may take it two ways.
  */
 
-import { DUPLICATE, JsonError } from './json-error.js';
-import { endOfNumber, endOfSpace, endOfString } from './json-scan.js';
-import { addName, beginningOf, interned, NO_SHAPE, type Shape } from './json-shape.js';
-
 /** A number as it was written; its text always has the form of RFC 8259, section 6. */
 export class JsonNumber {
   readonly text: string;
@@ -64,7 +60,7 @@ export function writeJson(value: Json, writeNumber = (number: JsonNumber): strin
   return String(value);
 }
 
-export interface ParseOptions {
+interface ParseOptions {
   /** How many arrays and objects may stand in one another: 0 to 1,000, so that the stack suffices. Default 64. */
   readonly maxDepth?: number;
   /** Whether one byte order mark in front is overlooked (section 8.1 leaves it to the reader). Default false. */
@@ -241,4 +237,111 @@ function readNumber(cursor: Cursor): JsonNumber {
   if (end < 0) fail(cursor, 'not a JSON value');
   cursor.at = end;
   return new JsonNumber(cursor.text.slice(start, end));
+}
+
+/** Compact JSON with the members of every object sorted by name; numbers and lists as they were. */
+export function sortedJson(json: Json): string {
+  if (isJsonArray(json)) return `[${json.map(sortedJson).join(',')}]`;
+  if (!(json instanceof JsonObject)) return writeJson(json);
+  const members = json.names.map((name, index): [string, Json] => [name, json.values[index] as Json]);
+  members.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${sortedJson(value)}`).join(',')}}`;
+}
+
+const DUPLICATE = 'a duplicate member name';
+
+/** A text that is not JSON as read here. The message names the place, never a value. */
+export class JsonError extends Error {
+  override readonly name = 'JsonError';
+  /** Offset of the fault in UTF-16 units. */
+  readonly position: number;
+  /** Member names and indexes from the root to the fault. */
+  readonly path: readonly (string | number)[];
+  /** Whether a member name was given twice; the path ends with it. */
+  readonly isDuplicate: boolean;
+
+  constructor(reason: string, position: number, path: readonly (string | number)[]) {
+    const place = path.map((step) => (typeof step === 'number' ? step : JSON.stringify(step.slice(0, 40))));
+    super(`${reason} at position ${position}, below $${place.map((step) => `[${step}]`).join('')}`);
+    this.position = position;
+    this.path = path;
+    this.isDuplicate = reason === DUPLICATE;
+  }
+}
+
+/** @returns the offset behind the white space that may stand at `start`. */
+function endOfSpace(text: string, start: number): number {
+  for (let at = start; ; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+  }
+}
+
+/** @returns the offset behind the number that starts at `start`, or -1 when there is none. */
+function endOfNumber(text: string, start: number): number {
+  let at = text.charCodeAt(start) === 0x2d ? start + 1 : start;
+  at = text.charCodeAt(at) === 0x30 ? at + 1 : endOfDigits(text, at);
+  if (at > 0 && text.charCodeAt(at) === 0x2e) at = endOfDigits(text, at + 1);
+  if (at > 0 && (text.charCodeAt(at) | 0x20) === 0x65) {
+    const sign = text.charCodeAt(at + 1);
+    at = endOfDigits(text, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+  }
+  return at;
+}
+
+/** @returns the offset behind one or more digits, or -1 when there is none. */
+function endOfDigits(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (!(code >= 0x30 && code <= 0x39)) return at === start ? -1 : at;
+    at += 1;
+  }
+}
+
+/**
+ * @returns the offset behind the closing quote of the string whose opening quote is at `start`, or -1 when it
+ * has none or holds a raw control character. Whether its escapes are good is not looked at.
+ */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at + 1;
+    if (code === 0x5c) at += 1;
+    else if (!(code >= 0x20)) return -1;
+  }
+}
+
+interface Shape {
+  readonly names: string[];
+  /** The names as they stand in the text, with quotes and escapes. */
+  readonly sources: string[];
+  /** The names again, once there are so many that a list is slow to search. */
+  index?: Set<string>;
+}
+
+const NO_SHAPE: Shape = { names: [], sources: [] };
+const LONG_LIST = 16;
+
+/** @returns a shape of its own with the first members of another. */
+function beginningOf(shape: Shape, length: number): Shape {
+  return { names: shape.names.slice(0, length), sources: shape.sources.slice(0, length) };
+}
+
+/** Adds a name at the end. @returns false when the shape has it already. */
+function addName(shape: Shape, name: string, source: string): boolean {
+  if (shape.names.length >= LONG_LIST) shape.index ??= new Set(shape.names);
+  if (shape.index?.has(name) ?? shape.names.includes(name)) return false;
+  shape.index?.add(name);
+  shape.names.push(name);
+  shape.sources.push(source);
+  return true;
+}
+
+/** @returns of equal shapes the one met first, so that rows with and without an optional member share two. */
+function interned(shapes: Map<string, Shape>, shape: Shape): Shape {
+  const key = shape.sources.join();
+  const first = shapes.get(key);
+  if (first === undefined) shapes.set(key, shape);
+  return first ?? shape;
 }

@@ -5,8 +5,8 @@
 
 import { accountsShown } from './accounts.js';
 import type { ColumnTypes } from './column-types.js';
+import { isoDate } from './days.js';
 import { dateFlaws, type Flaw, platformWarning } from './flaws.js';
-import { isoDate } from './iso-date.js';
 import { type Json, type JsonObject, parseJson } from './json.js';
 import { judgeShape, type KnownShape, NOTHING_KNOWN } from './judge-shape.js';
 import type { Paging } from './paging.js';

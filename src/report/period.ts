@@ -1,8 +1,7 @@
 /** The period of a report: two dates, or a relative period of `_period`, resolved against the platform's today. */
 import type { FieldFault } from '../errors.js';
 import { dayNumber, isoDay } from './days.js';
-import type { Place } from './given-parameters.js';
-import type { ReadMember } from './read-members.js';
+import type { Place, ReadMember } from './given-parameters.js';
 
 /** First and last day, as ISO texts, both included; null: left to the platform. */
 export interface Period {

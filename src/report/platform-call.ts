@@ -1,11 +1,10 @@
 /** The request that asks the platform for a canonical report, and the identity of its cache entries. */
 import { hash } from 'node:crypto';
 import type { Report } from './canonicalize.js';
-import type { Place } from './given-parameters.js';
+import type { Member, Place } from './given-parameters.js';
 import { writeQueryText } from './query-text.js';
-import type { Member } from './read-members.js';
 
-export interface PlatformCall {
+interface PlatformCall {
   readonly method: 'GET' | 'POST';
   /** Below the platform's base URL, with the query. */
   readonly target: string;
@@ -74,4 +73,35 @@ export function seriesId(report: Report, account: string, baseUrl: string): stri
 export function digest(parts: readonly string[]): string {
   const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('');
   return hash('sha256', text, 'base64url');
+}
+
+interface AddressedReport {
+  /** Null where the text does not say it. */
+  readonly endpoint: string | null;
+  /** URL-encoded, without `?`. */
+  readonly query: string;
+}
+
+/** Calls of either plane that name a report by `endpoint` and `query`. */
+const NAMES_A_REPORT =
+  /\/(?:gateway\/v1\/(?:revisions|diff|finality|truth|explain)|admin\/v1\/cache\/explain)$/;
+
+/**
+ * Of whatever host: one gateway has many names. Nothing is asked for.
+ * @returns null for the address of something else
+ */
+export function readReportAddress(text: string): AddressedReport | null {
+  const [address = '', ...rest] = text.replace(/#.*$/s, '').split('?');
+  if (rest.length === 0 && !/^(https?:\/)?\//i.test(text)) return { endpoint: null, query: text };
+  const query = rest.join('?');
+  const endpoint = /\/api\/v1\/report\/(.+)$/.exec(address)?.[1];
+  if (endpoint !== undefined) return { endpoint, query };
+  if (NAMES_A_REPORT.test(address)) {
+    const named = new URLSearchParams(query);
+    return named.has('endpoint')
+      ? { endpoint: named.get('endpoint'), query: named.get('query') ?? '' }
+      : null;
+  }
+  // Else the address of something else would be read as that of a report that is not named.
+  return /\/./.test(address.replace(/^https?:\/\/[^/]*/i, '')) ? null : { endpoint: null, query };
 }

@@ -1,8 +1,8 @@
 /** Filters of a question that name a column of its rows, and whether the rows keep to them. Pure. */
 import type { Report } from './canonicalize.js';
 import type { Flaw } from './flaws.js';
+import type { Member } from './given-parameters.js';
 import { isJsonArray, type Json, JsonNumber, parseJson } from './json.js';
-import type { Member } from './read-members.js';
 import { camelCase, holdsId } from './row-names.js';
 
 /** Plain values, so that they can go to another thread. */

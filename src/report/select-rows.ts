@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Report } from './canonicalize.js';
 import { decodeFacts } from './column-types.js';
 import { bodyHash, type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
-import type { Member } from './read-members.js';
+import type { Member } from './given-parameters.js';
 import { holdsText, isMeasure, isVersion } from './row-names.js';
 
 const MEMBER = 'campaignIds';

@@ -12,7 +12,7 @@ import { createRotation, type Rotation } from '../../src/credential/rotation.js'
 import { createSealer } from '../../src/credential/seal.js';
 import { createTokenRecovery, type TokenRecovery } from '../../src/credential/token-recovery.js';
 import type { Registry } from '../../src/registry/replica.js';
-import { saysError } from '../../src/report/says-error.js';
+import { saysError } from '../../src/report/error-signs.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import type { Simulator } from '../../src/simulator/simulator-api.js';
 import type { Switches } from '../../src/simulator/switches.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isoDate } from '../../src/report/iso-date.js';
+import { isoDate } from '../../src/report/days.js';
 
 const TIMES = [
   '',

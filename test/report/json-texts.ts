@@ -1,7 +1,13 @@
 /** JSON texts of any shape, and ways to compare what is read of them with what `JSON.parse` reads. */
 import fc from 'fast-check';
-import { isJsonArray, type Json, JsonNumber, JsonObject, parseJson } from '../../src/report/json.js';
-import { JsonError } from '../../src/report/json-error.js';
+import {
+  isJsonArray,
+  type Json,
+  JsonError,
+  JsonNumber,
+  JsonObject,
+  parseJson,
+} from '../../src/report/json.js';
 
 /** What `JSON.parse` would have made of it. */
 export function toPlain(value: Json): unknown {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonNumber, type JsonObject, parseJson, writeJson } from '../../src/report/json.js';
-import { JsonError } from '../../src/report/json-error.js';
+import { JsonError, JsonNumber, type JsonObject, parseJson, writeJson } from '../../src/report/json.js';
 import { isJson, rowsText, toPlain } from './json-texts.js';
 
 describe('parseJson', () => {

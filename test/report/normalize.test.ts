@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonError } from '../../src/report/json-error.js';
+import { JsonError } from '../../src/report/json.js';
 import {
   type Normalized,
   type NormalizedRow,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readReportAddress } from '../../src/report/report-address.js';
+import { readReportAddress } from '../../src/report/platform-call.js';
 
 const NAMED = { endpoint: 'campaigns/get', query: 'advertiserId=1&byDate=1' };
 

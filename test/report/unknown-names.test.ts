@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalize } from '../../src/report/canonicalize.js';
-import { GATEWAY_PARAMETERS } from '../../src/report/parameters.js';
-import { type EndpointNames, unknownNameFaults, unknownNames } from '../../src/report/unknown-names.js';
+import {
+  type EndpointNames,
+  GATEWAY_PARAMETERS,
+  unknownNameFaults,
+  unknownNames,
+} from '../../src/report/parameters.js';
 import { get, post, RULES } from './canonical-request.js';
 
 const ENDPOINT = 'campaigns/get';

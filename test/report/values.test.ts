@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayNumber, isoDay } from '../../src/report/days.js';
 import { type Json, parseJson } from '../../src/report/json.js';
-import type { Kind } from '../../src/report/parameters.js';
-import { isInteger, readJson, readText } from '../../src/report/values.js';
+import { isInteger, type Kind, readJson, readText } from '../../src/report/parameters.js';
 
 const TODAY = dayNumber('2026-11-21') as number;
 const text = (kind: Kind, ...values: string[]) => readText(kind, values, TODAY);
