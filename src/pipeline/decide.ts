@@ -1,7 +1,8 @@
 /**
- * From what is in hand to what is to be done: which entries are fresh, stale or missing, and which calls would bring
- * them. Pure, and the one place for it: a request, the refresh behind an answer and `explain` all decide here.
+ * Decides from the entries in hand: by day or as a whole, which entries are fresh, stale or missing, and which calls would
+ * fetch them. Pure, and the one place for it: a request, the refresh behind an answer and `explain` all decide here.
  */
+import type { DivisibilityStatus } from '../divisibility/learn.js';
 import { NO_DIRECTIVES } from '../http/cache-directives.js';
 import type { Outcome } from '../outcome.js';
 import type { Entry } from '../report/entry.js';
@@ -9,9 +10,49 @@ import type { Period } from '../report/period.js';
 import type { ReportPolicy } from '../report-policy.js';
 import type { Entries } from './entries.js';
 import { type Grade, type GradeInput, gradeOf } from './grade.js';
-import { KEPT_AS_WHOLE, type Mode } from './mode.js';
 import { type PlannedFetch, planFetches } from './plan-fetches.js';
 import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from './question.js';
+
+/** How a report is looked up and fetched, and why so, for people. */
+export interface Mode {
+  /** days: split by day · whole: one answer for the period */
+  readonly mode: 'days' | 'whole';
+  readonly because: string;
+}
+
+const whole = (because: string): Mode => ({ mode: 'whole', because });
+
+const KEPT_AS_WHOLE = whole('kept as a whole, though its kind is split by day');
+export const COULD_NOT_SPLIT = whole('its answer could not be split by day');
+
+const NOT_DAYS = {
+  learning: 'not yet proven to be divisible',
+  probation: 'on probation: compared with the join of its days, which is not given yet',
+  refuted: 'refuted to be divisible',
+};
+
+/** Split by day only where it was proven that this changes nothing. */
+export function modeOf(
+  { report, form }: Pick<ReportQuestion, 'report' | 'form'>,
+  { endpoints }: Pick<ReportPolicy, 'endpoints'>,
+  { state, pinned, wholeUntil }: DivisibilityStatus,
+): Mode {
+  const { from, to, split, endpoint } = report;
+  const rule = endpoints.get(endpoint);
+  if (rule === undefined) return whole('the endpoint is not declared');
+  if (rule.freshness === 'origin') return whole("the endpoint's freshness is the platform's to decide");
+  if (!split.includes('date')) return whole('the report is not split by date');
+  if (from === null || to === null) return whole('the period is left to the platform');
+  if (form === 'bytes') return whole("the platform's own bytes are asked for");
+  if (state === 'proven' && wholeUntil !== null)
+    return whole(
+      `an answer could not be split: asked for as a whole until ${new Date(wholeUntil).toISOString()}`,
+    );
+  if (state === 'proven')
+    return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven to be divisible' };
+  if (pinned) return whole('pinned by configuration');
+  return whole(NOT_DAYS[state]);
+}
 
 export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
   readonly question: ReportQuestion;

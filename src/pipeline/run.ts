@@ -1,11 +1,10 @@
 /** One report under way: the question, the entries in hand, and what is decided from them. */
 import type { Entry } from '../report/entry.js';
-import { type DecideInput, type Decision, decide } from './decide.js';
+import { type DecideInput, type Decision, decide, type Mode, modeOf } from './decide.js';
 import { createEntries, type EntryStore } from './entries.js';
 import type { FetchResult } from './fetched.js';
 import type { Gateway } from './gateway.js';
 import { gradeOf } from './grade.js';
-import { type Mode, modeOf } from './mode.js';
 import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from './question.js';
 import { type Basis, type Extent, isNewest, type MadeOf } from './replacements.js';
 
