@@ -3,8 +3,8 @@
  * times while learning and on probation, once when proven, once when refuted.
  */
 import { randomBuffer } from '../chance.js';
+import { createRecordBook } from '../registry/record-book.js';
 import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
 import { Divisibility, isProven, startLearning } from './state.js';
 
 const PREFIX = 'divisible/';
@@ -17,35 +17,13 @@ export const MAX_KINDS = 500;
 /** Forgotten at once beyond the bound, since forgetting what was refuted makes other segments void too. */
 const FORGOTTEN_AT_ONCE = 25;
 
-export interface Kinds {
-  get(id: string): Divisibility | null;
-  list(): readonly (readonly [id: string, known: Divisibility])[];
-  /** Segments of the kind are split under this name; what was split under another one is void. */
-  generationOf(id: string): string;
-  /** Differs where answers are made otherwise: its generation, and whether it is proven. */
-  stampOf(id: string): string;
-  /** @returns the kind before and after; `step` may be called more than once */
-  change(
-    id: string,
-    step: (value: Divisibility) => Divisibility,
-  ): Promise<{ readonly before: Divisibility; readonly after: Divisibility }>;
-}
+export type Kinds = ReturnType<typeof createKinds>;
 
-export function createKinds(registry: Registry): Kinds {
-  /** Parsed records by their text. */
-  let parsed = new Map<string, { readonly text: string; readonly value: Divisibility }>();
-
-  function get(id: string): Divisibility | null {
-    const text = registry.get(PREFIX + id)?.value;
-    if (text === undefined) return null;
-    const before = parsed.get(id);
-    if (before?.text === text) return before.value;
-    const value = Divisibility.read(text, PREFIX + id);
-    if (parsed.size > MAX_KINDS) parsed = new Map();
-    parsed.set(id, { text, value });
-    return value;
-  }
-
+export function createKinds(registry: Registry) {
+  const book = createRecordBook<Divisibility>(registry, {
+    ...{ prefix: PREFIX, max: MAX_KINDS, read: Divisibility.read },
+    forget: (others) => surplus(others.map(([record, { revision }]) => ({ record, revision }))),
+  });
   const base = () => registry.get(BASE_RECORD)?.value ?? FIRST_GENERATION;
   const stamps = new Map<string, { readonly generation: string; readonly stamp: string }>();
   const forget = () => stamps.clear();
@@ -55,7 +33,7 @@ export function createKinds(registry: Registry): Kinds {
   function stampsOf(id: string) {
     const known = stamps.get(id);
     if (known !== undefined) return known;
-    const value = get(id);
+    const value = book.get(id);
     const generation = value?.generation ?? base();
     const made = { generation, stamp: value !== null && isProven(value) ? `${generation}+` : generation };
     if (stamps.size > MAX_KINDS) forget();
@@ -69,36 +47,34 @@ export function createKinds(registry: Registry): Kinds {
    * A kind that is forgotten is split under the base's name again, so that name must not be one it was refuted under:
    * when a kind that has left the base is forgotten, the base gets a new name. Kinds with a record keep theirs.
    */
-  function surplus(record: string): [string, string | null, number?][] {
-    const all = registry.list(PREFIX).filter(([id]) => id !== record);
-    if (all.length + 1 <= MAX_KINDS) return [];
-    const ranked = all.map(([id, { revision }]) => ({ id, revision, value: get(id.slice(PREFIX.length)) }));
-    const forgotten = ranked
+  function surplus(
+    others: readonly { readonly record: string; readonly revision: number }[],
+  ): [string, string | null, number?][] {
+    if (others.length + 1 <= MAX_KINDS) return [];
+    const forgotten = others
+      .map((one) => ({ ...one, value: book.get(one.record.slice(PREFIX.length)) }))
       .sort((a, b) => worth(a.value) - worth(b.value) || a.revision - b.revision)
-      .slice(0, all.length + 1 - MAX_KINDS + FORGOTTEN_AT_ONCE);
-    const hasLeft = forgotten.some(({ value }) => value?.generation !== base());
-    const deleted = forgotten.map(({ id }): [string, null] => [id, null]);
-    if (!hasLeft) return deleted;
+      .slice(0, others.length + 1 - MAX_KINDS + FORGOTTEN_AT_ONCE);
+    const deleted = forgotten.map(({ record }): [string, null] => [record, null]);
+    if (forgotten.every(({ value }) => value?.generation === base())) return deleted;
     return [...deleted, [BASE_RECORD, newGeneration(), registry.get(BASE_RECORD)?.revision ?? 0]];
   }
 
   return {
-    get,
-    list: () =>
-      registry.list(PREFIX).flatMap(([record]) => {
-        const id = record.slice(PREFIX.length);
-        const known = get(id);
-        return known === null ? [] : [[id, known] as const];
-      }),
-    generationOf: (id) => stampsOf(id).generation,
-    stampOf: (id) => stampsOf(id).stamp,
-    async change(id, step) {
+    get: book.get,
+    list: book.list,
+    /** Segments of the kind are split under this name; what was split under another one is void. */
+    generationOf: (id: string): string => stampsOf(id).generation,
+    /** Differs where answers are made otherwise: its generation, and whether it is proven. */
+    stampOf: (id: string): string => stampsOf(id).stamp,
+    /** @returns the kind before and after; `step` may be called more than once */
+    async change(id: string, step: (value: Divisibility) => Divisibility) {
       let before = startLearning(base());
       let after = before;
-      await updateRecord(registry, PREFIX + id, () => {
-        before = get(id) ?? startLearning(base());
+      await book.change(id, (known) => {
+        before = known ?? startLearning(base());
         after = step(before);
-        return after === before ? null : { text: JSON.stringify(after), also: surplus(PREFIX + id) };
+        return after === before ? null : after;
       });
       return { before, after };
     },

@@ -36,21 +36,7 @@ export interface DivisibilityStatus {
   readonly wholeUntil: number | null;
 }
 
-export interface Learner {
-  status(report: Report): DivisibilityStatus;
-  /** Another one makes finished answers void: they would be made otherwise now. */
-  stampOf(report: Report): string;
-  /** For people: what is known of all kinds, each as it is now. */
-  list(): readonly (readonly [id: string, known: Divisibility])[];
-  /** For people: what is known of a kind. */
-  show(report: Report): Divisibility | null;
-  /** Compares freshly split days with what was known of them before. */
-  compare(news: Comparison, fetch: FetchRange): Promise<Comparing>;
-  /** On probation: a whole answer was found to be the join of its days. */
-  passed(report: Report, trial: Trial): Promise<void>;
-  /** An answer could not be split: for a day the kind is asked for as a whole. */
-  couldNotSplit(report: Report, reason: string): Promise<void>;
-}
+export type Learner = ReturnType<typeof createLearner>;
 
 /** Freshly split days of a report, to be compared with what was known of them before. */
 export interface Comparison extends DaysOf {
@@ -84,16 +70,22 @@ export interface AgedDay {
 
 const NOTHING: Comparing = { verdict: 'same', same: new Set() };
 
-export function createLearner(options: LearnerOptions): Learner {
+export function createLearner(options: LearnerOptions) {
   return {
-    status: (report) => statusOf(options, report),
-    stampOf: (report) => markOf(options, report, 'stampOf'),
-    compare: (news, fetch) => compare(options, news, fetch),
-    couldNotSplit: (report, reason) => couldNotSplit(options, report, reason),
-    list: () =>
+    status: (report: Report): DivisibilityStatus => statusOf(options, report),
+    /** Another one makes finished answers void: they would be made otherwise now. */
+    stampOf: (report: Report): string => markOf(options, report, 'stampOf'),
+    /** Compares freshly split days with what was known of them before. */
+    compare: (news: Comparison, fetch: FetchRange): Promise<Comparing> => compare(options, news, fetch),
+    /** An answer could not be split: for a day the kind is asked for as a whole. */
+    couldNotSplit: (report: Report, reason: string): Promise<void> => couldNotSplit(options, report, reason),
+    /** For people: what is known of all kinds, each as it is now. */
+    list: (): readonly (readonly [id: string, known: Divisibility])[] =>
       options.kinds.list().map(([id, known]) => [id, { ...known, state: stateOf(known, options.now()) }]),
-    show: (report) => options.kinds.get(idOf(options, report)),
-    async passed(report, trial) {
+    /** For people: what is known of a kind. */
+    show: (report: Report): Divisibility | null => options.kinds.get(idOf(options, report)),
+    /** On probation: a whole answer was found to be the join of its days. */
+    async passed(report: Report, trial: Trial): Promise<void> {
       const { id, pinned } = statusOf(options, report);
       if (pinned) return;
       options.onEvent('tried');

@@ -20,31 +20,24 @@ const LIFETIME_MS = 86_400_000;
 /** Kinds that are remembered; those that end first are forgotten first. */
 const MAX_KINDS = 500;
 
-export interface PartRefusals {
-  /** The period of a report that one call may bring; null when its ends are open, or when it is too long for that. */
-  wholeOf(report: Report): Period | null;
-  /** The same, when the report's kind is known to refuse parts, else null. */
-  wholeOnly(report: Report): Period | null;
-  /** Whether a range is less than a whole that could be asked for instead. */
-  isPart(report: Report, range: Period): boolean;
-  /** The platform refused a part of this report, and answered the whole. Never rejects. */
-  learn(report: Report): Promise<void>;
-}
-
-export interface PartRefusalsOptions {
-  readonly registry: Registry;
-  readonly policy: Pick<ReportPolicy, 'accountFields' | 'plan'>;
-  readonly now: () => number;
-  readonly logger: Logger;
-}
+export type PartRefusals = ReturnType<typeof createPartRefusals>;
 
 /** Kind and epoch milliseconds; an entry of another form tells nothing. */
 const Entry = recordForm(Type.Tuple([Type.String(), Type.Number()], { additionalItems: true }));
 type Entry = RecordOf<typeof Entry>;
 const Entries = recordForm(Type.Array(Type.Unknown()));
 
-export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
-  const { registry, policy, now, logger } = options;
+export function createPartRefusals({
+  registry,
+  policy,
+  now,
+  logger,
+}: {
+  readonly registry: Registry;
+  readonly policy: Pick<ReportPolicy, 'accountFields' | 'plan'>;
+  readonly now: () => number;
+  readonly logger: Logger;
+}) {
   const { accountFields, plan } = policy;
   /** What this process has learned, be it that the store could not be told. */
   const own = new Map<string, number>();
@@ -61,6 +54,7 @@ export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
     return untilMs !== undefined && untilMs > now() && untilMs <= now() + LIFETIME_MS;
   }
 
+  /** The period of a report that one call may bring; null when its ends are open, or when it is too long for that. */
   function wholeOf({ from, to }: Report): Period | null {
     if (from === null || to === null) return null;
     const days = (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
@@ -69,15 +63,18 @@ export function createPartRefusals(options: PartRefusalsOptions): PartRefusals {
 
   return {
     wholeOf,
-    wholeOnly(report) {
+    /** The same, when the report's kind is known to refuse parts, else null. */
+    wholeOnly(report: Report): Period | null {
       const id = divisibilityId(report, accountFields);
       return isInForce(own.get(id)) || isInForce(shared.get(id)) ? wholeOf(report) : null;
     },
-    isPart(report, range) {
+    /** Whether a range is less than a whole that could be asked for instead. */
+    isPart(report: Report, range: Period): boolean {
       const whole = wholeOf(report);
       return whole !== null && (whole.from !== range.from || whole.to !== range.to);
     },
-    async learn(report) {
+    /** The platform refused a part of this report, and answered the whole. Never rejects. */
+    async learn(report: Report): Promise<void> {
       const id = divisibilityId(report, accountFields);
       if (isInForce(own.get(id)) || isInForce(shared.get(id))) return;
       const entry: Entry = [id, now() + LIFETIME_MS];

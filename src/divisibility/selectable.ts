@@ -5,12 +5,11 @@
  */
 import Type from 'typebox';
 import { type RecordOf, recordForm } from '../record.js';
+import { createRecordBook } from '../registry/record-book.js';
 import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
 import type { Report } from '../report/canonicalize.js';
 import { divisibilityId } from './state.js';
 
-const PREFIX = 'selectable/';
 /** Kinds that are remembered; those learned first go first. */
 const MAX_KINDS = 200;
 /** Questions whose answers have to agree, each with rows that were selected and rows that were left out. */
@@ -34,49 +33,30 @@ const UNKNOWN: Known = { agreements: [], checkedAt: null, refutedUntil: null };
 
 export type SelectableState = 'learning' | 'proven' | 'due' | 'refuted';
 
-export interface Selectable {
-  /** due: proven, and to be checked by the next question. */
-  stateOf(report: Report): SelectableState;
-  /** @param question its identity, with its period. @throws StoreUnavailable */
-  agreed(report: Report, question: string): Promise<void>;
-  /** @throws StoreUnavailable */
-  refuted(report: Report): Promise<void>;
-}
+export type Selectable = ReturnType<typeof createSelectable>;
 
-export interface SelectableOptions {
+export function createSelectable({
+  registry,
+  accountFields,
+  now,
+}: {
   readonly registry: Registry;
   readonly accountFields: readonly string[];
   readonly now: () => number;
-}
-
-export function createSelectable({ registry, accountFields, now }: SelectableOptions): Selectable {
-  const idOf = (report: Report) => PREFIX + divisibilityId(report, accountFields);
-
-  function known(id: string): Known {
-    const text = registry.get(id)?.value;
-    return text === undefined ? UNKNOWN : Known.read(text, id);
-  }
-
-  function change(report: Report, step: (before: Known) => Known): Promise<void> {
-    const id = idOf(report);
-    return updateRecord(registry, id, (text) => {
-      const before = text === null ? UNKNOWN : Known.read(text, id);
-      const after = step(before);
-      return after === before ? null : { text: JSON.stringify(after), also: surplus(id) };
+}) {
+  const book = createRecordBook<Known>(registry, { prefix: 'selectable/', max: MAX_KINDS, read: Known.read });
+  const idOf = (report: Report) => divisibilityId(report, accountFields);
+  const change = (report: Report, step: (before: Known) => Known) =>
+    book.change(idOf(report), (before) => {
+      const after = step(before ?? UNKNOWN);
+      return after === UNKNOWN ? null : after;
     });
-  }
-
-  function surplus(id: string): [string, null][] {
-    const others = registry.list(PREFIX).filter(([other]) => other !== id);
-    return others
-      .sort(([, a], [, b]) => a.revision - b.revision)
-      .slice(0, Math.max(0, others.length + 1 - MAX_KINDS))
-      .map(([other]) => [other, null]);
-  }
 
   return {
-    stateOf: (report) => stateOf(known(idOf(report)), now()),
-    agreed: (report, question) =>
+    /** due: proven, and to be checked by the next question. */
+    stateOf: (report: Report): SelectableState => stateOf(book.get(idOf(report)) ?? UNKNOWN, now()),
+    /** @param question its identity, with its period. @throws StoreUnavailable */
+    agreed: (report: Report, question: string): Promise<void> =>
       change(report, (before) => {
         const state = stateOf(before, now());
         if (state === 'refuted' || state === 'proven') return before;
@@ -85,7 +65,8 @@ export function createSelectable({ registry, accountFields, now }: SelectableOpt
         const all = agreements.includes(question) ? agreements : [...agreements, question];
         return { ...before, agreements: all, checkedAt: now(), refutedUntil: null };
       }),
-    refuted: (report) =>
+    /** @throws StoreUnavailable */
+    refuted: (report: Report): Promise<void> =>
       change(report, (before) => ({ ...before, agreements: [], refutedUntil: now() + REFUTED_MS })),
   };
 }

@@ -6,8 +6,8 @@
 import Type from 'typebox';
 import { createLastUsed } from '../last-used.js';
 import { type RecordOf, recordForm } from '../record.js';
+import { createRecordBook } from '../registry/record-book.js';
 import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
 import type { Report } from '../report/canonicalize.js';
 import { dayNumber } from '../report/days.js';
 import type { ReportSeries } from '../report/platform-call.js';
@@ -107,7 +107,6 @@ function lengthOf(range: string): number {
   return from == null || to == null ? 0 : to - from + 1;
 }
 
-const PREFIX = 'caps/';
 /** Kinds and caps of a kind that are remembered; those learned first go first. */
 const MAX_KINDS = 200;
 const MAX_CAPS = 8;
@@ -142,10 +141,12 @@ export function createKnownCaps(
   /** What the registry did not take. */
   const own = new Map<string, readonly KnownCap[]>();
 
-  function stored(kind: string): readonly KnownCap[] {
-    const text = registry.get(PREFIX + kind)?.value;
-    return text === undefined ? [] : CapList.read(text, PREFIX + kind);
-  }
+  const book = createRecordBook<readonly KnownCap[]>(registry, {
+    prefix: 'caps/',
+    max: MAX_KINDS,
+    read: CapList.read,
+  });
+  const stored = (kind: string) => book.get(kind) ?? [];
 
   function all({ report }: ReportSeries): readonly KnownCap[] {
     const kind = kindOf(report);
@@ -158,11 +159,9 @@ export function createKnownCaps(
   ): Promise<void> {
     const kind = kindOf(report);
     try {
-      await updateRecord(registry, PREFIX + kind, () => {
-        const before = stored(kind);
-        const after = step(before);
-        if (JSON.stringify(after) === JSON.stringify(before)) return null;
-        return { text: JSON.stringify(after), also: surplus(PREFIX + kind) };
+      await book.change(kind, (before) => {
+        const after = step(before ?? []);
+        return JSON.stringify(after) === JSON.stringify(before ?? []) ? null : after;
       });
       own.delete(kind);
     } catch (error) {
@@ -173,14 +172,6 @@ export function createKnownCaps(
         'a row cap could not be shared with other replicas; this process goes by it',
       );
     }
-  }
-
-  function surplus(record: string): [string, null][] {
-    const others = registry.list(PREFIX).filter(([id]) => id !== record);
-    return others
-      .sort(([, a], [, b]) => a.revision - b.revision)
-      .slice(0, Math.max(0, others.length + 1 - MAX_KINDS))
-      .map(([id]) => [id, null]);
   }
 
   async function unlearn(what: ReportSeries, isNone: (cap: KnownCap) => boolean): Promise<void> {
