@@ -1,7 +1,7 @@
 /**
  * The request's path, from the call to its reply.
  *
- *   admit → parse the query → authorize → (answer in memory | report → assemble) → check its accounts → reply
+ *   admit → parse the query → check the query → (answer in memory | report → assemble) → check its accounts → reply
  *
  * `hit` is the same path where every step of it can be taken at once, see `routes/hit-answer.ts`.
  * `pipeline/get-report.ts` is the way of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
@@ -22,7 +22,7 @@ import type { AnswerQuery } from './pipeline/answer.js';
 import type { AnswerMemory } from './pipeline/finished.js';
 import type { Queries } from './pipeline/queries.js';
 import { noteFromMemory, plainCallsOf, type Reply, replyFromMemory } from './pipeline/reply.js';
-import { authorize, admit as checkEntrance } from './policy/authorize.js';
+import { checkCaller, checkQuery } from './policy/authorize.js';
 import { refuseForeignAccounts, withholdForeignAccounts } from './policy/check-advertiser.js';
 
 export interface Gateway {
@@ -60,7 +60,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       // What is requested: 400.
       const { query, context, memoryKey } = await queries.read(call, caller.team);
       // Nothing cached is touched before a team may see what it requests: 403.
-      authorize(caller, query.access);
+      checkQuery(caller, query.access);
       const finished = memory.find(memoryKey, query.question.report, context.directives.maxAgeMs);
       if (finished !== null) {
         memory.used(query.question, finished);
@@ -79,11 +79,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
     hit(call, address) {
       const caller = deps.recognize(call.keys);
-      checkEntrance({ caller, scope: 'report:read', address });
+      checkCaller(caller, address, 'report:read');
       const recalled = queries.recall(call, caller.team.defaultFormat);
       if (recalled === null) return null;
       const { query, memoryKey } = recalled;
-      authorize(caller, query.access);
+      checkQuery(caller, query.access);
       const body = memory.find(memoryKey, query.question.report, null);
       if (body === null) return ELSEWHERE;
       if (body.bytes > HIT_BYTES) return null;

@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.js';
 import { onResponseClosed } from '../http/on-response-closed.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import type { TeamLimits } from '../limits/team-limits.js';
-import { admit } from '../policy/authorize.js';
+import { checkCaller } from '../policy/authorize.js';
 import type { JsonObject } from '../report/json.js';
 import type { QueryPair } from '../report/query-text.js';
 import { nameInLife } from '../team-life.js';
@@ -100,7 +100,7 @@ export function recognize(
   identify: Identify,
 ): Caller {
   const caller = identify(readKeyHeaders(raw), trace);
-  admit({ caller, address: ip, scope: scopeOf(method, rule) });
+  checkCaller(caller, ip, scopeOf(method, rule));
   return caller;
 }
 

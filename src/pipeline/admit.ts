@@ -4,7 +4,7 @@ import type { Identify } from '../auth/identify.js';
 import type { Scope } from '../auth/team.js';
 import type { ReportCall } from '../http/report-call.js';
 import type { TeamLimits } from '../limits/team-limits.js';
-import { admit } from '../policy/authorize.js';
+import { checkCaller } from '../policy/authorize.js';
 
 export type Admit = ReturnType<typeof createAdmit>;
 
@@ -21,7 +21,7 @@ export function createAdmit({
     scope: Scope = 'report:read',
   ): Promise<Caller> => {
     const caller = identify(call.keys, call.trace);
-    admit({ caller, address: call.address, scope });
+    checkCaller(caller, call.address, scope);
     if (call.isCharged !== true) await limits.enter(caller.team, call.onResponseClosed);
     call.trace.mark('admit');
     return caller;

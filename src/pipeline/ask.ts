@@ -11,7 +11,7 @@ import { onResponseClosed } from '../http/on-response-closed.js';
 import type { ReportCall } from '../http/report-call.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import type { ProblemCode } from '../openapi/operation.js';
-import { authorize } from '../policy/authorize.js';
+import { checkQuery } from '../policy/authorize.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
 import { showId } from '../report/answer-meta.js';
 import { daysBetween } from '../report/days.js';
@@ -124,7 +124,7 @@ export function questionAbout(
   if (!isEndpointPath(named.endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
   return insideOfQuery(() => {
     const question = parseNamed(parse, named, caller.team.defaultFormat);
-    authorize(caller, question.access);
+    checkQuery(caller, question.access);
     return { ...question, caller, named };
   });
 }

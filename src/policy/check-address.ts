@@ -3,14 +3,7 @@ import type { Caller } from '../auth/authenticate.js';
 import { GatewayError } from '../errors.js';
 
 /** The caller's address is in the team's list, when it has one. */
-export function checkAddress({
-  caller,
-  address,
-}: {
-  readonly caller: Caller;
-  readonly address: string;
-}): void {
-  const { ipAllow } = caller.team;
+export function checkAddress({ team: { ipAllow } }: Caller, address: string): void {
   if (ipAllow.length > 0 && !ipAllow.some((range) => isInRange(address, range)))
     throw new GatewayError('ip_forbidden');
 }

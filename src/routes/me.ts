@@ -8,8 +8,8 @@ import { Outlook } from '../credential/outlook.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import type { Limits } from '../limits/limits.js';
 import { json, type Operation } from '../openapi/operation.js';
+import { checkTeam } from '../policy/authorize.js';
 import { checkAddress } from '../policy/check-address.js';
-import { checkTeam } from '../policy/check-team.js';
 import type { Frozen } from '../record.js';
 import { OwnUsageDay } from '../usage/usage-day.js';
 
@@ -39,8 +39,8 @@ export function registerMe(app: FastifyInstance, options: MeOptions): void {
   const showMe = createShowMe(options);
   app.get('/gateway/v1/me', { schema: SCHEMA, config: { operation: OPERATION } }, async (request, reply) => {
     const caller = options.identify(readKeyHeaders(request.raw), request.trace);
-    checkTeam({ caller });
-    checkAddress({ caller, address: request.ip });
+    checkTeam(caller);
+    checkAddress(caller, request.ip);
     return reply.header('cache-control', 'private, no-store').send(await showMe(caller));
   });
 }

@@ -5,8 +5,8 @@ import type { Identify } from '../auth/identify.js';
 import { GatewayError } from '../errors.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';
+import { checkTeam } from '../policy/authorize.js';
 import { checkAddress } from '../policy/check-address.js';
-import { checkTeam } from '../policy/check-team.js';
 import type { Series } from '../series/create-series.js';
 import { isRange, NO_RANGE, RANGE, SHOWN_SERIES } from '../series/describe.js';
 import type { Range } from '../series/shape.js';
@@ -25,8 +25,8 @@ export function registerOwnSeries(app: FastifyInstance, { identify, series }: Ow
     shownToTeams('gateway', 'Requests, outcomes, calls and latency of your team over time', OPERATION),
     async (request, reply) => {
       const caller = identify(readKeyHeaders(request.raw), request.trace);
-      checkTeam({ caller });
-      checkAddress({ caller, address: request.ip });
+      checkTeam(caller);
+      checkAddress(caller, request.ip);
       const range = readRange(request.query);
       const { id, limits } = caller.team;
       const team = { id, callsPerDay: limits.upstreamCallsPerDay, lives: 'present' } as const;

@@ -11,8 +11,8 @@ import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.j
 import { readRequestBody } from '../http/request-body.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { json, type Operation } from '../openapi/operation.js';
+import { checkTeam } from '../policy/authorize.js';
 import { checkAddress } from '../policy/check-address.js';
-import { checkTeam } from '../policy/check-team.js';
 import { arrivalOf } from '../sessions/arrival.js';
 import { endSessionCookie, writeSessionCookie } from '../sessions/cookie.js';
 import { checkSignIn } from '../sessions/judge.js';
@@ -72,8 +72,8 @@ function registerSignIn(
 /** @throws GatewayError as for every call */
 function enter(identify: Identify, request: FastifyRequest, keys = readKeyHeaders(request.raw)): Caller {
   const caller = identify(keys, request.trace);
-  checkTeam({ caller });
-  checkAddress({ caller, address: request.ip });
+  checkTeam(caller);
+  checkAddress(caller, request.ip);
   return caller;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NewTeam } from '../../src/auth/team.js';
-import { type AccessRequest, admit, authorize } from '../../src/policy/authorize.js';
+import { type AccessRequest, checkCaller, checkQuery } from '../../src/policy/authorize.js';
 import { callerOf } from '../support/callers.js';
 import { codeOf, thrownBy } from '../support/problems.js';
 
@@ -18,7 +18,7 @@ const named = (...values: string[]): Partial<AccessRequest> => ({
 
 describe('admit', () => {
   const admitted = (team: Partial<NewTeam>, scope: 'report:read' | 'platform:write' = 'report:read') =>
-    codeOf(() => admit({ caller: callerOf(team), address: '10.0.0.1', scope }));
+    codeOf(() => checkCaller(callerOf(team), '10.0.0.1', scope));
 
   it('lets a team in that may', () => {
     expect(admitted({})).toBeNull();
@@ -42,16 +42,14 @@ describe('admit', () => {
   });
 
   it('names the scope that is missing', () => {
-    const { options } = thrownBy(() =>
-      admit({ caller: callerOf({ scopes: [] }), address: '10.0.0.1', scope: 'platform:write' }),
-    );
+    const { options } = thrownBy(() => checkCaller(callerOf({ scopes: [] }), '10.0.0.1', 'platform:write'));
     expect(options.detail).toBe('This call needs the scope platform:write.');
   });
 });
 
 describe('authorize: advertisers', () => {
   const authorized = (advertisers: number[] | '*', access: Partial<AccessRequest>) =>
-    codeOf(() => authorize(callerOf({ advertisers }), { ...NOTHING, ...access }));
+    codeOf(() => checkQuery(callerOf({ advertisers }), { ...NOTHING, ...access }));
 
   it.each<[string, number[] | '*', Partial<AccessRequest>, string | null]>([
     ['all advertisers, none named', '*', {}, null],
@@ -90,10 +88,10 @@ describe('authorize: advertisers', () => {
 
   it('tells which parameter was at fault, and never which advertisers there are', () => {
     const forbidden = thrownBy(() =>
-      authorize(callerOf({ advertisers: [1, 2] }), { ...NOTHING, ...named('3') }),
+      checkQuery(callerOf({ advertisers: [1, 2] }), { ...NOTHING, ...named('3') }),
     );
     expect(forbidden.options.detail).toBe('The team may not see the advertiser that advertiserId names.');
-    const required = thrownBy(() => authorize(callerOf({ advertisers: [1, 2] }), NOTHING));
+    const required = thrownBy(() => checkQuery(callerOf({ advertisers: [1, 2] }), NOTHING));
     expect(required.options.detail).toBe(
       'The team is limited to certain advertisers; name one by advertiserId or userId.',
     );
@@ -104,12 +102,12 @@ describe('authorize: the period', () => {
   const caller = callerOf({ advertisers: '*', limits: { maxRangeDays: 31 } });
 
   it('lets a period pass that is as long as it may be, or open', () => {
-    expect(codeOf(() => authorize(caller, { ...NOTHING, rangeDays: 31 }))).toBeNull();
-    expect(codeOf(() => authorize(caller, NOTHING))).toBeNull();
+    expect(codeOf(() => checkQuery(caller, { ...NOTHING, rangeDays: 31 }))).toBeNull();
+    expect(codeOf(() => checkQuery(caller, NOTHING))).toBeNull();
   });
 
   it('refuses a longer one, naming its end', () => {
-    const error = thrownBy(() => authorize(caller, { ...NOTHING, rangeDays: 32 }));
+    const error = thrownBy(() => checkQuery(caller, { ...NOTHING, rangeDays: 32 }));
     expect(error).toMatchObject({
       code: 'invalid_query',
       status: 400,
@@ -120,7 +118,7 @@ describe('authorize: the period', () => {
   });
 
   it('refuses one that may begin on any day, and says what to give', () => {
-    const error = thrownBy(() => authorize(caller, { ...NOTHING, rangeDays: 9000, opensEarly: true }));
+    const error = thrownBy(() => checkQuery(caller, { ...NOTHING, rangeDays: 9000, opensEarly: true }));
     expect(error.options.errors).toEqual([
       {
         param: 'dateTo',
@@ -132,7 +130,7 @@ describe('authorize: the period', () => {
 
   it('comes after the advertiser: who may not see it is not told more', () => {
     const limited = callerOf({ advertisers: [1], limits: { maxRangeDays: 31 } });
-    expect(codeOf(() => authorize(limited, { ...NOTHING, ...named('2'), rangeDays: 99 }))).toBe(
+    expect(codeOf(() => checkQuery(limited, { ...NOTHING, ...named('2'), rangeDays: 99 }))).toBe(
       'advertiser_forbidden',
     );
   });

@@ -5,7 +5,7 @@ import { callerOf } from '../support/callers.js';
 import { codeOf } from '../support/problems.js';
 
 const check = (address: string, ipAllow: string[]) =>
-  codeOf(() => checkAddress({ caller: callerOf({ ipAllow }), address }));
+  codeOf(() => checkAddress(callerOf({ ipAllow }), address));
 
 describe('checkAddress', () => {
   it('lets everybody in when the team has no list', () => {
