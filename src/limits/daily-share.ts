@@ -12,8 +12,6 @@ export interface DailyQuotaStatus {
   readonly resetsAt: string;
 }
 
-export type DailyShares = ReturnType<typeof createDailyShares>;
-
 const DAY_MS = 86_400_000;
 const UNCOUNTED: Charge = { putBack() {} };
 

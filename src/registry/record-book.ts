@@ -6,8 +6,6 @@ import type { RegistryRecord } from '../store/port.js';
 import type { Registry } from './replica.js';
 import { type RecordChange, updateRecord } from './update-record.js';
 
-export type RecordBook<T> = ReturnType<typeof createRecordBook<T>>;
-
 type Others = readonly (readonly [record: string, RegistryRecord])[];
 
 /**

@@ -28,8 +28,6 @@ export interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Ta
 const MAX_WAITING = 2000;
 const REMEMBERED = 500;
 
-export type SharedTallies<Key, Tally extends object> = ReturnType<typeof createSharedTallies<Key, Tally>>;
-
 export function createSharedTallies<Key, Tally extends object>(options: SharedTalliesOptions<Key, Tally>) {
   const { documents, documentOf, none, merge, keep = (all) => all, decode, encode, onWritten } = options;
   let waiting = new Map<string, { readonly key: Key; readonly tally: Tally }>();
