@@ -5,9 +5,8 @@
 import type { Logger } from 'pino';
 import { randomId } from '../chance.js';
 import type { FinalDay } from '../history/day-writes.js';
-import { readContents } from '../history/read-contents.js';
+import { readContents, sumRows } from '../history/read.js';
 import { believed, type Revision } from '../history/revision.js';
-import { sumRows } from '../history/sum-rows.js';
 import { createLastUsed } from '../last-used.js';
 import type { Report } from '../report/canonicalize.js';
 import { dayAt, dayNumber } from '../report/days.js';

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
-import type { FinalDay, Sight } from '../history/day-writes.js';
+import type { DayObservation, FinalDay } from '../history/day-writes.js';
 import type { Registry } from '../registry/replica.js';
 import { repeat } from '../repeat.js';
 import type { Report } from '../report/canonicalize.js';
@@ -98,7 +98,7 @@ export function createFinality(options: FinalityOptions) {
     rulesFor: rules.rulesFor,
     stampOf: rules.stampOf,
     /** Told of every look at days that history knows, behind the answer. */
-    observed(report: Report, sights: readonly Sight[]): void {
+    observed(report: Report, sights: readonly DayObservation[]): void {
       if (mode === 'fixed') return;
       const timezone = policy.timezoneOf(report.account);
       const observations = sights.flatMap((sight) => observationOf(sight, timezone) ?? []);

@@ -1,5 +1,5 @@
 /** What a day that is fetched again says of what was known of it before: of finality, and of truth. Pure. */
-import type { Sight } from '../history/day-writes.js';
+import type { DayObservation } from '../history/day-writes.js';
 import type { Revision } from '../history/revision.js';
 import { dayAt, dayNumber } from '../report/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../report/entry.js';
@@ -38,14 +38,14 @@ export interface LookRules {
  * @returns null where there is none: it is the first look, an empty day that no second look has confirmed, or a day that was split
  *   under a proof that was refuted since
  */
-function revisionBefore({ before, seen }: Sight): Revision | null {
+function revisionBefore({ before, seen }: DayObservation): Revision | null {
   if (seen.unconfirmed) return null;
   const known = before.findLast((one) => one.unconfirmed !== true && one.void === undefined);
   return known === undefined || known.generation !== seen.generation ? null : known;
 }
 
 /** With other columns the platform has changed no number. */
-function hasOtherColumns(known: Revision, seen: Sight['seen']): boolean {
+function hasOtherColumns(known: Revision, seen: DayObservation['seen']): boolean {
   return known.rowCount > 0 && seen.rowCount > 0 && known.schema !== seen.schema;
 }
 
@@ -59,7 +59,7 @@ function lastSeenAge(known: Revision, date: string, timezone: string): number {
  * @param timezone of the account
  * @returns null where it tells nothing
  */
-export function observationOf(sight: Sight, timezone: string): Observation | null {
+export function observationOf(sight: DayObservation, timezone: string): Observation | null {
   const { date, seen } = sight;
   const known = revisionBefore(sight);
   if (known === null || hasOtherColumns(known, seen)) return null;
@@ -74,7 +74,7 @@ export function observationOf(sight: Sight, timezone: string): Observation | nul
 }
 
 /** What a look says of truth. @returns null where it tells nothing; a day that was not over when it was last seen tells nothing too */
-export function lookOf(sight: Sight, { timezone, isSplit }: LookRules): Look | null {
+export function lookOf(sight: DayObservation, { timezone, isSplit }: LookRules): Look | null {
   const { date, seen } = sight;
   const known = revisionBefore(sight);
   if (known === null || lastSeenAge(known, date, timezone) < 1) return null;

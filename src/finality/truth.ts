@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import Type from 'typebox';
-import type { Sight } from '../history/day-writes.js';
+import type { DayObservation } from '../history/day-writes.js';
 import { createLastUsed } from '../last-used.js';
 import { type RecordOf, recordForm } from '../record.js';
 import type { Report } from '../report/canonicalize.js';
@@ -103,7 +103,7 @@ export function createTruth(options: TruthOptions) {
   const allScopes = async () => scopesWith(await readScopes(documents), tallies.unwritten());
   return {
     /** Told of every look at days that history knows, behind the answer. */
-    observed(report: Report, sights: readonly Sight[]): void {
+    observed(report: Report, sights: readonly DayObservation[]): void {
       const rules = { timezone: options.timezoneOf(report.account), isSplit: options.isSplit(report) };
       note(
         report,

@@ -6,7 +6,7 @@ import type { Registry } from '../registry/replica.js';
 import { dayNumber, isoDay } from '../report/days.js';
 import type { HistoryStore } from '../store/history-port.js';
 import { turn } from '../time.js';
-import { daysOfMonth, monthsOf } from './months.js';
+import { daysOfMonth, monthsOf } from './erase.js';
 import { headsIn } from './revision.js';
 
 const RECORD = 'accepted-empty';

@@ -1,4 +1,4 @@
-/** What a fetch changes in the history of its days: decided on their heads, and as the store takes it. */
+/** What a fetch, or a mark, changes in the history of days: decided on their heads, and as the store takes it. */
 import { LRUCache } from 'lru-cache';
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { holdsTexts, joinTypes } from '../report/column-types.js';
@@ -6,10 +6,17 @@ import { dayNumber } from '../report/days.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import { type FreshnessRules, isFinal } from '../report/freshness.js';
 import { digest } from '../report/platform-call.js';
-import type { HistoryContent, HistoryHeads, HistoryWrite } from '../store/history-port.js';
-import { contentName } from './content-name.js';
-import { noteFetch, noteMissed, type SeenDay } from './note-fetch.js';
-import { decodeHeads, encodeHeads, type Revisions } from './revision.js';
+import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../store/history-port.js';
+import { contentName } from './read.js';
+import {
+  decodeHeads,
+  encodeHeads,
+  noteFetch,
+  noteMissed,
+  type Revision,
+  type Revisions,
+  type SeenDay,
+} from './revision.js';
 
 export interface DayChange {
   readonly entry: Entry<RowsHeader>;
@@ -21,8 +28,8 @@ export interface DayChange {
   readonly removed: readonly string[];
 }
 
-/** A day as a fetch brought it, with what the fetch knows of it. */
-export interface BroughtDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
+/** A day as a fetch returned it, with what the fetch knows of it. */
+interface FetchedDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
   readonly entry: Entry<RowsHeader>;
   /** End of the first fetch that was missed, and is not marked yet. */
   readonly missedFrom: number | undefined;
@@ -30,8 +37,8 @@ export interface BroughtDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
   readonly rules: Pick<FreshnessRules, 'restatementDays'>;
 }
 
-/** A day that a fetch brought, beside what was known of it before. */
-export interface Sight {
+/** A day that a fetch returned, beside what was known of it before. */
+export interface DayObservation {
   /** ISO */
   readonly date: string;
   readonly before: Revisions;
@@ -46,35 +53,35 @@ export interface FinalDay {
   readonly revisions: Revisions;
 }
 
-export interface Look {
+interface Look {
   /** Null where nothing is to be written; `late` where another fetch that began later was written down before. */
   readonly change: DayChange | 'late' | null;
-  /** Null where it is late, or cannot be told. */
-  readonly sight: Sight | null;
+  /** Null where it is late, or unknown. */
+  readonly observation: DayObservation | null;
 }
 
-/** A day as it was brought, beside the heads that are there. */
-export function lookAt(head: HistoryHeads | null, brought: BroughtDay): Look {
-  const { entry, missedFrom } = brought;
+/** A fetched day beside the heads that are stored. */
+export function lookAt(head: HistoryHeads | null, fetched: FetchedDay): Look {
+  const { entry, missedFrom } = fetched;
   const known = head === null ? [] : (decodeHeads(head.heads)?.revisions ?? null);
   // A later release has written it: this one would take away what it does not know.
-  if (known === null) return { change: null, sight: null };
+  if (known === null) return { change: null, observation: null };
   const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
-  const seen = seenDay(brought);
+  const seen = seenDay(fetched);
   const noted = noteFetch(before, seen);
-  if (noted.kind === 'late') return { change: 'late', sight: null };
-  const sight = { date: dateOf(entry), before, seen };
+  if (noted.kind === 'late') return { change: 'late', observation: null };
+  const observation = { date: dateOf(entry), before, seen };
   const common = { entry, stamp: head?.stamp ?? 0 };
-  if (noted.kind === 'appended') return { sight, change: { ...common, ...noted } };
+  if (noted.kind === 'appended') return { observation, change: { ...common, ...noted } };
   const same = { ...common, added: null, removed: [] };
-  if (noted.kind === 'confirmed') return { sight, change: { ...same, ...noted } };
-  return { sight, change: before === known ? null : { ...same, kind: 'confirmed', revisions: before } };
+  if (noted.kind === 'confirmed') return { observation, change: { ...same, ...noted } };
+  return { observation, change: before === known ? null : { ...same, kind: 'confirmed', revisions: before } };
 }
 
 export const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as string;
 
 /** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
-function seenDay({ entry: { header }, answerRows, credential, rules }: BroughtDay): SeenDay {
+function seenDay({ entry: { header }, answerRows, credential, rules }: FetchedDay): SeenDay {
   const { splitFrom, rowCount } = header;
   return {
     fetchedFrom: header.fetchStartedAt,
@@ -164,10 +171,13 @@ export function rowsOfAnswer(days: readonly Entry<RowsHeader>[], { header: one }
   }, 0);
 }
 
-/** Those that no revision before was final of. */
-export function finalsOf(changes: readonly DayChange[], sights: readonly Sight[]): FinalDay[] {
+/** Days that these writes made final for the first time. */
+export function finalizedBy(
+  changes: readonly DayChange[],
+  observations: readonly DayObservation[],
+): FinalDay[] {
   const wasFinal = new Set(
-    sights
+    observations
       .filter(({ before }) => before.some(({ finalFrom }) => finalFrom !== undefined))
       .map(({ date }) => date),
   );
@@ -176,4 +186,40 @@ export function finalsOf(changes: readonly DayChange[], sights: readonly Sight[]
       ? []
       : [{ date: dateOf(entry), entry, revisions }],
   );
+}
+
+/**
+ * Marks what is known of days, without a change of their rows. A day that another writes at this moment stays as it is, and
+ * is newer.
+ * @param mark the same list where nothing is to be marked
+ * @returns of the days that were to be marked, whether they are
+ * @throws StoreUnavailable
+ */
+export async function markDays(
+  store: Pick<HistoryStore, 'heads' | 'write'>,
+  series: string,
+  dates: readonly string[],
+  mark: (revisions: Revisions, at: number) => Revisions,
+): Promise<ReadonlyMap<string, boolean>> {
+  const writes = (await store.heads(series, dates)).flatMap((one, at): HistoryWrite[] => {
+    const known = one === null ? null : decodeHeads(one.heads);
+    if (one === null || known === null) return [];
+    const revisions = mark(known.revisions, at);
+    if (revisions === known.revisions) return [];
+    const heads = encodeHeads({ ...known, revisions });
+    return [{ day: dates[at] as string, stamp: one.stamp, heads, added: new Map(), removed: [] }];
+  });
+  const done = writes.length === 0 ? [] : await store.write(series, writes);
+  return new Map(writes.map(({ day }, at) => [day, done[at] === true]));
+}
+
+/** @returns the same list where none is meant */
+export function withMark(
+  revisions: Revisions,
+  isMeant: (one: Revision) => boolean,
+  mark: Partial<Revision>,
+): Revisions {
+  return revisions.some(isMeant)
+    ? revisions.map((one) => (isMeant(one) ? { ...one, ...mark } : one))
+    : revisions;
 }

@@ -8,8 +8,8 @@ import { kindsOf } from '../report/column-kinds.js';
 import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../report/decimal.js';
 import type { RowsHeader } from '../report/entry.js';
 import { holdsId, holdsText, isVersion } from '../report/row-names.js';
+import type { Row } from './read.js';
 import type { Revision } from './revision.js';
-import type { Row } from './rows-of.js';
 
 export interface DayRows {
   readonly rows: readonly Row[];

@@ -1,13 +1,9 @@
 /** All that is known of some days: each revision with what became of it, what its rows add up to, and what is missing. */
 import { type GatewayError, invalidQuery } from '../errors.js';
 import type { RowsHeader } from '../report/entry.js';
-import type { HistoryStore } from '../store/history-port.js';
 import { isSameMethod } from './diff-days.js';
-import type { Erasures } from './erasures.js';
-import { guarded, type KeptWhere } from './guarded.js';
-import { readContents } from './read-contents.js';
-import { headsIn, type Revision } from './revision.js';
-import { sumRows } from './sum-rows.js';
+import { guarded, type Readable, readContents, sumRows } from './read.js';
+import { type Heads, headsIn, type Revision } from './revision.js';
 
 export interface RevisionsWanted {
   readonly series: string;
@@ -35,64 +31,33 @@ export interface ListedDays {
   readonly accounts: readonly string[];
 }
 
-/** @throws GatewayError `not_known_then`, `not_ready`; `invalid_query` where there are too many */
-export type ListRevisions = (wanted: RevisionsWanted) => Promise<ListedDays>;
-
-export interface ListRevisionsOptions extends KeptWhere {
-  readonly store: Pick<HistoryStore, 'heads' | 'contents'>;
-  readonly isErased: Erasures['isErased'];
-}
-
 const MOST_LISTED = 5_000;
 const READ_AT_ONCE = 10;
 
-export function createListRevisions(options: ListRevisionsOptions): ListRevisions {
-  return (wanted) => guarded(options, () => list(options, wanted));
-}
-
-async function list({ store, isErased }: ListRevisionsOptions, wanted: RevisionsWanted): Promise<ListedDays> {
+/** @throws GatewayError `not_known_then`, `not_ready`; `invalid_query` where there are too many */
+export async function listRevisions(g: Readable, wanted: RevisionsWanted): Promise<ListedDays> {
   const { series, dates } = wanted;
-  const heads = await store.heads(series, dates);
-  const all = heads.map(headsIn);
-  // Where the report names no account, its rows have to be read to tell whether it was erased: see below.
-  const found = all.map(({ asked, revisions }) =>
-    revisions.filter((one) => asked.length === 0 || !isErased({ ...one, asked, held: [] })),
-  );
-  const count = found.reduce((sum, { length }) => sum + length, 0);
-  if (count > MOST_LISTED) throw tooMany(count);
-  const read = found.flatMap((revisions, at) =>
-    revisions
-      .filter((revision) => voidOf(revision, wanted) === null)
-      .map((revision) => ({ day: dates[at] as string, revision, asked: all[at]?.asked ?? [] })),
-  );
-  const contents = new Map<Revision, Summed>();
-  const erased = new Set<Revision>();
-  for (let at = 0; at < read.length; at += READ_AT_ONCE) {
-    const some = read.slice(at, at + READ_AT_ONCE);
-    for (const [place, entry] of (await readContents(store, series, some)).entries()) {
-      if (entry === null) continue;
-      const { revision, asked } = some[place] as Read;
-      const held = entry.header.accounts;
-      if (isErased({ ...revision, asked, held })) erased.add(revision);
-      else contents.set(revision, { header: entry.header, totals: await sumRows(entry) });
-    }
-  }
-  const days = found.map((revisions, at) => ({
-    date: dates[at] as string,
-    revisions: judge(
-      revisions.filter((one) => !erased.has(one)),
-      contents,
-      wanted,
-    ),
-  }));
-  const accounts = [...contents.values()].flatMap(({ header }) => header.accounts);
-  return { days, accounts: [...new Set(accounts)] };
-}
-
-interface Read {
-  readonly day: string;
-  readonly revision: Revision;
-  readonly asked: readonly string[];
+  return guarded(g, async () => {
+    const heads = (await g.store.heads(series, dates)).map(headsIn);
+    const known = heads.map(({ asked, revisions }) =>
+      // Where the report names no account, its rows have to be read to tell whether it was erased: see readSums.
+      revisions.filter((one) => asked.length === 0 || !g.isErased({ ...one, asked, held: [] })),
+    );
+    const count = known.flat().length;
+    if (count > MOST_LISTED) throw tooMany(count);
+    const wantedRows = known.flatMap((revisions, at) =>
+      revisions
+        .filter((revision) => voidOf(revision, wanted) === null)
+        .map((revision) => ({ day: dates[at] as string, revision, asked: (heads[at] as Heads).asked })),
+    );
+    const { sums, erased } = await readSums(g, series, wantedRows);
+    const days = known.map((revisions, at) => {
+      const shown = revisions.filter((one) => !erased.has(one));
+      return { date: dates[at] as string, revisions: judge(shown, sums, wanted) };
+    });
+    const accounts = [...sums.values()].flatMap(({ header }) => header.accounts);
+    return { days, accounts: [...new Set(accounts)] };
+  });
 }
 
 interface Summed {
@@ -100,12 +65,34 @@ interface Summed {
   readonly totals: Readonly<Record<string, number | string>>;
 }
 
+/** @returns by revision, of those whose rows can be read; and those that were erased */
+async function readSums(
+  { store, isErased }: Readable,
+  series: string,
+  wanted: readonly { readonly day: string; readonly revision: Revision; readonly asked: readonly string[] }[],
+) {
+  const sums = new Map<Revision, Summed>();
+  const erased = new Set<Revision>();
+  for (let from = 0; from < wanted.length; from += READ_AT_ONCE) {
+    const some = wanted.slice(from, from + READ_AT_ONCE);
+    const entries = await readContents(store, series, some);
+    for (const [at, { revision, asked }] of some.entries()) {
+      const entry = entries[at] ?? null;
+      if (entry === null) continue;
+      const { header } = entry;
+      if (isErased({ ...revision, asked, held: header.accounts })) erased.add(revision);
+      else sums.set(revision, { header, totals: await sumRows(entry) });
+    }
+  }
+  return { sums, erased };
+}
+
 function judge(
   revisions: readonly Revision[],
-  contents: ReadonlyMap<Revision, Summed>,
+  sums: ReadonlyMap<Revision, Summed>,
   wanted: RevisionsWanted,
 ): ListedRevision[] {
-  const shaped = (revision: Revision) => ({ revision, header: contents.get(revision)?.header ?? null });
+  const shaped = (revision: Revision) => ({ revision, header: sums.get(revision)?.header ?? null });
   let before: Revision | null = null;
   return revisions.map((revision) => {
     const why = voidOf(revision, wanted);
@@ -113,7 +100,7 @@ function judge(
     const isSame = before !== null && isSameMethod(shaped(before), shaped(revision));
     const kind = before === null ? 'first' : isSame ? 'changed' : 'method';
     before = revision;
-    return { revision, kind, void: null, totals: contents.get(revision)?.totals ?? null };
+    return { revision, kind, void: null, totals: sums.get(revision)?.totals ?? null };
   });
 }
 

@@ -5,7 +5,7 @@ import { createLastUsed } from '../last-used.js';
 import { type SchemaChange, schemaChange } from '../report/column-kinds.js';
 import type { HistoryStore } from '../store/history-port.js';
 import { type DayChange, dateOf } from './day-writes.js';
-import { readContents } from './read-contents.js';
+import { readContents } from './read.js';
 import { believed, type Revision } from './revision.js';
 
 export interface SchemaDriftOptions {

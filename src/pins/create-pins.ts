@@ -4,9 +4,9 @@
  */
 import type { EncodedEntry, RawWrite } from '../cache/entry.js';
 import { GatewayError } from '../errors.js';
+import { monthsOf } from '../history/erase.js';
 import type { Erasures } from '../history/erasures.js';
-import { monthsOf } from '../history/months.js';
-import { decodeContents } from '../history/read-contents.js';
+import { decodeContents } from '../history/read.js';
 import type { Entry, RowsHeader } from '../report/entry.js';
 import type { HistoryContent, HistoryStore } from '../store/history-port.js';
 import { StoreUnavailable } from '../store/port.js';

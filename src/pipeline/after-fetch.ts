@@ -44,17 +44,11 @@ async function learnFromDays(
   days: readonly Entry<RowsHeader>[],
   begin: Promise<unknown>,
 ): Promise<void> {
-  const recorded = g.history.record(
-    report,
-    { series, days, begin },
-    {
-      onSights(sights) {
-        g.finality.observed(report, sights);
-        g.truth.observed(report, sights);
-      },
-      onFinals: (finals) => g.finality.finalized(report, series, finals),
-    },
-  );
+  const recorded = g.history.record(report, { series, days, begin }).then(({ observations, finalized }) => {
+    g.finality.observed(report, observations);
+    g.truth.observed(report, observations);
+    g.finality.finalized(report, series, finalized);
+  });
   await Promise.all([recorded, observeSelection(g, report, { series, days })]);
   g.explorer.used(g, { report, series });
 }

@@ -1,6 +1,6 @@
 /** `_final`: `require` refuses an answer with provisional days, `only` leaves those days out. Pure. */
 import { GatewayError, invalidQuery } from '../errors.js';
-import { listed } from '../history/read-days.js';
+import { listed } from '../history/read.js';
 import type { Past } from '../report/answer.js';
 import type { ParsedReport, Report } from '../report/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../report/days.js';

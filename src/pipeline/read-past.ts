@@ -1,6 +1,6 @@
 /** Reads a report from history, for `_asOf` and `_vintage`, in place of the cache and the platform. */
 import { GatewayError } from '../errors.js';
-import { listed } from '../history/read-days.js';
+import { listed } from '../history/read.js';
 import { type Moment, type Revision, seenOverFrom } from '../history/revision.js';
 import type { KnownDay, Past } from '../report/answer.js';
 import type { Report } from '../report/canonicalize.js';

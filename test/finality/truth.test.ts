@@ -11,7 +11,7 @@ import {
   NO_TALLY,
   tallyOf,
 } from '../../src/finality/verdicts.js';
-import type { Sight } from '../../src/history/day-writes.js';
+import type { DayObservation } from '../../src/history/day-writes.js';
 import type { Revision } from '../../src/history/revision.js';
 import { dayNumber, isoDay } from '../../src/report/days.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../../src/report/entry.js';
@@ -24,16 +24,23 @@ describe('a day that is asked for again', () => {
   const date = '2026-11-01';
   const at = (age: number) => ((dayNumber(date) as number) + age) * DAY_MS + 12 * 3_600_000;
   /** First seen at one age and last at another, before it is seen once more. */
-  const sight = (first: number, last: number, now: number, seen: object, known: object = {}): Sight => {
+  const sight = (
+    first: number,
+    last: number,
+    now: number,
+    seen: object,
+    known: object = {},
+  ): DayObservation => {
     const facts = { digest: 'old', schema: 's', generation: 'g', rowCount: 3 };
     const before = { ...facts, ageDays: first, knownFrom: at(first), confirmedUntil: at(last), ...known };
     return {
       date,
       before: [before as unknown as Revision],
-      seen: { ...facts, ageDays: now, unconfirmed: false, ...seen } as unknown as Sight['seen'],
+      seen: { ...facts, ageDays: now, unconfirmed: false, ...seen } as unknown as DayObservation['seen'],
     };
   };
-  const verdict = (one: Sight, isSplit = true) => lookOf(one, { timezone: 'UTC', isSplit })?.verdict ?? null;
+  const verdict = (one: DayObservation, isSplit = true) =>
+    lookOf(one, { timezone: 'UTC', isSplit })?.verdict ?? null;
   const OTHER = { digest: 'new' };
 
   it('is restated only where what was known had been seen twice, and numbers changed, not columns', () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DayRows, diffDay } from '../../src/history/diff-days.js';
-import { sumRows } from '../../src/history/sum-rows.js';
+import { sumRows } from '../../src/history/read.js';
 import { ROW_SEPARATOR } from '../../src/report/entry.js';
 
 const DATE = '2026-11-17';

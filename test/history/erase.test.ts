@@ -1,10 +1,9 @@
 /** What was known of an advertiser is erased: at once for whoever asks, and by and by in the store. */
 import { expect, it } from 'vitest';
 import { createPurges } from '../../src/cache/purges.js';
-import { eraseHistory } from '../../src/history/erase.js';
+import { daysOfMonth, eraseHistory } from '../../src/history/erase.js';
 import { createErasures } from '../../src/history/erasures.js';
-import { daysOfMonth } from '../../src/history/months.js';
-import { createReadDays } from '../../src/history/read-days.js';
+import { readDays } from '../../src/history/read.js';
 import { headsIn } from '../../src/history/revision.js';
 import type { HistoryStore } from '../../src/store/history-port.js';
 import { openReplica } from '../support/shared-registry.js';
@@ -80,8 +79,9 @@ it('an append under way cannot bring it back, and one of a later fetch is kept',
   await deaf.record({ series: 's', asked: ['1'], days: [dayHolding(['1'], before, NOON + HOUR)] });
   await record('s', ['1'], ['1'], NOON + 2 * HOUR);
   expect(await left()).toEqual({ s: 2 });
-  const read = createReadDays({ store: history, isErased: erasures.isErased, enabled: true });
-  const at = (atMs: number) => read({ series: 's', dates: [DATE], generation: 'g', moment: { at: atMs } });
+  const readable = { store: history, isErased: erasures.isErased, enabled: true };
+  const at = (atMs: number) =>
+    readDays(readable, { series: 's', dates: [DATE], generation: 'g', moment: { at: atMs } });
   await expect(at(NOON + HOUR)).rejects.toMatchObject({ code: 'not_known_then' });
   expect((await at(NOON + 2 * HOUR))[0]?.entry.header.rowCount).toBe(1);
   expect(await remove()).toBe(1);

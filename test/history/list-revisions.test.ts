@@ -1,7 +1,8 @@
 /** What a listing says of revisions that count no more, and of those that were asked for in another way. */
 import { expect, it } from 'vitest';
 import { isSameMethod } from '../../src/history/diff-days.js';
-import { createListRevisions, type ListRevisionsOptions } from '../../src/history/list-revisions.js';
+import type { Erasures } from '../../src/history/erasures.js';
+import { listRevisions, type RevisionsWanted } from '../../src/history/list-revisions.js';
 import { encodeHeads, type Revision } from '../../src/history/revision.js';
 
 const revision = (knownFrom: number, more: Partial<Revision> = {}): Revision => ({
@@ -11,15 +12,20 @@ const revision = (knownFrom: number, more: Partial<Revision> = {}): Revision => 
   ...more,
 });
 
-const listOf = (revisions: readonly Revision[], isErased: ListRevisionsOptions['isErased'] = () => false) =>
-  createListRevisions({
-    enabled: true,
-    isErased,
-    store: {
-      heads: async () => [{ stamp: 1, heads: encodeHeads({ asked: ['1'], revisions }) }],
-      contents: async (_series, wanted) => wanted.map(() => null),
-    },
-  });
+const listOf =
+  (revisions: readonly Revision[], isErased: Erasures['isErased'] = () => false) =>
+  (wanted: RevisionsWanted) =>
+    listRevisions(
+      {
+        enabled: true,
+        isErased,
+        store: {
+          heads: async () => [{ stamp: 1, heads: encodeHeads({ asked: ['1'], revisions }) }],
+          contents: async (_series, asked) => asked.map(() => null),
+        },
+      },
+      wanted,
+    );
 const WANTED = { series: 's', dates: ['2026-11-01'], generation: 'g', isProven: true };
 
 it('skips what is void, and says why; what follows is compared with what counts', async () => {

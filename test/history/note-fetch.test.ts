@@ -1,8 +1,14 @@
 /** History of one day: any order of fetches leaves what an oracle that forgets nothing would say. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { noteFetch, type SeenDay } from '../../src/history/note-fetch.js';
-import { decodeHeads, encodeHeads, knownAt, type Revisions } from '../../src/history/revision.js';
+import {
+  decodeHeads,
+  encodeHeads,
+  knownAt,
+  noteFetch,
+  type Revisions,
+  type SeenDay,
+} from '../../src/history/revision.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

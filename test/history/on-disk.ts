@@ -6,10 +6,14 @@ import { onTestFinished } from 'vitest';
 import { encodeEntry } from '../../src/cache/entry.js';
 import type { Erasures } from '../../src/history/erasures.js';
 import {
+  type CutDays,
   createRecorder,
   type FetchedDays,
   type HistoryEvent,
-  type RecorderOptions,
+  markMissed,
+  type Recorder,
+  record,
+  voidCut,
 } from '../../src/history/record.js';
 import { dayNumber } from '../../src/report/days.js';
 import type { Entry, RowsHeader } from '../../src/report/entry.js';
@@ -32,23 +36,29 @@ export async function openHistory() {
   return { ...store, clock };
 }
 
-export function recorderOn(store: RecorderOptions['store'], isErased: Erasures['isErased'] = () => false) {
+export function recorderOn(store: Recorder['store'], isErased: Erasures['isErased'] = () => false) {
   const events: Partial<Record<HistoryEvent, number>> = {};
   const schema: Record<string, number> = {};
   const log = createRecordedLog();
   const recorder = createRecorder({
     ...{ store, isErased, encode: async (entries) => entries.map(encodeEntry), credential: () => 'token' },
-    onSchemaChange(change, columns) {
-      schema[change] = (schema[change] ?? 0) + columns;
-    },
-    onEvent(event, days) {
-      events[event] = (events[event] ?? 0) + days;
+    metrics: {
+      schemaChange(change, columns) {
+        schema[change] = (schema[change] ?? 0) + columns;
+      },
+      history(event, days) {
+        events[event] = (events[event] ?? 0) + days;
+      },
     },
     logger: log.logger,
   });
-  const record = (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
-    recorder.record({ asked: ['1'], ...fetched, rules: RULES });
-  return { record, voidCut: recorder.voidCut, markMissed: recorder.markMissed, events, schema, log };
+  return {
+    record: (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
+      record(recorder, { asked: ['1'], ...fetched, rules: RULES }),
+    voidCut: (cut: CutDays) => voidCut(recorder, cut),
+    markMissed: (series?: string) => markMissed(recorder, series),
+    ...{ events, schema, log },
+  };
 }
 
 /** @param atMs end of the fetch */

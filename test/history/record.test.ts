@@ -1,7 +1,7 @@
 /** Days that fetches bring, written down and read back: on a real store, by several writers, and with the store away. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createReadDays } from '../../src/history/read-days.js';
+import { readDays } from '../../src/history/read.js';
 import { headsIn } from '../../src/history/revision.js';
 import type { HistoryStore } from '../../src/store/history-port.js';
 import { StoreUnavailable } from '../../src/store/port.js';
@@ -12,12 +12,15 @@ const SERIES = 's';
 const DATES = ['2026-11-01', '2026-11-02'];
 
 const read = (history: HistoryStore, atMs: number, generation = 'g') =>
-  createReadDays({ store: history, isErased: () => false, enabled: true })({
-    series: SERIES,
-    dates: DATES,
-    generation,
-    moment: { at: atMs },
-  });
+  readDays(
+    { store: history, isErased: () => false, enabled: true },
+    {
+      series: SERIES,
+      dates: DATES,
+      generation,
+      moment: { at: atMs },
+    },
+  );
 const rowsAt = async (history: HistoryStore, atMs: number) =>
   (await read(history, atMs)).map(({ entry }) => entry.body.toString());
 const fetchOf = (spent: number, atMs: number) => ({

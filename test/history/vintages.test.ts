@@ -1,8 +1,14 @@
 /** What was seen first of a day, and what was seen when it was final: an oracle that notes each fetch says the same. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { noteFetch, type SeenDay } from '../../src/history/note-fetch.js';
-import { believed, knownAt, type Revisions, seenOverFrom } from '../../src/history/revision.js';
+import {
+  believed,
+  knownAt,
+  noteFetch,
+  type Revisions,
+  type SeenDay,
+  seenOverFrom,
+} from '../../src/history/revision.js';
 import { DAY, HOUR, MINUTE } from '../support/test-clock.js';
 
 /** Age in days at which a day is final. */

@@ -3,7 +3,7 @@
  * the gap: where another replica was the first to write after it, what was known during the gap was said to be exact.
  */
 import { expect, it } from 'vitest';
-import { createReadDays } from '../../src/history/read-days.js';
+import { readDays } from '../../src/history/read.js';
 import { StoreUnavailable } from '../../src/store/port.js';
 import { dayOf, openHistory, recorderOn } from '../history/on-disk.js';
 import { HOUR, NOON } from '../support/test-clock.js';
@@ -24,9 +24,11 @@ it('a gap is marked where it was, though another replica has written since', asy
   isAway = false;
   await other.record(fetchOf(3, NOON + 2 * HOUR));
   await one.record(fetchOf(3, NOON + 3 * HOUR));
-  const read = createReadDays({ store: history, isErased: () => false, enabled: true });
+  const readable = { store: history, isErased: () => false, enabled: true };
   const lacksAt = async (at: number) =>
-    (await read({ series: 's', dates: [date], generation: 'g', moment: { at } })).map(({ lacks }) => lacks);
+    (await readDays(readable, { series: 's', dates: [date], generation: 'g', moment: { at } })).map(
+      ({ lacks }) => lacks,
+    );
   expect(await lacksAt(NOON + HOUR - 1)).toEqual([null]);
   expect(await lacksAt(NOON + HOUR)).toEqual(['missed']);
   expect(await lacksAt(NOON + 2 * HOUR)).toEqual([null]);

@@ -1,6 +1,6 @@
 /** A fetch of more than 16 MiB of rows was never written down, though nothing else waited: "too much waits". */
 import { expect, it } from 'vitest';
-import { createReadDays } from '../../src/history/read-days.js';
+import { readDays } from '../../src/history/read.js';
 import { dayOf, openHistory, recorderOn } from '../history/on-disk.js';
 import { NOON } from '../support/test-clock.js';
 
@@ -21,8 +21,13 @@ it('a report is written down however large it is, a few days at once', async () 
   await recorder.record({ series: 's', days });
   expect(recorder.events).toEqual({ appended: DATES.length });
   expect(writes).toEqual([1, 1, 1]);
-  const read = createReadDays({ store: history, isErased: () => false, enabled: true });
-  const known = await read({ series: 's', dates: DATES, generation: 'g', moment: { at: NOON } });
+  const readable = { store: history, isErased: () => false, enabled: true };
+  const known = await readDays(readable, {
+    series: 's',
+    dates: DATES,
+    generation: 'g',
+    moment: { at: NOON },
+  });
   expect(known.map(({ entry }) => entry.body.equals(days[0]?.body ?? Buffer.of()))[0]).toBe(true);
   await recorder.record({ series: 's', days: DATES.map((date) => dayOf(date, 2, NOON + 1_000)) });
   expect(writes).toEqual([1, 1, 1, 3]);
