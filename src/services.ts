@@ -1,9 +1,43 @@
-/** Everything behind the planes, started: made once, passed down, and let go of in the end. No server, no routes. */
+/** The composition: everything behind the planes, made once, passed down, and closed in the end. No server, no routes. */
+import type { Dispatcher } from 'undici';
+import { createAuth } from './auth/auth.js';
+import { opensWhatIsStored } from './auth/master-key-rule.js';
 import { ensurePepper } from './auth/pepper.js';
-import type { Credential } from './credential/credential.js';
-import { createParts, type Parts, type PartsOptions } from './parts.js';
+import { successionRules } from './auth/succession-rules.js';
+import { createPurges } from './cache/purges.js';
+import type { MovableClock } from './clock.js';
+import type { Config, ProxySettings } from './config/load.js';
+import type { Secret, SecretFileFault } from './config/secret.js';
+import { type Credential, createCredential } from './credential/credential.js';
+import { createSealer } from './credential/seal.js';
+import { createGateway } from './gateway.js';
+import { gaugesOf } from './gauges.js';
+import { createGatewayHealth, heldToken, watchHealth } from './health.js';
+import { createErasures } from './history/erasures.js';
+import { createLimits } from './limits/limits.js';
+import { createIdempotency } from './pass-through/idempotency.js';
+import { createPipeline } from './pipeline/compose.js';
+import { createL1 } from './pipeline/finished.js';
+import { countRowsOf, guessReports } from './pipeline/reference-reports.js';
+import { createAgent, createPlatformClient } from './platform/client.js';
+import type { CallReport } from './platform/slot.js';
+import { createTraffic, type Traffic } from './platform/traffic.js';
+import { openPresentRegistry } from './registry/open.js';
 import { migrateRegistry } from './registry/schema.js';
+import { saysError } from './report/error-signs.js';
+import { reportPolicy } from './report-policy.js';
+import { createSeries, type Series } from './series/create-series.js';
+import type { Store } from './store/port.js';
+import { createTail } from './tail/tail.js';
+import { nameInLife } from './team-life.js';
+import type { Log } from './telemetry/logger.js';
+import { createMetrics, type Metrics } from './telemetry/metrics.js';
+import type { Tracing } from './telemetry/tracing.js';
 import { recallShares } from './usage/recall-shares.js';
+import { createUsage, type Usage } from './usage/usage.js';
+import type { UsageField } from './usage/usage-day.js';
+import { VERSION } from './version.js';
+import { createWriteGuard } from './write-guard/create-write-guard.js';
 
 export interface Services
   extends Omit<Parts, 'agent' | 'credential'>,
@@ -18,7 +52,7 @@ export interface Services
 }
 
 /** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
-export async function createServices(options: PartsOptions): Promise<Services> {
+export async function createServices(options: ServicesOptions): Promise<Services> {
   const { agent, credential, ...parts } = await createParts(options);
   const {
     registry,
@@ -74,3 +108,158 @@ export async function createServices(options: PartsOptions): Promise<Services> {
     },
   };
 }
+
+type Parts = Awaited<ReturnType<typeof createParts>>;
+
+/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+async function createParts(options: ServicesOptions) {
+  const { config, store, clock, log, secretFaults = () => [] } = options;
+  const { logger } = log;
+  const foundation = await openFoundation(options);
+  const { policy, registry, directory, identify, agent, credential, nameOf } = foundation;
+  const usage = createUsage({ counters: store.counters, clock, logger, nameOf });
+  const purges = createPurges(registry);
+  const erasures = createErasures(registry, purges);
+  const l1 = createL1(config.cache.l1MaxBytes);
+  const health = createGatewayHealth(() => ({ l1, budget: traffic.budget }));
+  const self = { id: health.id, info: () => JSON.stringify(health.own()) };
+  const limits = createLimits({ store, clock, logger, teamOf: directory.team, self });
+  const { replicas, shares } = limits;
+  const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
+  const watched = { store, registry, replicas, outlook: credential.outlook };
+  const series = createSeries({ documents: store.documents, clock, logger, traffic, nameOf });
+  const metrics = createMetrics(gaugesOf({ ...foundation, ...watched, traffic, l1, secretFaults }));
+  const platform = createPlatformClient({
+    ...traffic,
+    agent,
+    rules: foundation.platformRules,
+    tokens: credential.tokenRecovery,
+    shares,
+    clock,
+    logger,
+    retry: config.platform.retry,
+    userAgent: `dsp-gateway/${VERSION}`,
+    onCall: countCalls({ metrics, usage, series, ...traffic }),
+  });
+  const callMs = config.platform.timeoutMs;
+  const idempotency = createIdempotency({ ...store, clock, logger, callMs });
+  const pipeline = createPipeline({
+    ...{ config, policy, store, clock, logger, registry, purges, erasures },
+    platform,
+    identify,
+    l1,
+    metrics,
+    ...traffic,
+    limits: limits.teams,
+    lives: directory,
+    credential: () => credential.keeper.vault().active?.fingerprint ?? null,
+    onReport: credential.referenceReports.note,
+  });
+  health.holds(heldToken(credential.keeper, clock.now));
+  watchHealth(health, { ...watched, ...traffic, ...pipeline });
+  return {
+    ...foundation,
+    ...traffic,
+    secretFaults,
+    usage,
+    series,
+    tail: createTail({ bus: store.bus, clock, logger }),
+    purges,
+    erasures,
+    l1,
+    health,
+    limits,
+    metrics,
+    platform,
+    idempotency,
+    pipeline,
+    gateway: createGateway({ ...foundation, ...pipeline, limits: limits.teams }),
+  };
+}
+
+interface CallCounters extends Pick<Traffic, 'recentCalls'> {
+  readonly metrics: Metrics;
+  readonly usage: Usage;
+  readonly series: Series;
+}
+
+function countCalls({ metrics, usage, series, recentCalls }: CallCounters): (call: CallReport) => void {
+  return (call) => {
+    recentCalls.add();
+    metrics.platformCall(call);
+    usage.add(call.team, ONE_CALL);
+    series.addCall(call.team);
+  };
+}
+
+const ONE_CALL: ReadonlyMap<UsageField, number> = new Map([['upstreamCalls', 1]]);
+
+export interface ServicesOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly clock: MovableClock;
+  readonly log: Log;
+  readonly masterKey: Secret;
+  readonly proxy: ProxySettings;
+  /** The connection pool to the platform; one is made when absent. */
+  readonly agent?: Dispatcher;
+  /** Makes spans of requests; null or absent where nothing collects them. */
+  readonly tracing?: Tracing | null;
+  /** How long replicas that live are given to put a lost registry back, before a new one is begun; 0 when absent. */
+  readonly graceMs?: number;
+  /** Files of secrets whose present content is not in use. */
+  readonly secretFaults?: () => readonly SecretFileFault[];
+}
+
+/** @throws StoreUnavailable, SealError when the registry cannot be read or opened */
+async function openFoundation(options: ServicesOptions) {
+  const { config, store, clock, log, masterKey, proxy, graceMs = 0, tracing = null } = options;
+  const { logger } = log;
+  const { testClock } = config;
+  const policy = reportPolicy(config);
+  const sealer = createSealer(masterKey);
+  const rules = successionRules(sealer);
+  const opened = await openPresentRegistry({ store, clock, logger, graceMs, rules, testClock });
+  const { registry } = opened;
+  const { counters } = store;
+  const maxStaleMs = config.auth.maxStaleSeconds * 1000;
+  const auth = await createAuth({ registry, sealer, counters, maxStaleMs, clock, logger });
+  for (const file of config.fileSecrets)
+    if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
+  const connections = config.platform.maxConcurrent + WRITE_SOCKETS;
+  const agent = options.agent ?? createAgent(proxy, connections);
+  const { baseUrl, loginPaths } = config.platform;
+  const platformRules = { baseUrl: new URL(baseUrl), loginPaths };
+  const credential = createCredential({
+    config,
+    store,
+    registry,
+    sealer,
+    agent,
+    clock,
+    logger,
+    pepper: auth.tokenPepper,
+    rules: platformRules,
+    saysError,
+    countRows: (body, reference) => countRowsOf(body, reference, policy),
+    guessReports: () => {
+      const seen = auth.directory
+        .teams()
+        .flatMap((team) => (team.advertisers === '*' ? [] : team.advertisers));
+      return guessReports(seen, policy, clock.now());
+    },
+  });
+  const isGuarded = (team: string) => auth.directory.team(team)?.writeGuard !== undefined;
+  const nameOf = (team: string) => nameInLife(team, auth.directory.life(team));
+  const guard = createWriteGuard({ config, store, registry, clock, logger, isGuarded, nameOf });
+  return {
+    ...{ config, policy, store, clock, log, tracing },
+    ...opened,
+    ...auth,
+    ...guard,
+    ...{ sealer, agent, platformRules, credential, nameOf },
+  };
+}
+
+/** Pass-through calls stream outside of the report budget's turns while a body is under way. */
+const WRITE_SOCKETS = 64;
