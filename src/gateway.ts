@@ -6,7 +6,7 @@
  * `hit` is the same path where every step of it can be taken at once, see `routes/hit-answer.ts`.
  * `pipeline/get-report.ts` is the way of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
  */
-import type { Recognize } from './auth/identify.js';
+import type { Recognize } from './auth/authenticate.js';
 import type { LastUse } from './auth/last-use.js';
 import {
   ELSEWHERE,

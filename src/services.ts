@@ -1,9 +1,8 @@
 /** The composition: everything behind the planes, made once, passed down, and closed in the end. No server, no routes. */
 import type { Dispatcher } from 'undici';
 import { createAuth } from './auth/auth.js';
-import { opensWhatIsStored } from './auth/master-key-rule.js';
 import { ensurePepper } from './auth/pepper.js';
-import { successionRules } from './auth/succession-rules.js';
+import { opensWhatIsStored, successionRules } from './auth/succession-rules.js';
 import { createPurges } from './cache/purges.js';
 import type { MovableClock } from './clock.js';
 import type { Config, ProxySettings } from './config/load.js';

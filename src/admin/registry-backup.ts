@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { TEAM_PREFIX } from '../auth/directory.js';
 import { KEY_PREFIX, KeyRecord } from '../auth/key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
-import { isPeoples, revocationsFor } from '../auth/revocations.js';
+import { isPeoples, revocationsFor } from '../auth/succession-rules.js';
 import { laterPurges, PURGES_RECORD } from '../cache/purges.js';
 import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';

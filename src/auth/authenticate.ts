@@ -1,5 +1,8 @@
 /** First stage of every data-plane request: whose key is this, or whose session? */
+
+import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import type { Registry } from '../registry/replica.js';
 import { isWellFormedApiKey } from './api-key.js';
 import type { Directory, FoundKey } from './directory.js';
 import type { KeyRecord } from './key-record.js';
@@ -19,14 +22,14 @@ export interface KeyHeaders {
 }
 
 /** A session: a key that was shown before. */
-export interface SignedIn {
+interface SignedIn {
   /** The key's id. */
   readonly holder: string;
   /** Whether it was the secret of this hash that signed in. */
   binds(secretHash: string): boolean;
 }
 
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   readonly directory: Directory;
   readonly nowMs: number;
   /** How long ago teams and keys were last known to be in step with the store. */
@@ -107,4 +110,44 @@ function isPast(iso: string | null, nowMs: number): boolean {
 
 function refused(code: KeyFault, detail?: string): GatewayError {
   return new GatewayError(code, { headers: CHALLENGE, ...(detail === undefined ? {} : { detail }) });
+}
+
+/** What is noted of a caller, for the request's log line. */
+interface SeenCaller {
+  team: string | null;
+  key: string | null;
+}
+
+/** @throws GatewayError 401, and `not_ready` where the registry is too old to tell */
+export type Identify = (keys: KeyHeaders, seen: SeenCaller) => Caller;
+
+/** The same, with nothing noted. @throws GatewayError as above */
+export type Recognize = (keys: KeyHeaders) => Caller;
+
+interface RecognizeOptions {
+  readonly directory: Directory;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly maxStaleMs: number;
+}
+
+export function createRecognize({ directory, registry, clock, maxStaleMs }: RecognizeOptions): Recognize {
+  return (keys) =>
+    authenticate(keys, {
+      directory,
+      nowMs: clock.now(),
+      staleForMs: registry.staleForMs(),
+      maxStaleMs,
+    });
+}
+
+/** @param onUse told of every key that was let in */
+export function createIdentify(recognize: Recognize, onUse: (keyId: string) => void): Identify {
+  return function identify(keys, seen) {
+    const caller = recognize(keys);
+    seen.team = caller.team.id;
+    seen.key = caller.key.id;
+    onUse(caller.key.id);
+    return caller;
+  };
 }

@@ -2,8 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../auth/authenticate.js';
-import type { Identify } from '../auth/identify.js';
+import type { Caller, Identify } from '../auth/authenticate.js';
 import type { RouteRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
 import { onResponseClosed } from '../http/on-response-closed.js';

@@ -1,6 +1,5 @@
 /** Authenticates and authorizes the caller and enforces its rate, before the query is read. */
-import type { Caller } from '../auth/authenticate.js';
-import type { Identify } from '../auth/identify.js';
+import type { Caller, Identify } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
 import type { ReportCall } from '../http/report-call.js';
 import type { TeamLimits } from '../limits/team-limits.js';

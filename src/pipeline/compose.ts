@@ -1,6 +1,6 @@
 /** Makes what a process has for reports, once, and ties the steps of the request's path to it. */
 import { createAdvertisers } from '../advertisers/create-advertisers.js';
-import type { Identify } from '../auth/identify.js';
+import type { Identify } from '../auth/authenticate.js';
 import type { PurgeScope } from '../cache/purges.js';
 import { createCacheTier, type TierFault } from '../cache/tier.js';
 import { randomId } from '../chance.js';

@@ -1,8 +1,7 @@
 /** What a team may know of itself: `GET /gateway/v1/me`. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Caller } from '../auth/authenticate.js';
-import type { Identify } from '../auth/identify.js';
+import type { Caller, Identify } from '../auth/authenticate.js';
 import { ShownTeam } from '../auth/team.js';
 import { Outlook } from '../credential/outlook.js';
 import { readKeyHeaders } from '../http/request-keys.js';

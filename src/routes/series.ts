@@ -1,7 +1,7 @@
 /** What the gateway counted of the caller's own team over time: `GET /gateway/v1/series`. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import type { Identify } from '../auth/identify.js';
+import type { Identify } from '../auth/authenticate.js';
 import { GatewayError } from '../errors.js';
 import { readKeyHeaders } from '../http/request-keys.js';
 import { json, type Operation, shownToTeams } from '../openapi/operation.js';

@@ -2,9 +2,8 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Caller } from '../auth/authenticate.js';
+import type { Caller, Identify } from '../auth/authenticate.js';
 import type { Directory } from '../auth/directory.js';
-import type { Identify } from '../auth/identify.js';
 import { ShownTeam } from '../auth/team.js';
 import { GatewayError } from '../errors.js';
 import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
