@@ -26,10 +26,10 @@ export default defineConfig({
       reporter: ['text-summary', 'html', 'json-summary'],
       // What quick tests alone reach, rounded down, in the rooms where a wrong branch costs most: a floor, no aim.
       thresholds: {
-        'src/report/**': { statements: 99, branches: 97, functions: 99 },
+        'src/reports/{query,rows}/**': { statements: 99, branches: 97, functions: 99 },
         'src/policy/**': { statements: 100, branches: 100, functions: 100 },
         'src/credential/**': { statements: 92, branches: 91, functions: 95 },
-        'src/pipeline/**': { statements: 93, branches: 89, functions: 96 },
+        'src/reports/{cache,fetch}/**': { statements: 93, branches: 89, functions: 96 },
       },
     },
     projects: [

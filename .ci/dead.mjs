@@ -25,7 +25,7 @@ function unused() {
   );
 }
 
-const folder = mkdtempSync('test/report/dead-');
+const folder = mkdtempSync('test/reports/rows/dead-');
 let found;
 try {
   writeFileSync(`${folder}/unused.ts`, 'export const nobody = 1;\n');

@@ -54,7 +54,7 @@ const faults = found.map(({ text }) => text);
 const sources = readdirSync('src', { recursive: true }).filter((name) => /\.(ts|js)$/.test(name)).length;
 if (files < sources) faults.push(`${files} files were looked at, and src alone has ${sources}`);
 
-const folder = mkdtempSync('src/report/promises-');
+const folder = mkdtempSync('src/reports/rows/promises-');
 try {
   writeFileSync(`${folder}/planted.ts`, PLANTED);
   const planted = lint(folder).found.map(({ line, rule }) => `${line} ${rule}`);

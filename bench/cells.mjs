@@ -1,11 +1,11 @@
 /**
- * What work on an answer costs for a member, a byte, a name and a cell: the numbers of src/workers/cost.ts. The second
+ * What work on an answer costs for a member, a byte, a name and a cell: the numbers of src/reports/cache/threads/cost.ts. The second
  * fastest of 15 runs counts, so that other work on the machine matters little.
  *
  * Usage: npm run build && node bench/cells.mjs
  */
-import { encodeEntry } from '../dist/modules/cache/entry.js';
-import { formatRows, readAnswer, tableAnswer } from '../dist/modules/workers/tasks.js';
+import { encodeEntry } from '../dist/modules/reports/cache/entry.js';
+import { formatRows, readAnswer, tableAnswer } from '../dist/modules/reports/cache/threads/tasks.js';
 
 const ROWS = 3000;
 const DAY = (at) => `"date":"2026-11-0${1 + (at % 3)}"`;

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { loadConfig } from '../dist/modules/config/load.js';
-import { run } from '../dist/modules/serve/run.js';
+import { run } from '../dist/modules/server/run.js';
 import { startSimulator } from '../dist/modules/simulator/simulator.js';
 
 const { values } = parseArgs({

@@ -3,11 +3,19 @@
  *
  *   admit → parse the query → check the query → (answer in memory | report → assemble) → check its accounts → reply
  *
- * `hit` is the same path where every step of it can be taken at once, see `routes/hit-answer.ts`.
- * `pipeline/get-report.ts` is the way of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
+ * `hit` is the same path where every step of it can be taken at once, see `api/data/hit-answer.ts`.
+ * `reports/get-report.ts` is the way of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
  */
 import type { Recognize } from './auth/authenticate.js';
 import type { LastUse } from './auth/last-use.js';
+import type { TeamLimits } from './limits/team-limits.js';
+import { checkCaller, checkQuery } from './policy/authorize.js';
+import { refuseForeignAccounts, withholdForeignAccounts } from './policy/check-advertiser.js';
+import type { Admit } from './reports/admit.js';
+import type { AnswerQuery } from './reports/cache/answer.js';
+import type { AnswerMemory } from './reports/cache/finished.js';
+import { noteFromMemory, plainCallsOf, type Reply, replyFromMemory } from './reports/cache/reply.js';
+import type { Queries } from './reports/queries.js';
 import {
   ELSEWHERE,
   HIT_BYTES,
@@ -15,15 +23,7 @@ import {
   type HitCall,
   type ReportCall,
   type ReportReply,
-} from './http/report-call.js';
-import type { TeamLimits } from './limits/team-limits.js';
-import type { Admit } from './pipeline/admit.js';
-import type { AnswerQuery } from './pipeline/answer.js';
-import type { AnswerMemory } from './pipeline/finished.js';
-import type { Queries } from './pipeline/queries.js';
-import { noteFromMemory, plainCallsOf, type Reply, replyFromMemory } from './pipeline/reply.js';
-import { checkCaller, checkQuery } from './policy/authorize.js';
-import { refuseForeignAccounts, withholdForeignAccounts } from './policy/check-advertiser.js';
+} from './reports/report-call.js';
 
 export interface Gateway {
   /** @throws GatewayError for everything that is not an answer */

@@ -2,8 +2,8 @@
 import type { Outlook } from './credential/outlook.js';
 import type { Replicas } from './limits/replicas.js';
 import type { Traffic } from './platform/traffic.js';
-import type { Registry } from './registry/replica.js';
 import type { Store } from './store/port.js';
+import type { Registry } from './store/registry/replica.js';
 import type { Gauges } from './telemetry/gauges.js';
 import type { Log } from './telemetry/logger.js';
 import type { BrakeLever } from './write-guard/brake.js';

@@ -1,14 +1,15 @@
 /** What each part of the gateway's health may suffer from, and from whom other processes are heard of. */
-import { randomId } from './chance.js';
+
 import type { VaultKeeper } from './credential/keeper.js';
 import type { Outlook } from './credential/outlook.js';
 import { SealError } from './credential/seal.js';
+import { randomId } from './lib/chance.js';
 import type { Replicas } from './limits/replicas.js';
 import type { Budget } from './platform/budget.js';
 import type { Circuit } from './platform/circuit.js';
 import type { Pause } from './platform/pause.js';
-import type { Registry } from './registry/replica.js';
 import type { Store } from './store/port.js';
+import type { Registry } from './store/registry/replica.js';
 import { createHealth, type Health, type HeldToken, readProcessHealth } from './telemetry/health.js';
 
 /** @param read asked only later: what is measured is made after the health that tells of it */

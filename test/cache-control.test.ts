@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readDirectives } from '../src/cache-control.js';
+import { readDirectives } from '../src/lib/cache-control.js';
 
 describe('readDirectives', () => {
   it.each<[string, Record<string, string>]>([

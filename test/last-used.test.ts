@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createLastUsed } from '../src/last-used.js';
+import { createLastUsed } from '../src/lib/last-used.js';
 
 it('remembers as many values as it is told, those that were used last', () => {
   const values = createLastUsed<number>(3);

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { DamagedRecord, recordForm } from '../src/record.js';
+import { DamagedRecord, recordForm } from '../src/lib/record.js';
 
 const Form = recordForm(
   Type.Object({ id: Type.String(), parts: Type.Array(Type.Object({ count: Type.Number() })) }),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { flushAtEnd, oneAtATime } from '../src/repeat.js';
+import { flushAtEnd, oneAtATime } from '../src/lib/repeat.js';
 
 it('work that is under way is not started again, and every caller gets its result', async () => {
   let runs = 0;

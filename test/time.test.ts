@@ -7,9 +7,9 @@ import {
   randomShare,
   randomWhole,
   useChance,
-} from '../src/chance.js';
-import { createClock } from '../src/clock.js';
-import { sleep, startTimer, stopTimer, type TimeSource, uptimeMs, useTime, wallMs } from '../src/time.js';
+} from '../src/lib/chance.js';
+import { createClock } from '../src/lib/clock.js';
+import { sleep, startTimer, stopTimer, type TimeSource, uptimeMs, useTime, wallMs } from '../src/lib/time.js';
 
 afterEach(() => {
   useTime(null);

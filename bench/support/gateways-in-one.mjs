@@ -6,7 +6,7 @@
  */
 import { createInterface } from 'node:readline';
 import { loadConfig } from '../../dist/modules/config/load.js';
-import { run } from '../../dist/modules/serve/run.js';
+import { run } from '../../dist/modules/server/run.js';
 
 const LIMITS = { requestsPerMinute: 1_000_000, upstreamCallsPerDay: 100_000_000, maxConcurrent: 10_000 };
 const SCOPES = ['report:read', 'cache:refresh'];

@@ -1,6 +1,7 @@
 /** The pages about errors, from the catalogue: the list, and one for each code. */
+
+import { escapeHtml } from '../../src/api/data/page.js';
 import { CATALOGUE, type ErrorCode, statusOf } from '../../src/errors.js';
-import { escapeHtml } from '../../src/routes/page.js';
 import type { ReaderPage } from './layout.js';
 
 const LIST = '/docs/errors';

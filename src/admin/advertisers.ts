@@ -1,8 +1,8 @@
 /** Advertisers that answers have told of, for those who grant them. */
 import type { FastifyInstance } from 'fastify';
+import { ADVERTISERS, ADVERTISERS_QUERY, findAdvertisers } from '../api/data/advertisers.js';
+import type { Pipeline } from '../compose-reports.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import type { Pipeline } from '../pipeline/compose.js';
-import { ADVERTISERS, ADVERTISERS_QUERY, findAdvertisers } from '../routes/advertisers.js';
 
 const USUAL_LIMIT = '100';
 const OPERATION: Operation = {

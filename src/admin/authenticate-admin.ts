@@ -4,9 +4,9 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { isKeyless, readKeyHeaders } from '../api/http/request-keys.js';
 import type { NamedAdmin } from '../config/admin-tokens.js';
 import { GatewayError } from '../errors.js';
-import { isKeyless, readKeyHeaders } from '../http/request-keys.js';
 import { arrivalOf } from '../sessions/arrival.js';
 import { judgeSession } from '../sessions/judge.js';
 import { invalidSession, type Session, type Sessions } from '../sessions/sessions.js';

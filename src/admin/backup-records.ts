@@ -5,14 +5,14 @@ import { TEAM_PREFIX } from '../auth/directory.js';
 import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from '../auth/key-record.js';
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
 import { Team } from '../auth/team.js';
-import { PURGES_RECORD, PurgeList } from '../cache/purges.js';
 import { isIsoDate } from '../config/rules.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
 import { SealError, type Sealer } from '../credential/seal.js';
 import { readVault } from '../credential/vault-text.js';
 import { addressFaults } from '../declared/address-faults.js';
 import type { FieldFault } from '../errors.js';
-import type { Texts } from '../registry/schema.js';
+import { PURGES_RECORD, PurgeList } from '../reports/cache/purges.js';
+import type { Texts } from '../store/registry/schema.js';
 
 const PREFIXES = [TEAM_PREFIX, KEY_PREFIX, LIFE_PREFIX];
 const SINGLE = [VAULT_RECORD, PEPPER_RECORD, TOKEN_PEPPER_RECORD, PURGES_RECORD];

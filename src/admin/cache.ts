@@ -1,17 +1,17 @@
 /** The cache: purge, explain. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
+import type { NamedReport } from '../api/data/ask.js';
+import { Explanation } from '../api/data/explain-report.js';
 import type { Directory } from '../auth/directory.js';
-import type { PurgeScope, Purges } from '../cache/purges.js';
-import type { Clock } from '../clock.js';
+import type { Pipeline } from '../compose-reports.js';
 import { type FieldFault, GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import type { NamedReport } from '../pipeline/ask.js';
-import type { Pipeline } from '../pipeline/compose.js';
-import { Explanation } from '../pipeline/explain.js';
-import { dayNumber } from '../report/days.js';
-import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
-import { readReportAddress } from '../report/platform-call.js';
+import type { PurgeScope, Purges } from '../reports/cache/purges.js';
+import { dayNumber } from '../reports/query/days.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../reports/query/endpoint-path.js';
+import { readReportAddress } from '../reports/query/platform-call.js';
 import { auditLine } from '../telemetry/audit.js';
 import { changed } from './say-unconfirmed.js';
 

@@ -1,7 +1,7 @@
 /** Doctor's looks at teams and keys. */
 import type { Directory } from '../auth/directory.js';
 import type { KeyRecord } from '../auth/key-record.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { Look } from '../telemetry/checks.js';
 
 const DAY_MS = 86_400_000;

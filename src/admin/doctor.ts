@@ -2,14 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { Directory } from '../auth/directory.js';
-import type { Clock } from '../clock.js';
 import type { Outlook } from '../credential/outlook.js';
 import type { TokenProof } from '../credential/verify-token.js';
+import type { Clock } from '../lib/clock.js';
+import { VERSION } from '../lib/version.js';
 import { json, shownAs } from '../openapi/operation.js';
 import { Check, type Look, lookAtAll } from '../telemetry/checks.js';
 import type { Health } from '../telemetry/health.js';
 import type { Level, Verdict } from '../telemetry/verdict.js';
-import { VERSION } from '../version.js';
 import { directoryLooks } from './doctor-directory.js';
 
 export interface DoctorOptions {

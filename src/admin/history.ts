@@ -1,12 +1,12 @@
 /** The history of reports: what was known of an account is erased; days that the platform has no more are accepted as empty. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Clock } from '../clock.js';
+import type { Pipeline } from '../compose-reports.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import { type Operation, shownAs } from '../openapi/operation.js';
-import type { Pipeline } from '../pipeline/compose.js';
-import { dayNumber } from '../report/days.js';
-import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
+import { dayNumber } from '../reports/query/days.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../reports/query/endpoint-path.js';
 import { auditLine } from '../telemetry/audit.js';
 import { changed } from './say-unconfirmed.js';
 

@@ -1,17 +1,17 @@
 /** What was learned of reports, for operators: divisibility by kind, finality and truth by advertiser or report. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import type { Learner } from '../divisibility/learn.js';
-import { NEEDED_DAYS } from '../divisibility/state.js';
+import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../api/data/ask.js';
+import { ABOUT_SCOPES, FINALITY_ANSWER, finalityOf } from '../api/data/finality.js';
+import { TRUTH_ANSWER, truthOf } from '../api/data/truth.js';
+import type { Pipeline } from '../compose-reports.js';
 import { invalidQuery } from '../errors.js';
-import { type Scope, scopeOf } from '../finality/scope.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import { ABOUT_ONE_FAULT, isAccountId, MOST_SCOPES, parseNamed, unlessAway } from '../pipeline/ask.js';
-import type { Pipeline } from '../pipeline/compose.js';
-import type { Gateway } from '../pipeline/gateway.js';
-import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
-import { ABOUT_SCOPES, FINALITY_ANSWER, finalityOf } from '../routes/finality.js';
-import { TRUTH_ANSWER, truthOf } from '../routes/truth.js';
+import type { Gateway } from '../reports/gateway.js';
+import type { Learner } from '../reports/learn/learn.js';
+import { type Scope, scopeOf } from '../reports/learn/scope.js';
+import { NEEDED_DAYS } from '../reports/learn/state.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../reports/query/endpoint-path.js';
 
 const orNull = (schema: ReturnType<typeof Type.String>) => Type.Union([schema, Type.Null()]);
 const time = orNull(Type.String({ format: 'date-time' }));

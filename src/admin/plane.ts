@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { NamedAdmin } from '../config/admin-tokens.js';
 import { GatewayError } from '../errors.js';
-import { RegistryLost } from '../registry/succession.js';
-import { JsonError, parseJson } from '../report/json.js';
+import { JsonError, parseJson } from '../reports/rows/json.js';
 import type { Sessions } from '../sessions/sessions.js';
 import { StoreUnavailable } from '../store/port.js';
+import { RegistryLost } from '../store/registry/succession.js';
 import { type Actor, GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { authenticateAdmin } from './authenticate-admin.js';
 import { sayUnconfirmed } from './say-unconfirmed.js';

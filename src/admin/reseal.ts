@@ -1,13 +1,13 @@
 /** Everything sealed, sealed anew under the first master key. */
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../auth/pepper.js';
-import type { Clock } from '../clock.js';
 import { VAULT_RECORD } from '../credential/keeper.js';
 import { SealError, type Sealer } from '../credential/seal.js';
 import { readVault, writeVault } from '../credential/vault-text.js';
 import { changedInBetween, GatewayError } from '../errors.js';
-import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
+import type { Clock } from '../lib/clock.js';
 import { RegistryConflict } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
+import { updateRecord } from '../store/registry/update-record.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 
 export interface Resealed {

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type, { type TSchema } from 'typebox';
 import { type Answer, json } from '../openapi/operation.js';
-import { type Durability, noteDurability } from '../registry/durability.js';
+import { type Durability, noteDurability } from '../store/registry/durability.js';
 
 /** Adds the member `unconfirmed` to such answers; one without a body becomes a 200 that has it. */
 export function sayUnconfirmed(scope: FastifyInstance): void {

@@ -1,16 +1,16 @@
 /** The console's session: `/admin/v1/session`. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Clock } from '../clock.js';
 import type { NamedAdmin } from '../config/admin-tokens.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import type { Registry } from '../registry/replica.js';
 import { arrivalOf } from '../sessions/arrival.js';
 import { endSessionCookie, writeSessionCookie } from '../sessions/cookie.js';
 import { checkSignIn } from '../sessions/judge.js';
 import { LIFETIME_MS } from '../sessions/record.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
+import type { Registry } from '../store/registry/replica.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import { holderOf } from './authenticate-admin.js';
 import { allowedTo, RANKS } from './roles.js';

@@ -2,20 +2,20 @@
 
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
+import { CONDITIONS, type Readiness } from '../api/data/health.js';
+import type { Pipeline } from '../compose-reports.js';
 import type { SecretFileFault } from '../config/secret.js';
 import { Outlook } from '../credential/outlook.js';
+import type { Frozen } from '../lib/record.js';
+import { uptimeMs } from '../lib/time.js';
+import { VERSION } from '../lib/version.js';
 import { json, shownAs } from '../openapi/operation.js';
-import type { Pipeline } from '../pipeline/compose.js';
-import type { Frozen } from '../record.js';
-import type { Registry } from '../registry/replica.js';
-import { CONDITIONS, type Readiness } from '../routes/health.js';
 import type { Store } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { addLoads, type Health } from '../telemetry/health.js';
 import type { LogHealth } from '../telemetry/log-sink.js';
 import type { Log } from '../telemetry/logger.js';
 import { Verdict, verdictOf } from '../telemetry/verdict.js';
-import { uptimeMs } from '../time.js';
-import { VERSION } from '../version.js';
 import type { BrakeLever } from '../write-guard/brake.js';
 import { Stops } from './writes.js';
 

@@ -1,12 +1,12 @@
 /** The embedded store as a whole: copied by the gateway that has it open, which no other process may open meanwhile. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import { json, shownAs } from '../openapi/operation.js';
-import type { Registry } from '../registry/replica.js';
 import type { Store } from '../store/port.js';
 import { BackupTargetRefused, StoreRefused } from '../store/refused.js';
+import type { Registry } from '../store/registry/replica.js';
 import { auditLine } from '../telemetry/audit.js';
 
 export interface StoreRoutesOptions {

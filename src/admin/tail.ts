@@ -1,8 +1,8 @@
 /** What happens on the data plane, as it happens: `GET /admin/v1/tail`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import type { Clock } from '../clock.js';
 import { type FieldFault, GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import { type Operation, shownAs } from '../openapi/operation.js';
 import { OUTCOMES } from '../outcome.js';
 import { createTailStream } from '../tail/stream.js';

@@ -1,10 +1,10 @@
 /** What an operator may do with a team's keys: each change is one commit, audited. */
 import { type Directory, newKeyId, TEAM_PREFIX } from '../auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../auth/key-record.js';
-import type { Clock } from '../clock.js';
 import { changedInBetween, GatewayError } from '../errors.js';
-import type { Registry } from '../registry/replica.js';
+import type { Clock } from '../lib/clock.js';
 import { RegistryConflict } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import { noTeam } from './team-records.js';
 

@@ -1,12 +1,12 @@
 /** What an operator may do with teams by hand: each change is one commit, audited. */
 import { type Directory, TEAM_PREFIX } from '../auth/directory.js';
 import { completeTeam, type NewTeam, patchTeam, type Team, type TeamPatch } from '../auth/team.js';
-import type { Clock } from '../clock.js';
 import { addressFaults } from '../declared/address-faults.js';
 import { removalOf } from '../declared/apply-teams.js';
 import { type FieldFault, GatewayError } from '../errors.js';
-import type { Registry } from '../registry/replica.js';
+import type { Clock } from '../lib/clock.js';
 import { RegistryConflict } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { type Actor, type AuditEvent, auditLine } from '../telemetry/audit.js';
 import { guardFaults } from '../write-guard/guard-faults.js';
 

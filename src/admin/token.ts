@@ -1,11 +1,11 @@
 /** The platform's token: show, and the steps of a rotation. */
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
-import type { Clock } from '../clock.js';
 import type { VaultKeeper } from '../credential/keeper.js';
 import type { Rotation } from '../credential/rotation.js';
 import { type NewToken, showToken, type Vault } from '../credential/vault.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import { json, type Operation, type ProblemCode, shownAs } from '../openapi/operation.js';
 import { readFutureDate } from './future-date.js';
 import type { Reseal } from './reseal.js';

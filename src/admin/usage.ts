@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type FieldFault, GatewayError } from '../errors.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import { dayNumber } from '../report/days.js';
+import { dayNumber } from '../reports/query/days.js';
 import type { Usage } from '../usage/usage.js';
 import { ShownUsageDay } from '../usage/usage-day.js';
 

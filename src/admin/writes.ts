@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import type { Directory } from '../auth/directory.js';
-import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import { json, type Operation, shownAs } from '../openapi/operation.js';
-import type { Registry } from '../registry/replica.js';
 import { RegistryConflict } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import { type BrakeLever, Stop, type WriteStops } from '../write-guard/brake.js';
 import type { ReservationBook } from '../write-guard/reservations.js';

@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { randomWhole } from '../chance.js';
+import { randomWhole } from '../lib/chance.js';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Value of a character in base 62, by its code. */

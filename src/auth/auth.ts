@@ -1,9 +1,9 @@
 /** Who calls: keys and teams from the registry, the pepper they are hashed with, and when each key was last used. */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
 import type { Sealer } from '../credential/seal.js';
-import type { Registry } from '../registry/replica.js';
+import type { Clock } from '../lib/clock.js';
 import type { Counters } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { createIdentify, createRecognize, type Identify, type Recognize } from './authenticate.js';
 import { createDirectory, type Directory } from './directory.js';
 import { createLastUse, type LastUse } from './last-use.js';

@@ -1,8 +1,8 @@
 /** First stage of every data-plane request: whose key is this, or whose session? */
 
-import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import type { Registry } from '../registry/replica.js';
+import type { Clock } from '../lib/clock.js';
+import type { Registry } from '../store/registry/replica.js';
 import { isWellFormedApiKey } from './api-key.js';
 import type { Directory, FoundKey } from './directory.js';
 import type { KeyRecord } from './key-record.js';

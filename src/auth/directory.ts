@@ -4,8 +4,8 @@
  * Everything here comes from the registry's copy in memory; no request waits for the store.
  */
 import { hash } from 'node:crypto';
-import { randomBuffer } from '../chance.js';
-import type { Registry } from '../registry/replica.js';
+import { randomBuffer } from '../lib/chance.js';
+import type { Registry } from '../store/registry/replica.js';
 import { generateApiKey, hashApiKey, shownPrefix } from './api-key.js';
 import { KEY_PREFIX, KeyRecord, type KeySecret, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { StoredTeam, type Team } from './team.js';

@@ -1,6 +1,6 @@
 /** A team's key as it is stored, and the count of a team's lives that it belongs to. */
 import Type from 'typebox';
-import { type RecordOf, recordForm } from '../record.js';
+import { type RecordOf, recordForm } from '../lib/record.js';
 
 export const KEY_PREFIX = 'key/';
 /**

@@ -1,9 +1,9 @@
 /** When each key was last used: noted in memory, written in batches, at most once a minute for each key. */
 import type { Logger } from 'pino';
-import { randomId } from '../chance.js';
-import type { Clock } from '../clock.js';
+import { randomId } from '../lib/chance.js';
+import type { Clock } from '../lib/clock.js';
+import { startTicks, stopTicks } from '../lib/time.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../store/port.js';
-import { startTicks, stopTicks } from '../time.js';
 
 const GROUP = 'keys/last-used';
 const KEPT_MS = 800 * 86_400_000;

@@ -1,9 +1,10 @@
 /** The pepper of key hashes and token fingerprints: random, made once, sealed in the registry. */
-import { randomBuffer } from '../chance.js';
+
 import type { Sealer } from '../credential/seal.js';
 import { GatewayError } from '../errors.js';
-import type { Registry } from '../registry/replica.js';
+import { randomBuffer } from '../lib/chance.js';
 import { RegistryConflict } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 
 export const PEPPER_RECORD = 'meta/pepper';
 /**

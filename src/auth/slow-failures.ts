@@ -4,9 +4,9 @@
  */
 
 import ipaddr from 'ipaddr.js';
-import type { Clock } from '../clock.js';
-import { createLastUsed } from '../last-used.js';
-import { sleep } from '../time.js';
+import type { Clock } from '../lib/clock.js';
+import { createLastUsed } from '../lib/last-used.js';
+import { sleep } from '../lib/time.js';
 
 /** Refusals that cost nothing: an app with an old key has its reasons. */
 const FREE = 20;

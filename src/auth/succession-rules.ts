@@ -2,9 +2,9 @@
 import { VAULT_RECORD } from '../credential/keeper.js';
 import { createSealer, SealError, type Sealer } from '../credential/seal.js';
 import { readVault } from '../credential/vault-text.js';
-import type { Registry } from '../registry/replica.js';
-import type { SuccessionRules } from '../registry/succession.js';
 import type { RegistryRecord } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
+import type { SuccessionRules } from '../store/registry/succession.js';
 import { TEAM_PREFIX } from './directory.js';
 import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';

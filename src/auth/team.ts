@@ -1,6 +1,6 @@
 /** A team: who may call, for which advertisers, how much. One schema validates, types and documents it. */
 import Type, { type Static } from 'typebox';
-import { type Frozen, recordForm } from '../record.js';
+import { type Frozen, recordForm } from '../lib/record.js';
 import { WriteGuard } from '../write-guard/rule.js';
 
 export const SCOPES = [

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../config/rules.js';
-import { timeoutSignal } from '../time.js';
+import { timeoutSignal } from '../lib/time.js';
 import type { Answers } from './answers.js';
 import { CommandError, Unreachable } from './command-error.js';
 import { EXIT, exitCodeOf } from './exit-codes.js';

@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import { StoredTeam } from '../auth/team.js';
-import { type RecordForm, type RecordOf, recordForm } from '../record.js';
+import { type RecordForm, type RecordOf, recordForm } from '../lib/record.js';
 import { AuditRecord } from '../telemetry/audit.js';
 
 const textOrNull = Type.Union([Type.String(), Type.Null()]);

@@ -1,6 +1,6 @@
 /** `dsp-gateway cache`: look into the report cache, and empty it. */
 import type { Command } from 'commander';
-import { readReportAddress } from '../report/platform-call.js';
+import { readReportAddress } from '../reports/query/platform-call.js';
 import type { AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';

@@ -20,8 +20,8 @@ export async function faultOf(error: unknown): Promise<Fault> {
       import('../config/load.js'),
       import('../credential/seal.js'),
       import('../store/refused.js'),
-      import('../serve/supervise.js'),
-      import('../record.js'),
+      import('../server/supervise.js'),
+      import('../lib/record.js'),
     ]);
   if (error instanceof WorkersFailed) return error.fault;
   if (error instanceof ConfigError) return { lines: error.faults, code: EXIT.settings };

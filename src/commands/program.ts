@@ -1,6 +1,6 @@
 /** Every command, in the order in which help and docs show them. */
 import { Command } from 'commander';
-import { VERSION } from '../version.js';
+import { VERSION } from '../lib/version.js';
 import { addApplyCommand } from './apply.js';
 import { addAuditCommand } from './audit.js';
 import { addCacheCommands } from './cache.js';
@@ -67,7 +67,7 @@ function addServeCommand(program: Command, { env }: Terminal): void {
     .action(async () => {
       const [{ loadConfig, proxySettings }, { serve: run }] = await Promise.all([
         import('../config/load.js'),
-        import('../serve/serve.js'),
+        import('../server/serve.js'),
       ]);
       await run(loadConfig(env), proxySettings(env), faultOf);
     });

@@ -1,7 +1,7 @@
 /** `dsp-gateway registry`: backup and restore of teams, keys (hashes) and sealed tokens. */
 import { rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { parseJson } from '../report/json.js';
+import { parseJson } from '../reports/rows/json.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import type { Answers } from './answers.js';
 import { CommandError } from './command-error.js';

@@ -1,5 +1,5 @@
 /** What the data plane said of reports, for people, for scripts and for files. */
-import { toCsv } from '../report/row-formats.js';
+import { toCsv } from '../reports/rows/row-formats.js';
 import { CommandError } from './command-error.js';
 import { EXIT } from './exit-codes.js';
 import { plainJson, plainText } from './plain-text.js';

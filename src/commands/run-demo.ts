@@ -2,7 +2,7 @@
 import type { Environment } from '../config/rules.js';
 import { type Demo, startDemo, TEAM } from '../demo/start-demo.js';
 import { tour } from '../demo/tour.js';
-import { stopSignal } from '../serve/stop-signal.js';
+import { stopSignal } from '../server/stop-signal.js';
 
 /** @param once ends after a tour; else it goes on until a signal stops it */
 export async function runDemo(env: Environment, once: boolean): Promise<void> {

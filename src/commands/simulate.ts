@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { stopSignal } from '../serve/stop-signal.js';
+import { stopSignal } from '../server/stop-signal.js';
 import { InvalidInput } from '../simulator/invalid-input.js';
 import { DEFAULT_SWITCHES, type Switches } from '../simulator/switches.js';
 import { CommandError } from './command-error.js';

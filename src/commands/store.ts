@@ -102,7 +102,7 @@ function addForgetSealed(store: Command, terminal: Terminal): void {
         'The platform token and all team keys will be gone for good; the teams stay.',
         yes,
       );
-      const { forgetSealed } = await import('../serve/forget-sealed.js');
+      const { forgetSealed } = await import('../server/forget-sealed.js');
       const { teams, keys } = await forgetSealed(config);
       print(
         `Forgotten: the platform token and ${counted(keys, 'key')}. Kept: ${counted(teams, 'team')}.\nNow start the gateway, then: dsp-gateway token rotate, and dsp-gateway keys issue <team> for each team.\n`,

@@ -1,7 +1,7 @@
 /** `dsp-gateway tail`: what happens on the data plane, a line a request. */
 import { type Command, Option } from 'commander';
+import { sleep } from '../lib/time.js';
 import { OUTCOMES } from '../outcome.js';
-import { sleep } from '../time.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand } from './define.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { Environment } from '../config/rules.js';
-import { timeoutSignal } from '../time.js';
+import { timeoutSignal } from '../lib/time.js';
 import { CommandError, Unreachable } from './command-error.js';
 import { withExamples } from './define.js';
 import { EXIT } from './exit-codes.js';

@@ -1,7 +1,7 @@
 /** `dsp-gateway teams`: who may call. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Team } from '../auth/team.js';
-import { JsonError, parseJson } from '../report/json.js';
+import { JsonError, parseJson } from '../reports/rows/json.js';
 import type { Admin, AdminOptions } from './admin-client.js';
 import { CommandError } from './command-error.js';
 import { act, adminCommand, refuseSecret, show } from './define.js';

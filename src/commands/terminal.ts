@@ -1,7 +1,7 @@
 /** What a command knows of the world: passed in, so that it can be run anywhere. */
 import type { Readable } from 'node:stream';
 import type { Environment } from '../config/rules.js';
-import { wallMs } from '../time.js';
+import { wallMs } from '../lib/time.js';
 import { EXIT } from './exit-codes.js';
 
 /** Standard input: a terminal has `setRawMode`, a pipe has not. */

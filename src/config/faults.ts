@@ -1,7 +1,7 @@
 /** What is wrong with settings, a line each: the setting, what it was, what is allowed. */
 import { Settings } from 'typebox/system';
 import Value from 'typebox/value';
-import { nearName } from '../near-name.js';
+import { nearName } from '../lib/near-name.js';
 import { checkRules, type Environment } from './rules.js';
 import { ConfigSchema, type ConfigValues } from './schema.js';
 import { fixedSecret, type Secret } from './secret.js';

@@ -5,7 +5,7 @@
  * watchers miss, and one small read a second costs nothing.
  */
 import { readFileSync } from 'node:fs';
-import { startTicks, stopTicks } from '../time.js';
+import { startTicks, stopTicks } from '../lib/time.js';
 import type { SecretFault, SecretRule } from './secret-rules.js';
 
 export interface Secret {

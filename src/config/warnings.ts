@@ -1,5 +1,5 @@
 /** What is allowed in settings and is probably not meant. Pure. */
-import { nearName } from '../near-name.js';
+import { nearName } from '../lib/near-name.js';
 import { OUTSIDE_NAMES } from './describe.js';
 import type { Environment } from './rules.js';
 import type { Secret } from './secret.js';

@@ -1,6 +1,6 @@
 /** After a recovery that failed, the token is left alone for a while by all replicas: longer each time. */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { Leases } from '../store/port.js';
 
 /** Held by whoever failed, for as long as nobody should try again. */

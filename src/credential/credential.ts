@@ -1,13 +1,13 @@
 /** The platform's credential, wired: vault, rotation, recovery, and what it needs without anybody asking. */
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
 import { tokenRequestOf } from '../config/token-request.js';
+import type { Clock } from '../lib/clock.js';
+import type { Repeated } from '../lib/repeat.js';
 import type { InterpretRules } from '../platform/interpret.js';
-import type { Registry } from '../registry/replica.js';
-import type { Repeated } from '../repeat.js';
 import type { Store } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { bootstrapToken } from './bootstrap-token.js';
 import { createEvidence } from './evidence.js';
 import { createExpiryWarning } from './expiry-warning.js';

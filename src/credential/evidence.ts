@@ -3,7 +3,7 @@
  * process tells the same and a restart forgets nothing, and it changes by what the platform says alone, never by time.
  */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import { SealError } from './seal.js';

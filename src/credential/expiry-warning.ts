@@ -1,9 +1,9 @@
 /** Says that the active token is about to expire: once for each threshold, by one replica, also across restarts. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
-import { type RecordOf, recordForm } from '../record.js';
-import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
+import { type RecordOf, recordForm } from '../lib/record.js';
+import type { Registry } from '../store/registry/replica.js';
+import { updateRecord } from '../store/registry/update-record.js';
 import type { VaultKeeper } from './keeper.js';
 import { expiryText, type Outlook } from './outlook.js';
 

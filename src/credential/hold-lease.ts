@@ -1,7 +1,7 @@
 /** A lease held while something is done: short, and renewed, so that whoever dies with it is soon followed. */
 import type { Logger } from 'pino';
+import { startTicks, stopTicks } from '../lib/time.js';
 import type { Leases } from '../store/port.js';
-import { startTicks, stopTicks } from '../time.js';
 
 /** How long a dead holder keeps others from following. */
 const HOLD_MS = 4000;

@@ -3,11 +3,11 @@
  * once. Every move is audited in the same transaction.
  */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
 import { changedInBetween, GatewayError } from '../errors.js';
-import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
+import type { Clock } from '../lib/clock.js';
 import { RegistryConflict } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
+import { updateRecord } from '../store/registry/update-record.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import type { Sealer } from './seal.js';
 import { dropExpired, EMPTY_VAULT, isOver, showToken, type Token, type Vault } from './vault.js';

@@ -1,8 +1,8 @@
 /** One replica recovers the credential at a time; the others wait for it. */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
+import { sleep } from '../lib/time.js';
 import type { Leases } from '../store/port.js';
-import { sleep } from '../time.js';
 import { takeHold, whileHolding } from './hold-lease.js';
 
 const LEASE_KEY = 'lease:{credential}:recover';

@@ -1,7 +1,7 @@
 /** Secrets that the embedded store makes for itself: files of the data folder, readable by their owner alone. */
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { randomBuffer } from '../chance.js';
+import { randomBuffer } from '../lib/chance.js';
 
 /**
  * Reads a secret from a file, making it when there is none.

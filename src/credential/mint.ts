@@ -1,11 +1,11 @@
 /** Way 2: the platform's token request (document, "Token request"). */
 import Type from 'typebox';
 import type { Dispatcher } from 'undici';
-import { randomId } from '../chance.js';
 import type { TokenRequestSecrets } from '../config/token-request.js';
 import { GatewayError } from '../errors.js';
-import { recordForm } from '../record.js';
-import { timeoutSignal } from '../time.js';
+import { randomId } from '../lib/chance.js';
+import { recordForm } from '../lib/record.js';
+import { timeoutSignal } from '../lib/time.js';
 
 export interface MintOptions extends TokenRequestSecrets {
   readonly agent: Dispatcher;

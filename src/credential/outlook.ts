@@ -1,6 +1,6 @@
 /** What is to be said of the credential: its state, when it ends, and whether somebody should act. Pure. */
 import Type, { type Static, type TSchema } from 'typebox';
-import type { Frozen } from '../record.js';
+import type { Frozen } from '../lib/record.js';
 import type { ProofStatus } from './evidence.js';
 import { isExpired, type Token, type Vault } from './vault.js';
 

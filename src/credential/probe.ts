@@ -1,10 +1,10 @@
 /** Proves a token by one cheap call to the platform. */
 import type { Dispatcher } from 'undici';
-import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
+import { randomId } from '../lib/chance.js';
+import { timeoutSignal } from '../lib/time.js';
 import { type InterpretRules, interpret, single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
-import { timeoutSignal } from '../time.js';
 
 /** accepted: the platform answered · refused: 401 or a login redirect · unknown: it could not be told */
 export interface ProbeResult {

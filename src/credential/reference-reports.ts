@@ -3,8 +3,8 @@
  * them, of different advertisers, kept by all replicas together.
  */
 import Type from 'typebox';
-import type { Clock } from '../clock.js';
-import { type RecordOf, recordForm } from '../record.js';
+import type { Clock } from '../lib/clock.js';
+import { type RecordOf, recordForm } from '../lib/record.js';
 import { type Documents, StoreUnavailable } from '../store/port.js';
 
 const ReferenceReportList = recordForm(

@@ -1,7 +1,7 @@
 /** Way 2 renews the active token by itself, well before it expires: one replica at a time, and not all at one moment. */
 import type { Logger } from 'pino';
-import { randomId, randomShare } from '../chance.js';
-import type { Clock } from '../clock.js';
+import { randomId, randomShare } from '../lib/chance.js';
+import type { Clock } from '../lib/clock.js';
 import type { Leases } from '../store/port.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';

@@ -3,7 +3,7 @@
  * a freshly minted one, else the previous one.
  */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Rotation } from './rotation.js';

@@ -1,7 +1,8 @@
 /** The single steps of a rotation: each reads the vault, asks the platform where it must, and moves the vault. */
-import type { Clock } from '../clock.js';
+
 import { TOKEN_REQUEST } from '../config/token-request.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import type { Actor } from '../telemetry/audit.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Minted } from './mint.js';

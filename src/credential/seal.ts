@@ -5,8 +5,8 @@
  * authenticated with it, so that a sealed text moved to another record does not open.
  */
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
-import { randomBuffer } from '../chance.js';
 import type { Secret } from '../config/secret.js';
+import { randomBuffer } from '../lib/chance.js';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;

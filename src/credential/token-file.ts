@@ -3,9 +3,9 @@
  * replica. The file itself is polled by whoever holds the secret; here its content is held against the vault.
  */
 import type { Logger } from 'pino';
-import { randomId } from '../chance.js';
-import type { Clock } from '../clock.js';
 import type { Secret } from '../config/secret.js';
+import { randomId } from '../lib/chance.js';
+import type { Clock } from '../lib/clock.js';
 import type { Leases } from '../store/port.js';
 import { bootstrapToken } from './bootstrap-token.js';
 import { takeHold, whileHolding } from './hold-lease.js';

@@ -2,8 +2,9 @@
  * When the platform refuses the active token, or its time is over, one replica puts another in its place: the
  * pending one if it is verified, else a freshly minted one, else the previous one. The others wait for it.
  */
-import { randomId } from '../chance.js';
+
 import { GatewayError } from '../errors.js';
+import { randomId } from '../lib/chance.js';
 import type { ActiveToken, TokenSource } from '../platform/slot.js';
 import type { Leases } from '../store/port.js';
 import { createCooldown } from './cooldown.js';

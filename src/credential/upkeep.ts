@@ -1,6 +1,6 @@
 /** What the credential needs now and then, without anybody asking: each job in its turn, none twice at once. */
 import type { Logger } from 'pino';
-import { type Repeated, repeat } from '../repeat.js';
+import { type Repeated, repeat } from '../lib/repeat.js';
 
 export interface UpkeepOptions {
   /** By name, for the log. */

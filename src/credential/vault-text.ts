@@ -1,6 +1,6 @@
 /** The vault as it is stored: every token sealed, bound to its id and slot. */
 import Type, { type Static } from 'typebox';
-import { type Frozen, type RecordOf, recordForm } from '../record.js';
+import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
 import { SealError, type Sealer } from './seal.js';
 import type { Slot, Token, TokenSourceName, Vault } from './vault.js';
 

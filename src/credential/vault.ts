@@ -6,8 +6,8 @@
  * Values in, values out. Sealing, storing and asking the platform happen elsewhere.
  */
 import { createHmac } from 'node:crypto';
-import { randomBuffer } from '../chance.js';
 import { GatewayError } from '../errors.js';
+import { randomBuffer } from '../lib/chance.js';
 
 /** Where a token came from. */
 export type TokenSourceName = 'seed' | 'staged' | 'minted' | 'file';

@@ -1,8 +1,8 @@
 /** Whether a token sees as much as the active one: the same final reports, asked with either. */
-import { randomId } from '../chance.js';
+import { randomId } from '../lib/chance.js';
+import { timeoutSignal } from '../lib/time.js';
 import { single } from '../platform/interpret.js';
 import { readBody } from '../platform/read-body.js';
-import { timeoutSignal } from '../time.js';
 import type { ProbeOptions } from './probe.js';
 import type { ReferenceReports, StoredReferenceReport } from './reference-reports.js';
 

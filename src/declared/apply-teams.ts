@@ -2,10 +2,10 @@
 import { type Directory, TEAM_PREFIX } from '../auth/directory.js';
 import { endLife, KEY_PREFIX, LIFE_PREFIX } from '../auth/key-record.js';
 import type { NewTeam } from '../auth/team.js';
-import type { Clock } from '../clock.js';
 import { changedInBetween } from '../errors.js';
-import type { Registry } from '../registry/replica.js';
+import type { Clock } from '../lib/clock.js';
 import { type RegistryCommit, RegistryConflict } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { type Actor, auditLine } from '../telemetry/audit.js';
 import { isWritten, planTeams, type Removed, type TeamChange } from './plan-teams.js';
 

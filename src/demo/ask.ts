@@ -1,5 +1,5 @@
 /** Asks the demo gateway as an app would. */
-import { uptimeMs } from '../time.js';
+import { uptimeMs } from '../lib/time.js';
 import type { Demo } from './start-demo.js';
 
 export interface Answer {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../config/load.js';
 import type { Environment } from '../config/rules.js';
-import { type Running, run } from '../serve/run.js';
+import { type Running, run } from '../server/run.js';
 import { type Simulator, startSimulator } from '../simulator/simulator.js';
 
 export interface Demo {

@@ -1,5 +1,6 @@
 /** Doctor's looks at Redis: whether it can be used, and whether it keeps what it is given. */
 import { Cluster, type Redis } from 'ioredis';
+import { wallMs } from '../lib/time.js';
 import {
   connect,
   describeConnection,
@@ -8,7 +9,6 @@ import {
   type RedisConnection,
 } from '../store/redis/connect.js';
 import type { Check, Look } from '../telemetry/checks.js';
-import { wallMs } from '../time.js';
 
 type Found = Omit<Check, 'name'>;
 

@@ -7,7 +7,7 @@
  * store is away every replica keeps to its own part of the bucket.
  */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { QuotaGrant, Quotas } from '../store/port.js';
 import { createAskForPermits } from './ask-for-permits.js';
 import { type Bucket, bucketLeft, isSameLimit, lookAt, nextIn, type QuotaStatus } from './bucket.js';

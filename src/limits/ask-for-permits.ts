@@ -1,6 +1,6 @@
 /** Asks the store for permits of a bucket; while it is away this replica keeps to its own part of the bucket. */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import { type QuotaGrant, type Quotas, StoreUnavailable } from '../store/port.js';
 import { describeGrant, leftIn, refilled } from '../store/quota-bucket.js';
 import { type Bucket, bucketLeft } from './bucket.js';

@@ -1,7 +1,7 @@
 /** How many platform calls a team may cause a day, by UTC, shared by all replicas. */
 import type { Team } from '../auth/team.js';
-import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 import type { Charge } from '../platform/slot.js';
 import type { Allowances } from './allowance.js';
 import type { Bucket } from './bucket.js';

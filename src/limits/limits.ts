@@ -1,7 +1,7 @@
 /** The limits of teams, wired. Composed once, by services. */
 import type { Logger } from 'pino';
 import type { Team } from '../auth/team.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { Store } from '../store/port.js';
 import { createAllowances } from './allowance.js';
 import { createDailyShares } from './daily-share.js';

@@ -1,6 +1,6 @@
 /** What this replica holds of each bucket: permits that were drawn and not used, and what the bucket said last. */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { Quotas } from '../store/port.js';
 import type { QuotaBucket } from '../store/quota-bucket.js';
 import { type Bucket, isSameLimit, type Known } from './bucket.js';

@@ -4,9 +4,9 @@
  * Real time, never the movable clock: a process is there or it is not.
  */
 import type { Logger } from 'pino';
-import { randomId } from '../chance.js';
+import { randomId } from '../lib/chance.js';
+import { startTicks, stopTicks } from '../lib/time.js';
 import type { Presence, Present } from '../store/port.js';
-import { startTicks, stopTicks } from '../time.js';
 
 export type Replicas = ReturnType<typeof createReplicas>;
 

@@ -1,8 +1,8 @@
 /** One call of a tool: its arguments checked, its table in pages, its error as one that an agent can act on. */
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
-import { randomBuffer } from '../chance.js';
 import { asGatewayError, type FieldFault, type GatewayError, invalidQuery, toProblem } from '../errors.js';
+import { randomBuffer } from '../lib/chance.js';
 import { type PackAsk, type Packed, packTable } from '../tables/pack.js';
 import type { Caps } from '../tables/pages.js';
 import type { Table } from '../tables/table.js';

@@ -1,7 +1,7 @@
 /** Whether a page in a browser may call: of a name that only this network has, or of an origin that an operator lists. */
 import type { FastifyRequest } from 'fastify';
+import { isOwnHost } from '../api/http/own-host.js';
 import { GatewayError } from '../errors.js';
-import { isOwnHost } from '../http/own-host.js';
 
 /**
  * A page can have its own name resolve to an address of ours; it cannot take another name. Programs send no origin.

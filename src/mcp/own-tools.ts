@@ -1,8 +1,9 @@
 /** Tools about the team itself, and about what there is. */
+
+import { type ShownAdvertiser, teamAdvertisers } from '../api/data/advertisers.js';
 import { GatewayError, invalidQuery } from '../errors.js';
-import { ENDPOINT_FAULT, isEndpointPath } from '../report/endpoint-path.js';
-import { holdsText, isAdditive } from '../report/row-names.js';
-import { type ShownAdvertiser, teamAdvertisers } from '../routes/advertisers.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../reports/query/endpoint-path.js';
+import { holdsText, isAdditive } from '../reports/rows/row-names.js';
 import { DOES_NOT_ADD_UP, type Table, tableOf } from '../tables/table.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
 import type { DescribeArguments } from './tools.js';

@@ -1,9 +1,10 @@
 /** Tools about a report: each makes the call that HTTP makes, and gives its answer as a table. */
+
+import { showDiff } from '../api/data/diff.js';
+import { showExplanation } from '../api/data/explain.js';
+import { showFinality } from '../api/data/finality.js';
 import { GatewayError } from '../errors.js';
-import type { ReportReply } from '../http/report-call.js';
-import { showDiff } from '../routes/diff.js';
-import { showExplanation } from '../routes/explain.js';
-import { showFinality } from '../routes/finality.js';
+import type { ReportReply } from '../reports/report-call.js';
 import { noTable } from '../tables/answer-table.js';
 import type { PackAsk, Packed } from '../tables/pack.js';
 import { type Row, type Table, tableOf } from '../tables/table.js';

@@ -5,9 +5,9 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Caller } from '../auth/authenticate.js';
-import { createLastUsed } from '../last-used.js';
-import { type RecordOf, recordForm } from '../record.js';
-import { digest } from '../report/platform-call.js';
+import { createLastUsed } from '../lib/last-used.js';
+import { type RecordOf, recordForm } from '../lib/record.js';
+import { digest } from '../reports/query/platform-call.js';
 import { mergeDocument } from '../store/merge-document.js';
 import type { Documents } from '../store/port.js';
 import { nameInLife } from '../team-life.js';

@@ -1,10 +1,11 @@
 /** What a tool is given, and what it needs of the rooms below. */
+
+import type { AskCall } from '../api/data/ask.js';
+import type { Me } from '../api/data/me.js';
 import type { Caller } from '../auth/authenticate.js';
-import type { ReportCall, ReportReply } from '../http/report-call.js';
-import type { AskCall } from '../pipeline/ask.js';
-import type { Gateway } from '../pipeline/gateway.js';
-import type { Me } from '../routes/me.js';
-import type { WorkerPool } from '../workers/worker-pool.js';
+import type { WorkerPool } from '../reports/cache/threads/worker-pool.js';
+import type { Gateway } from '../reports/gateway.js';
+import type { ReportCall, ReportReply } from '../reports/report-call.js';
 import type { ReportRules } from './report-of.js';
 import type { SeenColumns } from './seen-columns.js';
 

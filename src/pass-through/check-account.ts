@@ -2,12 +2,12 @@
 import type { RouteRule } from '../config/schema.js';
 import { GatewayError } from '../errors.js';
 import { checkAdvertiser } from '../policy/check-advertiser.js';
-import { accountLookalikes, type OwnIds } from '../report/account-lookalikes.js';
-import { asDocument, collectAccounts, isAccountName } from '../report/accounts.js';
-import { accountsInPath, namesOwner } from '../report/accounts-in-path.js';
-import type { NamedAccount } from '../report/asked-accounts.js';
-import { type Json, JsonNumber } from '../report/json.js';
-import type { QueryPair } from '../report/query-text.js';
+import { accountLookalikes, type OwnIds } from '../reports/query/account-lookalikes.js';
+import { asDocument, collectAccounts, isAccountName } from '../reports/query/accounts.js';
+import { accountsInPath, namesOwner } from '../reports/query/accounts-in-path.js';
+import type { NamedAccount } from '../reports/query/asked-accounts.js';
+import type { QueryPair } from '../reports/query/query-text.js';
+import { type Json, JsonNumber } from '../reports/rows/json.js';
 import type { PassRules } from './checks.js';
 import type { PassContext, Question } from './passage.js';
 

@@ -3,8 +3,8 @@ import type { Caller } from '../auth/authenticate.js';
 import type { Scope } from '../auth/team.js';
 import type { RouteRule } from '../config/schema.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../errors.js';
-import { isJsonArray, type Json, JsonObject } from '../report/json.js';
-import { parseQueryText, type QueryPair, writeQueryText } from '../report/query-text.js';
+import { parseQueryText, type QueryPair, writeQueryText } from '../reports/query/query-text.js';
+import { isJsonArray, type Json, JsonObject } from '../reports/rows/json.js';
 import { overrideRefused } from './method-override.js';
 
 /** The one parameter of the gateway's own. */

@@ -1,7 +1,7 @@
 /** The answer to a write that is only to be looked at: nothing is sent, nothing is reserved. */
 import Type from 'typebox';
 import { GatewayError } from '../errors.js';
-import { sortedJson } from '../report/json.js';
+import { sortedJson } from '../reports/rows/json.js';
 import { showAmount } from '../write-guard/amount.js';
 import { type Check, check } from '../write-guard/check-write.js';
 import type { Brake, Reservations } from '../write-guard/types.js';

@@ -6,8 +6,8 @@
  */
 import { hash } from 'node:crypto';
 import Type from 'typebox';
-import { recordForm } from '../record.js';
-import { type JsonObject, sortedJson } from '../report/json.js';
+import { recordForm } from '../lib/record.js';
+import { type JsonObject, sortedJson } from '../reports/rows/json.js';
 
 const StoredAnswer = Type.Object({
   status: Type.Number(),

@@ -3,9 +3,9 @@
  * asked, and outlives the process; where the outcome is not known, nobody asks again until it has lapsed.
  */
 import type { Logger } from 'pino';
-import { randomId } from '../chance.js';
-import type { MovableClock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import { randomId } from '../lib/chance.js';
+import type { MovableClock } from '../lib/clock.js';
 import type { CallReport } from '../platform/slot.js';
 import { type Documents, StoreUnavailable } from '../store/port.js';
 import { certainlyNotExecuted } from './certainly-not-executed.js';

@@ -1,7 +1,7 @@
 /** Writes down what became of a write with an idempotency key, and goes on trying while the store does not take it. */
 import type { Logger } from 'pino';
+import { sleep } from '../lib/time.js';
 import { type Documents, StoreUnavailable } from '../store/port.js';
-import { sleep } from '../time.js';
 import { type IdempotencyOutcome, type IdempotencyRecord, writeRecord } from './idempotency-record.js';
 
 export interface OutcomeWriter {

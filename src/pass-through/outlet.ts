@@ -1,8 +1,8 @@
 /** The last piece of a pass-through body's way: what waits for the caller waits here, and not for ever. */
 import { Transform } from 'node:stream';
 import { GatewayError } from '../errors.js';
+import { startTicks, stopTicks, uptimeMs } from '../lib/time.js';
 import { isDecodingError } from '../platform/read-body.js';
-import { startTicks, stopTicks, uptimeMs } from '../time.js';
 import { createPatience, type PatienceRules } from './read-patience.js';
 
 /** Least and longest time between two looks. */

@@ -1,8 +1,9 @@
 /** Sends what passed every check: a place for its answer, a slot of the platform, what its day has left. */
+
+import { uptimeMs } from '../lib/time.js';
 import type { PlatformClient } from '../platform/client.js';
 import type { CallReport, PlatformRequest, Response } from '../platform/slot.js';
 import type { StreamPlaces } from '../platform/stream-places.js';
-import { uptimeMs } from '../time.js';
 import type { Reservation } from '../write-guard/types.js';
 import { becameOf, becameOfFailure, type Charging } from './charge-write.js';
 import { isWrite } from './checks.js';

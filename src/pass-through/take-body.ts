@@ -1,10 +1,10 @@
 /** Reads the body of a pass-through request where it has to be checked, and looks through it elsewhere. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
+import { parseJsonBody, requireJson } from '../api/http/json-body.js';
+import { bodyTooLarge, readRequestBody } from '../api/http/request-body.js';
 import { GatewayError } from '../errors.js';
-import { parseJsonBody, requireJson } from '../http/json-body.js';
-import { bodyTooLarge, readRequestBody } from '../http/request-body.js';
-import type { JsonObject } from '../report/json.js';
+import type { JsonObject } from '../reports/rows/json.js';
 import {
   type BodyKind,
   bodyKindOf,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { startTicks, stopTicks, uptimeMs } from '../time.js';
+import { startTicks, stopTicks, uptimeMs } from '../lib/time.js';
 import { createPatience, type PatienceRules } from './read-patience.js';
 
 /** Least and longest time between two looks, milliseconds. */

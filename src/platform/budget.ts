@@ -2,7 +2,7 @@
  * The platform's attention is scarce: so many calls at once, at the pace it allows, and slots are shared out
  * fairly by team (fair-lines.ts). So a team's single call waits for no more than the next call to end.
  */
-import { startTimer, stopTimer, type Timer, uptimeMs } from '../time.js';
+import { startTimer, stopTimer, type Timer, uptimeMs } from '../lib/time.js';
 import { createFairLines, type FairLines, type Line, type Waiter } from './fair-lines.js';
 
 export type Budget = ReturnType<typeof createBudget>;

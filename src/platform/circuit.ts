@@ -5,8 +5,8 @@
  * judges for itself. Real time, never the movable clock.
  */
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
-import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 
 /** Carries what the caller of `run` thinks of an error to the breaker's own filter. */
 class Judged extends Error {

@@ -5,10 +5,10 @@
  */
 import type { Logger } from 'pino';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { randomShare } from '../chance.js';
 import type { ProxySettings } from '../config/load.js';
 import { asGatewayError, GatewayError } from '../errors.js';
-import { sleep } from '../time.js';
+import { randomShare } from '../lib/chance.js';
+import { sleep } from '../lib/time.js';
 import type { Budget } from './budget.js';
 import { type CallDeadline, startDeadline, within } from './deadline.js';
 import { asFailure, CallFailed } from './failure.js';

@@ -1,6 +1,6 @@
 /** The whole time of a call: tries, and waiting for a slot or for others included. Real time, never the movable clock. */
 import { GatewayError } from '../errors.js';
-import { startTimer, stopTimer, uptimeMs } from '../time.js';
+import { startTimer, stopTimer, uptimeMs } from '../lib/time.js';
 
 export interface Deadline {
   /** Aborted with `upstream_timeout` when time is up, or with the caller's own reason when that comes first. */

@@ -1,6 +1,7 @@
 /** What a platform answer means, by status and headers alone (`docs/contract.md`, "Errors"). Pure. */
-import { readDirectives } from '../cache-control.js';
+
 import { GatewayError } from '../errors.js';
+import { readDirectives } from '../lib/cache-control.js';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

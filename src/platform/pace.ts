@@ -6,7 +6,7 @@
  * `remaining` counts the calls of all replicas, as they share the credential. Time never jumps here. The headers are
  * believed within bounds: a platform that shows something odd must not stop the calls that would find out.
  */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import { type Headers, single, untilTime } from './interpret.js';
 
 export interface PaceStatus {

@@ -1,6 +1,7 @@
 /** After a 429 nobody asks the platform until it wants to be asked again; replicas tell each other. */
-import type { Clock } from '../clock.js';
+
 import { GatewayError } from '../errors.js';
+import type { Clock } from '../lib/clock.js';
 
 export type Pause = ReturnType<typeof createPause>;
 

@@ -1,6 +1,6 @@
 /** The platform's words about a request it refused, made fit to be shown. */
 import Type from 'typebox';
-import { recordForm } from '../record.js';
+import { recordForm } from '../lib/record.js';
 import { holdsToken, scrubText } from './scrub.js';
 
 const MAX_BYTES = 1024;

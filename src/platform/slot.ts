@@ -5,9 +5,9 @@
  */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { randomId } from '../chance.js';
-import type { Clock } from '../clock.js';
 import { asGatewayError, GatewayError } from '../errors.js';
+import { randomId } from '../lib/chance.js';
+import type { Clock } from '../lib/clock.js';
 import type { Circuit } from './circuit.js';
 import { type CallDeadline, within } from './deadline.js';
 import { asFailure, CallFailed, type Failure, failureOf, NoAnswer, outcomeOf } from './failure.js';

@@ -4,7 +4,7 @@
  * last place while it has others.
  */
 import { asGatewayError, GatewayError } from '../errors.js';
-import { startTimer, stopTimer } from '../time.js';
+import { startTimer, stopTimer } from '../lib/time.js';
 import { type Budget, createBudget } from './budget.js';
 
 /** Slots that are left to calls whose answers are read at once. */

@@ -1,7 +1,7 @@
 /** What decides when the platform is called: slots, places, pace, circuit and pause, wired. Composed once, by services. */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
+import type { Clock } from '../lib/clock.js';
 import { createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
 import { createPace } from './pace.js';

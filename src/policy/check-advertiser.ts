@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/authenticate.js';
 import { GatewayError } from '../errors.js';
-import type { NamedAccount } from '../report/asked-accounts.js';
+import type { NamedAccount } from '../reports/query/asked-accounts.js';
 
 export interface AccountRequest {
   /** Whether the field that carries the account was given. */

@@ -3,10 +3,10 @@
  * days. Each process counts in memory and adds it now and then to the documents that all processes share.
  */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
-import { flushAtEnd, oneAtATime, repeat } from '../repeat.js';
+import type { Clock } from '../lib/clock.js';
+import { flushAtEnd, oneAtATime, repeat } from '../lib/repeat.js';
+import { uptimeMs } from '../lib/time.js';
 import type { Documents } from '../store/port.js';
-import { uptimeMs } from '../time.js';
 import { createOutbox } from './outbox.js';
 import { ALL, toBatches } from './places.js';
 import { createPageReader, type TimedCells } from './read-pages.js';

@@ -1,6 +1,6 @@
 /** What this process counted and the store does not surely have, by the document it belongs to. */
 import type { Logger } from 'pino';
-import { randomBuffer } from '../chance.js';
+import { randomBuffer } from '../lib/chance.js';
 import { type Documents, StoreUnavailable } from '../store/port.js';
 import { type Batch, mergedCells, type Page } from './page.js';
 import { ALL, type Place } from './places.js';

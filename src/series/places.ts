@@ -1,5 +1,5 @@
 /** Which document holds which time. Pure. */
-import { isoDay } from '../report/days.js';
+import { isoDay } from '../reports/query/days.js';
 import type { Cell } from './cell.js';
 import { type Batch, mergedCells } from './page.js';
 

@@ -1,9 +1,9 @@
 /** Reads pages of the series, with what this process has not sent yet. */
 
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
-import { createLastUsed } from '../last-used.js';
-import { isoDay } from '../report/days.js';
+import type { Clock } from '../lib/clock.js';
+import { createLastUsed } from '../lib/last-used.js';
+import { isoDay } from '../reports/query/days.js';
 import type { Documents } from '../store/port.js';
 import { teamOfName } from '../team-life.js';
 import type { Cell } from './cell.js';

@@ -1,5 +1,5 @@
 /** What this process counts, in typed arrays: of a request that was counted before in its minute nothing is allocated. */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { Outcome } from '../outcome.js';
 import { AT, binAt, type Cell, emptyCell, outcomeAt } from './cell.js';
 import { type Counted, HOUR_MS, MINUTE_MS } from './places.js';

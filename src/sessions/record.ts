@@ -6,8 +6,8 @@
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
-import { randomBuffer } from '../chance.js';
-import { type RecordOf, recordForm } from '../record.js';
+import { randomBuffer } from '../lib/chance.js';
+import { type RecordOf, recordForm } from '../lib/record.js';
 
 /** Ends after so long whatever is done with it. */
 export const LIFETIME_MS = 12 * 3_600_000;

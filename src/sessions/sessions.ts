@@ -1,8 +1,8 @@
 /** Sessions of the pages for people: begun, found again by what a cookie shows, and ended. Kept in the store. */
 
-import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import { createLastUsed } from '../last-used.js';
+import type { Clock } from '../lib/clock.js';
+import { createLastUsed } from '../lib/last-used.js';
 import { type Documents, type Quotas, StoreUnavailable } from '../store/port.js';
 import type { Arrival } from './arrival.js';
 import {

@@ -1,6 +1,6 @@
 import { once, setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { sleep } from '../time.js';
+import { sleep } from '../lib/time.js';
 import { type Answer, htmlAnswer } from './answer.js';
 import { answerCall } from './answer-call.js';
 import type { Calls } from './calls.js';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import { type CampaignBook, createCampaignBook } from './campaign-book.js';
 import { type Advertiser, buildCatalogue } from './catalogue.js';
 import { momentAt } from './days.js';

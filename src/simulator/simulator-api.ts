@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { RecordedCall } from './calls.js';
 import type { Fault } from './faults.js';
 import type { Switches } from './switches.js';

@@ -1,4 +1,4 @@
-import { createClock } from '../clock.js';
+import { createClock } from '../lib/clock.js';
 import { type Calls, createCalls } from './calls.js';
 import { answerControl } from './control.js';
 import { createEdge, type Edge } from './create-edge.js';

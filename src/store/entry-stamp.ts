@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { randomWhole } from '../chance.js';
-import { inOwnMemory } from '../own-memory.js';
+import { randomWhole } from '../lib/chance.js';
+import { inOwnMemory } from '../lib/own-memory.js';
 import { wholeMs } from './check-input.js';
 import { type CacheWrite, HEADER_MAX_BYTES, VERSION_LEAD_MAX_MS } from './port.js';
 

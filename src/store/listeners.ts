@@ -1,4 +1,4 @@
-import { nextTurn } from '../time.js';
+import { nextTurn } from '../lib/time.js';
 import type { Bus } from './port.js';
 import type { StoreLog } from './refused.js';
 

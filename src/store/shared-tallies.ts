@@ -2,8 +2,8 @@
  * What this process counts, gathered in memory and merged now and then into documents that all replicas share: one document for
  * each key. A tally only grows, so replicas may add theirs in any order, and twice.
  */
-import { createLastUsed } from '../last-used.js';
-import { repeat } from '../repeat.js';
+import { createLastUsed } from '../lib/last-used.js';
+import { repeat } from '../lib/repeat.js';
 import { type MergedDocument, mergeDocument } from './merge-document.js';
 import type { Documents } from './port.js';
 

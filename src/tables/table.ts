@@ -1,7 +1,7 @@
 /** Rows of an answer as a table: columns once, each row a list in their order; sorted where that is asked for. Pure. */
 import { GatewayError, invalidQuery } from '../errors.js';
-import { compare, type Decimal, decimalOf } from '../report/decimal.js';
-import { holdsId, isAdditive } from '../report/row-names.js';
+import { compare, type Decimal, decimalOf } from '../reports/rows/decimal.js';
+import { holdsId, isAdditive } from '../reports/rows/row-names.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 

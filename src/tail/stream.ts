@@ -1,6 +1,6 @@
 /** The lines of a tail as a stream of NDJSON that never waits for its reader. */
 import { Readable } from 'node:stream';
-import { startTicks, stopTicks } from '../time.js';
+import { startTicks, stopTicks } from '../lib/time.js';
 import type { Tail, TailLine } from './tail.js';
 
 export interface StreamOptions {

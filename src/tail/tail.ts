@@ -3,9 +3,9 @@
  * Who looks says so again and again over the store's bus; nobody makes a line before it was heard, or longer than it holds.
  */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
+import { startTicks, stopTicks, type Timer } from '../lib/time.js';
 import type { Bus } from '../store/port.js';
-import { startTicks, stopTicks, type Timer } from '../time.js';
 
 /** One answered request. */
 export interface TailLine {

@@ -1,6 +1,6 @@
 /** Audit lines: who changed what, when, from where. Written in the same transaction as the change. */
 import Type from 'typebox';
-import { type RecordOf, recordForm } from '../record.js';
+import { type RecordOf, recordForm } from '../lib/record.js';
 
 export interface Actor {
   /** Name of the admin token, or `gateway` for what the gateway does by itself. */

@@ -2,7 +2,7 @@
  * Writes blocks of lines to a descriptor whose reader may be slow: as often as it takes, and never waiting in the
  * system. After a line that was cut off the next block begins with a line of its own.
  */
-import { startTimer } from '../time.js';
+import { startTimer } from '../lib/time.js';
 import type { Write } from './log-output.js';
 
 /** Between looks at a reader that has not read on: from the first to the second, doubled each time. */

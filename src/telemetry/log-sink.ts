@@ -2,7 +2,7 @@
  * Where log lines go: a file descriptor that may be slow, full, or gone. Writing never waits: lines are collected,
  * written one block at a time, and dropped and counted when they cannot be written.
  */
-import { startTicks, startTimer, stopTicks, stopTimer, uptimeMs } from '../time.js';
+import { startTicks, startTimer, stopTicks, stopTimer, uptimeMs } from '../lib/time.js';
 import { createBlockWriter, type WriteFailure } from './block-writer.js';
 import { createLogBacklog } from './log-backlog.js';
 import { openLogOutput, type Write, writeNow } from './log-output.js';

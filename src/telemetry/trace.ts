@@ -1,7 +1,8 @@
 /** What one request did, gathered on its way for its one log line, its headers and its metrics. */
+
+import { uptimeMs } from '../lib/time.js';
 import type { CacheStatus, Outcome } from '../outcome.js';
 import type { CallReport } from '../platform/slot.js';
-import { uptimeMs } from '../time.js';
 
 export interface Trace {
   team: string | null;

@@ -3,7 +3,7 @@
  * what the gateway knows anyway; nothing is asked for it. Pure.
  */
 import Type, { type Static } from 'typebox';
-import type { Frozen } from '../record.js';
+import type { Frozen } from '../lib/record.js';
 import type { Conditions, HealthPart } from './health.js';
 
 export const LEVELS = ['well', 'warning', 'not well'] as const;

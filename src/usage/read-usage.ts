@@ -1,6 +1,6 @@
 /** Reads from the store what teams asked for. */
 
-import { daysBetween } from '../report/days.js';
+import { daysBetween } from '../reports/query/days.js';
 import type { Counters } from '../store/port.js';
 import { teamOfName } from '../team-life.js';
 import { addDays, dayGroup, readDay, teamGroup, type UsageDay } from './usage-day.js';

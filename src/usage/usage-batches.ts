@@ -1,7 +1,7 @@
 /** Sends counts to the store in batches, each of them once: with its id it is repeated until the store has taken it. */
 import type { Logger } from 'pino';
-import { randomId } from '../chance.js';
-import type { Clock } from '../clock.js';
+import { randomId } from '../lib/chance.js';
+import type { Clock } from '../lib/clock.js';
 import type { CounterAdd, CounterRaise, Counters } from '../store/port.js';
 import { type Pending, toBatch } from './usage-day.js';
 

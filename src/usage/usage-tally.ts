@@ -1,6 +1,6 @@
 /** What was counted since it was last taken: by day, team and field, in memory. */
-import type { Clock } from '../clock.js';
-import { isoDay } from '../report/days.js';
+import type { Clock } from '../lib/clock.js';
+import { isoDay } from '../reports/query/days.js';
 import type { Pending, UsageField } from './usage-day.js';
 
 export interface UsageTally {

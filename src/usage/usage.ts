@@ -3,11 +3,11 @@
  * until the store has taken it, so that it counts once, whatever happens on the way.
  */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
-import { flushAtEnd, oneAtATime } from '../repeat.js';
-import { isoDay } from '../report/days.js';
+import type { Clock } from '../lib/clock.js';
+import { flushAtEnd, oneAtATime } from '../lib/repeat.js';
+import { startTicks, stopTicks } from '../lib/time.js';
+import { isoDay } from '../reports/query/days.js';
 import { type Counters, StoreUnavailable } from '../store/port.js';
-import { startTicks, stopTicks } from '../time.js';
 import { readLife, readUsage } from './read-usage.js';
 import { createUsageBatches } from './usage-batches.js';
 import { dayGroup, type UsageDay } from './usage-day.js';

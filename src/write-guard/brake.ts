@@ -4,9 +4,9 @@
  */
 import Type from 'typebox';
 import { GatewayError } from '../errors.js';
-import { recordForm } from '../record.js';
-import type { Registry } from '../registry/replica.js';
-import { updateRecord } from '../registry/update-record.js';
+import { recordForm } from '../lib/record.js';
+import type { Registry } from '../store/registry/replica.js';
+import { updateRecord } from '../store/registry/update-record.js';
 import { type Brake, guardUnavailable } from './types.js';
 
 const PREFIX = 'writes/';

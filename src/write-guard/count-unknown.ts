@@ -1,6 +1,6 @@
 /** How many guarded writes of unknown outcome wait to be settled, for the metrics. */
 import type { Logger } from 'pino';
-import { repeat } from '../repeat.js';
+import { repeat } from '../lib/repeat.js';
 import { StoreUnavailable } from '../store/port.js';
 import type { ReservationBook } from './reservations.js';
 

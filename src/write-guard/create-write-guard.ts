@@ -1,9 +1,9 @@
 /** What of the write guard all replicas share: reservations and the brake. */
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
 import type { Config } from '../config/load.js';
-import type { Registry } from '../registry/replica.js';
+import type { Clock } from '../lib/clock.js';
 import type { Store } from '../store/port.js';
+import type { Registry } from '../store/registry/replica.js';
 import { type BrakeLever, type BrakeOptions, createBrake } from './brake.js';
 import { countUnknown, type UnknownCount } from './count-unknown.js';
 import { createReservations, type ReservationBook } from './reservations.js';

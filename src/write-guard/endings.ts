@@ -1,6 +1,6 @@
 /** Tells the store what became of charges, and goes on trying while it does not answer. */
 import type { Logger } from 'pino';
-import { repeat } from '../repeat.js';
+import { repeat } from '../lib/repeat.js';
 import type { ChargeAsk, Charges } from '../store/charges-port.js';
 import { StoreUnavailable } from '../store/port.js';
 

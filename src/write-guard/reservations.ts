@@ -3,9 +3,9 @@
  * sent. What becomes of it is written down afterwards; until then it is charged.
  */
 import type { Logger } from 'pino';
-import { randomId } from '../chance.js';
 import { GatewayError } from '../errors.js';
-import { dayAt, isoDay } from '../report/days.js';
+import { randomId } from '../lib/chance.js';
+import { dayAt, isoDay } from '../reports/query/days.js';
 import type { ChargeAnswer, ChargeAsk, Charges } from '../store/charges-port.js';
 import { type Leases, StoreUnavailable } from '../store/port.js';
 import { createEndings } from './endings.js';

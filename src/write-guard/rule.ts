@@ -1,7 +1,7 @@
 /** The form of a team's write guard: which writes it may make, and what they may cost. Pure. */
 import Type, { type Static } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { Frozen } from '../record.js';
+import type { Frozen } from '../lib/record.js';
 import { MOST_UNITS } from './amount.js';
 
 const Field = Type.String({

@@ -1,6 +1,6 @@
 /** Which charges are of writes whose outcome nobody knows. Pure. */
 import Type from 'typebox';
-import { recordForm } from '../record.js';
+import { recordForm } from '../lib/record.js';
 import type { Charge } from '../store/charges-port.js';
 import { teamOfName } from '../team-life.js';
 import type { Reservation } from './types.js';

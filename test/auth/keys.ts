@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { createDirectory, type Directory, TEAM_PREFIX } from '../../src/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../src/auth/key-record.js';
 import { completeTeam, type NewTeam } from '../../src/auth/team.js';
-import type { Registry } from '../../src/registry/replica.js';
 import type { Store } from '../../src/store/port.js';
+import type { Registry } from '../../src/store/registry/replica.js';
 import { openEmbedded, openReplica, withoutBus } from '../support/shared-registry.js';
 
 export const PEPPER = randomBytes(32);

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { fixedSecret } from '../../src/config/secret.js';
 import { effectiveSettings } from '../../src/config/show.js';
 import { missingCredential, nearMisses, openAdminPlane } from '../../src/config/warnings.js';
-import { nearName } from '../../src/near-name.js';
+import { nearName } from '../../src/lib/near-name.js';
 
 const BASE = { GATEWAY_CONFIG: '', PLATFORM_BASE_URL: 'https://platform.example' };
 const secrets = (...names: string[]) => new Map(names.map((name) => [name, fixedSecret(name, 'x')]));

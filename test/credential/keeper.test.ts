@@ -14,8 +14,8 @@ import {
   type Vault,
 } from '../../src/credential/vault.js';
 import { GatewayError } from '../../src/errors.js';
-import type { Registry } from '../../src/registry/replica.js';
 import { RegistryConflict, StoreUnavailable } from '../../src/store/port.js';
+import type { Registry } from '../../src/store/registry/replica.js';
 import { GATEWAY_ACTOR } from '../../src/telemetry/audit.js';
 import { openReplica } from '../support/shared-registry.js';
 import { ALICE, openScene, PEPPER, secretsIn, staged } from './credential-harness.js';

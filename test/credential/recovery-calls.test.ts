@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
+import { createClock } from '../../src/lib/clock.js';
 import { createBudget } from '../../src/platform/budget.js';
 import { createPlatformClient, type PlatformClient } from '../../src/platform/client.js';
 import { createPause } from '../../src/platform/pause.js';

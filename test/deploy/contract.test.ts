@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { SCOPES } from '../../src/auth/team.js';
 import { CATALOGUE } from '../../src/errors.js';
-import { GATEWAY_PARAMETERS } from '../../src/report/parameters.js';
+import { GATEWAY_PARAMETERS } from '../../src/reports/query/parameters.js';
 import { withGateway } from '../support/start-gateway.js';
 
 const PAGE = readFileSync(new URL('../../docs/contract.md', import.meta.url), 'utf8');

@@ -4,8 +4,8 @@ import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf, addressOfPage, pageNames } from '../../docs/build/library.js';
 import { renderMarkdown } from '../../docs/build/markdown.js';
+import { registerPages } from '../../src/api/data/docs.js';
 import { CATALOGUE } from '../../src/errors.js';
-import { registerPages } from '../../src/routes/docs.js';
 import { startGateway, type TestGateway } from '../support/start-gateway.js';
 
 const toNowhere = () => null;

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { joinGzip } from '../../src/http/join-gzip.js';
-import { anyPieces, plainOf } from '../http/gzip-pieces.js';
+import { joinGzip } from '../../src/reports/rows/join-gzip.js';
+import { anyPieces, plainOf } from '../api/http/gzip-pieces.js';
 
 /** `gzip -t` says nothing of what is right, and `gzip -dc` gives it. */
 function gunzipBy(program: string, args: readonly string[], input: Buffer): Buffer {

@@ -7,7 +7,7 @@ import { Agent, request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { fewestCalls } from '../../bench/policies.mjs';
 import { createTrace, ORIGIN_MS, queryOf } from '../../bench/trace.mjs';
-import { ALWAYS, byDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { openOnRedis } from '../support/on-redis.js';
 import { launch, planeOf, startPlatform, tempFolder } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';

@@ -6,8 +6,8 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { daysBetween } from '../../src/report/days.js';
-import { ALWAYS, byDay } from '../pipeline/by-day.js';
+import { daysBetween } from '../../src/reports/query/days.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { prove } from '../support/prove.js';
 import { spentIn, startSpending } from '../support/spending.js';
 import { reportIn, startGatewayAt, type TestGateway } from '../support/start-gateway.js';

@@ -1,8 +1,8 @@
 /** Calls about a report come in by the report's own door: who asks, how often, for which advertiser. */
 import { fastify } from 'fastify';
 import { describe, expect, it } from 'vitest';
+import { type AskCall, ask, readAskCall, readParameters } from '../../src/api/data/ask.js';
 import { GatewayError } from '../../src/errors.js';
-import { type AskCall, ask, readAskCall, readParameters } from '../../src/pipeline/ask.js';
 import { createTrace } from '../../src/telemetry/trace.js';
 import { withGateway } from '../support/start-gateway.js';
 

@@ -1,7 +1,7 @@
 /** Answers from the store for callers that take gzip: what is deflated there is joined, and neither inflated nor deflated. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { ALWAYS, byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { MINUTE } from '../support/test-clock.js';

@@ -2,7 +2,7 @@
 import { constants, inflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { CacheWrite, Store } from '../../src/store/port.js';
-import { ALWAYS, byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { cacheOf } from './reports.js';

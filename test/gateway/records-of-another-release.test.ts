@@ -5,8 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import { TEAM_PREFIX } from '../../src/auth/directory.js';
 import { KEY_PREFIX, LIFE_PREFIX } from '../../src/auth/key-record.js';
-import { PURGES_RECORD } from '../../src/cache/purges.js';
 import { VAULT_RECORD } from '../../src/credential/keeper.js';
+import { PURGES_RECORD } from '../../src/reports/cache/purges.js';
 import { type TestGateway, withGateway } from '../support/start-gateway.js';
 
 const NEWER = { of: 'a newer release', list: [1, { two: 2 }] };

@@ -1,8 +1,8 @@
 /** A report of some campaigns, answered from the rows of all of them. */
 import { describe, expect, it } from 'vitest';
-import { NEEDED_AGREEMENTS } from '../../src/divisibility/selectable.js';
-import { daysBetween } from '../../src/report/days.js';
-import { ALWAYS, byDay, periodOf } from '../pipeline/by-day.js';
+import { NEEDED_AGREEMENTS } from '../../src/reports/learn/selectable.js';
+import { daysBetween } from '../../src/reports/query/days.js';
+import { ALWAYS, byDay, periodOf } from '../reports/fetch/by-day.js';
 import { prove } from '../support/prove.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn, type TestGateway, withGateway } from '../support/start-gateway.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { completeTeam } from '../../src/auth/team.js';
-import { createClock } from '../../src/clock.js';
+import { createClock } from '../../src/lib/clock.js';
 import { createLimits, type Limits } from '../../src/limits/limits.js';
 import { createReplicas, type Replicas } from '../../src/limits/replicas.js';
 import { createMemoryPresence } from '../../src/store/embedded/memory-brief.js';

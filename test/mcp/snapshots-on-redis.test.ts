@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { completeTeam } from '../../src/auth/team.js';
-import { createClock } from '../../src/clock.js';
+import { createClock } from '../../src/lib/clock.js';
 import { createSnapshots } from '../../src/mcp/snapshots.js';
 import type { Store } from '../../src/store/port.js';
 import { packTable } from '../../src/tables/pack.js';

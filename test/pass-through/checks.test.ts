@@ -10,7 +10,7 @@ import {
   type PassRules,
   scopeOf,
 } from '../../src/pass-through/checks.js';
-import { type JsonObject, parseJson } from '../../src/report/json.js';
+import { type JsonObject, parseJson } from '../../src/reports/rows/json.js';
 import { callerOf } from '../support/callers.js';
 import { codeOf, thrownBy } from '../support/problems.js';
 

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { MockAgent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
 import { GatewayError } from '../../src/errors.js';
+import { createClock } from '../../src/lib/clock.js';
 import { createBudget } from '../../src/platform/budget.js';
 import { createAcquire } from '../../src/platform/client.js';
 import { createPause } from '../../src/platform/pause.js';

@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
+import { createClock } from '../../src/lib/clock.js';
 import { type Budget, createBudget } from '../../src/platform/budget.js';
 import { type Call, createPlatformClient, type PlatformClient } from '../../src/platform/client.js';
 import { createPause, type Pause } from '../../src/platform/pause.js';

@@ -1,8 +1,8 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
-import { createClock } from '../../src/clock.js';
 import { GatewayError } from '../../src/errors.js';
+import { createClock } from '../../src/lib/clock.js';
 import { createCircuit } from '../../src/platform/circuit.js';
 import { startDeadline } from '../../src/platform/deadline.js';
 import { createPace } from '../../src/platform/pace.js';

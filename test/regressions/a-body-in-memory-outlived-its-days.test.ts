@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Replicas, withReplicas } from '../engine/replicas.js';
-import { ALWAYS, byDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { stateOf } from '../support/prove.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { spentIn, startSpending } from '../support/spending.js';

@@ -1,9 +1,9 @@
 /** What lay in the store where another entry belongs, as after a rename or a wrong restore, was given for that entry. */
 import type { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
-import { dayKey } from '../../src/report/keys.js';
+import { dayKey } from '../../src/reports/query/keys.js';
 import { createKeys } from '../../src/store/redis/keys.js';
-import { ALWAYS, byDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { openStore, startServer, withControl } from '../store/redis/open-store.js';
 import { gatewayAt, reportIn, withGateway } from '../support/start-gateway.js';
 import { createTestClock } from '../support/test-clock.js';

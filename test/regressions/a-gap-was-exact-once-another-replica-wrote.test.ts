@@ -3,9 +3,9 @@
  * the gap: where another replica was the first to write after it, what was known during the gap was said to be exact.
  */
 import { expect, it } from 'vitest';
-import { readDays } from '../../src/history/read.js';
+import { readDays } from '../../src/reports/history/read.js';
 import { StoreUnavailable } from '../../src/store/port.js';
-import { dayOf, openHistory, recorderOn } from '../history/on-disk.js';
+import { dayOf, openHistory, recorderOn } from '../reports/history/on-disk.js';
 import { HOUR, NOON } from '../support/test-clock.js';
 
 it('a gap is marked where it was, though another replica has written since', async () => {

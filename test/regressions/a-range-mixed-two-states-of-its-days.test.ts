@@ -1,6 +1,6 @@
 /** Days read before a wait were joined with days fetched after it, though they had been replaced meanwhile. */
 import { expect, it } from 'vitest';
-import { ALWAYS, byDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { spentIn, startSpending } from '../support/spending.js';
 import { type Call, gatewayAt, reportIn } from '../support/start-gateway.js';
 import { MINUTE, SECOND } from '../support/test-clock.js';

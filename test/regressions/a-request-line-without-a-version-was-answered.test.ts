@@ -1,8 +1,8 @@
 /** Node's parser takes `GET /path` and 2.0 for versions of HTTP, and such a request was answered, on each port. */
 import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
+import { buildMetricsPlane } from '../../src/api/metrics.js';
 import { fixedSecret } from '../../src/config/secret.js';
-import { buildMetricsPlane } from '../../src/planes/metrics.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';
 import { ADMIN_TOKEN, REPORT, withGateway } from '../support/start-gateway.js';

@@ -1,7 +1,7 @@
 /** Whoever gave back locks of days that others had brought waited, with his slot in hand, until that was told to all. */
 import { expect, it } from 'vitest';
-import { ALWAYS, byDay, rowsPerDay } from '../pipeline/by-day.js';
-import { watchLocks } from '../pipeline/held-locks.js';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
+import { watchLocks } from '../reports/fetch/held-locks.js';
 import { startHeldPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf } from '../support/start-gateway.js';
 

@@ -1,8 +1,8 @@
 /** A body of 100 kB, nested 58 deep, held a process for 43 seconds: each level looked at all that is below it. */
 import { describe, expect, it } from 'vitest';
-import { accountLookalikes } from '../../src/report/account-lookalikes.js';
-import { ACCOUNT_PATTERN_SOURCE } from '../../src/report/accounts.js';
-import { type Json, parseJson } from '../../src/report/json.js';
+import { accountLookalikes } from '../../src/reports/query/account-lookalikes.js';
+import { ACCOUNT_PATTERN_SOURCE } from '../../src/reports/query/accounts.js';
+import { type Json, parseJson } from '../../src/reports/rows/json.js';
 
 const RULES = { accountFields: ['advertiserId'], accountPattern: new RegExp(ACCOUNT_PATTERN_SOURCE) };
 const ITEMS = 500;

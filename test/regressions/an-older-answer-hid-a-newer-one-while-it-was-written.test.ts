@@ -1,6 +1,6 @@
 /** An answer that was asked for first and came last hid newer days from readers while it was being written. */
 import { describe, expect, it } from 'vitest';
-import { ALWAYS, byDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 

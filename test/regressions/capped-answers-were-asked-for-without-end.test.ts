@@ -5,7 +5,7 @@
  * were halves that had just been found to be complete, so callers at the same time voided each other's answers.
  */
 import { expect, it } from 'vitest';
-import { byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf } from '../support/start-gateway.js';
 

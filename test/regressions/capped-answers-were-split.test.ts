@@ -1,7 +1,7 @@
 /** Days split from an answer that turned out to be capped stayed in use, and the audit cut capped answers itself. */
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/store/port.js';
-import { ALWAYS, byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf, reportIn, withGateway } from '../support/start-gateway.js';
 import { MINUTE } from '../support/test-clock.js';

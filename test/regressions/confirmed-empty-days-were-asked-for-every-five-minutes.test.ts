@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Store } from '../../src/store/port.js';
-import { ALWAYS, byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, type ReportBody, reportIn } from '../support/start-gateway.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';

@@ -1,8 +1,8 @@
 /** The platform forgot days older than its retention, and what it no longer had was kept as empty, and as final. */
 import { describe, expect, it } from 'vitest';
-import { dayNumber, daysBetween, isoDay } from '../../src/report/days.js';
+import { dayNumber, daysBetween, isoDay } from '../../src/reports/query/days.js';
 import type { Store } from '../../src/store/port.js';
-import { ALWAYS, byDay, periodOf, rowsPerDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay, periodOf, rowsPerDay } from '../reports/fetch/by-day.js';
 import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, type ReportBody, reportIn } from '../support/start-gateway.js';
 import { DAY, HOUR } from '../support/test-clock.js';

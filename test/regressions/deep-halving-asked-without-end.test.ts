@@ -3,7 +3,7 @@
  * were asked for again until the request ran out of time. And a range of exactly as many rows made the cap forgotten.
  */
 import { expect, it } from 'vitest';
-import { byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 

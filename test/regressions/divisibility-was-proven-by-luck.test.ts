@@ -1,13 +1,13 @@
 /** A few overlaps that happened to agree were taken for a proof, and wrong joins were given as final for a month. */
 import { expect, it } from 'vitest';
+import { byDay } from '../reports/fetch/by-day.js';
 import {
   type Answering,
   answering,
   listingWhatDelivered,
   lowerOnTheLastDay,
   type Period,
-} from '../divisibility/range-dependent.js';
-import { byDay } from '../pipeline/by-day.js';
+} from '../reports/learn/range-dependent.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { MINUTE } from '../support/test-clock.js';

@@ -1,8 +1,8 @@
 /** The halves of a range held less than the range, and were given as the answer in its place; earlier days were purged. */
 import { expect, it } from 'vitest';
-import { daysBetween } from '../../src/report/days.js';
-import { type Answering, answering } from '../divisibility/range-dependent.js';
-import { byDay, periodOf } from '../pipeline/by-day.js';
+import { daysBetween } from '../../src/reports/query/days.js';
+import { byDay, periodOf } from '../reports/fetch/by-day.js';
+import { type Answering, answering } from '../reports/learn/range-dependent.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 

@@ -1,7 +1,7 @@
 /** An answer that was joined from halves was kept as a whole, and given on after its kind was refuted to be divisible. */
 import { expect, it } from 'vitest';
-import { answering, plain } from '../divisibility/range-dependent.js';
-import { byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { byDay, rowsPerDay } from '../reports/fetch/by-day.js';
+import { answering, plain } from '../reports/learn/range-dependent.js';
 import { stateOf } from '../support/prove.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf } from '../support/start-gateway.js';

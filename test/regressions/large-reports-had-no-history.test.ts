@@ -1,7 +1,7 @@
 /** A fetch of more than 16 MiB of rows was never written down, though nothing else waited: "too much waits". */
 import { expect, it } from 'vitest';
-import { readDays } from '../../src/history/read.js';
-import { dayOf, openHistory, recorderOn } from '../history/on-disk.js';
+import { readDays } from '../../src/reports/history/read.js';
+import { dayOf, openHistory, recorderOn } from '../reports/history/on-disk.js';
 import { NOON } from '../support/test-clock.js';
 
 const DATES = ['2026-11-01', '2026-11-02', '2026-11-03'];

@@ -1,8 +1,8 @@
 /** The daily check of a series went to whoever asked first: its longer ranges were joined for weeks, and never compared. */
 import { expect, it } from 'vitest';
-import { daysBetween, isoDay } from '../../src/report/days.js';
-import { type Answering, answering, type Period, plain } from '../divisibility/range-dependent.js';
-import { byDay } from '../pipeline/by-day.js';
+import { daysBetween, isoDay } from '../../src/reports/query/days.js';
+import { byDay } from '../reports/fetch/by-day.js';
+import { type Answering, answering, type Period, plain } from '../reports/learn/range-dependent.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { DAY, HOUR } from '../support/test-clock.js';

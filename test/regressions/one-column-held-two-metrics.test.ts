@@ -1,7 +1,7 @@
 /** `spent_total` and `spentTotal` are two metrics: where a row had the first alone, it went by the name of the second. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { digestAnswer } from '../../src/report/digest.js';
+import { digestAnswer } from '../../src/reports/rows/digest.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 

@@ -3,12 +3,12 @@
  * that was missing for the first time, and an outage was kept as final for thirty days.
  */
 import { expect, it } from 'vitest';
-import type { RawEntry } from '../../src/cache/entry.js';
-import type { Entry } from '../../src/report/entry.js';
-import { dayKey } from '../../src/report/keys.js';
+import type { RawEntry } from '../../src/reports/cache/entry.js';
+import { dayKey } from '../../src/reports/query/keys.js';
+import type { Entry } from '../../src/reports/rows/entry.js';
 import type { CacheEntry } from '../../src/store/port.js';
-import { decodeOne } from '../cache/decode-one.js';
-import { byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { decodeOne } from '../reports/cache/decode-one.js';
+import { byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';

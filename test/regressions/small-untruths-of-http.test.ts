@@ -3,8 +3,8 @@
  * metrics port named pages that it does not have, and an address with its port was taken for none.
  */
 import { describe, expect, it } from 'vitest';
+import { buildMetricsPlane } from '../../src/api/metrics.js';
 import { fixedSecret } from '../../src/config/secret.js';
-import { buildMetricsPlane } from '../../src/planes/metrics.js';
 import { ask, signIn } from '../sessions/signed-in.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';

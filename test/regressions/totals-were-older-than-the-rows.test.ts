@@ -1,6 +1,6 @@
 /** `meta.totals` of what was known before stood beside newer rows, as final, without a word. */
 import { expect, it } from 'vitest';
-import { ALWAYS, byDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { sends } from '../support/raw-platform.js';
 import { startSpending } from '../support/spending.js';
 import { type Call, gatewayAt, reportIn } from '../support/start-gateway.js';

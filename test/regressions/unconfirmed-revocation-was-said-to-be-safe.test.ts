@@ -2,7 +2,7 @@
  * A revocation that was acknowledged while replication was split is lost with the primary; the answer said nothing of it.
  */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
+import { createClock } from '../../src/lib/clock.js';
 import { startSimulator } from '../../src/simulator/simulator.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { createRecordedLog } from '../support/recorded-log.js';

@@ -1,6 +1,6 @@
 /** A final day had rows; one later look found none, with rows after it, and the loss was kept as final for thirty days. */
 import { expect, it } from 'vitest';
-import { ALWAYS, byDay, rowsPerDay } from '../pipeline/by-day.js';
+import { ALWAYS, byDay, rowsPerDay } from '../reports/fetch/by-day.js';
 import { startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, reportIn } from '../support/start-gateway.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';

@@ -1,12 +1,12 @@
 /** Small answers of many columns cost time by the square of them, on the thread that answers everybody. */
 import { describe, expect, it } from 'vitest';
-import { digestAnswer } from '../../src/report/digest.js';
-import { toCsv } from '../../src/report/row-formats.js';
-import { isHeavyToRead } from '../../src/workers/cost.js';
-import { createWorkerPool } from '../../src/workers/worker-pool.js';
+import { isHeavyToRead } from '../../src/reports/cache/threads/cost.js';
+import { createWorkerPool } from '../../src/reports/cache/threads/worker-pool.js';
+import { digestAnswer } from '../../src/reports/rows/digest.js';
+import { toCsv } from '../../src/reports/rows/row-formats.js';
+import { ASK } from '../reports/cache/threads/large-answer.js';
 import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { gatewayAt, outcomeOf } from '../support/start-gateway.js';
-import { ASK } from '../workers/large-answer.js';
 
 /** Rows that each have a member of their own. */
 const ownMembers = (count: number) =>

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAllowed, LEAST_ROLES } from '../../src/admin/roles.js';
+import { buildAdminPlane } from '../../src/api/admin.js';
 import { fixedSecret, type Secret } from '../../src/config/secret.js';
-import { buildAdminPlane } from '../../src/planes/admin.js';
 import { ADMIN_TOKEN, outcomeOf, withGateway } from '../support/start-gateway.js';
 import { ask, ORIGIN, signIn } from './signed-in.js';
 

@@ -1,5 +1,5 @@
 /** Chance that follows from a seed. */
-import type { ChanceSource } from '../../src/chance.js';
+import type { ChanceSource } from '../../src/lib/chance.js';
 
 export interface Chance extends ChanceSource {
   /** @returns a whole number from 0 to below `limit` */

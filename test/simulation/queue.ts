@@ -1,5 +1,5 @@
 /** What is still to be done, by time. */
-import type { Timer } from '../../src/time.js';
+import type { Timer } from '../../src/lib/time.js';
 
 export class Task implements Timer {
   stopped = false;

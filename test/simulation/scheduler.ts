@@ -3,7 +3,7 @@
  * moment the seed decides which is next. Between two pieces all promises that are settled are followed to their end.
  */
 import { createHash, type Hash } from 'node:crypto';
-import type { SleepOptions, Timer, TimeSource } from '../../src/time.js';
+import type { SleepOptions, Timer, TimeSource } from '../../src/lib/time.js';
 import type { Chance } from './chance-of-seed.js';
 import { createQueue, Task, takeAt } from './queue.js';
 

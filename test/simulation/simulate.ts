@@ -1,7 +1,8 @@
 /** One seed, from the first replica's start to the last one's end. */
-import { useChance } from '../../src/chance.js';
+
 import type { Config } from '../../src/config/load.js';
-import { useTime } from '../../src/time.js';
+import { useChance } from '../../src/lib/chance.js';
+import { useTime } from '../../src/lib/time.js';
 import { createMemoryServer, type MemoryServer } from '../support/memory/memory-store.js';
 import { clockOf, DAY, NOON } from '../support/test-clock.js';
 import { caller } from './asking.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import { type Clock, createClock } from '../../src/clock.js';
+import { type Clock, createClock } from '../../src/lib/clock.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
 import { describeStore } from './conformance.js';

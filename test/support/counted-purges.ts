@@ -1,5 +1,5 @@
-import { createPurges, type Purges } from '../../src/cache/purges.js';
-import type { Registry } from '../../src/registry/replica.js';
+import { createPurges, type Purges } from '../../src/reports/cache/purges.js';
+import type { Registry } from '../../src/store/registry/replica.js';
 
 /** Purges of a registry whose numbers are counted from 0, so that entries can be written down with theirs. */
 export function countedPurges(registry: Registry): Purges {

@@ -1,7 +1,7 @@
 /** What stands on a Redis: stores in this process, and gateways as processes of their own. */
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
+import { createClock } from '../../src/lib/clock.js';
 import type { Store } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';
 import { type Env, logLines, type Platform, type Process, startPlatform } from './processes.js';

@@ -1,6 +1,6 @@
 /** Brings the campaign report by date through learning and probation, as callers would: by asking for ranges. */
 import { expect } from 'vitest';
-import { dayNumber, isoDay } from '../../src/report/days.js';
+import { dayNumber, isoDay } from '../../src/reports/query/days.js';
 import type { TestGateway } from './start-gateway.js';
 
 const query = (from: string, to: string, more: string) =>

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Clock } from '../../src/clock.js';
-import { openRegistry, type Registry } from '../../src/registry/replica.js';
-import type { SuccessionRules } from '../../src/registry/succession.js';
+import type { Clock } from '../../src/lib/clock.js';
 import { createEmbeddedStore } from '../../src/store/embedded/embedded-store.js';
 import type { Store } from '../../src/store/port.js';
+import { openRegistry, type Registry } from '../../src/store/registry/replica.js';
+import type { SuccessionRules } from '../../src/store/registry/succession.js';
 import { createRecordedLog, type RecordedLog } from './recorded-log.js';
 import { createTestClock } from './test-clock.js';
 

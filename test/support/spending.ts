@@ -1,6 +1,6 @@
 /** A platform that says the same number of every day, until it is told another. */
-import { daysBetween } from '../../src/report/days.js';
-import { periodOf } from '../pipeline/by-day.js';
+import { daysBetween } from '../../src/reports/query/days.js';
+import { periodOf } from '../reports/fetch/by-day.js';
 import { type RawPlatform, sends, startRawPlatform } from './raw-platform.js';
 import type { Reply } from './start-gateway.js';
 

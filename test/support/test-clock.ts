@@ -1,6 +1,6 @@
 /** The clocks of tests: time is moved, never waited for. */
-import type { MovableClock } from '../../src/clock.js';
-import type { TimeSource } from '../../src/time.js';
+import type { MovableClock } from '../../src/lib/clock.js';
+import type { TimeSource } from '../../src/lib/time.js';
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;

@@ -1,5 +1,5 @@
 /** What stands between a call and the platform, holding nothing up: for tests of what comes before and after. */
-import { type Clock, createClock } from '../../src/clock.js';
+import { type Clock, createClock } from '../../src/lib/clock.js';
 import { type Circuit, createCircuit } from '../../src/platform/circuit.js';
 import { createPace, type Pace } from '../../src/platform/pace.js';
 import type { Shares } from '../../src/platform/slot.js';

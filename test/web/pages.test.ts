@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerWebPage } from '../../src/routes/web-page.js';
+import { registerWebPage } from '../../src/api/data/web-page.js';
 import { ask } from '../support/ask.js';
 import { ROOT, startGateway } from '../support/processes.js';
 

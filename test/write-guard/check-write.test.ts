@@ -1,7 +1,7 @@
 /** Which writes a rule lets pass, and what it says of those that it does not. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonError, JsonObject, parseJson } from '../../src/report/json.js';
+import { JsonError, JsonObject, parseJson } from '../../src/reports/rows/json.js';
 import { type Check, checkWrite, type WriteFacts } from '../../src/write-guard/check-write.js';
 import type { GuardRule } from '../../src/write-guard/rule.js';
 import { amountsInQuery, amountsRead, list, object, raw, type Sent, textOf } from './lenient-platform.js';

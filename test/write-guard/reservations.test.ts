@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createClock } from '../../src/clock.js';
+import { createClock } from '../../src/lib/clock.js';
 import type { ChargeAnswer, Charges } from '../../src/store/charges-port.js';
 import { type Store, StoreUnavailable } from '../../src/store/port.js';
 import { createRedisStore } from '../../src/store/redis/redis-store.js';

@@ -1,9 +1,9 @@
 /** The folder of the cache: nothing in it cannot be fetched again, so what is wrong with it is no reason not to start. */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../clock.js';
-import { repeat } from '../../repeat.js';
-import { turn } from '../../time.js';
+import type { Clock } from '../../lib/clock.js';
+import { repeat } from '../../lib/repeat.js';
+import { turn } from '../../lib/time.js';
 import type { StoreLog } from '../refused.js';
 import { decodeEnd, endsAfter, readEnd } from './cache-records.js';
 import { checkDataFile } from './data-file.js';

@@ -3,7 +3,7 @@
  * gateway will read it. What is wrong is printed, with exit code 1; lmdb may end it by a signal, which tells as much.
  */
 import { join } from 'node:path';
-import { sleep } from '../../time.js';
+import { sleep } from '../../lib/time.js';
 import { checkDataFile, DataFileDamaged } from './data-file.js';
 import { openEnvironment, RecordDamaged, type StoredRecord } from './environment.js';
 

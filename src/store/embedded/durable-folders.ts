@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Type from 'typebox';
-import { PACKAGE_ROOT } from '../../package-root.js';
+import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { type StoreLog, StoreRefused } from '../refused.js';
 import { checkDataFile, checkMeta, DataFileDamaged } from './data-file.js';
 import { makeFolders, makeWhole, refuseForeign } from './data-folder.js';

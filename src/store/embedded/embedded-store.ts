@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../lib/clock.js';
 import { createLocalBus } from '../listeners.js';
 import { type Store, StoreUnavailable } from '../port.js';
 import type { StoreLog } from '../refused.js';

@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
-import { startTimer, stopTimer } from '../../time.js';
+import { startTimer, stopTimer } from '../../lib/time.js';
 import { newStamp } from '../entry-stamp.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import type { StoreLog } from '../refused.js';

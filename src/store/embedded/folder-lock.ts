@@ -2,8 +2,8 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, link, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { randomId } from '../../chance.js';
-import { sleep, startTicks, stopTicks } from '../../time.js';
+import { randomId } from '../../lib/chance.js';
+import { sleep, startTicks, stopTicks } from '../../lib/time.js';
 import { FolderInUse, type StoreLog, StoreRefused } from '../refused.js';
 
 /**

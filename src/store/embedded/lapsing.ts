@@ -3,8 +3,8 @@
  * transaction, so that what has ended is found without looking at what has not.
  */
 import type { Static, TSchema } from 'typebox';
-import type { Clock } from '../../clock.js';
-import { type Repeated, repeat } from '../../repeat.js';
+import type { Clock } from '../../lib/clock.js';
+import { type Repeated, repeat } from '../../lib/repeat.js';
 import type { StoreLog } from '../refused.js';
 import { createTurns } from '../turns.js';
 import type { Environment, RecordWrite, StoredRecord } from './environment.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../lib/clock.js';
 import { createKnownFacts, LATEST_MS, replaces, type StampedWrite, stampWrite } from '../entry-stamp.js';
 import { type CacheEntry, type CachePlace, type CacheStore, StoreUnavailable } from '../port.js';
 import {

@@ -1,6 +1,6 @@
 /** The registry in lmdb. Every commit writes the head, whose stamp is the condition of all. */
 import Type, { type Static } from 'typebox';
-import { randomId } from '../../chance.js';
+import { randomId } from '../../lib/chance.js';
 import {
   ANOTHER_REGISTRY,
   ANOTHER_VERSION,

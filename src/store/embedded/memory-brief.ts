@@ -1,5 +1,5 @@
 /** Leases, token buckets and presence of a gateway that is one process: they end with it. */
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../lib/clock.js';
 import { byId, wholeMs } from '../check-input.js';
 import type { Bus, Leases, Presence, Quotas } from '../port.js';
 import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, refilled } from '../quota-bucket.js';

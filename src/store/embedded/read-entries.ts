@@ -1,6 +1,6 @@
-import { randomBuffer } from '../../chance.js';
-import type { Clock } from '../../clock.js';
-import { turn } from '../../time.js';
+import { randomBuffer } from '../../lib/chance.js';
+import type { Clock } from '../../lib/clock.js';
+import { turn } from '../../lib/time.js';
 import { type KnownFacts, STAMP_BYTES } from '../entry-stamp.js';
 import type { CacheEntry, CachePlace } from '../port.js';
 import {

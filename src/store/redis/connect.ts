@@ -1,7 +1,7 @@
 /** Connections to Redis: their settings, and how they are opened and closed. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { randomShare } from '../../chance.js';
-import { startTimer } from '../../time.js';
+import { randomShare } from '../../lib/chance.js';
+import { startTimer } from '../../lib/time.js';
 import { StoreRefused } from '../refused.js';
 import { bounded, unavailable } from './failure.js';
 

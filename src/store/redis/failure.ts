@@ -1,4 +1,4 @@
-import { nextTurn, startTimer, stopTimer, uptimeMs } from '../../time.js';
+import { nextTurn, startTimer, stopTimer, uptimeMs } from '../../lib/time.js';
 import { StoreUnavailable } from '../port.js';
 
 const SECRET_TAIL = /,? with args beginning with.*$/s;

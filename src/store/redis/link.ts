@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
-import type { Clock } from '../../clock.js';
-import { startTimer, stopTimer, type Timer, turn, uptimeMs } from '../../time.js';
+import type { Clock } from '../../lib/clock.js';
+import { startTimer, stopTimer, type Timer, turn, uptimeMs } from '../../lib/time.js';
 import { type StoreHealth, StoreUnavailable } from '../port.js';
 import type { StoreLog } from '../refused.js';
 import { disconnect, type RedisClient, retryDelayMs } from './connect.js';

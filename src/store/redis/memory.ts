@@ -1,8 +1,8 @@
 /** The memory of a Redis, by INFO: how full it is, and how much of it the cache may fill. */
 import type { Redis } from 'ioredis';
-import type { Clock } from '../../clock.js';
-import { oneAtATime } from '../../repeat.js';
-import { startTicks, stopTicks } from '../../time.js';
+import type { Clock } from '../../lib/clock.js';
+import { oneAtATime } from '../../lib/repeat.js';
+import { startTicks, stopTicks } from '../../lib/time.js';
 import { StoreUnavailable } from '../port.js';
 import { type StoreLog, StoreRefused } from '../refused.js';
 import { type RedisClient, serversOf } from './connect.js';

@@ -4,7 +4,7 @@
  * a pipeline have to be on one node.
  */
 import { type ChainableCommander, Cluster } from 'ioredis';
-import { nextTurn } from '../../time.js';
+import { nextTurn } from '../../lib/time.js';
 import type { RedisClient } from './connect.js';
 
 /** Of one hash. */

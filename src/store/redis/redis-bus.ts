@@ -1,4 +1,4 @@
-import { startTimer } from '../../time.js';
+import { startTimer } from '../../lib/time.js';
 import { createListeners } from '../listeners.js';
 import type { Bus } from '../port.js';
 import type { StoreLog } from '../refused.js';

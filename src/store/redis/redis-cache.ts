@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../lib/clock.js';
 import { byGroup, type CacheGroup } from '../check-input.js';
 import {
   createKnownFacts,

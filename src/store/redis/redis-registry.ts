@@ -7,7 +7,7 @@
  * 4. tombstones: a sorted set of deleted ids by the version of their deletion;
  * 5. audit: a stream of lines.
  */
-import { randomId } from '../../chance.js';
+import { randomId } from '../../lib/chance.js';
 import {
   ANOTHER_REGISTRY,
   ANOTHER_VERSION,

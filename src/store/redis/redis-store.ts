@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../lib/clock.js';
 import type { Store, StoreHealth } from '../port.js';
 import type { StoreLog } from '../refused.js';
 import { limitsOf, type RegistryLimits } from '../registry-limits.js';

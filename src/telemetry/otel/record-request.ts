@@ -17,7 +17,7 @@ import {
   trace as traceApi,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
-import { uptimeMs, wallMs } from '../../time.js';
+import { uptimeMs, wallMs } from '../../lib/time.js';
 import type { EndedCall, Trace } from '../trace.js';
 import type { RequestEnd, StoreCall, TracedRequest, TracingOptions } from '../tracing.js';
 

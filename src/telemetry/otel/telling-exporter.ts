@@ -2,7 +2,7 @@
 import { ExportResultCode } from '@opentelemetry/core';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import { uptimeMs } from '../../time.js';
+import { uptimeMs } from '../../lib/time.js';
 
 /** Between two lines about a collector that does not take spans. */
 const TELL_EVERY_MS = 60_000;

@@ -46,7 +46,7 @@ export interface PlatformOptions {
 
 /**
  * Versions of a day: one has no rows at all, one lacks a campaign. A day that had rows keeps some: whether an emptied day is
- * believed is judged elsewhere (`test/history/forgotten.test.ts`).
+ * believed is judged elsewhere (`test/reports/history/forgotten.test.ts`).
  */
 export const VERSIONS = 6;
 const EMPTY = 4;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { open as openLmdb } from 'lmdb';
 import { describe, expect, it } from 'vitest';
-import { createClock } from '../../../src/clock.js';
+import { createClock } from '../../../src/lib/clock.js';
 import { openCacheFolder } from '../../../src/store/embedded/cache-folder.js';
 import { entryKey } from '../../../src/store/embedded/cache-records.js';
 import { openEnvironment } from '../../../src/store/embedded/environment.js';

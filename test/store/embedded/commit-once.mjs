@@ -1,5 +1,5 @@
 /** Makes one commit at a time, and says so of each once it is acknowledged. Arguments: the folder; how many. */
-import { createClock } from '../../../dist/modules/clock.js';
+import { createClock } from '../../../dist/modules/lib/clock.js';
 import { createEmbeddedStore } from '../../../dist/modules/store/embedded/embedded-store.js';
 
 const [dataDir, times] = process.argv.slice(2);

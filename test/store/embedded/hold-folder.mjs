@@ -3,7 +3,7 @@
  * ends; then it closes it.
  */
 import { once } from 'node:events';
-import { createClock } from '../../../dist/modules/clock.js';
+import { createClock } from '../../../dist/modules/lib/clock.js';
 import { createEmbeddedStore } from '../../../dist/modules/store/embedded/embedded-store.js';
 
 const [dataDir] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClock } from '../../../src/clock.js';
+import { createClock } from '../../../src/lib/clock.js';
 import {
   createEmbeddedStore,
   type EmbeddedStore,

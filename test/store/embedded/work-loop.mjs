@@ -2,7 +2,7 @@
  * Commits, counts, makes, changes and deletes documents for as long as it lives, four at a time, and says of each when it
  * is begun and when it is acknowledged. Arguments: the folder; a name of its own; its first number.
  */
-import { createClock } from '../../../dist/modules/clock.js';
+import { createClock } from '../../../dist/modules/lib/clock.js';
 import { createEmbeddedStore } from '../../../dist/modules/store/embedded/embedded-store.js';
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 /** How cache entries lie in Redis, and what is made of it when a part of it is lost, old or somebody else's. */
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type Clock, createClock } from '../../../src/clock.js';
+import { type Clock, createClock } from '../../../src/lib/clock.js';
 import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
 import type { CachePlace, CacheWrite } from '../../../src/store/port.js';
 import type { RedisStore } from '../../../src/store/redis/redis-store.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createClock } from '../../../src/clock.js';
+import { createClock } from '../../../src/lib/clock.js';
 import { createCircuit } from '../../../src/store/redis/link.js';
 
 const PATIENCE_MS = 300;

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
-import { createClock } from '../../../src/clock.js';
+import { createClock } from '../../../src/lib/clock.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import {
   createRedisStore,

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createClock } from '../../../src/clock.js';
+import { createClock } from '../../../src/lib/clock.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import { createRedisStore, type RedisStore } from '../../../src/store/redis/redis-store.js';
 import { waitFor } from '../../support/wait-for.js';

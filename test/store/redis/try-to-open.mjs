@@ -2,7 +2,7 @@
  * Opens a store on the URL it is given, uses it, closes it, and prints how that went. It ends when nothing is left
  * that keeps a process alive.
  */
-import { createClock } from '../../../dist/modules/clock.js';
+import { createClock } from '../../../dist/modules/lib/clock.js';
 import { createRedisStore } from '../../../dist/modules/store/redis/redis-store.js';
 
 const [url] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/clock.js';
+import type { Clock } from '../../../src/lib/clock.js';
 import { replaces, stampWrite } from '../../../src/store/entry-stamp.js';
 import type { CacheEntry, CachePlace, CacheStore } from '../../../src/store/port.js';
 import type { SavedMap } from './saved-map.js';

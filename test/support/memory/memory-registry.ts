@@ -1,4 +1,4 @@
-import { randomId } from '../../../src/chance.js';
+import { randomId } from '../../../src/lib/chance.js';
 import {
   ANOTHER_REGISTRY,
   ANOTHER_VERSION,

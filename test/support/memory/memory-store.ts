@@ -1,5 +1,6 @@
 /** A server that all replicas share, within this process: it can be emptied, and fail over without the last changes. */
-import type { Clock } from '../../../src/clock.js';
+import type { Clock } from '../../../src/lib/clock.js';
+import { nextTurn } from '../../../src/lib/time.js';
 import { createLapsingMap, type LapsingMap, type Slot } from '../../../src/store/embedded/lapsing.js';
 import {
   createMemoryLeases,
@@ -10,7 +11,6 @@ import { createListeners } from '../../../src/store/listeners.js';
 import type { Store } from '../../../src/store/port.js';
 import type { StoreLog } from '../../../src/store/refused.js';
 import { limitsOf, type RegistryLimits } from '../../../src/store/registry-limits.js';
-import { nextTurn } from '../../../src/time.js';
 import { createMemoryCache, type MemoryEntry } from './memory-cache.js';
 import { createMemoryCharges, createMemoryCounters, createMemoryDocuments } from './memory-durable.js';
 import { createMemoryHistory, type MemoryDay } from './memory-history.js';

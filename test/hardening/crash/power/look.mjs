@@ -3,7 +3,7 @@
  * JSON: the folder, idempotency keys of the team `free`, and purses.
  */
 import { createInterface } from 'node:readline';
-import { createClock } from '../../../../dist/modules/clock.js';
+import { createClock } from '../../../../dist/modules/lib/clock.js';
 import { idempotencyDocument } from '../../../../dist/modules/pass-through/idempotency-record.js';
 import { createEmbeddedStore } from '../../../../dist/modules/store/embedded/embedded-store.js';
 import { purseOf } from '../../../../dist/modules/write-guard/unknown-writes.js';

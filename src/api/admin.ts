@@ -1,0 +1,132 @@
+/** The admin plane: what operators ask. */
+import type { FastifyInstance } from 'fastify';
+import { registerAdvertisers } from '../admin/advertisers.js';
+import { registerAudit } from '../admin/audit.js';
+import { authenticateAdmin } from '../admin/authenticate-admin.js';
+import { registerCache } from '../admin/cache.js';
+import { registerClock } from '../admin/clock.js';
+import { registerDoctor } from '../admin/doctor.js';
+import { registerHistory } from '../admin/history.js';
+import { registerKeys } from '../admin/keys.js';
+import { registerLearned } from '../admin/learned.js';
+import { registerAdminPlane } from '../admin/plane.js';
+import { registerRegistry } from '../admin/registry.js';
+import { createReseal } from '../admin/reseal.js';
+import { isAllowed, leastRole } from '../admin/roles.js';
+import { registerSeries } from '../admin/series.js';
+import { registerSession } from '../admin/session.js';
+import { currentVerdict, registerStatus } from '../admin/status.js';
+import { registerStore } from '../admin/store.js';
+import { registerTail } from '../admin/tail.js';
+import { registerTeams } from '../admin/teams.js';
+import { registerToken } from '../admin/token.js';
+import { registerUsage } from '../admin/usage.js';
+import { registerWriteBudgets } from '../admin/write-budgets.js';
+import { registerWrites } from '../admin/writes.js';
+import type { ErrorCode } from '../errors.js';
+import { VERSION } from '../lib/version.js';
+import type { Plane } from '../openapi/plane.js';
+import { createSessions } from '../sessions/sessions.js';
+import { registerDocs } from './data/docs.js';
+import { registerHealth } from './data/health.js';
+import { registerMetrics } from './data/metrics.js';
+import { registerWebPage } from './data/web-page.js';
+import { slowRefusals } from './http/slow-refusals.js';
+import { createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+
+export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyInstance> {
+  const { services, adminToken, metricsText } = options;
+  const { config } = services;
+  const app = createPlaneServer('admin', services);
+  await registerDocs(app, {
+    title: 'dsp-gateway admin',
+    description: 'Teams, keys, the platform token and the cache. Not for the open network.',
+    version: VERSION,
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' },
+      session: { type: 'apiKey', in: 'cookie', name: 'dgw_console', description: 'Of the console.' },
+    },
+    plane: PLANE,
+  });
+  registerHealth(app, () => readiness(options));
+  slowRefusals(app, services.slowFailures);
+  const metrics = { text: metricsText, hosts: config.server.metricsHosts };
+  if (!config.server.metricsAuth) registerMetrics(app, metrics);
+  registerWebPage(app, { name: 'console', url: '/' });
+  const admins = [{ name: 'admin', role: 'owner', token: adminToken } as const, ...config.admins];
+  const { store, clock, registry } = services;
+  const sessions = createSessions({ cookie: 'dgw_console', store, clock });
+  await registerAdminPlane(app, { admins, sessions }, (scope) => {
+    registerSession(scope, { admins, sessions, registry, clock });
+    if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
+    const verdict = () => currentVerdict(services, readiness(options));
+    registerStatus(scope, services, () => readiness(options), verdict);
+    registerDoctor(scope, services, verdict);
+    registerTeams(scope, services);
+    registerKeys(scope, services);
+    registerToken(scope, {
+      ...services,
+      reseal: createReseal(services.registry, services.sealer, services.clock),
+    });
+    registerRegistry(scope, services);
+    registerStore(scope, services);
+    registerCache(scope, services);
+    registerHistory(scope, services);
+    registerWrites(scope, services);
+    registerWriteBudgets(scope, services);
+    registerAdvertisers(scope, services);
+    registerLearned(scope, services);
+    if (services.sharedClock !== null) registerClock(scope, services.clock, services.sharedClock);
+    registerUsage(scope, services.usage);
+    registerSeries(scope, services);
+    registerTail(scope, {
+      ...services,
+      stopping: options.stopping,
+      checkAgain: (request) => authenticateAdmin(request, admins, sessions),
+    });
+    registerAudit(scope, services.store);
+  });
+  return app;
+}
+
+const PLANE: Plane = {
+  admin: true,
+  tags: {
+    session: 'Of the console, by cookie.',
+    status: 'Health and numbers.',
+    teams: 'Who may call, for which advertisers, how much.',
+    keys: "Teams' keys.",
+    token: "The platform's token, and its rotation.",
+    registry: 'Backup and restore.',
+    cache: 'Purge and explain.',
+    history: 'Erase.',
+    writes: 'Stop and resume them, and settle those of unknown outcome.',
+    advertisers: 'Which there are, by the answers of the platform.',
+    learned: 'What was learned of reports.',
+    usage: 'What teams asked for.',
+    series: 'The same over time, for charts.',
+    audit: 'Who changed what.',
+    test: 'Only with GATEWAY_TEST_CLOCK.',
+    health: 'For load balancers and probes.',
+    interface: 'This description.',
+  },
+  callers: callerProblems,
+  callerHeaders: ['cache-control'],
+  further: [],
+};
+
+/** What a call can give because of who makes it, or because it changes what the store holds. */
+function callerProblems(method: string, path: string): ErrorCode[] {
+  const least = leastRole(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  return [
+    'missing_admin_token',
+    'invalid_admin_token',
+    'invalid_session',
+    'session_forbidden',
+    'not_ready',
+    ...(isAllowed('viewer', least) ? [] : (['forbidden'] as const)),
+    ...(method === 'get' ? [] : CHANGE_PROBLEMS),
+  ];
+}
+
+const CHANGE_PROBLEMS = ['invalid_body', 'body_too_large', 'unsupported_media_type'] as const;

@@ -1,0 +1,148 @@
+/** Which advertisers a team may see, with their names: `GET /gateway/v1/advertisers`. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import type { Team } from '../../auth/team.js';
+import { type FieldFault, invalidQuery } from '../../errors.js';
+import { json, type Operation, shownToTeams } from '../../openapi/operation.js';
+import type { Gateway } from '../../reports/gateway.js';
+import type { Book } from '../../reports/learn/book.js';
+import { type AskCall, readAskCall, readParameters, unlessAway } from './ask.js';
+
+export function registerAdvertisers(app: FastifyInstance, g: Gateway): void {
+  app.get(
+    '/gateway/v1/advertisers',
+    shownToTeams(
+      'gateway',
+      'The advertisers you may ask for, with names as far as they are known',
+      OPERATION,
+    ),
+    async (request, reply) =>
+      reply
+        .header('cache-control', 'private, no-store')
+        .send(await teamAdvertisers(g, readAskCall(request, reply))),
+  );
+}
+
+export interface ShownAdvertiser {
+  readonly id: number;
+  /** Null: no answer has told it. */
+  readonly name: string | null;
+  /** Null: granted, and in no answer yet. */
+  readonly lastSeenAt: string | null;
+}
+
+/** As many as a team may be granted. */
+const MAX_LIMIT = 10_000;
+const LONGEST_SEARCH = 200;
+
+/** Those that a team may see. @throws GatewayError as for a report; 400 `invalid_query`; `not_ready` */
+export async function teamAdvertisers(g: Gateway, call: AskCall) {
+  const { team } = await g.admit(call);
+  const given = Object.fromEntries(readParameters(call.query, ['search', 'limit']));
+  const shown = await findAdvertisers(g, given, team.advertisers, String(MAX_LIMIT));
+  call.trace.mark('answer');
+  return shown;
+}
+
+/** On both planes. @throws GatewayError 400 `invalid_query`; `not_ready` */
+export async function findAdvertisers(
+  { advertisers }: Gateway,
+  { search = '', limit }: { readonly search?: string; readonly limit?: string },
+  granted: Team['advertisers'],
+  usualLimit: string,
+): Promise<{ readonly advertisers: readonly ShownAdvertiser[] }> {
+  const faults = faultsOf(search, limit ?? usualLimit);
+  if (faults.length > 0) throw invalidQuery(...faults);
+  const all = visibleOf(await unlessAway(advertisers.read()), granted);
+  return {
+    advertisers: all
+      .filter(isFoundBy(search))
+      .sort(byTimeAndId)
+      .slice(0, Number(limit ?? usualLimit)),
+  };
+}
+
+/** This is where a limited team is kept from ids and names of others: it is answered by its own list alone. */
+function visibleOf(book: Book, granted: Team['advertisers']): ShownAdvertiser[] {
+  const ids = granted === '*' ? [...book.keys()] : granted.map(String);
+  return ids.map((id) => {
+    const known = book.get(id);
+    return {
+      id: Number(id),
+      name: known?.name?.text ?? null,
+      lastSeenAt: known === undefined ? null : new Date(known.seen.at).toISOString(),
+    };
+  });
+}
+
+/** By the beginning of the id, or any part of the name, however it is written. */
+function isFoundBy(search: string): (one: ShownAdvertiser) => boolean {
+  const sought = folded(search.trim());
+  return ({ id, name }) => String(id).startsWith(sought) || (name !== null && folded(name).includes(sought));
+}
+
+function folded(text: string): string {
+  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+}
+
+/** Those seen last come first, and those never seen last. */
+function byTimeAndId(left: ShownAdvertiser, right: ShownAdvertiser): number {
+  const [a, b] = [left.lastSeenAt ?? '', right.lastSeenAt ?? ''];
+  return a === b ? left.id - right.id : a < b ? 1 : -1;
+}
+
+function faultsOf(search: unknown, limit: unknown): FieldFault[] {
+  const faults: FieldFault[] = [];
+  if (typeof search !== 'string' || search.length > LONGEST_SEARCH)
+    faults.push({
+      param: 'search',
+      message: `must be the beginning of an id or a part of a name, at most ${LONGEST_SEARCH} characters, once`,
+    });
+  if (typeof limit !== 'string' || !/^[1-9][0-9]{0,4}$/.test(limit) || Number(limit) > MAX_LIMIT)
+    faults.push({ param: 'limit', message: `must be a whole number from 1 to ${MAX_LIMIT}` });
+  return faults;
+}
+
+const orNull = (schema: ReturnType<typeof Type.String>, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
+
+/** On both planes. */
+export const ADVERTISERS = Type.Object(
+  {
+    advertisers: Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        name: orNull(Type.String(), 'As an answer of the platform told it last; null: none did.'),
+        lastSeenAt: orNull(
+          Type.String({ format: 'date-time' }),
+          'When an answer last held it, to the hour; null: none did.',
+        ),
+      }),
+      { description: 'Those seen last come first.' },
+    ),
+  },
+  { title: 'Advertisers' },
+);
+
+export const ADVERTISERS_QUERY = (limit: string) =>
+  Type.Object({
+    search: Type.Optional(
+      Type.String({ description: 'Only those whose id begins so, or whose name has this in it.' }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000, description: `How many; ${limit} when not given.` }),
+    ),
+  });
+
+const OPERATION: Operation = {
+  id: 'getAdvertisers',
+  query: ADVERTISERS_QUERY('all'),
+  answers: {
+    200: json(
+      ADVERTISERS,
+      'Those of the team alone. A team of all advertisers is shown those that answers have told of.',
+      ['cache-control'],
+    ),
+  },
+  problems: ['invalid_query', 'scope_missing', 'rate_limited'],
+};

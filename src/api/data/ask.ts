@@ -1,0 +1,255 @@
+/**
+ * Calls about a report that are no report request: from `endpoint` and `query` to a question that the caller may ask. As
+ * for the report itself, nothing stored is read before.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { Caller } from '../../auth/authenticate.js';
+import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import type { ProblemCode } from '../../openapi/operation.js';
+import { checkQuery } from '../../policy/authorize.js';
+import { checkAdvertiser } from '../../policy/check-advertiser.js';
+import type { Admit } from '../../reports/admit.js';
+import { type Scope, scopeOf } from '../../reports/learn/scope.js';
+import { daysBetween } from '../../reports/query/days.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
+import type { Format } from '../../reports/query/output-options.js';
+import { parseQueryText } from '../../reports/query/query-text.js';
+import type { ParseQuery, Query } from '../../reports/query.js';
+import type { ReportCall } from '../../reports/report-call.js';
+import type { ReportPolicy } from '../../reports/report-policy.js';
+import { showId } from '../../reports/rows/answer-meta.js';
+import { StoreUnavailable } from '../../store/port.js';
+import { onResponseClosed } from '../http/on-response-closed.js';
+import { readKeyHeaders } from '../http/request-keys.js';
+
+/** The parameters that name a report. */
+export const THE_REPORT = {
+  endpoint: Type.String({ description: 'The path of a report.', examples: ['campaigns/get'] }),
+  query: Type.String({
+    description:
+      'The query of the report as one value. Where it stands in an address, & is %26 and = is %3D in it.',
+    examples: ['advertiserId=1&byDate=1&_period=last_7_days'],
+  }),
+};
+
+export const ABOUT_A_REPORT: readonly ProblemCode[] = [
+  'invalid_query',
+  'scope_missing',
+  'advertiser_forbidden',
+  'advertiser_required',
+  'not_known_then',
+  'rate_limited',
+  'upstream_invalid_response',
+];
+
+export interface AskCall
+  extends Pick<
+    ReportCall,
+    'id' | 'keys' | 'address' | 'accept' | 'ifNoneMatch' | 'trace' | 'onResponseClosed' | 'isCharged'
+  > {
+  /** As received, without `?`. It is parsed only after authentication. */
+  readonly query: string;
+}
+
+/** Counted and logged as a report is: under the path, never with its query. */
+export function readAskCall(request: FastifyRequest, reply: FastifyReply): AskCall {
+  const target = request.raw.url ?? '';
+  const cut = target.indexOf('?');
+  request.trace.subject = cut < 0 ? target : target.slice(0, cut);
+  return {
+    id: request.id,
+    query: cut < 0 ? '' : target.slice(cut + 1),
+    keys: readKeyHeaders(request.raw),
+    address: request.ip,
+    accept: request.headers.accept,
+    ifNoneMatch: request.headers['if-none-match'],
+    trace: request.trace,
+    onResponseClosed: onResponseClosed(reply.raw),
+  };
+}
+
+/** A report as a caller names it. */
+export interface NamedReport {
+  readonly endpoint: string;
+  /** URL-encoded, without `?`. */
+  readonly query: string;
+}
+
+/** A question about a report, from a caller who may ask for the report. */
+export interface AskedCall extends Query {
+  readonly caller: Caller;
+  readonly named: NamedReport;
+  /** The call's own parameters, as far as they were given. */
+  readonly given: ReadonlyMap<string, string>;
+}
+
+interface Asking {
+  readonly admit: Admit;
+  readonly parse: ParseQuery;
+}
+
+export interface AskScopes extends Asking {
+  readonly policy: Pick<ReportPolicy, 'accountFields'>;
+}
+
+const QUERY_FAULT =
+  'must be the query of a report, URL-encoded as one value, e.g. query=advertiserId%3D1%26byDate%3D1';
+
+/**
+ * Authenticates the caller, charges its team, then reads which report is meant and checks that the caller may ask for it.
+ * @param own names of the parameters that the call takes beside `endpoint` and `query`
+ * @throws GatewayError 401; 403; 429; 400 `invalid_query` that names `endpoint`, `query.dateFrom` and the like
+ */
+export async function ask(g: Asking, call: AskCall, own: readonly string[] = []): Promise<AskedCall> {
+  const caller = await g.admit(call);
+  const given = readParameters(call.query, ['endpoint', 'query', ...own]);
+  const [endpoint, query] = [given.get('endpoint'), given.get('query')];
+  const faults = [
+    ...(isEndpointPath(endpoint) ? [] : [{ param: 'endpoint', message: ENDPOINT_FAULT }]),
+    ...(query === undefined ? [{ param: 'query', message: QUERY_FAULT }] : []),
+  ];
+  if (endpoint === undefined || query === undefined || faults.length > 0) throw invalidQuery(...faults);
+  const asked = questionAbout(g, caller, { endpoint, query });
+  call.trace.mark('understand');
+  return { ...asked, given };
+}
+
+/** Which report is named, and whether the caller may ask for it. @throws GatewayError 403; 400 `invalid_query` */
+export function questionAbout(
+  { parse }: Pick<Asking, 'parse'>,
+  caller: Caller,
+  named: NamedReport,
+): Omit<AskedCall, 'given'> {
+  if (!isEndpointPath(named.endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
+  return insideOfQuery(() => {
+    const question = parseNamed(parse, named, caller.team.defaultFormat);
+    checkQuery(caller, question.access);
+    return { ...question, caller, named };
+  });
+}
+
+/** The question that a GET of the report would ask. @throws GatewayError `invalid_query` */
+export function parseNamed(
+  parse: ParseQuery,
+  { endpoint, query }: NamedReport,
+  defaultFormat: Format,
+): Query {
+  const call = { endpoint, query, method: 'GET', accept: undefined, acceptEncoding: undefined } as const;
+  return parse(call, null, defaultFormat);
+}
+
+/**
+ * The parameters of a call that takes these alone, each once.
+ * @throws GatewayError `invalid_query`
+ */
+export function readParameters(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
+  const given = new Map<string, string>();
+  const faults: FieldFault[] = [];
+  for (const { name, value } of parseQueryText(query)) {
+    if (!allowed.includes(name)) faults.push({ param: name, message: unknownParameter(allowed) });
+    else if (given.has(name)) faults.push({ param: name, message: 'was given twice' });
+    else given.set(name, value);
+  }
+  if (faults.length > 0) throw invalidQuery(...faults);
+  return given;
+}
+
+/** A query that was not encoded as one value falls apart into parameters of this call. */
+function unknownParameter(allowed: readonly string[]): string {
+  const known = `is not known here; allowed are ${allowed.join(', ')}`;
+  return allowed.includes('query')
+    ? `${known}. What belongs to the report goes into query: encode & as %26 and = as %3D`
+    : known;
+}
+
+/** Faults of the report's own query are named by their place in the call. */
+function insideOfQuery<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'invalid_query') throw error;
+    const { errors = [], ...more } = error.options;
+    throw new GatewayError('invalid_query', {
+      ...more,
+      errors: errors.map(({ param, message }) => ({
+        param: param === '' ? 'query' : `query.${param}`,
+        message,
+      })),
+    });
+  }
+}
+
+/** Parameters that choose one moment, or leave something out: a call about all that is kept of the days has no use for them. */
+const NOT_HERE = ['_asOf', '_vintage', '_final', '_fields'];
+
+/**
+ * @returns the days of a report that has a history by day, in order
+ * @throws GatewayError `invalid_query` for a report that is not by date for a period
+ */
+export function daysAskedAbout({ question, named }: Pick<AskedCall, 'question' | 'named'>): string[] {
+  const { split, from, to } = question.report;
+  const strange = parseQueryText(named.query).filter(({ name }) => NOT_HERE.includes(name));
+  const faults = strange.map(({ name }) => ({
+    param: `query.${name}`,
+    message: 'does not go here, where all that is kept of the days is looked at: leave it out',
+  }));
+  if (faults.length > 0) throw invalidQuery(...faults);
+  if (split.includes('date') && from !== null && to !== null) return daysBetween(from, to);
+  const message =
+    'must be a report by date for a period, for only those have a history by day: add byDate=1, dateFrom and dateTo';
+  throw invalidQuery({ param: 'query', message });
+}
+
+const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;
+export const MOST_SCOPES = 50;
+export const ABOUT_ONE_FAULT =
+  'give endpoint and query of a report, or advertiserId alone, e.g. advertiserId=1';
+
+export function isAccountId(text: unknown): text is string {
+  return typeof text === 'string' && ACCOUNT_ID.test(text);
+}
+
+/**
+ * The scopes of a call about what was learned: that of a report, by `endpoint` and `query`, or all of an advertiser.
+ * @param scopesOf those of which something was learned, of one advertiser
+ * @throws GatewayError as for the report itself; 400 `invalid_query`
+ */
+export async function askScopes(
+  g: AskScopes,
+  call: AskCall,
+  scopesOf: (account: string) => readonly Scope[] | Promise<readonly Scope[]>,
+): Promise<readonly Scope[]> {
+  const caller = await g.admit(call);
+  const given = readParameters(call.query, ['endpoint', 'query', 'advertiserId']);
+  const [endpoint, query, account] = ['endpoint', 'query', 'advertiserId'].map((name) => given.get(name));
+  if (account === undefined && endpoint !== undefined && query !== undefined)
+    return [scopeOf(questionAbout(g, caller, { endpoint, query }).question.report)];
+  if (account === undefined || endpoint !== undefined || query !== undefined || !isAccountId(account))
+    throw invalidQuery({
+      param: account === undefined ? (endpoint === undefined ? 'endpoint' : 'query') : 'advertiserId',
+      message: ABOUT_ONE_FAULT,
+    });
+  checkAdvertiser(caller, {
+    namesAccount: true,
+    accounts: [{ param: 'advertiserId', values: [account] }],
+    lookalikes: () => [],
+    accountFields: g.policy.accountFields,
+  });
+  return (await unlessAway(scopesOf(account))).slice(0, MOST_SCOPES);
+}
+
+/** @throws GatewayError `not_ready` */
+export async function unlessAway<T>(work: T | Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new GatewayError('not_ready', { detail: 'The store does not answer.', cause: error });
+  }
+}
+
+/** A scope as both calls name it. */
+export function showScope({ endpoint, split, account }: Scope): object {
+  return { endpoint, advertiserId: showId(account), split: split === '' ? [] : split.split('+') };
+}

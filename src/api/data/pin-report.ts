@@ -1,0 +1,249 @@
+/** Copies the answer to a report, so that it stays as it is: `POST /gateway/v1/pins`. */
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { Caller } from '../../auth/authenticate.js';
+import { type FieldFault, GatewayError } from '../../errors.js';
+import { randomId } from '../../lib/chance.js';
+import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
+import { json, type Operation } from '../../openapi/operation.js';
+import { refuseForeignAccounts, withholdForeignAccounts } from '../../policy/check-advertiser.js';
+import { assembleAnswer } from '../../reports/cache/answer.js';
+import type { Gateway } from '../../reports/gateway.js';
+import { getReport } from '../../reports/get-report.js';
+import { accountsAsked } from '../../reports/history/erasures.js';
+import { ownerOf, type Pin } from '../../reports/history/pin.js';
+import { readPast } from '../../reports/history/read-past.js';
+import type { Report } from '../../reports/query/canonicalize.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
+import { parseQueryText, writeQueryText } from '../../reports/query/query-text.js';
+import type { Query } from '../../reports/query.js';
+import { newPatience } from '../../reports/question.js';
+import type { ReportReply } from '../../reports/report-call.js';
+import { isAnswerFinal } from '../../reports/rows/answer-meta.js';
+import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
+import type { Entry, RowsHeader } from '../../reports/rows/entry.js';
+import type { JsonObject } from '../../reports/rows/json.js';
+import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import { readRequestBody } from '../http/request-body.js';
+import { ABOUT_A_REPORT, type AskCall, type NamedReport, questionAbout, THE_REPORT } from './ask.js';
+import { describePin, PIN, PINS_PATH, pinCall, send, shown, textOrNull } from './pins.js';
+
+const BODY_LIMITS: BodyLimits = { maxMembers: 16, maxItems: 0 };
+const MAX_BODY_BYTES = 65_536;
+/** They would leave out something, or add what has no history: a pin has all rows and columns, and nothing beside them. */
+const NOT_PINNED = ['_totals', '_fields', '_final'];
+/** They shape an answer; each reading of a pin says them anew. */
+const SHAPES = ['_format', '_days', '_bom', '_period', 'dateFrom', 'dateTo'];
+const MEMBERS = ['endpoint', 'query', 'revision', 'note'];
+const LONGEST_NOTE = 1_000;
+
+export function registerPinReport(app: FastifyInstance, g: Gateway): void {
+  // In a scope of its own: the body is read only after authentication.
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+    scope.post(PINS_PATH, shown('Keep an answer as it is', CREATE), async (request, reply) =>
+      send(reply, await pinReport(g, pinCall(request, reply), () => bodyOf(request))),
+    );
+  });
+}
+
+async function bodyOf({ headers, body }: FastifyRequest): Promise<JsonObject> {
+  requireJson(headers['content-type'], headers['content-encoding']);
+  if (body === undefined) return parseJsonBody(Buffer.alloc(0));
+  return parseJsonBody(await readRequestBody(body as Readable, headers, MAX_BODY_BYTES), BODY_LIMITS);
+}
+
+async function pinReport(
+  g: Gateway,
+  call: AskCall,
+  readBody: () => Promise<JsonObject>,
+): Promise<ReportReply> {
+  const caller = await g.admit(call, 'report:pin');
+  const wanted = wantedIn(await readBody());
+  const asked = inBody(() => questionAbout(g, caller, wanted));
+  const strange = parseQueryText(wanted.query).filter(({ name }) => NOT_PINNED.includes(name));
+  if (strange.length > 0)
+    throw invalid(strange.map(({ name }) => ({ param: `query.${name}`, message: NOT_HERE })));
+  if (asked.shape.format === 'raw' && /(^|&)_format=/.test(wanted.query))
+    throw invalid([{ param: 'query._format', message: "a pin holds rows, not the platform's own bytes" }]);
+  const answer = await answerTo(g, caller, asked, call).catch((error: unknown) => {
+    throw withholdForeignAccounts(caller, error);
+  });
+  refuseForeignAccounts(caller, answer.pin.held);
+  refuseOther(wanted.revision, answer.pin.revision);
+  const id = `pin_${randomId().replaceAll('-', '').slice(0, 20)}`;
+  const pin = await g.pins.add(
+    ownerOf(caller, g.lives),
+    {
+      ...answer.pin,
+      endpoint: wanted.endpoint,
+      query: datedQuery(asked.question.report, wanted.query),
+      id,
+      note: wanted.note,
+      createdAt: g.now(),
+      format: 1,
+    },
+    answer.parts,
+  );
+  call.trace.rows = pin.rowCount;
+  return {
+    status: 201,
+    headers: {
+      location: `${PINS_PATH}/${id}`,
+      'cache-control': 'private, no-store',
+      'content-type': CONTENT_TYPES.json,
+    },
+    body: [Buffer.from(JSON.stringify(describePin(pin)))],
+  };
+}
+
+interface Answered {
+  readonly pin: Omit<Pin, 'id' | 'note' | 'createdAt' | 'endpoint' | 'query' | 'parts' | 'bytes' | 'format'>;
+  readonly parts: readonly Entry<RowsHeader>[];
+}
+
+async function answerTo(
+  g: Gateway,
+  { team }: Caller,
+  { question: asked, moment }: Query,
+  { id, trace }: AskCall,
+): Promise<Answered> {
+  const question = { ...asked, form: 'rows' as const };
+  const { report, series } = question;
+  const nowMs = g.now();
+  const context = {
+    ...{ id, trace, team: team.id, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
+    patience: newPatience(),
+  };
+  const past = moment === null ? null : await readPast(g, question, moment);
+  const { parts, storable, outcome } = past?.answer ?? (await getReport(g, question, context));
+  const rules = g.policy.rulesFor(report);
+  const shape = { format: 'json', days: false, bom: false, fields: null } as const;
+  const input = { report, ...shape, parts, rules, nowMs, totals: null, past: past?.known ?? null };
+  const { negativeMs } = g.policy;
+  const shown = assembleAnswer({ ...input, isRecorded: false, leftOut: [] }, negativeMs, new Set());
+  if (parts[0]?.header.form !== 'rows')
+    throw new GatewayError('conflict', {
+      detail: 'The platform answers this report without rows, so there is nothing that a pin could hold.',
+      help: 'Ask for the report itself with _format=raw, and keep its bytes yourself.',
+    });
+  if (!storable)
+    throw new GatewayError('conflict', {
+      detail: 'The platform forbids to keep this answer, so it cannot be pinned.',
+      help: 'Ask for the report itself, and keep it yourself.',
+    });
+  trace.outcome = outcome;
+  const rows = parts as readonly Entry<RowsHeader>[];
+  return {
+    parts: rows,
+    pin: {
+      ...{
+        series,
+        from: report.from,
+        to: report.to,
+        account: report.account,
+        split: [...report.split],
+      },
+      revision: shown.revision,
+      knownAt: past?.known.atMs ?? shown.newestMs,
+      final: isAnswerFinal(rows, past?.known ?? null, rules),
+      rowCount: shown.rowCount,
+      named: [...accountsAsked(report)],
+      seq: Math.min(...rows.map(({ header }) => header.seq)),
+      fetchedFrom: Math.min(...rows.map(({ header }) => header.fetchStartedAt)),
+      held: [...shown.accounts],
+    },
+  };
+}
+
+interface WantedPin extends NamedReport {
+  readonly revision: string | null;
+  readonly note: string | null;
+}
+
+function wantedIn(body: JsonObject): WantedPin {
+  const faults: FieldFault[] = body.names
+    .filter((name) => !MEMBERS.includes(name))
+    .map((name) => ({
+      param: name,
+      message: `is no member that this call takes; allowed are ${MEMBERS.join(', ')}`,
+    }));
+  const {
+    endpoint,
+    query,
+    revision = null,
+    note = null,
+  } = Object.fromEntries(body.names.map((name, at) => [name, body.values[at]]));
+  if (!isEndpointPath(endpoint)) faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });
+  if (typeof query !== 'string')
+    faults.push({ param: 'query', message: 'must be the query of a report, as text' });
+  if (revision !== null && typeof revision !== 'string')
+    faults.push({ param: 'revision', message: 'must be the meta.revision of the answer that is meant' });
+  if (note !== null && (typeof note !== 'string' || note.length > LONGEST_NOTE))
+    faults.push({ param: 'note', message: `must be a text of at most ${LONGEST_NOTE} characters` });
+  if (faults.length > 0) throw invalid(faults);
+  return { endpoint, query, revision, note } as WantedPin;
+}
+
+/** What is wrong with the query is wrong with the body. */
+function inBody<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'invalid_query') throw error;
+    throw new GatewayError('invalid_body', error.options);
+  }
+}
+
+function refuseOther(wanted: string | null, found: string | null): void {
+  if (wanted === null || wanted === found) return;
+  throw new GatewayError('conflict', {
+    detail:
+      found === null
+        ? `The revision ${wanted} was to be pinned, and this report has none, for it is not kept by days.`
+        : `The revision ${wanted} was to be pinned, and the report is at ${found} now.`,
+    help: 'Look at the report again, and pin the revision that it has; what it said before can be pinned with _asOf in the query.',
+  });
+}
+
+/** What was relative when it was pinned means the same days for ever. */
+function datedQuery({ from, to }: Report, query: string): string {
+  const stays = parseQueryText(query).filter(({ name }) => !SHAPES.includes(name));
+  const period = [
+    ...(from === null ? [] : [{ name: 'dateFrom', value: from }]),
+    ...(to === null ? [] : [{ name: 'dateTo', value: to }]),
+  ];
+  return writeQueryText([...stays, ...period]);
+}
+
+const NOT_HERE = 'does not go into a pin, which has all rows and columns of the report alone: leave it out';
+
+function invalid(errors: readonly FieldFault[]): GatewayError {
+  return new GatewayError('invalid_body', { errors });
+}
+
+const CREATE: Operation = {
+  id: 'createPin',
+  body: {
+    'application/json': Type.Object(
+      {
+        ...THE_REPORT,
+        revision: Type.Optional(
+          textOrNull('meta.revision of the answer that is meant; where the report has another one: 409.'),
+        ),
+        note: Type.Optional(textOrNull('For people; at most 1,000 characters.')),
+      },
+      { additionalProperties: false, title: 'NewPin' },
+    ),
+  },
+  answers: { 201: json(PIN, 'The pin.', ['cache-control', 'location']) },
+  problems: [
+    ...ABOUT_A_REPORT,
+    ...(['invalid_body', 'body_too_large', 'unsupported_media_type', 'conflict', 'not_final'] as const),
+    ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_too_large'] as const),
+    ...(['credential_unavailable', 'upstream_rate_limited', 'upstream_circuit_open', 'overloaded'] as const),
+    'upstream_timeout',
+  ],
+};

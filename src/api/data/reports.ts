@@ -1,0 +1,169 @@
+/** Reports on the wire: from a Fastify request to a `ReportCall`, and its answer back. */
+import { pipeline, Readable, type Transform } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { type Answer, idOf, json, type Operation, type ProblemCode } from '../../openapi/operation.js';
+import { ANSWER, describeBody, describeQuery, OWN_QUERY } from '../../reports/query/describe.js';
+import type { ParameterTable } from '../../reports/query/parameters.js';
+import { AT_ONCE_BYTES, type ReportCall, type ReportReply } from '../../reports/report-call.js';
+import { begunOf } from '../http/begun.js';
+import { inTurns } from '../http/in-turns.js';
+import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import { onResponseClosed } from '../http/on-response-closed.js';
+import { readRequestBody } from '../http/request-body.js';
+import { readKeyHeaders } from '../http/request-keys.js';
+
+export const REPORT_PREFIX = '/api/v1/report/';
+
+export interface ReportRoutes {
+  readonly report: (call: ReportCall) => Promise<ReportReply>;
+  /** Declared endpoints; they are shown one by one in the interface's description. */
+  readonly endpoints: readonly string[];
+  /** Endpoints whose POST is a read. */
+  readonly readByPost: readonly string[];
+  /** Known parameters, for the description. */
+  readonly table: ParameterTable;
+  readonly maxBodyBytes: number;
+  /** The last piece of a large answer's way: it breaks off when the caller does not read. */
+  readonly outlet: () => Transform;
+}
+
+export function registerReports(app: FastifyInstance, routes: ReportRoutes): void {
+  const { report, endpoints, readByPost, table, maxBodyBytes } = routes;
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const call = readCall(request, reply, maxBodyBytes);
+    request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
+    const { status, headers, body: content } = await (begunOf(request.raw)?.reply ?? report(call));
+    reply.code(status).headers(headers);
+    // Not null, which is a JSON text of four bytes.
+    if (content === null) return reply.send(undefined);
+    const length = content.reduce((sum, piece) => sum + piece.length, 0);
+    if (request.method === 'HEAD') return reply.header('content-length', length).send(undefined);
+    if (length <= AT_ONCE_BYTES) return reply.send(Buffer.concat(content));
+    const outlet = routes.outlet();
+    pipeline(Readable.from(inTurns(content)), outlet, () => {});
+    return reply.header('content-length', length).send(outlet);
+  };
+  for (const endpoint of endpoints) {
+    app.head(`${REPORT_PREFIX}${endpoint}`, OWN_HEAD, handler);
+    app.get(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describeGet(endpoint, table)), handler);
+  }
+  app.head(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
+  app.get(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
+  // In a scope of its own: bodies are read when the caller is known, and not before.
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+    for (const endpoint of readByPost) {
+      scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table)), handler);
+    }
+  });
+}
+
+/** Fastify's own HEAD says `content-length: 0` where there is no body, also of a 304. */
+export const OWN_HEAD = { schema: { hide: true } };
+
+/** As a query has them; a list may be longer than a query could be. */
+const BODY_LIMITS: BodyLimits = { maxMembers: 256, maxItems: 10_000 };
+
+/** What Fastify need not know: the gateway's own parser checks query and body. */
+function shown(endpoint: string, operation: Operation) {
+  return {
+    schema: { tags: ['reports'], summary: `Report ${endpoint}`, security: [{ bearer: [] }, { apiKey: [] }] },
+    config: { operation },
+  };
+}
+
+function describeGet(endpoint: string, table: ParameterTable): Operation {
+  return {
+    id: idOf('get', `report/${endpoint}`),
+    query: describeQuery(table),
+    headers: ['cache-control', 'if-none-match', 'accept-encoding'],
+    answers: ANSWERS,
+    problems: PROBLEMS,
+  };
+}
+
+function describePost(endpoint: string, table: ParameterTable): Operation {
+  return {
+    ...describeGet(endpoint, table),
+    id: idOf('post', `report/${endpoint}`),
+    query: OWN_QUERY,
+    body: { 'application/json': describeBody(table) },
+    problems: [...PROBLEMS, 'invalid_body', 'body_too_large', 'unsupported_media_type'],
+  };
+}
+
+const VALIDATORS = ['cache-status', 'age', 'cache-control', 'etag', 'vary'] as const;
+
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  200: {
+    ...json(
+      ANSWER,
+      "The report. With `_format=raw` it is the platform's own answer: its status, its content type and its bytes.",
+      [...VALIDATORS, 'content-encoding', 'content-disposition'],
+    ),
+    content: {
+      'application/json': ANSWER,
+      'text/csv': Type.String({ description: 'RFC 4180, with a header line; an empty report is empty.' }),
+      'application/x-ndjson': Type.String({ description: 'A row a line.' }),
+      'application/vnd.dsp.raw': Type.String({
+        format: 'binary',
+        description:
+          "The platform's own bytes; they come with the platform's content type in place of this one.",
+      }),
+    },
+  },
+  304: { description: 'The caller has this answer: if-none-match names its etag.', headers: VALIDATORS },
+};
+
+const PROBLEMS: readonly ProblemCode[] = [
+  'invalid_query',
+  'scope_missing',
+  'advertiser_forbidden',
+  'advertiser_required',
+  'not_acceptable',
+  'rate_limited',
+  'upstream_budget_exhausted',
+  'upstream_rejected',
+  'upstream_error',
+  'upstream_invalid_response',
+  'upstream_too_large',
+  'credential_unavailable',
+  'upstream_rate_limited',
+  'upstream_circuit_open',
+  'overloaded',
+  'upstream_timeout',
+  'not_cached',
+];
+
+function readCall(request: FastifyRequest, reply: FastifyReply, maxBodyBytes: number): ReportCall {
+  const target = request.raw.url ?? '';
+  const cut = target.indexOf('?');
+  const path = cut < 0 ? target : target.slice(0, cut);
+  const { headers } = request;
+  return {
+    id: request.id,
+    method: request.method as ReportCall['method'],
+    target,
+    endpoint: path.slice(REPORT_PREFIX.length),
+    query: cut < 0 ? '' : target.slice(cut + 1),
+    readBody:
+      request.method !== 'POST'
+        ? null
+        : async () => {
+            requireJson(headers['content-type'], headers['content-encoding']);
+            const stream = request.body as Readable | undefined;
+            if (stream === undefined) return parseJsonBody(Buffer.alloc(0));
+            return parseJsonBody(await readRequestBody(stream, headers, maxBodyBytes), BODY_LIMITS);
+          },
+    keys: readKeyHeaders(request.raw),
+    address: request.ip,
+    accept: headers.accept,
+    acceptEncoding: headers['accept-encoding'] as string | undefined,
+    cacheControl: headers['cache-control'],
+    ifNoneMatch: headers['if-none-match'],
+    trace: request.trace,
+    onResponseClosed: onResponseClosed(reply.raw),
+  };
+}

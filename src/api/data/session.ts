@@ -1,0 +1,163 @@
+/** The explorer's session: `/gateway/v1/session`. */
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type, { type Static } from 'typebox';
+import type { Caller, Identify } from '../../auth/authenticate.js';
+import type { Directory } from '../../auth/directory.js';
+import { ShownTeam } from '../../auth/team.js';
+import { GatewayError } from '../../errors.js';
+import { json, type Operation } from '../../openapi/operation.js';
+import { checkTeam } from '../../policy/authorize.js';
+import { checkAddress } from '../../policy/check-address.js';
+import { arrivalOf } from '../../sessions/arrival.js';
+import { endSessionCookie, writeSessionCookie } from '../../sessions/cookie.js';
+import { checkSignIn } from '../../sessions/judge.js';
+import { LIFETIME_MS } from '../../sessions/record.js';
+import type { Session, Sessions } from '../../sessions/sessions.js';
+import { type BodyLimits, parseJsonBody, requireJson } from '../http/json-body.js';
+import { readRequestBody } from '../http/request-body.js';
+import { readKeyHeaders } from '../http/request-keys.js';
+import { EXPLORER_SESSION_PATH } from './take-sessions.js';
+
+export interface ExplorerSessionOptions {
+  readonly identify: Identify;
+  readonly directory: Pick<Directory, 'findKey'>;
+  readonly sessions: Sessions;
+}
+
+export function registerExplorerSession(app: FastifyInstance, options: ExplorerSessionOptions): void {
+  const { identify, sessions } = options;
+  registerSignIn(app, options);
+  app.get(EXPLORER_SESSION_PATH, shown('Who is signed in', SHOW), async (request, reply) => {
+    const caller = enter(identify, request);
+    return reply.header('cache-control', 'no-store').send(describe(caller, request.session ?? notSignedIn()));
+  });
+  app.delete(EXPLORER_SESSION_PATH, shown('Sign out', SIGN_OUT), async (request, reply) => {
+    // Also where the key is not valid just now: nobody is to be signed in again once it is.
+    if (request.session === null) enter(identify, request);
+    const { id } = request.session ?? notSignedIn();
+    await sessions.close(id);
+    const cookie = endSessionCookie(sessions.cookie, arrivalOf(request).secure);
+    return reply.code(204).headers({ 'set-cookie': cookie, 'cache-control': 'no-store' }).send();
+  });
+}
+
+/** In a scope of its own: a body is read by hand, and no further than it may go. */
+function registerSignIn(
+  app: FastifyInstance,
+  { identify, directory, sessions }: ExplorerSessionOptions,
+): void {
+  const schema = { summary: 'Sign in to the explorer', tags: ['gateway'], security: [] };
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, stream, done) => done(null, stream));
+    scope.post(EXPLORER_SESSION_PATH, { schema, config: { operation: SIGN_IN } }, async (request, reply) => {
+      const arrival = arrivalOf(request);
+      checkSignIn(arrival);
+      const text = await readKey(request);
+      const caller = enter(identify, request, { authorization: [], apiKey: [text] });
+      const proof = directory.findKey(text)?.secret.hash;
+      if (proof === undefined) throw new GatewayError('invalid_api_key');
+      const session = await sessions.open({ holder: caller.key.id, proof }, arrival);
+      const cookie = writeSessionCookie(sessions.cookie, session.id, LIFETIME_MS / 1000, arrival.secure);
+      return reply
+        .code(201)
+        .headers({ 'set-cookie': cookie, 'cache-control': 'no-store' })
+        .send(describe(caller, session));
+    });
+  });
+}
+
+/** @throws GatewayError as for every call */
+function enter(identify: Identify, request: FastifyRequest, keys = readKeyHeaders(request.raw)): Caller {
+  const caller = identify(keys, request.trace);
+  checkTeam(caller);
+  checkAddress(caller, request.ip);
+  return caller;
+}
+
+/** @throws GatewayError `unsupported_media_type`, `body_too_large`, `invalid_body` */
+async function readKey({ headers, body }: FastifyRequest): Promise<string> {
+  requireJson(headers['content-type'], headers['content-encoding']);
+  const stream = body as Readable | undefined;
+  const bytes =
+    stream === undefined ? Buffer.alloc(0) : await readRequestBody(stream, headers, MAX_BODY_BYTES);
+  const parsed = parseJsonBody(bytes, BODY_LIMITS);
+  const key = parsed.get('key');
+  if (typeof key === 'string' && parsed.names.length === 1) return key.trim();
+  throw new GatewayError('invalid_body', {
+    errors: [{ param: 'key', message: 'must be a team key, and the only member' }],
+  });
+}
+
+/** Read for anybody, so no longer than a key needs. */
+const MAX_BODY_BYTES = 4096;
+const BODY_LIMITS: BodyLimits = { maxMembers: 4, maxItems: 0 };
+
+function describe({ team }: Caller, { csrf, endsAtMs }: Session): Static<typeof SHOWN> {
+  const { id, name, scopes, advertisers } = team;
+  return {
+    team: { id, name },
+    scopes: [...scopes],
+    advertisers: advertisers === '*' ? '*' : [...advertisers],
+    csrf,
+    expiresAt: new Date(endsAtMs).toISOString(),
+  };
+}
+
+function notSignedIn(): never {
+  throw new GatewayError('not_found', {
+    detail: 'The request is made by a key in its headers, so there is no session it is about.',
+    help: 'Leave the header out to ask by cookie.',
+  });
+}
+
+const SHOWN = Type.Object(
+  {
+    team: Type.Object({ id: Type.String(), name: Type.String() }),
+    scopes: ShownTeam.properties.scopes,
+    advertisers: ShownTeam.properties.advertisers,
+    csrf: Type.String({ description: 'To be sent as x-csrf-token with every call but GET and HEAD.' }),
+    expiresAt: Type.String({
+      format: 'date-time',
+      description: 'The latest end; it ends before, where nothing is asked for an hour.',
+    }),
+  },
+  { title: 'ExplorerSession' },
+);
+
+function shown(summary: string, operation: Operation) {
+  return { schema: { summary, tags: ['gateway'], security: [{ session: [] }] }, config: { operation } };
+}
+
+const SIGN_IN: Operation = {
+  id: 'openSession',
+  body: {
+    'application/json': Type.Object(
+      { key: Type.String({ description: 'A team key.' }) },
+      { additionalProperties: false, title: 'SignIn' },
+    ),
+  },
+  answers: {
+    201: {
+      ...json(SHOWN, 'Signed in.'),
+      headers: ['set-cookie', 'cache-control', 'ratelimit', 'ratelimit-policy'],
+    },
+  },
+  problems: [
+    ...(['invalid_api_key', 'expired_api_key', 'revoked_api_key', 'team_disabled', 'ip_forbidden'] as const),
+    ...(['session_forbidden', 'rate_limited', 'not_ready'] as const),
+    ...(['invalid_body', 'body_too_large', 'unsupported_media_type'] as const),
+  ],
+};
+const SHOW: Operation = {
+  id: 'getSession',
+  answers: { 200: json(SHOWN, 'Who is signed in.', ['cache-control']) },
+  problems: ['not_found'],
+};
+const SIGN_OUT: Operation = {
+  id: 'closeSession',
+  headers: ['x-csrf-token'],
+  answers: { 204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] } },
+  problems: ['not_found'],
+};

@@ -1,0 +1,21 @@
+/** A large body on its way out: by the piece, and not all that the system would take in one turn of the event loop. */
+import { turn } from '../../lib/time.js';
+import { AT_ONCE_BYTES, HIT_BYTES } from '../../reports/report-call.js';
+
+/** The system takes megabytes before it says that it is full: milliseconds in which nobody else is answered. */
+const TURN_BYTES = HIT_BYTES;
+
+/** What a caller takes is seen by the piece. */
+export async function* inTurns(content: readonly Buffer[]): AsyncGenerator<Buffer> {
+  let sent = 0;
+  for (const piece of content)
+    for (let at = 0; at < piece.length; at += AT_ONCE_BYTES) {
+      const slice = piece.subarray(at, at + AT_ONCE_BYTES);
+      sent += slice.length;
+      if (sent > TURN_BYTES) {
+        await turn();
+        sent = slice.length;
+      }
+      yield slice;
+    }
+}

@@ -1,0 +1,52 @@
+/** A JSON body, read strictly: what the gateway checks must be what the platform will read. */
+import { GatewayError } from '../../errors.js';
+import { JsonError, JsonObject, parseJson } from '../../reports/rows/json.js';
+
+export interface BodyLimits {
+  /** Members of all objects in it together. */
+  readonly maxMembers: number;
+  /** Items of all lists in it together. */
+  readonly maxItems: number;
+}
+
+/**
+ * @param limits none when not given
+ * @returns the body's object; an empty body is an empty object
+ * @throws GatewayError `invalid_body` for anything but one JSON object in UTF-8 without duplicate members
+ */
+export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
+  if (bytes.length === 0) return new JsonObject([], []);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new GatewayError('invalid_body', { detail: 'The body is not UTF-8.', cause: error });
+  }
+  try {
+    const value = parseJson(text, limits);
+    if (value instanceof JsonObject) return value;
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    const allowed =
+      limits === undefined
+        ? ''
+        : ` (at most ${limits.maxMembers} members and ${limits.maxItems} list items are taken)`;
+    throw new GatewayError('invalid_body', {
+      detail: `The body is not JSON as taken here: ${error.message}${allowed}.`,
+      cause: error,
+    });
+  }
+  throw new GatewayError('invalid_body', { detail: 'The body must be one JSON object.' });
+}
+
+/** @throws GatewayError `unsupported_media_type` unless the content type is JSON and the body is not compressed */
+export function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {
+  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  if (type !== 'application/json')
+    throw new GatewayError('unsupported_media_type', {
+      detail: 'This call takes JSON; its content-type must be application/json.',
+    });
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', { detail: 'The body must not be compressed.' });
+  }
+}

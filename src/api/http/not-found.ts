@@ -1,0 +1,60 @@
+/** What is said where no route answers: which methods the address takes, or which address is near. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { CATALOGUE, GatewayError } from '../../errors.js';
+import { nearPath, nearReport } from './near-path.js';
+
+interface KnownRoute {
+  readonly url: string;
+  readonly methods: readonly string[];
+}
+
+/** To be called before the routes are registered. */
+export function createNotFound(app: FastifyInstance): (request: FastifyRequest) => GatewayError {
+  const routes: KnownRoute[] = [];
+  app.addHook('onRoute', ({ url, method }) => {
+    // One that ends in a wildcard is many addresses, and says nothing.
+    if (!url.includes('*')) routes.push({ url, methods: [method].flat() });
+  });
+  return ({ url, method }) => {
+    const path = url.split('?', 1)[0] as string;
+    const methods = routes
+      .filter((route) => patternOf(route.url).test(path))
+      .flatMap((route) => route.methods);
+    const isOther = methods.length > 0 && !methods.includes(method);
+    return isOther ? wrongMethod([...new Set(methods)].sort()) : nothingAt(path, suggested(routes));
+  };
+}
+
+function patternOf(url: string): RegExp {
+  return new RegExp(`^${url.replace(/[.?+^$()[\]{}|\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')}$`);
+}
+
+/** Addresses that somebody can have meant: of one spelling each, and not the files of a page. */
+function suggested(routes: readonly KnownRoute[]): string[] {
+  return routes
+    .filter(({ url, methods }) => methods.includes('GET') && !/:|\/static\/|.\/$/.test(url))
+    .map(({ url }) => url);
+}
+
+/** @param methods that the address takes */
+export function wrongMethod(methods: readonly string[]): GatewayError {
+  const allow = methods.join(', ');
+  return new GatewayError('method_not_allowed', {
+    detail: `This address takes ${allow}.`,
+    headers: { allow },
+  });
+}
+
+/** Whoever asks may have no key: what is suggested depends on the address alone. */
+function nothingAt(path: string, known: readonly string[]): GatewayError {
+  // The metrics plane has so few that all are named.
+  if (!known.includes('/docs')) return new GatewayError('not_found', { help: `Ask ${known.join(', ')}.` });
+  // Only the data plane has reports.
+  const isDataPlane = known.includes('/gateway/v1/me');
+  const near = nearPath(path, known) ?? (isDataPlane ? nearReport(path) : undefined);
+  if (near === undefined) return new GatewayError('not_found');
+  return new GatewayError('not_found', {
+    detail: `${CATALOGUE.not_found.meaning.slice(0, -1)}; did you mean ${near}?`,
+    help: `Ask ${near}, or read /docs, which lists what there is.`,
+  });
+}

@@ -1,0 +1,193 @@
+/** A Fastify instance the way both planes want it: gated, traced, logged once, and answering problems. */
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  METHODS,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
+import type { Logger } from 'pino';
+import { randomId } from '../../lib/chance.js';
+import { buildValidator, READING, UNSEEN } from '../../lib/http/validator.js';
+import { uptimeMs } from '../../lib/time.js';
+import { createTrace, type Trace } from '../../telemetry/trace.js';
+import type { RequestTracing } from '../../telemetry/tracing.js';
+import { ambiguityOf } from './ambiguous.js';
+import { type Begun, begunOf } from './begun.js';
+import { IS_CONNECT, refuseBrokenRequest } from './broken-request.js';
+import { dropForwardedPorts } from './caller-address.js';
+import { registerCors } from './cors.js';
+import { type GateRules, gateFault } from './path-gate.js';
+import { type ProblemRules, registerProblems } from './problem-reply.js';
+import { refusePath } from './refuse-path.js';
+import { type Accounted, GONE, logRequest } from './request-log.js';
+import { tellWhenGone } from './waiting-answers.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    trace: Trace;
+  }
+}
+
+/** Asked before any routing. @returns whether it answers, or goes on with it later; if not, nothing has happened */
+export type AnswerAtOnce = (request: IncomingMessage, response: ServerResponse, onward: Onward) => boolean;
+
+/** Ways on for a request that was taken before any routing, and cannot be answered there after all. */
+export interface Onward {
+  /** To the path gate and the router. */
+  goOn(request: IncomingMessage, response: ServerResponse): void;
+  /** Its caller was gone before there was an answer. */
+  gone(request: IncomingMessage, begun: Begun): void;
+}
+
+export interface ServerOptions {
+  readonly plane: 'data' | 'admin' | 'metrics';
+  readonly logger: Logger;
+  readonly gate: GateRules;
+  /** Asked first; every target that it answers was let through by the gate before. */
+  readonly answerAtOnce?: AnswerAtOnce;
+  /** Pages of these may read what is answered; none where absent. */
+  readonly corsOrigins?: readonly string[];
+  readonly problems: ProblemRules;
+  readonly maxHeaderBytes: number;
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+  readonly trustedProxies: readonly string[];
+  /** Makes spans of requests; absent where nothing collects them. */
+  readonly tracing?: RequestTracing;
+  /** Told about every request that could not even be parsed, for metrics. */
+  readonly onBroken: (status: number) => void;
+  /** Told about every finished request, for metrics. */
+  readonly onDone: (request: Accounted, status: number, durationMs: number) => void;
+}
+
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { logger, plane } = options;
+  const account = (request: Accounted, status: number, durationMs: number, complete: boolean) => {
+    const traceId = options.tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
+    logRequest(request, status, durationMs, plane, complete, traceId);
+    options.onDone(request, status, durationMs);
+  };
+  const app = fastify({
+    loggerInstance: logger as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: (raw) => begunOf(raw as IncomingMessage)?.id ?? randomId(),
+    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    bodyLimit: options.maxBodyBytes,
+    forceCloseConnections: 'idle',
+    // While closing, requests on open connections are still answered; readiness has sent new ones elsewhere.
+    return503OnClosing: false,
+    // The gate bounds the whole target; what the router refuses for its length alone is no problem+json.
+    routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
+    ajv: { customOptions: { ...READING, keywords: [...READING.keywords], ...UNSEEN } },
+    schemaController: { compilersFactory: { buildValidator } },
+    serverFactory: (route) => gatedServer(route, options, account),
+    clientErrorHandler(error: Error & { code?: string }, socket: Socket) {
+      const refused = refuseBrokenRequest(error, socket);
+      if (refused === null) return;
+      logger.info({ plane, method: null, path: null, ...refused, cause: error.code }, 'request');
+      options.onBroken(refused.status);
+    },
+  });
+  // What Node reads and no route knows would be told that there is nothing at an address that exists.
+  for (const method of METHODS)
+    if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
+  traceRequests(app, account);
+  registerCors(app, options.corsOrigins ?? []);
+  registerProblems(app, options.problems);
+  return app;
+}
+
+type Account = (request: Accounted, status: number, durationMs: number, complete: boolean) => void;
+
+/** What the path gate refuses is answered here; `route` has the rest. */
+function gatedServer(route: RequestListener, options: ServerOptions, onDone: Account): Server {
+  const { gate, corsOrigins = [], requestTimeoutMs: timeoutMs, answerAtOnce = () => false } = options;
+  const logger = options.logger as FastifyBaseLogger;
+  const refusal = { logger, corsOrigins, gate, onDone };
+  const onward: Onward = {
+    goOn(request, response) {
+      const fault = gateFault(request.url ?? '', gate);
+      if (fault === null) route(request, response);
+      else refusePath(fault, request, response, refusal);
+    },
+    gone(raw, { id, trace, startedMs }) {
+      const { method = '', url = '' } = raw;
+      const request = { id, raw, method, originalUrl: url, trace, log: logger.child({ reqId: id }) };
+      onDone(request, GONE, uptimeMs() - startedMs, false);
+    },
+  };
+  const server = createHttpServer(
+    {
+      maxHeaderSize: options.maxHeaderBytes,
+      // A keep-alive connection outlives a load balancer's idle time (60 s is common), or it resets under a request.
+      keepAliveTimeout: 72_000,
+      // Equal, for Node never ends a slow body while the time for headers is the longer one.
+      requestTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      // Node looks for requests that take too long every 30 s; a caller would have that on top.
+      connectionsCheckingInterval: 1000,
+      // Checked by ambiguityOf, where the answer is a problem document.
+      requireHostHeader: false,
+    },
+    tracedBy(options.tracing, (request, response) => {
+      if (options.trustedProxies.length > 0) dropForwardedPorts(request);
+      tellWhenGone(request, response);
+      if (!answerAtOnce(request, response, onward)) onward.goOn(request, response);
+    }),
+  );
+  // Their bytes are bounded; of more than 2000 Node would leave out the rest, a second host or key among them.
+  server.maxHeadersCount = 0;
+  // Without a listener the connection would be closed without a word.
+  server.on('connect', (_request, socket) =>
+    server.emit('clientError', Object.assign(new Error('CONNECT'), { code: IS_CONNECT }), socket),
+  );
+  // Node's own answer to them is a bare 417; ambiguityOf refuses them like all the rest.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  return server;
+}
+
+/** The listener itself, where nothing is traced. */
+function tracedBy(tracing: RequestTracing | undefined, listener: RequestListener): RequestListener {
+  if (tracing === undefined) return listener;
+  return (request, response) => tracing.around(request, () => listener(request, response));
+}
+
+function elapsedMs({ raw }: FastifyRequest, { elapsedTime }: FastifyReply): number {
+  const begun = begunOf(raw);
+  return begun === undefined ? elapsedTime : uptimeMs() - begun.startedMs;
+}
+
+/** Gives every request its trace, and its one line, when it is over whichever way. */
+function traceRequests(app: FastifyInstance, account: Account): void {
+  app.decorateRequest('trace', null as unknown as Trace);
+  const accounted = new WeakSet<FastifyRequest>();
+  const once = (request: FastifyRequest, status: number, durationMs: number, complete: boolean) => {
+    if (accounted.has(request)) return;
+    accounted.add(request);
+    account(request, status, durationMs, complete);
+  };
+  app.addHook('onRequest', async (request, reply) => {
+    const begun = begunOf(request.raw);
+    request.trace = begun?.trace ?? createTrace();
+    reply.raw.once('close', () => {
+      once(request, reply.raw.headersSent ? reply.statusCode : GONE, elapsedMs(request, reply), false);
+    });
+    reply.header('x-request-id', request.id);
+    const ambiguity = ambiguityOf(request.raw);
+    if (ambiguity !== null) throw ambiguity;
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    once(request, reply.statusCode, elapsedMs(request, reply), true);
+  });
+}

@@ -1,0 +1,28 @@
+/** Authenticates and authorizes the caller and enforces its rate, before the query is read. */
+import type { Caller, Identify } from '../auth/authenticate.js';
+import type { Scope } from '../auth/team.js';
+import type { TeamLimits } from '../limits/team-limits.js';
+import { checkCaller } from '../policy/authorize.js';
+import type { ReportCall } from './report-call.js';
+
+export type Admit = ReturnType<typeof createAdmit>;
+
+export function createAdmit({
+  identify,
+  limits,
+}: {
+  readonly identify: Identify;
+  readonly limits: TeamLimits;
+}) {
+  /** @throws GatewayError 401 `invalid_api_key` and its like; 403 `team_disabled`, `ip_forbidden`, `scope_missing`; 429 */
+  return async (
+    call: Pick<ReportCall, 'keys' | 'trace' | 'address' | 'onResponseClosed' | 'isCharged'>,
+    scope: Scope = 'report:read',
+  ): Promise<Caller> => {
+    const caller = identify(call.keys, call.trace);
+    checkCaller(caller, call.address, scope);
+    if (call.isCharged !== true) await limits.enter(caller.team, call.onResponseClosed);
+    call.trace.mark('admit');
+    return caller;
+  };
+}

@@ -1,0 +1,196 @@
+/** Answers a query: the report, current or from history, its totals, `_final`, and the body in the requested format. */
+
+import { GatewayError } from '../../errors.js';
+import { createLastUsed } from '../../lib/last-used.js';
+import { type CacheStatus, dearest } from '../../outcome.js';
+import { invalid } from '../../platform/interpret.js';
+import type { Gateway } from '../gateway.js';
+import { getReport } from '../get-report.js';
+import { readPast } from '../history/read-past.js';
+import type { ExpectedChange } from '../learn/change-buckets.js';
+import type { Finality } from '../learn/finality.js';
+import type { Report } from '../query/canonicalize.js';
+import { dayNumber } from '../query/days.js';
+import type { Coding } from '../query/negotiate.js';
+import { fieldFaults } from '../query/output-options.js';
+import type { Query } from '../query.js';
+import type { RequestContext } from '../question.js';
+import { answerWithoutCall, type ReportAnswer } from '../report-answer.js';
+import type { AnswerHead, AnswerInput, Assembled, AssembleInput } from '../rows/answer.js';
+import { assemble, assembleBytes } from '../rows/assemble.js';
+import type { BytesHeader, Entry, RefusalHeader } from '../rows/entry.js';
+import { type FreshnessRules, isFinal, rememberedForMs } from '../rows/freshness.js';
+import { settleNames } from '../rows/join-entries.js';
+import { keepFinal, refuseYoung } from './final.js';
+import { type AnswerMemory, type Finished, finish } from './finished.js';
+import { createWithTotals } from './with-totals.js';
+
+/** An answer whose body is made when it is sent. */
+export interface Answer extends AnswerHead {
+  readonly coding: Coding;
+  readonly source: Source;
+  /** Also keeps it in memory, where that is allowed. */
+  readonly body: () => Promise<Finished>;
+}
+
+/** Where an answer is from. */
+export interface Source extends Omit<CacheStatus, 'ttlS' | 'tier'> {
+  readonly tier: 'l1' | 'store';
+  /** False when the platform forbade storing it. */
+  readonly storable: boolean;
+}
+
+export type AnswerQuery = ReturnType<typeof createAnswerQuery>;
+
+export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep'>) {
+  const { policy, now, history, finality } = g;
+  const withTotals = createWithTotals(g);
+  const columnsSeen = createColumnsSeen();
+
+  /**
+   * @param memoryKey of the answer
+   * @throws GatewayError why there is no answer; `upstream_rejected` when the platform refuses the query
+   */
+  return async (query: Query, context: RequestContext, memoryKey: string): Promise<Answer> => {
+    const { question, totals: totalsQuestion, moment, final } = query;
+    const rules = policy.rulesFor(question.report);
+    refuseYoung(final, rules);
+    const leavesNone = final?.leavesNone === true;
+    const past = moment === null || leavesNone ? null : await readPast(g, question, moment);
+    const { main, totals, areTotalsOld } =
+      totalsQuestion === null || leavesNone
+        ? {
+            ...NO_TOTALS,
+            main: leavesNone ? NO_DAYS : (past?.answer ?? (await getReport(g, question, context))),
+          }
+        : await withTotals(question, totalsQuestion, context);
+    const both = totals === null ? [main] : [main, totals];
+    const found = { parts: main.parts, totals: totals?.parts[0] ?? null, areTotalsOld };
+    const kept = keepFinal(final, question.report, { ...found, past: past?.known ?? null }, rules);
+    const input = {
+      report: question.report,
+      ...query.shape,
+      ...kept,
+      rules,
+      nowMs: now(),
+      isRecorded: history.isRecorded(question.report),
+      expectedChange:
+        past === null ? expectedOf(finality.expectedChange, question.report, kept.parts, rules) : null,
+    };
+    const seen = columnsSeen(question.series, kept.parts);
+    const { body, ...head } = assembleAnswer(input, policy.negativeMs, seen);
+    const coding = head.weight < query.compressFrom ? 'identity' : query.coding;
+    const source = sourceOf(both);
+    return Object.assign(
+      {
+        coding,
+        source,
+        async body() {
+          const madeOf = both.flatMap((one) => one.madeOf ?? []);
+          const from = { checkFromMs: main.checkFromMs, madeOf };
+          const made = await finish(head, body(), coding, from, g.workerPool);
+          if (source.storable && madeOf.length === both.length)
+            memory.keep(memoryKey, made.finished, made.pieces);
+          return made.finished;
+        },
+      },
+      head,
+    );
+  };
+}
+
+/** Of its youngest provisional day. */
+function expectedOf(
+  expectedChange: Finality['expectedChange'],
+  report: Report,
+  parts: readonly Entry[],
+  rules: FreshnessRules,
+): ExpectedChange | null {
+  const header = parts.findLast((part) => !isFinal(part.header, rules))?.header;
+  if (header?.form !== 'rows' || header.splitFrom === null) return null;
+  return expectedChange(report, header.fetchedOn - (dayNumber(header.lastDay as string) as number));
+}
+
+/** For `_final=only` that leaves no day: nothing is fetched. */
+const NO_DAYS: ReportAnswer = { ...answerWithoutCall([]), days: null, storable: false };
+
+const NO_TOTALS = { totals: null, areTotalsOld: false };
+
+/** Of a report, and of its totals where there are some. */
+function sourceOf(all: readonly ReportAnswer[]): Source {
+  return {
+    tier: 'store',
+    days: all[0]?.days ?? null,
+    outcome: dearest(all.map(({ outcome }) => outcome)),
+    stored: all.some(({ stored }) => stored),
+    degraded: all.some(({ degraded }) => degraded),
+    storable: all.every(({ storable }) => storable),
+  };
+}
+
+const MAX_SERIES = 2000;
+/** Rows that each have names of their own would take unbounded memory. */
+const MAX_COLUMNS = 500;
+
+/** Remembers columns of earlier answers: a column that is missing from one answer must not become a fault of `_fields`. */
+function createColumnsSeen() {
+  /** `last`: the list that was added last, which the days of an answer share. */
+  const bySeries = createLastUsed<{ readonly columns: Set<string>; last: readonly string[] | null }>(
+    MAX_SERIES,
+  );
+  /** @returns all columns seen of the series, those of `parts` included */
+  return (series: string, parts: readonly Entry[]): ReadonlySet<string> => {
+    const seen = bySeries.get(series) ?? { columns: new Set(), last: null };
+    bySeries.set(series, seen);
+    for (const { header } of parts) {
+      if (header.form !== 'rows' || header.columns === seen.last) continue;
+      seen.last = header.columns;
+      for (const column of header.columns) if (seen.columns.size < MAX_COLUMNS) seen.columns.add(column);
+    }
+    return seen.columns;
+  };
+}
+
+/**
+ * @param negativeMs how long a refusal is remembered
+ * @param seenColumns of earlier answers
+ * @throws GatewayError `upstream_rejected` with the platform's status, unless `raw` was requested; `invalid_query`
+ */
+export function assembleAnswer(
+  given: AnswerInput,
+  negativeMs: number,
+  seenColumns: ReadonlySet<string>,
+): Assembled {
+  const input = { ...given, parts: settleNames(given.parts) };
+  const { format, parts, totals, rules, nowMs } = input;
+  const [main] = parts;
+  if (main?.header.form === 'refusal') {
+    if (format !== 'raw') throw rejected(main);
+    if (main.header.tainted) throw invalid('the refusal holds the platform token');
+    const answer = assembleBytes(main as Entry<RefusalHeader>, rules, nowMs);
+    const freshUntilMs = main.header.fetchedAt + rememberedForMs(main.header, negativeMs);
+    return { ...answer, freshUntilMs, stale: false };
+  }
+  checkFields(input, seenColumns);
+  if (main?.header.form === 'bytes') return assembleBytes(main as Entry<BytesHeader>, rules, nowMs);
+  if (totals?.header.form === 'refusal') throw rejected(totals);
+  return assemble(input as AssembleInput);
+}
+
+/** @throws GatewayError `invalid_query` for unknown columns */
+function checkFields({ fields, parts }: AnswerInput, seenColumns: ReadonlySet<string>): void {
+  if (fields === null) return;
+  const hasBytes = parts.some(({ header }) => header.form === 'bytes');
+  const columns = parts.flatMap(({ header }) => (header.form === 'rows' ? header.columns : []));
+  const errors = hasBytes
+    ? [{ param: '_fields', message: 'goes with rows, and the platform answers this report without any' }]
+    : fieldFaults(fields, [...new Set(columns)], seenColumns);
+  if (errors.length === 0) return;
+  const upstreamAccounts = [...new Set(parts.flatMap(({ header }) => header.accounts))];
+  throw new GatewayError('invalid_query', { errors, upstreamAccounts });
+}
+
+function rejected({ header }: Entry): GatewayError {
+  const { status, upstream, accounts } = header as RefusalHeader;
+  return new GatewayError('upstream_rejected', { status, upstream, upstreamAccounts: accounts });
+}

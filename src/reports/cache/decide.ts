@@ -1,0 +1,218 @@
+/**
+ * Decides from the entries in hand: by day or as a whole, which entries are fresh, stale or missing, and which calls would
+ * fetch them. Pure, and the one place for it: a request, the refresh behind an answer and `explain` all decide here.
+ */
+
+import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
+import type { Outcome } from '../../outcome.js';
+import type { DivisibilityStatus } from '../learn/learn.js';
+import type { Period } from '../query/period.js';
+import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../question.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Entry } from '../rows/entry.js';
+import type { Entries } from './entries.js';
+import { type Grade, type GradeInput, gradeOf } from './grade.js';
+import { type PlannedFetch, planFetches } from './plan-fetches.js';
+
+/** How a report is looked up and fetched, and why so, for people. */
+export interface Mode {
+  /** days: split by day · whole: one answer for the period */
+  readonly mode: 'days' | 'whole';
+  readonly because: string;
+}
+
+const whole = (because: string): Mode => ({ mode: 'whole', because });
+
+const KEPT_AS_WHOLE = whole('kept as a whole, though its kind is split by day');
+export const COULD_NOT_SPLIT = whole('its answer could not be split by day');
+
+const NOT_DAYS = {
+  learning: 'not yet proven to be divisible',
+  probation: 'on probation: compared with the join of its days, which is not given yet',
+  refuted: 'refuted to be divisible',
+};
+
+/** Split by day only where it was proven that this changes nothing. */
+export function modeOf(
+  { report, form }: Pick<ReportQuestion, 'report' | 'form'>,
+  { endpoints }: Pick<ReportPolicy, 'endpoints'>,
+  { state, pinned, wholeUntil }: DivisibilityStatus,
+): Mode {
+  const { from, to, split, endpoint } = report;
+  const rule = endpoints.get(endpoint);
+  if (rule === undefined) return whole('the endpoint is not declared');
+  if (rule.freshness === 'origin') return whole("the endpoint's freshness is the platform's to decide");
+  if (!split.includes('date')) return whole('the report is not split by date');
+  if (from === null || to === null) return whole('the period is left to the platform');
+  if (form === 'bytes') return whole("the platform's own bytes are asked for");
+  if (state === 'proven' && wholeUntil !== null)
+    return whole(
+      `an answer could not be split: asked for as a whole until ${new Date(wholeUntil).toISOString()}`,
+    );
+  if (state === 'proven')
+    return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven to be divisible' };
+  if (pinned) return whole('pinned by configuration');
+  return whole(NOT_DAYS[state]);
+}
+
+export interface DecideInput extends Omit<GradeInput, 'report' | 'policy'> {
+  readonly question: ReportQuestion;
+  /** How the report would be looked up and fetched, were nothing in hand. */
+  readonly mode: Mode;
+  readonly entries: Entries;
+  readonly policy: ReportPolicy;
+  /**
+   * What is good enough: fresh, and stale while it is refreshed; only what is fresh (that is the refresh); whatever is of
+   * use when the platform fails; that, and what may be no report.
+   */
+  readonly accept: 'usual' | 'fresh' | 'old' | 'doubtful';
+  /** The period of the whole, where the platform is known to refuse parts of it; else null. */
+  readonly wholeOnly: Period | null;
+  /** A check of the series is due: a call that is made anyway brings all days, to be compared. */
+  readonly comparisonDue: boolean;
+}
+
+export interface Decision extends Mode {
+  /** Entries of the report, in date order. */
+  readonly refs: readonly EntryRef[];
+  /** What is known of them, usable or not, by key. */
+  readonly known: ReadonlyMap<string, Entry>;
+  /** All of them, in order, once none is missing. */
+  readonly parts: readonly Entry[];
+  readonly missing: readonly EntryRef[];
+  /** Usable, and to be refreshed. */
+  readonly stale: readonly EntryRef[];
+  /** The platform's refusal, which answers for all. */
+  readonly refusal: Entry | null;
+  /** Calls that bring what is missing, and with it what is stale. */
+  readonly fetches: readonly PlannedFetch[];
+  /** Where nothing is missing: calls that refresh what is stale. */
+  readonly behind: readonly PlannedFetch[];
+  /** The calls, those behind too, bring all days, to compare them with those in hand. */
+  readonly compares: boolean;
+  /** What an answer is called that needed these fetches. */
+  readonly outcome: Outcome;
+}
+
+export function decide(input: DecideInput): Decision {
+  const preferred = judge(input, input.mode);
+  if (input.mode.mode === 'whole' || isAnswered(preferred)) return withPlan(preferred, input);
+  const whole = judge(input, KEPT_AS_WHOLE);
+  return withPlan(isBetter(whole, preferred, input.accept) ? whole : preferred, input);
+}
+
+/** Days that are missing are fetched, unless the whole is fresh, all there is, or all that is left. */
+function isBetter(whole: Judged, days: Judged, accept: DecideInput['accept']): boolean {
+  if (accept === 'old') return isAnswered(whole);
+  const startedAt = whole.parts[0]?.header.fetchStartedAt ?? Number.POSITIVE_INFINITY;
+  const isReplaced = [...days.known.values()].some(({ header }) => header.fetchStartedAt > startedAt);
+  const isFresh = isAnswered(whole) && whole.stale.length === 0 && !isReplaced;
+  return isFresh || (whole.known.size > 0 && days.known.size === 0);
+}
+
+/** Whether there is an answer, be it a refusal. */
+export function isAnswered({ missing, refusal }: Pick<Decision, 'missing' | 'refusal'>): boolean {
+  return missing.length === 0 || refusal !== null;
+}
+
+type Judged = Omit<Decision, 'fetches' | 'behind' | 'compares' | 'outcome'>;
+
+function judge(input: DecideInput, mode: Mode): Judged {
+  const { question, entries, accept } = input;
+  const { directives, arrivedAtMs, generation, policy, purges } = input;
+  const gradeInput: GradeInput = {
+    report: question.report,
+    directives,
+    arrivedAtMs,
+    generation,
+    policy,
+    purges,
+  };
+  const whole = wholeRef(question);
+  const refs = mode.mode === 'days' ? dayRefs(question) : [whole];
+  const known = new Map<string, Entry>();
+  const usable = new Map<string, Entry>();
+  const stale: EntryRef[] = [];
+  let refusal: Entry | null = null;
+  // A refusal of the whole report answers for its days.
+  for (const ref of mode.mode === 'days' ? [...refs, whole] : refs) {
+    const held = entries.known.get(ref.id);
+    const grade = held === undefined ? 'absent' : gradeOf(held, ref, gradeInput);
+    if (held !== undefined && grade !== 'absent') {
+      if (held.entry.header.form === 'refusal') refusal = held.entry;
+      else if (mode.mode === 'whole' || ref.isDay) {
+        known.set(ref.id, held.entry);
+        if (isGoodEnough(grade, accept)) usable.set(ref.id, held.entry);
+        if (grade === 'stale') stale.push(ref);
+      }
+    }
+    const doubtful = entries.doubtful.get(ref.id);
+    if (accept === 'doubtful' && doubtful !== undefined && !usable.has(ref.id)) usable.set(ref.id, doubtful);
+  }
+  const missing = refs.filter(({ id }) => !usable.has(id));
+  const parts = refs.flatMap(({ id }) => usable.get(id) ?? []);
+  const usableStale = stale.filter(({ id }) => usable.has(id));
+  return {
+    mode: mode.mode,
+    because: mode.because,
+    refs,
+    known,
+    parts,
+    missing,
+    stale: usableStale,
+    refusal,
+  };
+}
+
+function isGoodEnough(grade: Grade, accept: DecideInput['accept']): boolean {
+  if (grade === 'fresh') return true;
+  if (accept === 'fresh') return false;
+  return grade === 'stale' || accept === 'old';
+}
+
+function withPlan(judged: Judged, input: DecideInput): Decision {
+  const { question, policy, arrivedAtMs, wholeOnly } = input;
+  const { mode, refs, known, missing, stale } = judged;
+  const compares =
+    input.comparisonDue &&
+    mode === 'days' &&
+    known.size > 0 &&
+    refs.length <= policy.plan.maxDaysPerCall &&
+    // What the platform has forgotten cannot be compared with what it says.
+    [...known.values()].every(({ header }) => header.forgotten === undefined);
+  const plan = (wanted: readonly EntryRef[], all: boolean) =>
+    planFetches({
+      ...{ mode, refs, wanted, known },
+      ...{ plan: policy.plan, rules: policy.rulesFor(question.report) },
+      nowMs: arrivedAtMs,
+      entire: all || wholeOnly !== null,
+      lockAs: mode === 'days' && wholeOnly !== null ? wholeRef(question).lock : null,
+    });
+  const isOpen = !isAnswered(judged);
+  const behind = isOpen || judged.refusal !== null || stale.length === 0 ? [] : plan(stale, compares);
+  return {
+    mode,
+    because: judged.because,
+    refs,
+    known,
+    parts: judged.parts,
+    missing,
+    stale,
+    refusal: judged.refusal,
+    compares: compares && (isOpen || behind.length > 0),
+    fetches: isOpen ? plan([...missing, ...stale], compares) : [],
+    behind,
+    outcome: outcomeOf(judged, input),
+  };
+}
+
+/** Whether there was nothing, nothing of use any more, or nothing fresh enough for this caller. */
+function outcomeOf({ missing, known }: Judged, input: DecideInput): Outcome {
+  const gradeInput: GradeInput = { ...input, report: input.question.report, directives: NO_DIRECTIVES };
+  const grades = missing.map((ref) => {
+    const entry = known.has(ref.id) ? input.entries.known.get(ref.id) : undefined;
+    return entry === undefined ? null : gradeOf(entry, ref, gradeInput);
+  });
+  if (grades.includes(null)) return 'miss';
+  return grades.every((grade) => grade === 'fresh') ? 'forced' : 'refresh';
+}

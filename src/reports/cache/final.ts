@@ -1,0 +1,128 @@
+/** `_final`: `require` refuses an answer with provisional days, `only` leaves those days out. Pure. */
+import { GatewayError, invalidQuery } from '../../errors.js';
+import { listed } from '../history/read.js';
+import { NOT_RAW, type Shape } from '../options.js';
+import type { ParsedReport, Report } from '../query/canonicalize.js';
+import { dayNumber, daysBetween, isoDay } from '../query/days.js';
+import type { FinalFilter } from '../query/output-options.js';
+import type { Past } from '../rows/answer.js';
+import type { Entry } from '../rows/entry.js';
+import { byAge, type FinalRules, isFinal, tellExpected } from '../rows/freshness.js';
+
+export interface FinalOption {
+  readonly filter: FinalFilter;
+  /** Today in the zone of the account, as a day number. */
+  readonly today: number;
+  /** Days of the period that are too young to be final; `only` does not fetch them. */
+  readonly young: readonly string[];
+  /** Whether `only` leaves no day. */
+  readonly leavesNone: boolean;
+  /** Part of the key of the answer in memory: a day left out today may be final tomorrow. */
+  readonly key: string;
+}
+
+/**
+ * @returns null where provisional days are accepted
+ * @throws GatewayError `invalid_query`
+ */
+export function finalOption(
+  { options, report, today }: ParsedReport,
+  shape: Shape,
+  rules: FinalRules,
+): FinalOption | null {
+  const { final: filter, vintage } = options;
+  if (filter === null) return null;
+  const { from, to } = report;
+  if (vintage === 'first' || vintage === 'final')
+    throw fault(
+      `does not go with _vintage=${vintage}, which says which numbers are meant: leave out one of them`,
+    );
+  if (from === null || to === null)
+    throw fault('goes with a period, whose days are final or not: add dateFrom and dateTo, or _period');
+  if (filter === 'only' && !report.split.includes('date'))
+    throw fault(
+      'with only goes with reports by date, whose rows say which days are left: add byDate=1, or give _final=require',
+    );
+  if (filter === 'only' && shape.format === 'raw') throw fault(`with only ${NOT_RAW}`);
+  const { old, young } = byAge(daysBetween(from, to), today, rules);
+  const key = filter === 'only' ? `only ${today}` : filter;
+  return { filter, today, young, leavesNone: filter === 'only' && old.length === 0, key };
+}
+
+function fault(message: string): GatewayError {
+  return invalidQuery({ param: '_final', message });
+}
+
+/** The report without its young days, for `only`; unchanged where none would be left. */
+export function cutToFinal(report: Report, final: FinalOption | null): Report {
+  const first = final?.young[0];
+  if (final?.filter !== 'only' || final.leavesNone || first === undefined) return report;
+  return { ...report, to: isoDay((dayNumber(first) as number) - 1) };
+}
+
+/**
+ * Called before the lookup: no platform call can make a young day final.
+ * @throws GatewayError `not_final`
+ */
+export function refuseYoung(final: FinalOption | null, rules: FinalRules): void {
+  if (final?.filter !== 'require' || final.young.length === 0) return;
+  throw new GatewayError('not_final', { detail: `Not final: ${tellExpected(final.young, rules)}.` });
+}
+
+/** What an answer is made of. */
+export interface AnswerParts {
+  readonly parts: readonly Entry[];
+  readonly totals: Entry | null;
+  /** The rows have changed since the totals were fetched. */
+  readonly areTotalsOld: boolean;
+  readonly past: Past | null;
+}
+
+/**
+ * Applies `_final` to fetched parts. A day that is old enough may still be provisional: it was fetched earlier and the
+ * platform fails since, or `_asOf` names an earlier moment.
+ * @returns the final parts, and the days of the period that are left out
+ * @throws GatewayError `not_final`
+ */
+export function keepFinal(
+  final: FinalOption | null,
+  report: Report,
+  answer: AnswerParts,
+  rules: FinalRules,
+): AnswerParts & { readonly leftOut: readonly string[] } {
+  const { parts, totals, areTotalsOld, past } = answer;
+  if (final === null || final.leavesNone) return { ...answer, leftOut: final?.young ?? [] };
+  const isPartFinal = ({ header }: Entry): boolean =>
+    header.form === 'refusal' || (past?.days.get(header.lastDay ?? '')?.final ?? isFinal(header, rules));
+  const kept = parts.filter(isPartFinal);
+  const leftOut = final.filter === 'only' ? final.young : [];
+  const areTotalsFinal = totals === null || (isPartFinal(totals) && !areTotalsOld);
+  if (kept.length === parts.length && areTotalsFinal) return { ...answer, leftOut };
+  const isByDay = parts.every(({ header }) => header.form === 'rows' && header.splitFrom !== null);
+  const provisional = isByDay
+    ? parts.filter((part) => !isPartFinal(part)).map(({ header }) => header.lastDay as string)
+    : daysBetween(report.from as string, report.to as string);
+  // Totals include the days that would be left out.
+  if (final.filter === 'require' || !isByDay || totals !== null) throw notFinal(provisional, past);
+  const days = [...(past?.days ?? [])].filter(([date]) => !provisional.includes(date));
+  return {
+    parts: kept,
+    totals,
+    areTotalsOld,
+    leftOut: [...provisional, ...leftOut],
+    past: past === null ? null : { ...past, days: new Map(days) },
+  };
+}
+
+function notFinal(dates: readonly string[], past: Past | null): GatewayError {
+  const named = dates.length === 0 ? 'the totals' : listed(dates);
+  return past === null
+    ? new GatewayError('not_final', {
+        detail: `Old enough to be final, but the platform could not be asked since, or answered with days after them: ${named}.`,
+        help: 'Repeat the call in a minute.',
+      })
+    : new GatewayError('not_final', {
+        detail: `Not seen final by that moment: ${named}.`,
+        help: 'Ask as of a later moment, or with _vintage=final for what each day said when it was first seen final.',
+      });
+}

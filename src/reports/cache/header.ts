@@ -1,0 +1,208 @@
+/**
+ * The binary header of a cache entry. Numbers are big endian; a bit of the marks says whether a member is present.
+ *
+ * format (1 byte) · checksum (4) · marks (2) · codec (1) · fetchedAt (6) · fetchedOn (2) · lastDay (2) · seq: epoch of
+ * the purges (4) and their number (3) · rowCount (4) · plain length (4) · CRC-32 of the plain (4) and of the stored
+ * bytes (4) · hash (17) · what it was split from: sortedHash (17), from (2) and to (2) · originMs (6) · emptySince (6)
+ *
+ * Entries without the last two members end before them. The version of the entry is its `fetchStartedAt`. Its generation is
+ * one of the facts: it is the same for all days of a kind.
+ */
+import { dayNumber, isoDay } from '../query/days.js';
+
+export const PACKED_MAX_BYTES = 91;
+const HEADER_MIN_BYTES = 79;
+
+const MARKS_AT = 5;
+const FETCHED_AT = 8;
+const FETCHED_ON = 14;
+const LAST_DAY = 16;
+const PURGE_EPOCH = 18;
+const PURGE_NUMBER = 22;
+const ROW_COUNT = 25;
+const HASH = 41;
+const SORTED_HASH = 58;
+const SPLIT_FROM = 75;
+const SPLIT_TO = 77;
+const ORIGIN = 79;
+const EMPTY_SINCE = 85;
+
+/** Numbers of purges of one registry; see purges.ts. */
+const PER_REGISTRY = 2 ** 22;
+/** A digest in base64url has 132 bits: 17 bytes, the last one half used. */
+const DIGEST_CHARS = 22;
+const DIGEST_BYTES = 17;
+
+/** Marks from the lowest bit. Words take two bits: 1 + their place in the list, 0 for none. */
+const FORMS = { at: 0, words: ['rows', 'bytes', 'refusal'] } as const;
+const KINDS = { at: 2, words: ['bounded', 'open', 'undeclared'] } as const;
+const EMPTY_TAILS = { at: 4, words: ['no', 'unconfirmed', 'confirmed'] } as const;
+const WORDS = { form: FORMS, kind: KINDS, emptyTail: EMPTY_TAILS } as const;
+const HAS_HASH = 1 << 6;
+const HAS_SPLIT_FROM = 1 << 7;
+const HAS_EMPTY_SINCE = 1 << 8;
+const HAS_SEQ = 1 << 9;
+const HAS_LAST_DAY = 1 << 10;
+const HAS_START = 1 << 11;
+
+/** Plain numbers, with their sizes. */
+const NUMBERS = {
+  fetchedAt: { at: FETCHED_AT, bytes: 6, mark: 1 << 12 },
+  fetchedOn: { at: FETCHED_ON, bytes: 2, mark: 1 << 13 },
+  originMs: { at: ORIGIN, bytes: 6, mark: 1 << 14 },
+  rowCount: { at: ROW_COUNT, bytes: 4, mark: 1 << 15 },
+} as const;
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface Packed {
+  readonly bytes: Buffer;
+  /** Members without a place in it, or with a value that does not fit. */
+  readonly rest: Members;
+}
+
+export function pack(version: number, header: object): Packed {
+  const bytes = Buffer.alloc(PACKED_MAX_BYTES);
+  const members: Members = { ...header };
+  const taken = new Set<string>();
+  let marks = 0;
+  const take = (name: string, bits: number): void => {
+    if (bits === 0) return;
+    marks |= bits;
+    taken.add(name);
+  };
+  for (const [name, { at, words }] of Object.entries(WORDS)) {
+    const known: readonly unknown[] = words;
+    take(name, (known.indexOf(members[name]) + 1) << at);
+  }
+  for (const [name, { at, bytes: width, mark }] of Object.entries(NUMBERS))
+    take(name, writeNumber(bytes, at, width, members[name]) ? mark : 0);
+  take('fetchStartedAt', Object.is(members.fetchStartedAt, version) ? HAS_START : 0);
+  take('seq', writeSeq(bytes, members.seq) ? HAS_SEQ : 0);
+  take('emptySince', writeEmptySince(bytes, members.emptySince, members.lastDay) ? HAS_EMPTY_SINCE : 0);
+  take('lastDay', writeDay(bytes, LAST_DAY, members.lastDay) ? HAS_LAST_DAY : 0);
+  take('hash', writeDigest(bytes, HASH, members.hash) ? HAS_HASH : 0);
+  const splitFrom = packSplitFrom(bytes, members.splitFrom);
+  if (splitFrom !== null) take('splitFrom', HAS_SPLIT_FROM);
+  bytes.writeUInt16BE(marks, MARKS_AT);
+  // A new object: one with deleted members would be slow.
+  const rest = Object.entries(members).filter(([name]) => !taken.has(name));
+  if (splitFrom !== null) rest.push(['splitFrom', splitFrom]);
+  return { bytes: bytes.subarray(0, lengthBy(marks)), rest: Object.fromEntries(rest) };
+}
+
+function lengthBy(marks: number): number {
+  if (marks & HAS_EMPTY_SINCE) return PACKED_MAX_BYTES;
+  return marks & NUMBERS.originMs.mark ? EMPTY_SINCE : HEADER_MIN_BYTES;
+}
+
+/** Whether it is as long as its marks say. */
+export function isWholeHeader(bytes: Buffer): boolean {
+  return bytes.length >= HEADER_MIN_BYTES && bytes.length >= lengthBy(bytes.readUInt16BE(MARKS_AT));
+}
+
+/**
+ * Runs for each day of each answer from a store. So it does not use the tables above, and starts from an empty object: V8
+ * takes a hundred times as long to add members to a spread one.
+ * @param bytes a whole header with the right checksum
+ */
+export function unpack(version: number, bytes: Buffer, rest: object): object {
+  const header: Record<string, unknown> = {};
+  const marks = bytes.readUInt16BE(MARKS_AT);
+  const form = (marks >> FORMS.at) & 3;
+  if (form > 0) header.form = FORMS.words[form - 1];
+  const kind = (marks >> KINDS.at) & 3;
+  if (kind > 0) header.kind = KINDS.words[kind - 1];
+  const emptyTail = (marks >> EMPTY_TAILS.at) & 3;
+  if (emptyTail > 0) header.emptyTail = EMPTY_TAILS.words[emptyTail - 1];
+  if (marks & NUMBERS.fetchedAt.mark) header.fetchedAt = bytes.readUIntBE(FETCHED_AT, 6);
+  if (marks & NUMBERS.fetchedOn.mark) header.fetchedOn = bytes.readUInt16BE(FETCHED_ON);
+  if (marks & NUMBERS.rowCount.mark) header.rowCount = bytes.readUInt32BE(ROW_COUNT);
+  if (marks & HAS_START) header.fetchStartedAt = version;
+  if (marks & HAS_SEQ)
+    header.seq = bytes.readUInt32BE(PURGE_EPOCH) * PER_REGISTRY + bytes.readUIntBE(PURGE_NUMBER, 3);
+  if (marks & HAS_LAST_DAY) header.lastDay = readDay(bytes, LAST_DAY);
+  if (marks & HAS_HASH) header.hash = readDigest(bytes, HASH);
+  if (marks & NUMBERS.originMs.mark) header.originMs = bytes.readUIntBE(ORIGIN, 6);
+  if (marks & HAS_EMPTY_SINCE)
+    header.emptySince = [[readDay(bytes, LAST_DAY), bytes.readUIntBE(EMPTY_SINCE, 6)]];
+  addMembers(header, rest);
+  if (marks & HAS_SPLIT_FROM) header.splitFrom = unpackSplitFrom(bytes, header.splitFrom);
+  return header;
+}
+
+function unpackSplitFrom(bytes: Buffer, rest: unknown): Members {
+  const splitFrom = {
+    from: readDay(bytes, SPLIT_FROM),
+    to: readDay(bytes, SPLIT_TO),
+    sortedHash: readDigest(bytes, SORTED_HASH),
+  };
+  return isObject(rest) ? addMembers(splitFrom, rest) : splitFrom;
+}
+
+/** Object.assign, except that `__proto__` becomes a member too. */
+function addMembers<T extends object>(target: T, members: object): T {
+  if (!Object.hasOwn(members, '__proto__')) return Object.assign(target, members);
+  return Object.defineProperties(target, Object.getOwnPropertyDescriptors(members));
+}
+
+/** @returns its members without a place in the header; null when it does not fit */
+function packSplitFrom(bytes: Buffer, splitFrom: unknown): Members | null {
+  if (!isObject(splitFrom)) return null;
+  const { from, to, sortedHash, ...rest } = splitFrom;
+  const fits =
+    writeDay(bytes, SPLIT_FROM, from) &&
+    writeDay(bytes, SPLIT_TO, to) &&
+    writeDigest(bytes, SORTED_HASH, sortedHash);
+  return fits ? rest : null;
+}
+
+/** One run that begins with the last day, as a day has that was seen empty. */
+function writeEmptySince(bytes: Buffer, runs: unknown, lastDay: unknown): boolean {
+  if (!Array.isArray(runs) || runs.length !== 1) return false;
+  const [run]: unknown[] = runs;
+  if (!Array.isArray(run) || run.length !== 2 || run[0] !== lastDay) return false;
+  return writeDay(bytes, LAST_DAY, lastDay) && writeNumber(bytes, EMPTY_SINCE, 6, run[1]);
+}
+
+function writeNumber(bytes: Buffer, at: number, width: number, value: unknown): boolean {
+  if (!isWhole(value) || value >= 256 ** width) return false;
+  bytes.writeUIntBE(value, at, width);
+  return true;
+}
+
+function writeSeq(bytes: Buffer, seq: unknown): boolean {
+  if (!isWhole(seq) || seq >= PER_REGISTRY * 2 ** 31) return false;
+  bytes.writeUInt32BE(Math.floor(seq / PER_REGISTRY), PURGE_EPOCH);
+  bytes.writeUIntBE(seq % PER_REGISTRY, PURGE_NUMBER, 3);
+  return true;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && !Object.is(value, -0);
+}
+
+/** Days from 1970 on, up to 2149. */
+function writeDay(bytes: Buffer, at: number, day: unknown): boolean {
+  const number = typeof day === 'string' ? dayNumber(day) : null;
+  return number !== null && writeNumber(bytes, at, 2, number);
+}
+
+function readDay(bytes: Buffer, at: number): string {
+  return isoDay(bytes.readUInt16BE(at));
+}
+
+function writeDigest(bytes: Buffer, at: number, digest: unknown): boolean {
+  if (typeof digest !== 'string' || digest.length !== DIGEST_CHARS) return false;
+  const decoded = Buffer.from(`${digest}AA`, 'base64url');
+  decoded.copy(bytes, at, 0, DIGEST_BYTES);
+  return readDigest(bytes, at) === digest;
+}
+
+function readDigest(bytes: Buffer, at: number): string {
+  return bytes.toString('base64url', at, at + DIGEST_BYTES).slice(0, DIGEST_CHARS);
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,168 @@
+/**
+ * Purges as a short list of records: an entry whose fetch started before a matching record counts as absent, in every tier
+ * and for every kind of stale use. Nothing has to be found and deleted, so nothing can be missed.
+ *
+ * Purges are numbered within their registry, and the cache may outlive it: an entry of another registry is absent too, for
+ * it may have missed purges.
+ */
+import { hash } from 'node:crypto';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { type RecordChange, updateRecord } from '../../store/registry/update-record.js';
+
+export const PURGES_RECORD = 'purges';
+/** Beyond it the oldest records become one that matches everything older. */
+const MAX_RECORDS = 200;
+
+/** What is purged; an absent member matches everything. */
+export interface PurgeScope {
+  readonly advertiserId?: string;
+  readonly endpoint?: string;
+  /** ISO days; an entry is hit when its period touches the range. */
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** As it is stored, oldest first. */
+export const PurgeList = recordForm(
+  Type.Array(
+    Type.Object({
+      /** @see firstOf */
+      seq: Type.Integer({ minimum: 0 }),
+      advertiserId: Type.Optional(Type.String()),
+      endpoint: Type.Optional(Type.String()),
+      from: Type.Optional(Type.String()),
+      to: Type.Optional(Type.String()),
+    }),
+  ),
+);
+type PurgeRecord = RecordOf<typeof PurgeList>[number];
+
+/** What an entry is about. Null matches every purge: such an entry may contain anything. */
+export interface PurgeSubject {
+  readonly seq: number;
+  /** Of the first account field in the query. */
+  readonly advertiserId: string | null;
+  /** Every account that the query names, in any field; one value may be a list. */
+  readonly named: readonly { readonly values: readonly string[] }[];
+  /** Every account that the answer holds. */
+  readonly held: readonly string[];
+  readonly endpoint: string;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export type Purges = ReturnType<typeof createPurges>;
+
+export function createPurges(registry: Registry) {
+  let known = read();
+  registry.onChange(PURGES_RECORD, () => {
+    known = read();
+  });
+
+  function read() {
+    const { epoch } = registry;
+    const first = firstOf(epoch);
+    const all = readPurges(registry.get(PURGES_RECORD)?.value);
+    const records = all.filter(({ seq }) => seq > first && seq < first + PER_REGISTRY);
+    return { epoch, first, newest: first + countOf(all), records };
+  }
+
+  function current(): typeof known {
+    if (known.epoch !== registry.epoch) known = read();
+    return known;
+  }
+
+  return {
+    /**
+     * Number of the newest purge known; to be read before a platform call. Numbers of two registries never meet: the
+     * registry is in their upper digits.
+     */
+    get seq(): number {
+      return current().newest;
+    },
+    isPurged(subject: PurgeSubject): boolean {
+      const { first, newest, records } = current();
+      if (subject.seq < first || subject.seq >= first + PER_REGISTRY) return true;
+      return subject.seq < newest && records.some((record) => matches(record, subject));
+    },
+    /**
+     * @param audit a line stored with it
+     * @param also other records that are changed with it, by its number
+     */
+    append: (
+      scope: PurgeScope,
+      audit: string,
+      also: (seq: number) => RecordChange['also'] = () => [],
+    ): Promise<void> =>
+      updateRecord(registry, PURGES_RECORD, () => {
+        const { newest, records } = current();
+        const seq = newest + 1;
+        return {
+          text: JSON.stringify(bounded([...records, { ...scope, seq }])),
+          also: also(seq) ?? [],
+          audit: [audit],
+        };
+      }),
+  };
+}
+
+/** Numbers of one registry; the digits above identify the registry. */
+const PER_REGISTRY = 2 ** 22;
+const REGISTRIES = 2 ** 31;
+
+/** Whether two numbers can be compared. */
+export function areOfOneRegistry(seq: number, other: number): boolean {
+  return Math.floor(seq / PER_REGISTRY) === Math.floor(other / PER_REGISTRY);
+}
+
+/** The number before the first purge of a registry. */
+function firstOf(epoch: string): number {
+  const digest = hash('sha256', epoch, 'buffer').readUInt32BE() % REGISTRIES;
+  return digest * PER_REGISTRY;
+}
+
+/** Number of purges in a list, which may be from a backup of another registry. */
+function countOf(records: readonly PurgeRecord[]): number {
+  return (records.at(-1)?.seq ?? 0) % PER_REGISTRY;
+}
+
+function readPurges(text: string | undefined): readonly PurgeRecord[] {
+  return text === undefined ? [] : PurgeList.read(text, PURGES_RECORD);
+}
+
+/**
+ * The list to use after a backup is restored: the longer one, so that no number is used twice.
+ * @param present the current record; undefined without one
+ */
+export function laterPurges(present: string | undefined, backup: string): string {
+  if (present === undefined) return backup;
+  return countOf(readPurges(backup)) > countOf(readPurges(present)) ? backup : present;
+}
+
+function bounded(records: readonly PurgeRecord[]): readonly PurgeRecord[] {
+  if (records.length <= MAX_RECORDS) return records;
+  const kept = records.slice(-(MAX_RECORDS / 2));
+  const newestDropped = records[records.length - kept.length - 1] as PurgeRecord;
+  return [{ seq: newestDropped.seq }, ...kept];
+}
+
+/** ISO days compare as text. */
+function matches(record: PurgeRecord, subject: PurgeSubject): boolean {
+  return record.seq > subject.seq && isInScope(record, subject);
+}
+
+/** Whether a purge of this scope, made now, would remove it. */
+export function isInScope({ advertiserId, endpoint, from, to }: PurgeScope, subject: PurgeSubject): boolean {
+  if (advertiserId !== undefined && !concerns(advertiserId, subject)) return false;
+  if (endpoint !== undefined && endpoint !== subject.endpoint) return false;
+  if (from !== undefined && subject.to !== null && subject.to < from) return false;
+  return !(to !== undefined && subject.from !== null && subject.from > to);
+}
+
+function concerns(advertiserId: string, { advertiserId: first, named, held }: PurgeSubject): boolean {
+  if (first === null || first === advertiserId || held.includes(advertiserId)) return true;
+  // A list may come as one text: `1,2`.
+  return named.some(({ values }) => values.some((value) => value.split(/\D+/).includes(advertiserId)));
+}

@@ -1,0 +1,124 @@
+/** An answer as HTTP: a body with its headers, or a 304. */
+
+import { turn } from '../../lib/time.js';
+import type { Trace } from '../../telemetry/trace.js';
+import type { Query } from '../query.js';
+import type { RequestContext } from '../question.js';
+import { HIT_BYTES, type ReportReply } from '../report-call.js';
+import type { Answer, Source } from './answer.js';
+import type { Finished, Replies } from './finished.js';
+import { cacheHeaders, isNotModified } from './respond.js';
+
+export type Reply = ReturnType<typeof createReply>;
+
+export function createReply(now: () => number, background: (work: Promise<unknown>) => void) {
+  return async (
+    query: Query,
+    { trace }: Pick<RequestContext, 'trace'>,
+    answer: Answer,
+    ifNoneMatch: string | undefined,
+  ): Promise<ReportReply> => {
+    const { status, tag, coding, source } = answer;
+    noteOnTrace(trace, query, source, answer.rowCount);
+    // The caller has this answer in this coding (RFC 9110, section 13.1.2: for a 200 alone).
+    if (status === 200 && isNotModified(ifNoneMatch, tag, coding)) {
+      // The body is made for memory all the same: the caller will revalidate again, and is answered from there.
+      if (source.storable && answer.weight <= HIT_BYTES) background(turn().then(answer.body));
+      return { status: 304, headers: headersOf(query, answer, source, now()), body: null };
+    }
+    const finished = await answer.body();
+    trace.mark('render');
+    return withBody(query, finished, headersOf(query, answer, source, now()));
+  };
+}
+
+const FROM_MEMORY: Source = {
+  outcome: 'hit',
+  tier: 'l1',
+  stored: false,
+  degraded: false,
+  storable: true,
+  days: null,
+};
+
+/** The reply of an answer in memory. It is composed once, and again when its age or lifetime changes by a second. */
+export function replyFromMemory(
+  query: Query,
+  finished: Finished,
+  ifNoneMatch: string | undefined,
+  nowMs: number,
+): ReportReply {
+  let { replies } = finished;
+  if (replies?.query !== query || nowMs < replies.fromMs || nowMs >= replies.untilMs) {
+    replies = composeReplies(query, finished, nowMs);
+    finished.replies = replies;
+  }
+  return isNotModified(ifNoneMatch, finished.tag, finished.coding) ? replies.notModified : replies.whole;
+}
+
+/** {@link replyFromMemory}, noted on the trace of its request. */
+export function noteFromMemory(trace: Trace, query: Query, finished: Finished, reply: ReportReply): void {
+  noteOnTrace(trace, query, FROM_MEMORY, finished.rowCount);
+  if (reply.body !== null) trace.mark('render');
+}
+
+function composeReplies(query: Query, finished: Finished, nowMs: number): Replies {
+  const headers = () => headersOf(query, finished, FROM_MEMORY, nowMs);
+  const ends = [finished.freshUntilMs, query.meansUntilMs];
+  return {
+    query,
+    fromMs: nowMs,
+    untilMs: Math.min(
+      nextSecond(nowMs - finished.asOfMs, nowMs),
+      ...ends.map((endMs) => secondLess(endMs - nowMs, nowMs)),
+    ),
+    whole: withBody(query, finished, headers()),
+    notModified: { status: 304, headers: headers(), body: null },
+  };
+}
+
+/** When a growing time reaches the next whole second. */
+function nextSecond(ms: number, nowMs: number): number {
+  return nowMs + 1000 - (ms - Math.floor(ms / 1000) * 1000);
+}
+
+/** When a shrinking time, rounded down, is a second less: just after it is a whole number of seconds. */
+function secondLess(ms: number, nowMs: number): number {
+  return ms === Number.POSITIVE_INFINITY ? ms : nowMs + (ms - Math.floor(ms / 1000) * 1000) + 1;
+}
+
+/** Platform calls that an answer would have cost without a cache. */
+export function plainCallsOf({ totals }: Query): number {
+  return totals === null ? 1 : 2;
+}
+
+function withBody(
+  { fileName }: Query,
+  { status, contentType, coding, body }: Finished,
+  headers: Record<string, string>,
+): ReportReply {
+  headers['content-type'] = contentType;
+  if (coding !== 'identity') headers['content-encoding'] = coding;
+  if (fileName !== null) headers['content-disposition'] = `attachment; filename="${fileName}"`;
+  return { status, headers, body };
+}
+
+function headersOf(
+  { meansUntilMs }: Query,
+  { tag, asOfMs, freshUntilMs, coding, revision, warnings }: Answer | Finished,
+  source: Source,
+  nowMs: number,
+): Record<string, string> {
+  const validators = { tag, asOfMs, freshUntilMs, meansUntilMs, keep: source.storable };
+  const headers = cacheHeaders(validators, coding, source, nowMs);
+  if (revision !== null) headers['report-revision'] = revision;
+  if (warnings.length > 0) headers['report-warnings'] = warnings.join(', ');
+  return headers;
+}
+
+function noteOnTrace(trace: Trace, query: Query, { outcome, tier }: Source, rows: number): void {
+  trace.outcome = outcome;
+  trace.tier = tier;
+  trace.rows = rows;
+  trace.plainCalls = plainCallsOf(query);
+}

@@ -1,0 +1,139 @@
+/** One report under way: the question, the entries in hand, and what is decided from them. */
+
+import type { FetchResult } from '../fetch/fetched.js';
+import type { Gateway } from '../gateway.js';
+import { dayRefs, type EntryRef, type ReportQuestion, type RequestContext, wholeRef } from '../question.js';
+import type { Entry } from '../rows/entry.js';
+import { type DecideInput, type Decision, decide, type Mode, modeOf } from './decide.js';
+import { createEntries, type EntryStore } from './entries.js';
+import { gradeOf } from './grade.js';
+import { type Basis, type Extent, isNewest, type MadeOf } from './replacements.js';
+
+export interface Run {
+  readonly question: ReportQuestion;
+  readonly context: RequestContext;
+  /** Generation of the kind at the start; days that were split under another one are void. */
+  readonly generation: string;
+  readonly entries: EntryStore;
+  /** The fetches that the entries in hand take into account. */
+  basis: Basis;
+  readonly results: FetchResult[];
+  mode: Mode;
+  /** What is good enough. */
+  accept: DecideInput['accept'];
+  degraded: boolean;
+  /** Its calls, or those of the refresh behind it, bring all days, to be compared. */
+  compares: boolean;
+}
+
+/** Reads what the store has of a report. @param accept what is good enough */
+export async function startRun(
+  g: Gateway,
+  question: ReportQuestion,
+  context: RequestContext,
+  accept: Run['accept'],
+): Promise<Run> {
+  const status = g.learner.status(question.report);
+  const run: Run = {
+    question,
+    context,
+    generation: status.generation,
+    entries: createEntries(),
+    basis: g.replacements.basisOf(question.series),
+    results: [],
+    mode: modeOf(question, g.policy, status),
+    accept,
+    degraded: false,
+    compares: false,
+  };
+  await look(g, run, refsOf(run));
+  context.trace.mark('look-up');
+  return run;
+}
+
+function refsOf({ question, mode }: Run): readonly EntryRef[] {
+  const whole = wholeRef(question);
+  return mode.mode === 'days' ? [...dayRefs(question), whole] : [whole];
+}
+
+/** Adds what the store has of some entries. */
+export async function look(g: Gateway, run: Run, refs: readonly EntryRef[]): Promise<void> {
+  const { question, context, entries } = run;
+  const { found, degraded } = await g.lookUp.read(question.report, refs, context.patience);
+  entries.addFound(found, g.now());
+  run.degraded = degraded;
+}
+
+/** Each time something was replaced meanwhile. */
+const READS_AGAIN = 3;
+
+/** Reads again what was replaced since it was read, so that an answer holds one state of its days. */
+export async function renew(g: Gateway, run: Run, decision: Decision): Promise<Decision> {
+  let current = decision;
+  for (let times = 0; times < READS_AGAIN && !isCurrent(run, current); times += 1) {
+    const { question, context } = run;
+    run.basis = g.replacements.basisOf(question.series);
+    const { found } = await g.lookUp.read(question.report, refsOf(run), context.patience);
+    run.entries.addNewer(found, g.now());
+    current = decideFor(g, run);
+  }
+  return current;
+}
+
+function isCurrent({ basis, question }: Run, { mode, refusal, parts }: Decision): boolean {
+  if (basis.seen === basis.fetches.count) return true;
+  const whole = wholeOf(question, refusal === null ? parts : [refusal]);
+  const isWhole = mode === 'whole' || refusal !== null;
+  return isNewest(basis, isWhole ? [whole] : parts.map(dayOf));
+}
+
+function dayOf({ header: { lastDay, fetchStartedAt } }: Entry): Extent {
+  return { from: lastDay, to: lastDay, isWhole: false, startedAt: fetchStartedAt };
+}
+
+function wholeOf({ report: { from, to } }: ReportQuestion, parts: readonly Entry[]): Extent {
+  const startedAt = Math.min(...parts.map(({ header }) => header.fetchStartedAt));
+  return { from: from, to: to, isWhole: true, startedAt };
+}
+
+/** What an answer of these parts rests on. */
+export function madeOf({ basis, question }: Run, parts: readonly Entry[], isWhole: boolean): MadeOf {
+  return { basis, held: [{ ...wholeOf(question, parts), isWhole }] };
+}
+
+/** @param accept in place of what is good enough for the run */
+export function decideFor(g: Gateway, run: Run, accept = run.accept): Decision {
+  const { question, context, generation, entries, mode } = run;
+  const { directives, arrivedAtMs } = context;
+  const mayCompare = mode.mode === 'days' && (run.accept === 'usual' || run.accept === 'fresh');
+  return decide({
+    question,
+    mode,
+    entries,
+    directives,
+    arrivedAtMs,
+    generation,
+    accept,
+    policy: g.policy,
+    purges: g.purges,
+    wholeOnly: g.partRefusals.wholeOnly(question.report),
+    comparisonDue: mayCompare && g.checks.callIsDue(question),
+  });
+}
+
+/** Whether an entry that another request or replica fetched meanwhile is fresh enough. */
+export function isFresh(
+  g: Gateway,
+  { question, context, generation, entries }: Run,
+  entry: Entry,
+  ref: EntryRef,
+): boolean {
+  const { report } = question;
+  const { directives, arrivedAtMs } = context;
+  const before = entries.known.get(ref.id);
+  const wasThere =
+    before?.wasThere === true && before.entry.header.fetchStartedAt === entry.header.fetchStartedAt;
+  const held = { entry, source: 'kept' as const, wasThere, atMs: g.now() };
+  const { policy, purges } = g;
+  return gradeOf(held, ref, { report, directives, arrivedAtMs, generation, policy, purges }) === 'fresh';
+}

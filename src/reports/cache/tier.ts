@@ -1,0 +1,192 @@
+/**
+ * The store as a cache that never throws. A store that is away, or an entry that is damaged or of another form, is a miss, a
+ * log line and a count. What this process writes can be read at once, before the store has it.
+ */
+import type { Logger } from 'pino';
+import { turn } from '../../lib/time.js';
+import { replaces } from '../../store/entry-stamp.js';
+import { type CacheEntry, type CacheStore, type CacheWrite, StoreUnavailable } from '../../store/port.js';
+import type { EntryKey } from '../query/keys.js';
+import { decodeEntries, type EncodedEntry, type RawEntry, type RawWrite } from './entry.js';
+
+export interface TierRead {
+  readonly entries: readonly (RawEntry | null)[];
+  /** Whether the store failed. */
+  readonly degraded: boolean;
+}
+
+export interface TierWrite extends Omit<RawWrite, 'id'> {
+  readonly key: EntryKey;
+  readonly ttlMs: number;
+}
+
+/** When the store is asked. */
+export interface ReadWhen {
+  /** Not before it. Later writes of this process are not read all the same. */
+  readonly begin?: Promise<unknown>;
+  /** A call of the store for the same series, begun just before: see {@link CacheStore.read}. */
+  readonly after?: Promise<unknown>;
+}
+
+/** full: the store answers, and has no room for the write. */
+export type TierFault = 'unavailable' | 'damaged' | 'full';
+
+export type CacheTier = ReturnType<typeof createCacheTier>;
+
+export function createCacheTier({
+  store,
+  encode,
+  logger,
+  onFault,
+}: {
+  readonly store: CacheStore;
+  /** Entries as bytes, in the same order; large ones on another thread. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+  readonly logger: Logger;
+  readonly onFault: (fault: TierFault) => void;
+}) {
+  const size = createReadSize();
+  /** Entries that this process is writing, by name: they are read from here until the store has them. */
+  const underWay = new Map<string, TierWrite>();
+
+  function fail(error: unknown, doing: string): void {
+    if (error instanceof StoreUnavailable && error.why === 'no-room') {
+      onFault('full');
+      // Not for each entry: how full the store is is reported elsewhere.
+      logger.debug({ err: error }, 'the cache store has no room');
+      return;
+    }
+    onFault('unavailable');
+    logger.warn({ err: error }, `the cache store failed while ${doing}`);
+  }
+
+  async function decode(keys: readonly EntryKey[], found: readonly (CacheEntry | null)[]) {
+    const there = keys.flatMap(({ id }, at) => {
+      const entry = found[at] ?? null;
+      return entry === null ? [] : [{ id, at, entry }];
+    });
+    const entries: (RawEntry | null)[] = keys.map(() => null);
+    for (const [at, decoded] of (await decodeEntries(there)).entries()) {
+      const { id, at: place } = there[at] as (typeof there)[number];
+      if (decoded === 'damaged') {
+        onFault('damaged');
+        logger.warn({ key: id }, 'a damaged cache entry was ignored');
+      } else if (decoded !== 'unknown') entries[place] = decoded; // Unknown: a newer release has written it.
+    }
+    return entries;
+  }
+
+  async function readStore(keys: readonly EntryKey[], { begin, after }: ReadWhen): Promise<TierRead> {
+    try {
+      if (begin !== undefined) await begin;
+      const entries: (RawEntry | null)[] = [];
+      while (entries.length < keys.length) {
+        const batch = keys.slice(entries.length, entries.length + size.entriesPerRead);
+        const found = await store.read(batch, after);
+        size.note(found);
+        entries.push(...(await decode(batch, found)));
+      }
+      return { entries, degraded: false };
+    } catch (error) {
+      fail(error, 'reading');
+      return { entries: keys.map(() => null), degraded: true };
+    }
+  }
+
+  async function writeStore(entries: readonly TierWrite[], begin: Promise<unknown>): Promise<boolean> {
+    try {
+      await begin;
+      const encoded = await encode(
+        entries.map(({ key, version, header, body }) => ({ id: key.id, version, header, body })),
+      );
+      const writes = entries.map(({ key, version, ttlMs }, at) => ({
+        ...{ series: key.series, group: key.group, field: key.field, version, ttlMs },
+        ...(encoded[at] as EncodedEntry),
+      }));
+      for (const batch of batches(writes)) {
+        await store.write(batch);
+        // A hit that came meanwhile goes first.
+        if (batch.length < writes.length) await turn();
+      }
+      return true;
+    } catch (error) {
+      fail(error, 'writing');
+      return false;
+    }
+  }
+
+  return {
+    /** @param keys of one series */
+    async read(keys: readonly EntryKey[], when: ReadWhen = {}): Promise<TierRead> {
+      const written = keys.map(({ id }) => underWay.get(id) ?? null);
+      const { entries, degraded } = await readStore(keys, when);
+      return { entries: entries.map((entry, at) => newerOf(written[at] ?? null, entry)), degraded };
+    },
+    /**
+     * @param entries of one series
+     * @param begin the store gets them after it; by default after a turn of the event loop, so that reads go first
+     * @returns whether the entries were stored
+     */
+    async write(entries: readonly TierWrite[], begin: Promise<unknown> = turn()): Promise<boolean> {
+      for (const entry of entries) {
+        // The newer content wins, as in the store.
+        if (replaces(entry.version, underWay.get(entry.key.id)?.version ?? 0))
+          underWay.set(entry.key.id, entry);
+      }
+      const isStored = await writeStore(entries, begin);
+      for (const entry of entries) if (underWay.get(entry.key.id) === entry) underWay.delete(entry.key.id);
+      return isStored;
+    },
+  };
+}
+
+/** By the rule of the stores: a write that is under way may be older than what another replica stored. */
+function newerOf(written: TierWrite | null, present: RawEntry | null): RawEntry | null {
+  if (written === null || present === null) return written ?? present;
+  return replaces(written.version, present.version) ? written : present;
+}
+
+/** A larger write would delay the reads of others. */
+const WRITE_BYTES = 1_048_576;
+/** Expected size of one read at most. */
+const READ_BYTES = 2 * 1_048_576;
+/** Assumed size of an entry before the first read: 400 days of 5 KB are 2 MiB. */
+const USUAL_BYTES = 5 * 1024;
+const MANY = 8;
+/** Weight of the latest read. */
+const LATEST_PART = 0.25;
+
+/** How many entries to read at once, so that large ones do not delay the reads of others. */
+function createReadSize() {
+  let entryBytes = USUAL_BYTES;
+  return {
+    get entriesPerRead(): number {
+      return Math.max(1, Math.floor(READ_BYTES / entryBytes));
+    },
+    note(entries: readonly (CacheEntry | null)[]): void {
+      const found = entries.filter((entry) => entry !== null);
+      // A few large ones, as whole answers are, say nothing about days.
+      if (found.length < MANY) return;
+      const bytes = found.reduce((sum, { body, header }) => sum + body.length + header.length, 0);
+      entryBytes += (bytes / found.length - entryBytes) * LATEST_PART;
+      // 400 at once are enough.
+      entryBytes = Math.max(entryBytes, USUAL_BYTES);
+    },
+  };
+}
+
+/** Most answers are one batch. */
+function batches(writes: readonly CacheWrite[]): CacheWrite[][] {
+  const all: CacheWrite[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const write of writes) {
+    const bytes = write.header.length + write.body.length + write.facts.length;
+    if (size + bytes > WRITE_BYTES) {
+      all.push([]);
+      size = 0;
+    }
+    all.at(-1)?.push(write);
+    size += bytes;
+  }
+  return all;
+}

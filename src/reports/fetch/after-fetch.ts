@@ -1,0 +1,55 @@
+/**
+ * What follows every fetch, behind its answer. A further thing to learn from fetched days is a line here.
+ *
+ * The answer, and others that are as far, go first; then what is there is read, and then written over.
+ */
+
+import type { Gateway } from '../gateway.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import type { Fetch, Fetched, FetchResult } from './fetched.js';
+import { daysBefore, sortOut } from './keep.js';
+import { noteReference } from './reference-reports.js';
+import { observeSelection } from './select.js';
+
+/** @returns what the fetch answers with; `kept`: the write to the store, which the answer does not wait for. Never rejects */
+export async function afterFetch(
+  g: Gateway,
+  fetch: Fetch,
+  fetched: Fetched,
+): Promise<{ readonly result: FetchResult; readonly kept: Promise<unknown> }> {
+  const { report, series } = fetch;
+  const { entries, days, writes, extents, mode, unsplittable } = sortOut(g, fetch, fetched);
+  const answered = g.turns.next();
+  // Rows from history are no news of the platform.
+  const said = days?.filter(({ header }) => header.forgotten === undefined) ?? null;
+  const before = said === null ? null : daysBefore(g, { ...fetch, mode }, said, answered);
+  if (said !== null && fetch.form === 'rows') g.background(learnFromDays(g, fetch, said, answered));
+  if (fetched.storable && fetched.kind === 'answer') {
+    const rows = fetched.days ?? (fetched.rows === null ? [] : [fetched.rows]);
+    g.background(answered.then(() => g.advertisers.observed(report, rows)));
+  }
+  g.background(answered.then(() => noteReference(g, report, fetched)));
+  const writing = g.writeBehind(writes, fetch.patience, before ?? answered);
+  const written = writing.then(({ kept }) => kept);
+  g.background(g.replacements.note(series, extents, written));
+  const { stored, kept } = await writing;
+  if (before !== null && fetch.learns) g.background(before.then(g.learnFrom));
+  const { storable } = fetched;
+  return { kept, result: { entries, by: 'own', stored, storable, unsplittable } };
+}
+
+/** Never rejects. @param begin when the store may be asked; from the call on the history waits for these days */
+async function learnFromDays(
+  g: Gateway,
+  { report, series }: Fetch,
+  days: readonly Entry<RowsHeader>[],
+  begin: Promise<unknown>,
+): Promise<void> {
+  const recorded = g.history.record(report, { series, days, begin }).then(({ observations, finalized }) => {
+    g.finality.observed(report, observations);
+    g.truth.observed(report, observations);
+    g.finality.finalized(report, series, finalized);
+  });
+  await Promise.all([recorded, observeSelection(g, report, { series, days })]);
+  g.explorer.used(g, { report, series });
+}

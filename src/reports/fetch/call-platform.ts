@@ -1,0 +1,165 @@
+/**
+ * One range of a report: fetched, fetched again in halves where its row count may be a cap, split by day, and kept. The one
+ * place for it: requests, cross-checks and learning fetch here.
+ */
+
+import { GatewayError } from '../../errors.js';
+import { single } from '../../platform/interpret.js';
+import { readBody } from '../../platform/read-body.js';
+import type { Slot } from '../../platform/slot.js';
+import type { Gateway } from '../gateway.js';
+import type { Days, DaysOf } from '../learn/compare-days.js';
+import { dayKey, rowsKey } from '../query/keys.js';
+import type { Period } from '../query/period.js';
+import { buildPlatformCall } from '../query/platform-call.js';
+import { GATEWAY_TEAM, newPatience, type ReportQuestion } from '../question.js';
+import { afterFetch } from './after-fetch.js';
+import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
+import { type Fetch, type Fetched, type FetchResult, LOOK_AGAIN } from './fetched.js';
+import { REMEMBERED, readAnswer } from './read-answer.js';
+import { coverRefusal, settleLost } from './settle-lost.js';
+
+/**
+ * @returns `kept`: the write to the store, which may still be under way
+ * @throws CallFailed for everything that is not an answer or a refusal; GatewayError for what was not sent
+ */
+export async function fetchDays(
+  g: Gateway,
+  slot: Slot,
+  fetch: Fetch,
+): Promise<{ readonly fetched: Fetched; readonly result: FetchResult; readonly kept: Promise<unknown> }> {
+  const asked = await fetchOnce(g, slot, fetch, fetch.range);
+  const first = isRefusedPart(g, fetch, asked) ? await fetchWhole(g, fetch) : asked;
+  const ask = (range: Period) => fetchFurther(g, fetch, range).then((one) => uncap(g, fetch, one));
+  const answered =
+    first.kind === 'refusal' ? await coverRefusal(g, fetch, first, ask) : await uncap(g, fetch, first);
+  const fetched = await settleLost(g, fetch, answered, ask);
+  // The refusal of a part that learning asked for says nothing of the report.
+  if (fetched.kind === 'refusal' && !fetch.learns)
+    return { fetched, result: LOOK_AGAIN, kept: Promise.resolve() };
+  noteUnsplittable(g, fetch, fetched);
+  const { result, kept } = await afterFetch(g, fetch, fetched);
+  return { fetched, result, kept };
+}
+
+/**
+ * Days of a range that no caller asked for, to compare other answers with. Charged to the gateway itself, and not learned
+ * from again. They are newer than what there is, so they are kept: a restated day is right from then on.
+ */
+export async function fetchToLearn(
+  g: Gateway,
+  { report, series, known }: DaysOf,
+  from: string,
+  to: string,
+): Promise<Days | null> {
+  const { fetched, kept } = await withSlot(g, { report, team: GATEWAY_TEAM }, (slot) =>
+    fetchDays(g, slot, {
+      ...{ report, series, range: { from, to }, team: GATEWAY_TEAM },
+      mode: 'days',
+      form: 'rows',
+      known: new Map([...known].map(([date, entry]) => [dayKey(series, date).id, entry])),
+      patience: newPatience(),
+      learns: false,
+    }),
+  );
+  await kept;
+  if (fetched.kind !== 'answer' || fetched.days === null) return null;
+  return new Map(fetched.days.map((entry) => [entry.header.lastDay as string, entry]));
+}
+
+/** A call that waits for a slot, and is tried again, as every call. */
+function withSlot<T>(
+  g: Gateway,
+  { report, team }: Pick<Fetch, 'report' | 'team'>,
+  call: (slot: Slot) => Promise<T>,
+): Promise<T> {
+  return g.platform.retrying(callKind({ report }), g.config.platform.timeoutMs, async (deadline) =>
+    call(await g.platform.acquire(team, deadline)),
+  );
+}
+
+export function callKind({ report }: Pick<ReportQuestion, 'report'>): 'read' | 'post-read' {
+  return report.method === 'GET' ? 'read' : 'post-read';
+}
+
+function uncap(g: Gateway, fetch: Fetch, fetched: Fetched): Promise<Fetched> {
+  return fetchUncapped(g, fetch, fetched, (half) => fetchFurther(g, fetch, half));
+}
+
+function fetchFurther(g: Gateway, fetch: Fetch, range: Period): Promise<Fetched> {
+  fetch.onFurtherCall?.();
+  return withSlot(g, fetch, (slot) => fetchOnce(g, slot, fetch, range));
+}
+
+/** The refusal of a part says nothing of the whole, where that can be asked for. */
+function isRefusedPart(g: Gateway, { mode, report, learns }: Fetch, fetched: Fetched): boolean {
+  if (!learns || mode !== 'days' || fetched.kind !== 'refusal') return false;
+  return REMEMBERED.includes(fetched.refusal.header.status) && g.partRefusals.isPart(report, fetched.range);
+}
+
+/** @throws GatewayError `upstream_error` when the team may not cause the call that the refusal of a part needs */
+async function fetchWhole(g: Gateway, fetch: Fetch): Promise<Fetched> {
+  const { report } = fetch;
+  const whole = g.partRefusals.wholeOf(report) as Period;
+  const fetched = await fetchFurther(g, fetch, whole).catch((error: unknown) => {
+    throw isShareSpent(error) ? partRefused(error) : error;
+  });
+  if (fetched.kind === 'answer') g.background(g.partRefusals.learn(report));
+  return fetched;
+}
+
+/** One request to the platform, made with a slot in hand. */
+function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise<Fetched> {
+  const { report, series, known, mode, onCall } = fetch;
+  const { method, target, body } = buildPlatformCall(report, range.from, range.to);
+  const headers = {
+    'accept-encoding': 'gzip',
+    ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+  };
+  // Beside the call: only the first answers of a process wait for it.
+  void g.shapes.load();
+  const asked = {
+    ...{ report, range, whole: mode === 'whole' },
+    seq: g.purges.seq,
+    generation: g.learner.status(report).generation,
+    startedAt: g.now(),
+    earlier(lastDay: string | null) {
+      const day = lastDay === null ? undefined : known.get(dayKey(series, lastDay).id);
+      const whole = known.get(rowsKey(series, report.from, report.to).id);
+      return (mode === 'days' ? day : whole)?.header ?? null;
+    },
+  };
+  const request = { method, target, body, headers, ...(onCall === undefined ? {} : { onCall }) };
+  return slot.send(request, async (response) => {
+    const encoding = single(response.headers['content-encoding']);
+    const chunks = await readBody(response.body, encoding, g.config.platform.maxAnswerBytes);
+    const fetched = await readAnswer(g, asked, response, chunks);
+    if (fetched.kind === 'answer' && (fetched.rowsFault !== null || fetched.doubt !== null)) response.doubt();
+    return fetched;
+  });
+}
+
+/** For a day the kind is not fetched by days again. That a single day is capped says nothing of other series. */
+function noteUnsplittable(g: Gateway, { report, mode }: Fetch, fetched: Fetched): void {
+  if (mode !== 'days' || fetched.kind !== 'answer' || fetched.days !== null) return;
+  const reason = fetched.splittable.ok ? CAPPED : fetched.splittable.reason;
+  const { state } = g.learner.status(report);
+  if (state === 'proven' && reason !== CAPPED && fetched.doubt === null && fetched.flaws.length === 0)
+    g.background(g.learner.couldNotSplit(report, reason));
+}
+
+/** The spent share of one team is nothing to others who wait for its call: they may make it themselves. */
+export function isShareSpent(error: unknown): error is GatewayError {
+  if (!(error instanceof GatewayError)) return false;
+  return error.code === 'upstream_budget_exhausted' || isShareSpent(error.cause);
+}
+
+function partRefused(cause: GatewayError): GatewayError {
+  const { retryAfterS } = cause.options;
+  return new GatewayError('upstream_error', {
+    detail:
+      "The platform refused a part of the period, which says nothing of the whole, and the team's share of platform calls does not allow to ask for the whole.",
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+    cause,
+  });
+}

@@ -1,0 +1,148 @@
+/**
+ * Calls that nobody asked for, so that finality is not learned from young days alone: once a month, of each endpoint, split and
+ * advertiser that is in use, the last 90 days. Behind answers, where the platform has nothing better to do; what it brings is
+ * kept, recorded and compared like any other answer.
+ */
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import { mergeDocument } from '../../store/merge-document.js';
+import type { Documents } from '../../store/port.js';
+import { daysFound } from '../cache/look-up.js';
+import type { Gateway } from '../gateway.js';
+import { scopeId, scopeOf } from '../learn/scope.js';
+import { dayAt, daysBetween, isoDay } from '../query/days.js';
+import type { ReportSeries } from '../query/platform-call.js';
+import { dayRef } from '../question.js';
+import { fetchToLearn } from './call-platform.js';
+
+const DAYS = 90;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Series that are remembered. */
+const MAX_SERIES = 10_000;
+
+export type Explorer = ReturnType<typeof createExplorer>;
+
+export function createExplorer(documents: Documents) {
+  const scopes = createExploredScopes(documents);
+  /** By series, when to look again. */
+  const notBefore = new Map<string, number>();
+  /** When this process made such calls, in the last day. */
+  let made: readonly number[] = [];
+  let isRunning = false;
+  let isStopped = false;
+
+  /** All of them, one more included, are so many of the calls that callers caused, and never more. */
+  function mayCall({ now, isIdle, config, recentCalls }: Gateway): boolean {
+    made = made.filter((at) => Math.abs(now() - at) < DAY_MS);
+    return isIdle() && made.length + 1 <= config.finality.exploreShare * recentCalls.count();
+  }
+
+  async function explore(g: Gateway, what: ReportSeries): Promise<void> {
+    const today = dayAt(g.now(), g.policy.timezoneOf(what.report.account));
+    const days = Math.min(DAYS, g.policy.plan.maxDaysPerCall);
+    const [from, to] = [isoDay(today - days), isoDay(today - 1)];
+    const refs = daysBetween(from, to).map((date) => dayRef(what.series, date));
+    const known = daysFound(refs, (await g.lookUp.read(what.report, refs)).found);
+    const fetch = (first: string, last: string) => {
+      made = [...made, g.now()];
+      return fetchToLearn(g, { ...what, known }, first, last);
+    };
+    g.metrics.exploration();
+    const fresh = await fetch(from, to);
+    if (fresh !== null) await g.learner.compare({ ...what, known, fresh: [...fresh.values()] }, fetch);
+  }
+
+  async function look(g: Gateway, what: ReportSeries): Promise<void> {
+    const { now, learner, logger } = g;
+    const id = scopeId(scopeOf(what.report));
+    const since = await scopes.sinceOf(id, now());
+    if (since === null) return;
+    const dueAt = since + MONTH_MS;
+    if (now() < dueAt) {
+      notBefore.set(what.series, Math.min(dueAt, now() + DAY_MS));
+      return;
+    }
+    // Days of a kind that may not be cut are fetched with their ranges, and so are not kept one by one.
+    if (isRunning || isStopped || learner.status(what.report).state !== 'proven' || !mayCall(g)) return;
+    isRunning = true;
+    try {
+      // Replicas agree on who makes the call by who has written that it is made.
+      if (!(await scopes.claim(id, now())) || isStopped) return;
+      await explore(g, what);
+    } catch (error) {
+      logger.debug({ err: error }, 'days could not be asked for to learn from them; trying again in a day');
+      await scopes.retry(id, now() - MONTH_MS + DAY_MS);
+    } finally {
+      isRunning = false;
+    }
+  }
+
+  return {
+    /** A report is in use. Costs a look into a map, but for the first time an hour. */
+    used(g: Gateway, what: ReportSeries): void {
+      const { mode, exploreShare } = g.config.finality;
+      if (mode !== 'learned' || exploreShare <= 0 || isStopped) return;
+      if (g.now() < (notBefore.get(what.series) ?? 0)) return;
+      if (notBefore.size >= MAX_SERIES) notBefore.clear();
+      notBefore.set(what.series, g.now() + HOUR_MS);
+      // Of what is not recorded nothing is learned.
+      if (what.report.split.includes('date') && g.history.isRecorded(what.report))
+        g.background(look(g, what));
+    },
+    /** None is begun from now on. */
+    stop(): void {
+      isStopped = true;
+    },
+  };
+}
+
+const KEY = 'explored';
+const MONTH_MS = 30 * DAY_MS;
+/** Scopes that are remembered, and for how long one that is in use no more. */
+const MAX_SCOPES = 2000;
+const KEPT_MS = 180 * DAY_MS;
+
+const ScopesForm = recordForm(
+  Type.Object({ form: Type.Literal(1), since: Type.Record(Type.String(), Type.Integer()) }),
+);
+type Scopes = RecordOf<typeof ScopesForm>;
+
+/** Since when each scope is in use, or was explored last: one document, which all replicas agree by. */
+function createExploredScopes(documents: Documents) {
+  const change = (step: (since: Scopes['since']) => Scopes['since']) =>
+    mergeDocument<Scopes>(documents, {
+      ...{ key: KEY, ttlMs: KEPT_MS, decode: ScopesForm.parse, encode: JSON.stringify },
+      add(before) {
+        const known = before ?? { form: 1, since: {} };
+        const since = step(known.since);
+        return since === known.since ? known : { ...known, since };
+      },
+    });
+  return {
+    /** Begins to remember it where it is new. @returns null where there is no room. @throws StoreUnavailable */
+    async sinceOf(id: string, nowMs: number): Promise<number | null> {
+      const all = await change((since) => (Object.hasOwn(since, id) ? since : withScope(since, id, nowMs)));
+      return all?.since[id] ?? null;
+    },
+    /** @returns whether it was due, and is this caller's to explore. @throws StoreUnavailable */
+    async claim(id: string, nowMs: number): Promise<boolean> {
+      let isMine = false;
+      await change((since) => {
+        const known = since[id] ?? nowMs;
+        isMine = nowMs - known >= MONTH_MS;
+        return isMine ? { ...since, [id]: nowMs } : since;
+      });
+      return isMine;
+    },
+    /** It failed. @param at as if it had been explored then. @throws StoreUnavailable */
+    async retry(id: string, at: number): Promise<void> {
+      await change((since) => (Object.hasOwn(since, id) ? { ...since, [id]: at } : since));
+    },
+  };
+}
+
+function withScope(since: Scopes['since'], id: string, nowMs: number): Scopes['since'] {
+  const kept = Object.entries(since).filter(([, at]) => nowMs - at < KEPT_MS);
+  return kept.length >= MAX_SCOPES ? since : { ...Object.fromEntries(kept), [id]: nowMs };
+}

@@ -1,0 +1,110 @@
+/**
+ * What each endpoint is known for: the columns of its reports, in one document that all replicas share, and where the rows of
+ * each kind of report stood, in this process alone. Both are bounded: what is forgotten costs a doubt, and no wrong answer.
+ */
+import Type from 'typebox';
+import { recordForm } from '../../lib/record.js';
+import type { Documents } from '../../store/port.js';
+import { createSharedTallies } from '../../store/shared-tallies.js';
+import type { Gateway } from '../gateway.js';
+import type { Report } from '../query/canonicalize.js';
+import type { Digest } from '../rows/digest.js';
+import type { KnownShape } from '../rows/judge-shape.js';
+import { isReportFigure } from '../rows/row-names.js';
+
+export type KnownShapes = ReturnType<typeof createKnownShapes>;
+
+const MAX_KINDS = 1000;
+const MAX_PLACES = 8;
+const MAX_ENDPOINTS = 200;
+/** Rows that each bring names of their own would take room without end. */
+const MAX_COLUMNS = 200;
+const MAX_NAME_CHARS = 100;
+const KEY = 'endpoint-columns';
+const KEPT_MS = 400 * 86_400_000;
+/** For so long the operator is told that there are pages. */
+const PAGED_MS = 86_400_000;
+
+const SeenForm = recordForm(Type.Array(Type.Tuple([Type.String(), Type.Array(Type.String())])));
+type Seen = ReadonlyMap<string, readonly string[]>;
+
+export function createKnownShapes(
+  documents: Documents,
+  { policy, now, background, logger }: Pick<Gateway, 'policy' | 'now' | 'background' | 'logger'>,
+) {
+  const places = new Map<string, readonly string[]>();
+  const onAway = (error: unknown) => logger.debug({ err: error }, 'columns of endpoints are not shared');
+  const tallies = createSharedTallies<string, Seen>({
+    ...{ documents, everyMs: null, ttlMs: KEPT_MS, decode, encode, none: new Map(), merge: merged, onAway },
+    documentOf: (key) => key,
+  });
+  let pagedAtMs = Number.NEGATIVE_INFINITY;
+  let loading: Promise<unknown> | null = null;
+  const kindOf = ({ endpoint, method, split }: Report) => [method, endpoint, ...split].join(' ');
+  const isPaged = () => now() < pagedAtMs + PAGED_MS;
+
+  function notePage({ endpoint, split }: Report, paging: Digest['paging']): void {
+    if (!isPaged())
+      logger.warn(
+        { endpoint, split, ...paging },
+        'a report of the platform is one page of several: it is served with the warning pages_left and not kept; if the platform has a parameter for larger pages, ask with it',
+      );
+    pagedAtMs = now();
+  }
+
+  return {
+    /** Whether some report came as one page of several lately. */
+    isPaged,
+    /** Reads what other processes have seen, once. Never rejects. */
+    load: (): Promise<unknown> => (loading ??= tallies.read(KEY).catch(onAway)),
+    /** @param earlier columns of the entry that is to be replaced */
+    of(report: Report, earlier: readonly string[]): KnownShape {
+      const named = policy.endpoints.get(report.endpoint)?.knownColumns ?? [];
+      const before = [...(tallies.atHand(KEY).get(report.endpoint) ?? []), ...earlier];
+      // A refusal that was once taken for a report must not make reports unknown.
+      const columns = [...named, ...(named.length > 0 || before.some(isReportFigure) ? before : [])];
+      return { places: places.get(kindOf(report)) ?? [], columns };
+    },
+    /** Notes an answer that left no doubt. */
+    note(
+      report: Report,
+      { place, columns, flaws, paging }: Pick<Digest, 'place' | 'columns' | 'flaws' | 'paging'>,
+    ): void {
+      if (paging !== null) notePage(report, paging);
+      if (flaws.length > 0 || columns.length === 0) return;
+      const kind = kindOf(report);
+      const known = places.get(kind) ?? [];
+      if (!known.includes(place) && known.length < MAX_PLACES) {
+        if (places.size >= MAX_KINDS) places.clear();
+        places.set(kind, [...known, place]);
+      }
+      const news = new Map([[report.endpoint, columns]]);
+      const seen = tallies.atHand(KEY);
+      if (!columns.some(isReportFigure) || merged(seen, news) === seen) return;
+      tallies.add(KEY, news);
+      background(tallies.flush());
+    },
+  };
+}
+
+function decode(text: string): Seen | null {
+  const pairs = SeenForm.parse(text);
+  return pairs === null ? null : new Map(pairs);
+}
+
+function encode(seen: Seen): string {
+  return JSON.stringify([...seen]);
+}
+
+/** @returns the first where the second has nothing new */
+function merged(one: Seen, other: Seen): Seen {
+  let all = one;
+  for (const [endpoint, columns] of other) {
+    const before = all.get(endpoint) ?? [];
+    if (before.length === 0 && all.size >= MAX_ENDPOINTS) continue;
+    const fresh = columns.filter((name) => name.length <= MAX_NAME_CHARS && !before.includes(name));
+    const after = [...before, ...fresh].slice(0, MAX_COLUMNS);
+    if (after.length > before.length) all = new Map(all).set(endpoint, after);
+  }
+  return all;
+}

@@ -1,0 +1,173 @@
+/** Stage: makes parts of the platform's answer to a report: rows, bytes, days, or a refusal. */
+import type { EndpointRule } from '../../config/schema.js';
+import { GatewayError } from '../../errors.js';
+import { invalid, originCaching, single } from '../../platform/interpret.js';
+import { readRefusal } from '../../platform/read-refusal.js';
+import { holdsToken } from '../../platform/scrub.js';
+import type { Response } from '../../platform/slot.js';
+import type { WorkerPool } from '../cache/threads/worker-pool.js';
+import type { Gateway } from '../gateway.js';
+import { dayAt } from '../query/days.js';
+import { charsetOf } from '../rows/decode-text.js';
+import type { DigestInput } from '../rows/digest.js';
+import { bodyHash, type RefusalHeader } from '../rows/entry.js';
+import type { Facts } from '../rows/freshness.js';
+import { rowFilters } from '../rows/row-filters.js';
+import type { RowsRule } from '../rows/rows.js';
+import { answerOf, doubtful, unreadable } from './answer-parts.js';
+import type { AnswerFacts, AskedReport, Context, Fetched, FetchedRefusal } from './fetched.js';
+
+/** Statuses that are remembered for a short time. */
+export const REMEMBERED: readonly number[] = [400, 404, 422];
+
+/** An id, and not what is said of a field: `{"advertiserId": ["must be a number"]}`. */
+const ID_LIKE = /^\S*\d\S*$/;
+
+export async function readAnswer(
+  g: Gateway,
+  asked: AskedReport,
+  response: Response,
+  chunks: readonly Buffer[],
+): Promise<Fetched> {
+  const rule = g.policy.endpoints.get(asked.report.endpoint);
+  const contentType = single(response.headers['content-type']) ?? 'application/octet-stream';
+  const caching = originCaching(response.headers, asked.startedAt, g.now());
+  const facts: AnswerFacts = {
+    fetchStartedAt: asked.startedAt,
+    fetchedAt: g.now(),
+    fetchedOn: dayAt(asked.startedAt, g.policy.timezoneOf(asked.report.account)),
+    kind: kindOf(asked, rule),
+    originMs: rule?.freshness === 'origin' ? caching.originMs : null,
+    seq: asked.seq,
+  };
+  const storable = rule?.freshness === 'origin' ? caching.originMs !== null : !caching.noStore;
+  const { digest } = g.workerPool;
+  await g.shapes.load();
+  const input = { ...digestInput(g, asked, rule), charset: charsetOf(contentType) };
+  const unread = { digest, input, token: response.token };
+  if (holdsToken(Buffer.from(contentType, 'latin1'), response.token))
+    throw invalid('the content type holds the platform token');
+  if (response.status >= 400) {
+    const body = Buffer.concat(chunks);
+    const accounts = (await accountsIn(body, unread)).filter((account) => ID_LIKE.test(account));
+    const refusal = refusalOf(asked, response, contentType, body, { ...facts, accounts });
+    return { ...refusal, storable: refusal.storable && storable };
+  }
+  // 206 and 304 answer conditions that were not put, 201 and 204 are no reports.
+  if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
+  if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
+  const rules = g.policy.rulesFor(asked.report);
+  const context = { asked, facts, rules, contentType, storable, status: response.status };
+  if (rule === undefined && !isJson(contentType)) {
+    const body = Buffer.concat(chunks);
+    if (holdsToken(body, response.token)) throw invalid('the answer holds the platform token');
+    return unreadable({ ...context, body, hash: bodyHash(body) }, null, await accountsIn(body, unread), true);
+  }
+  const { outcome, bytes, hash } = await digest(chunks, input, response.token);
+  const read: Context = { ...context, body: bytes, hash };
+  if (outcome.kind === 'invalid') throw invalid(outcome.reason);
+  if (outcome.kind === 'no-rows') {
+    const fault = invalid(outcome.reason);
+    // Where days are wanted there is nothing in it for anybody; as a whole it may be wanted byte for byte.
+    if (!asked.whole) throw fault;
+    return unreadable({ ...read, storable: false }, fault, outcome.accounts, false);
+  }
+  if (outcome.digest.rowCount > g.config.report.maxRows) {
+    throw new GatewayError('upstream_too_large', {
+      detail: `The platform's answer has more than ${g.config.report.maxRows} rows.`,
+    });
+  }
+  const found = outcome.digest;
+  if (found.doubt === null) g.shapes.note(asked.report, found);
+  return found.doubt === null ? answerOf(read, found) : doubtful(read, found, found.doubt);
+}
+
+/** What the configuration says of where an endpoint's rows are. */
+export function rowsRuleOf(rule: EndpointRule | undefined): RowsRule {
+  return { rowsPath: rule?.rowsAt, dateField: rule?.dateField, requiredColumns: rule?.requiredColumns };
+}
+
+function digestInput(
+  g: Gateway,
+  { report, range, whole, earlier }: AskedReport,
+  rule: EndpointRule | undefined,
+): DigestInput {
+  return {
+    rule: rowsRuleOf(rule),
+    known: g.shapes.of(report, earlier(range.to)?.columns ?? []),
+    period: range,
+    byDate: report.split.includes('date'),
+    splits: report.split.length > 0,
+    filters: rowFilters(report, g.policy.accountFields),
+    accountPattern: g.policy.accountPattern,
+    nonAccounts: g.policy.nonAccounts,
+    whole,
+  };
+}
+
+function refusalOf(
+  { range }: AskedReport,
+  { status, token }: Response,
+  contentType: string,
+  body: Buffer,
+  facts: AnswerFacts & Pick<RefusalHeader, 'accounts'>,
+): FetchedRefusal {
+  const tainted = holdsToken(body, token);
+  const header: RefusalHeader = {
+    ...facts,
+    form: 'refusal',
+    lastDay: range.to,
+    status,
+    contentType,
+    upstream: readRefusal(status, contentType, body, token),
+    emptyTail: 'no',
+    hash: bodyHash(body),
+    tainted,
+  };
+  const refusal = { header, body: tainted ? Buffer.alloc(0) : body };
+  return { kind: 'refusal', range, refusal, storable: REMEMBERED.includes(status) };
+}
+
+function kindOf({ report, range: { from, to } }: AskedReport, rule: EndpointRule | undefined): Facts['kind'] {
+  if (rule === undefined) return 'undeclared';
+  return report.account === null || from === null || to === null ? 'open' : 'bounded';
+}
+
+function isJson(contentType: string): boolean {
+  return /^[^;]*[/+]json\b/i.test(contentType);
+}
+
+function isHtml(contentType: string, body: Buffer): boolean {
+  if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
+  return /^\s*<(!doctype\s+html|html)\b/i.test(body.toString('latin1', 0, 256));
+}
+
+/** A body of which only its accounts are read. */
+interface Unread {
+  readonly digest: WorkerPool['digest'];
+  readonly input: DigestInput;
+  readonly token: string;
+}
+
+/** Bytes; what is none is not read to its end. */
+const JSON_BEGINS_WITHIN = 256;
+
+/**
+ * The accounts in a refusal, or in JSON that is no report.
+ * @returns none for what is neither JSON nor lines of JSON: there they cannot be told
+ */
+async function accountsIn(body: Buffer, { digest, input, token }: Unread): Promise<readonly string[]> {
+  if (!/[[{]/.test(body.toString('latin1', 0, JSON_BEGINS_WITHIN))) return [];
+  for (const read of [() => body, () => asList(body)]) {
+    const { outcome } = await digest([read()], input, token);
+    if (outcome.kind === 'digest') return outcome.digest.accounts;
+    if (outcome.kind === 'no-rows') return outcome.accounts;
+  }
+  return [];
+}
+
+/** Lines of JSON as one list; inside of JSON no text holds a line break. */
+function asList(body: Buffer): Buffer {
+  const lines = body.toString('latin1').split(/\r?\n/);
+  return Buffer.from(`[${lines.filter((line) => line !== '').join(',')}]`, 'latin1');
+}

@@ -1,0 +1,87 @@
+/** Reports that a token can be proven with: GETs of one final day, with some rows and not too many; else guesses. */
+
+import type { Gateway } from '../gateway.js';
+import type { Report } from '../query/canonicalize.js';
+import { dayAt, isoDay } from '../query/days.js';
+import { buildPlatformCall } from '../query/platform-call.js';
+import type { ReportPolicy } from '../report-policy.js';
+import { digestBytes } from '../rows/digest.js';
+import { type FreshnessRules, isFinal } from '../rows/freshness.js';
+import type { Fetched, FetchedAnswer } from './fetched.js';
+import { rowsRuleOf } from './read-answer.js';
+
+/** A report of one final day, and what it held. */
+export interface ReferenceReport {
+  readonly account: string;
+  readonly target: string;
+  readonly endpoint: string;
+  readonly split: readonly string[];
+  readonly day: string;
+  readonly rows: number;
+}
+
+const MOST_ROWS = 1000;
+
+/** Notes what an answer has of such a report. */
+export function noteReference(g: Gateway, report: Report, fetched: Fetched): void {
+  if (fetched.kind !== 'answer' || fetched.doubt !== null || report.method !== 'GET') return;
+  const day = cheapestFinalDay(fetched, g.policy.rulesFor(report));
+  if (day === null) return;
+  const { account, endpoint, split } = report;
+  const { target } = buildPlatformCall(report, day.date, day.date);
+  g.onReport({ account: account ?? '*', target, endpoint, split, day: day.date, rows: day.rows });
+}
+
+function cheapestFinalDay(
+  { days, rows, range }: FetchedAnswer,
+  rules: FreshnessRules,
+): { date: string; rows: number } | null {
+  const single = rows !== null && range.from === range.to ? [rows] : [];
+  const fit = (days ?? single)
+    // Not from history: a token is proven with what the platform answers.
+    .filter(({ header }) => isFinal(header, rules) && header.forgotten === undefined)
+    .map(({ header }) => ({ date: header.lastDay as string, rows: header.rowCount }))
+    .filter((day) => day.rows > 0 && day.rows <= MOST_ROWS);
+  return fit.length === 0 ? null : fit.reduce((least, day) => (day.rows < least.rows ? day : least));
+}
+
+/** @returns the rows in an answer to such a report; null when they cannot be told */
+export function countRowsOf(
+  body: Buffer,
+  { endpoint, split, day }: ReferenceReport,
+  { endpoints, accountPattern }: ReportPolicy,
+): number | null {
+  const outcome = digestBytes(body, {
+    rule: rowsRuleOf(endpoints.get(endpoint)),
+    period: { from: day, to: day },
+    byDate: split.includes('date'),
+    splits: split.length > 0,
+    accountPattern,
+    whole: false,
+  });
+  return outcome.kind === 'digest' ? outcome.digest.rowCount : null;
+}
+
+/** So many advertisers are tried: one that is gone must not stand for all. */
+const MOST_ADVERTISERS = 2;
+
+/**
+ * Reports that no caller has asked for yet, and that a working token should see: yesterday, of the teams' advertisers.
+ * @param advertisers that teams may see, most promising first
+ * @returns paths and queries below the platform's base URL; the last one names no advertiser
+ */
+export function guessReports(
+  advertisers: readonly number[],
+  { endpoints, timezoneOf, accountFields }: ReportPolicy,
+  nowMs: number,
+): readonly string[] {
+  const [endpoint] = endpoints.keys();
+  if (endpoint === undefined) return [];
+  const targetOf = (account: string | null) => {
+    const yesterday = isoDay(dayAt(nowMs, timezoneOf(account)) - 1);
+    const named = account === null ? '' : `${accountFields[0]}=${account}&`;
+    return `/api/v1/report/${endpoint}?${named}dateFrom=${yesterday}&dateTo=${yesterday}`;
+  };
+  const accounts = [...new Set(advertisers)].slice(0, MOST_ADVERTISERS).map(String);
+  return [...accounts, null].map(targetOf);
+}

@@ -1,0 +1,202 @@
+/**
+ * Answers that stay. All pins of a team lie together: an index of them, which is written only where it is what was read,
+ * and their rows beside it. So the limits hold however many are made at once, on however many replicas.
+ */
+
+import { GatewayError } from '../../errors.js';
+import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
+import { StoreUnavailable } from '../../store/port.js';
+import { createTurns } from '../../store/turns.js';
+import type { EncodedEntry, RawWrite } from '../cache/entry.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import { monthsOf } from './erase.js';
+import type { Erasures } from './erasures.js';
+import { decodePins, encodePins, type Pin } from './pin.js';
+import { decodeContents } from './read.js';
+
+export interface Pins {
+  /** The oldest first. @throws GatewayError `conflict` where none can be kept; `not_ready` */
+  list(owner: string): Promise<readonly Pin[]>;
+  /** In the order in which they were pinned; null where there is no such pin. @throws GatewayError */
+  read(owner: string, id: string): Promise<PinnedRows | null>;
+  /** @throws GatewayError `conflict` beyond the limits */
+  add(owner: string, pin: Omit<Pin, 'bytes' | 'parts'>, parts: readonly Entry<RowsHeader>[]): Promise<Pin>;
+  /** @returns whether there was one */
+  remove(owner: string, id: string): Promise<boolean>;
+  /** Removes what was erased, which is not shown any more. @returns how many there were. @throws StoreUnavailable */
+  removeErased(): Promise<number>;
+  /** Removes the pins of those who are no more. @returns how many owners there were */
+  sweep(isGone: (owner: string) => boolean): Promise<number>;
+}
+
+export interface PinnedRows {
+  readonly pin: Pin;
+  readonly parts: readonly Entry<RowsHeader>[];
+}
+
+export interface PinsOptions {
+  readonly store: HistoryStore;
+  /** Entries as bytes, in the same order. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+  readonly isErased: Erasures['isErased'];
+}
+
+export const PIN_LIMITS = { pins: 1_000, bytes: 104_857_600 } as const;
+
+/** The one day under which an index lies in the port, whose series is the owner. */
+const PLACE = '2000-01-01';
+/** Others write the same index at times; each time one of them gets through. */
+const TRIES = 50;
+
+export function createPins({ store, encode, isErased }: PinsOptions): Pins {
+  const turns = createTurns();
+  const isOver = (pin: Pin) => isErased({ ...pin, asked: pin.named });
+
+  async function readIndex(
+    owner: string,
+  ): Promise<{ readonly stamp: number; readonly pins: readonly Pin[] }> {
+    const [found] = await store.heads(owner, [PLACE]);
+    if (found === null || found === undefined) return { stamp: 0, pins: [] };
+    const pins = decodePins(found.heads);
+    if (pins !== null) return { stamp: found.stamp, pins };
+    throw new GatewayError('not_ready', { detail: 'A later release has written the pins of this team.' });
+  }
+
+  /** @param change returns null where nothing is to be done */
+  async function update(owner: string, change: (pins: readonly Pin[]) => Change | null): Promise<boolean> {
+    return turns(owner, async () => {
+      for (let tries = 0; tries < TRIES; tries += 1) {
+        const { stamp, pins } = await readIndex(owner);
+        const wanted = change(pins);
+        if (wanted === null) return false;
+        const { added = new Map(), removed = [] } = wanted;
+        const write = { day: PLACE, stamp, heads: encodePins(wanted.pins), added, removed };
+        if ((await store.write(owner, [write]))[0] === true) return true;
+      }
+      throw new GatewayError('not_ready', { detail: 'Others change the pins of this team all the time.' });
+    });
+  }
+
+  function removeWhere(owner: string, goes: (pin: Pin) => boolean): Promise<number> {
+    let count = 0;
+    return update(owner, (pins) => {
+      const gone = pins.filter(goes);
+      count = gone.length;
+      if (count === 0) return null;
+      return { pins: pins.filter((pin) => !goes(pin)), removed: gone.flatMap(namesOf) };
+    }).then(() => count);
+  }
+
+  return {
+    list: (owner) => kept(async () => (await readIndex(owner)).pins.filter((pin) => !isOver(pin))),
+    read: (owner, id) =>
+      kept(async () => {
+        const pin = (await readIndex(owner)).pins.find((one) => one.id === id);
+        return pin === undefined || isOver(pin) ? null : { pin, parts: await readParts(store, owner, pin) };
+      }),
+    add: (owner, pin, parts) =>
+      kept(async () => {
+        const { whole, added } = await packPin(encode, owner, { pin, parts });
+        await update(owner, (pins) => {
+          refuseTooMany(pins, whole);
+          return { pins: [...pins, whole], added };
+        });
+        return whole;
+      }),
+    remove: (owner, id) => kept(async () => (await removeWhere(owner, (pin) => pin.id === id)) > 0),
+    async removeErased() {
+      let count = 0;
+      for await (const { series } of monthsOf(store)) count += await removeWhere(series, isOver);
+      return count;
+    },
+    async sweep(isGone) {
+      let count = 0;
+      for await (const all of monthsOf(store)) {
+        if (!isGone(all.series)) continue;
+        await store.remove(all);
+        count += 1;
+      }
+      return count;
+    },
+  };
+}
+
+interface NewPin {
+  readonly pin: Omit<Pin, 'bytes' | 'parts'>;
+  readonly parts: readonly Entry<RowsHeader>[];
+}
+
+async function packPin(encode: PinsOptions['encode'], owner: string, { pin, parts }: NewPin) {
+  const encoded = await encode(
+    parts.map(({ header, body }, at) => ({
+      ...{ id: partName(owner, pin.id, at), version: header.fetchStartedAt, header, body },
+    })),
+  );
+  const added = new Map(
+    encoded.map((one, at): [string, HistoryContent] => [
+      `${pin.id}.${at}`,
+      { version: parts[at]?.header.fetchStartedAt ?? 0, ...one },
+    ]),
+  );
+  const rows = encoded.reduce((sum, { header, body }) => sum + header.length + body.length, 0);
+  const made: Pin = { ...pin, parts: parts.length, bytes: 0 };
+  return { whole: { ...made, bytes: rows + JSON.stringify(made).length }, added };
+}
+
+interface Change {
+  readonly pins: readonly Pin[];
+  readonly added?: ReadonlyMap<string, HistoryContent>;
+  readonly removed?: readonly string[];
+}
+
+/** @throws GatewayError `internal_error` where rows are gone or damaged */
+async function readParts(
+  store: Pick<HistoryStore, 'contents'>,
+  owner: string,
+  pin: Pin,
+): Promise<readonly Entry<RowsHeader>[]> {
+  const contents = await store.contents(
+    owner,
+    namesOf(pin).map((name) => ({ day: PLACE, name })),
+  );
+  const decoded = await decodeContents(contents, (at) => partName(owner, pin.id, at));
+  const parts = decoded.filter((part) => part !== null);
+  if (parts.length === pin.parts) return parts;
+  throw new GatewayError('internal_error', { internal: `rows of the pin ${pin.id} are gone or damaged` });
+}
+
+function refuseTooMany(pins: readonly Pin[], more: Pin): void {
+  const bytes = pins.reduce((sum, one) => sum + one.bytes, 0);
+  const help = 'Delete pins that nobody needs any more (DELETE /gateway/v1/pins/{id}), and repeat the call.';
+  if (pins.length >= PIN_LIMITS.pins)
+    throw new GatewayError('conflict', {
+      detail: `The team holds ${pins.length} pins, and may hold ${PIN_LIMITS.pins}.`,
+      help,
+    });
+  if (bytes + more.bytes > PIN_LIMITS.bytes)
+    throw new GatewayError('conflict', {
+      detail: `The pins of the team take ${bytes} bytes and this one ${more.bytes}; together they may take ${PIN_LIMITS.bytes}.`,
+      help,
+    });
+}
+
+/** @throws GatewayError `conflict` where there is no room; `not_ready` while the store is away */
+async function kept<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    if (error.why === 'no-room')
+      throw new GatewayError('conflict', {
+        detail: 'The store has no room for further pins.',
+        help: 'Delete pins that nobody needs any more, or ask your operator for more room.',
+        cause: error,
+      });
+    throw new GatewayError('not_ready', { detail: 'The store of the pins does not answer.', cause: error });
+  }
+}
+
+const namesOf = ({ id, parts }: Pin) => Array.from({ length: parts }, (_, at) => `${id}.${at}`);
+
+/** Under another name rows are not read: no pin shows those of another one. It never changes. */
+const partName = (owner: string, id: string, at: number) => `p1:{${owner}}:${id}:${at}`;

@@ -1,0 +1,225 @@
+/** What a fetch, or a mark, changes in the history of days: decided on their heads, and as the store takes it. */
+import { LRUCache } from 'lru-cache';
+import type { HistoryContent, HistoryHeads, HistoryStore, HistoryWrite } from '../../store/history-port.js';
+import type { EncodedEntry, RawWrite } from '../cache/entry.js';
+import { dayNumber } from '../query/days.js';
+import { digest } from '../query/platform-call.js';
+import { holdsTexts, joinTypes } from '../rows/column-types.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import { type FreshnessRules, isFinal } from '../rows/freshness.js';
+import { contentName } from './read.js';
+import {
+  decodeHeads,
+  encodeHeads,
+  noteFetch,
+  noteMissed,
+  type Revision,
+  type Revisions,
+  type SeenDay,
+} from './revision.js';
+
+export interface DayChange {
+  readonly entry: Entry<RowsHeader>;
+  readonly kind: 'appended' | 'confirmed';
+  readonly stamp: number;
+  readonly revisions: Revisions;
+  /** Name of the content to be kept; null where it is kept already. */
+  readonly added: string | null;
+  readonly removed: readonly string[];
+}
+
+/** A day as a fetch returned it, with what the fetch knows of it. */
+interface FetchedDay extends Pick<SeenDay, 'answerRows' | 'credential'> {
+  readonly entry: Entry<RowsHeader>;
+  /** End of the first fetch that was missed, and is not marked yet. */
+  readonly missedFrom: number | undefined;
+  /** Which days of its report are final. */
+  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+}
+
+/** A day that a fetch returned, beside what was known of it before. */
+export interface DayObservation {
+  /** ISO */
+  readonly date: string;
+  readonly before: Revisions;
+  readonly seen: SeenDay;
+}
+
+/** A day that was seen final for the first time, as it is written down now. */
+export interface FinalDay {
+  /** ISO */
+  readonly date: string;
+  readonly entry: Entry<RowsHeader>;
+  readonly revisions: Revisions;
+}
+
+interface Look {
+  /** Null where nothing is to be written; `late` where another fetch that began later was written down before. */
+  readonly change: DayChange | 'late' | null;
+  /** Null where it is late, or unknown. */
+  readonly observation: DayObservation | null;
+}
+
+/** A fetched day beside the heads that are stored. */
+export function lookAt(head: HistoryHeads | null, fetched: FetchedDay): Look {
+  const { entry, missedFrom } = fetched;
+  const known = head === null ? [] : (decodeHeads(head.heads)?.revisions ?? null);
+  // A later release has written it: this one would take away what it does not know.
+  if (known === null) return { change: null, observation: null };
+  const before = missedFrom === undefined ? known : noteMissed(known, missedFrom);
+  const seen = seenDay(fetched);
+  const noted = noteFetch(before, seen);
+  if (noted.kind === 'late') return { change: 'late', observation: null };
+  const observation = { date: dateOf(entry), before, seen };
+  const common = { entry, stamp: head?.stamp ?? 0 };
+  if (noted.kind === 'appended') return { observation, change: { ...common, ...noted } };
+  const same = { ...common, added: null, removed: [] };
+  if (noted.kind === 'confirmed') return { observation, change: { ...same, ...noted } };
+  return { observation, change: before === known ? null : { ...same, kind: 'confirmed', revisions: before } };
+}
+
+export const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as string;
+
+/** Each member by its name: one is made for each day, and adding to what was spread is slow in V8. */
+function seenDay({ entry: { header }, answerRows, credential, rules }: FetchedDay): SeenDay {
+  const { splitFrom, rowCount } = header;
+  return {
+    fetchedFrom: header.fetchStartedAt,
+    fetchedAt: header.fetchedAt,
+    ageDays: header.fetchedOn - (dayNumber(header.lastDay as string) as number),
+    digest: splitFrom?.sortedHash ?? '',
+    generation: splitFrom?.generation ?? '',
+    schema: schemaOf(header),
+    credential,
+    rowCount,
+    answerRows,
+    seq: header.seq,
+    bytes: 0,
+    unconfirmed: rowCount === 0 && header.emptyTail === 'unconfirmed',
+    isFinal: isFinal(header, rules),
+  };
+}
+
+/** Reports have few different ones, and each day of each fetch has one. */
+const schemas = new LRUCache<string, string>({ max: 1000 });
+
+/** Which columns there are, and which of them hold texts: how many digits the numbers have is theirs to change. */
+function schemaOf(header: RowsHeader): string {
+  const name = JSON.stringify([header.columns, header.types]);
+  const known = schemas.get(name) ?? makeSchema(header);
+  schemas.set(name, known);
+  return known;
+}
+
+function makeSchema(header: RowsHeader): string {
+  const types = joinTypes([header]);
+  const texts = header.columns.map((column) => {
+    const facts = types.get(column);
+    return facts !== undefined && holdsTexts(column, facts) ? 'text' : '';
+  });
+  return digest([...header.columns, '', ...texts]).slice(0, 16);
+}
+
+/** @param encode entries as bytes, in the same order */
+export async function writesFor(
+  encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>,
+  { series, asked }: { readonly series: string; readonly asked: readonly string[] },
+  changes: readonly DayChange[],
+): Promise<HistoryWrite[]> {
+  const fresh = changes.filter(({ added }) => added !== null);
+  const encoded = await encode(
+    fresh.map(({ entry: { header, body } }) => ({
+      ...{ id: contentName(series, header.lastDay as string), version: header.fetchStartedAt },
+      ...{ header, body },
+    })),
+  );
+  const contents = new Map(
+    fresh.map(({ entry }, at): [Entry, HistoryContent] => [
+      entry,
+      { version: entry.header.fetchStartedAt, ...(encoded[at] as EncodedEntry) },
+    ]),
+  );
+  return changes.map(({ entry, stamp, revisions, added, removed }) => {
+    const content = contents.get(entry);
+    const heads = encodeHeads({ asked, revisions: withBytes(revisions, added, content) });
+    return {
+      ...{ day: dateOf(entry), stamp, heads, removed },
+      added: added === null || content === undefined ? new Map() : new Map([[added, content]]),
+    };
+  });
+}
+
+/** Says of a revision what its rows take, which is known only now. */
+function withBytes(
+  revisions: Revisions,
+  name: string | null,
+  content: HistoryContent | undefined,
+): Revisions {
+  if (content === undefined) return revisions;
+  const bytes = content.header.length + content.body.length;
+  return revisions.map((one) => (one.id === name ? { ...one, bytes } : one));
+}
+
+/** Rows of the answer that a day was split from: days of several answers may come together. */
+export function rowsOfAnswer(days: readonly Entry<RowsHeader>[], { header: one }: Entry<RowsHeader>): number {
+  return days.reduce((sum, { header }) => {
+    const isOfIt =
+      header.fetchStartedAt === one.fetchStartedAt &&
+      header.splitFrom?.from === one.splitFrom?.from &&
+      header.splitFrom?.to === one.splitFrom?.to;
+    return isOfIt ? sum + header.rowCount : sum;
+  }, 0);
+}
+
+/** Days that these writes made final for the first time. */
+export function finalizedBy(
+  changes: readonly DayChange[],
+  observations: readonly DayObservation[],
+): FinalDay[] {
+  const wasFinal = new Set(
+    observations
+      .filter(({ before }) => before.some(({ finalFrom }) => finalFrom !== undefined))
+      .map(({ date }) => date),
+  );
+  return changes.flatMap(({ entry, revisions }) =>
+    revisions.at(-1)?.finalFrom === undefined || wasFinal.has(dateOf(entry))
+      ? []
+      : [{ date: dateOf(entry), entry, revisions }],
+  );
+}
+
+/**
+ * Marks what is known of days, without a change of their rows. A day that another writes at this moment stays as it is, and
+ * is newer.
+ * @param mark the same list where nothing is to be marked
+ * @returns of the days that were to be marked, whether they are
+ * @throws StoreUnavailable
+ */
+export async function markDays(
+  store: Pick<HistoryStore, 'heads' | 'write'>,
+  series: string,
+  dates: readonly string[],
+  mark: (revisions: Revisions, at: number) => Revisions,
+): Promise<ReadonlyMap<string, boolean>> {
+  const writes = (await store.heads(series, dates)).flatMap((one, at): HistoryWrite[] => {
+    const known = one === null ? null : decodeHeads(one.heads);
+    if (one === null || known === null) return [];
+    const revisions = mark(known.revisions, at);
+    if (revisions === known.revisions) return [];
+    const heads = encodeHeads({ ...known, revisions });
+    return [{ day: dates[at] as string, stamp: one.stamp, heads, added: new Map(), removed: [] }];
+  });
+  const done = writes.length === 0 ? [] : await store.write(series, writes);
+  return new Map(writes.map(({ day }, at) => [day, done[at] === true]));
+}
+
+/** @returns the same list where none is meant */
+export function withMark(
+  revisions: Revisions,
+  isMeant: (one: Revision) => boolean,
+  mark: Partial<Revision>,
+): Revisions {
+  return revisions.some(isMeant)
+    ? revisions.map((one) => (isMeant(one) ? { ...one, ...mark } : one))
+    : revisions;
+}

@@ -1,0 +1,211 @@
+/**
+ * What differs between two looks at a day, row by row and column by column. Pure.
+ *
+ * Rows are matched by date, ids and what the report is split by. Names are attributes: a campaign that was renamed is a
+ * row that changed, and not one that went away while another came.
+ */
+import { kindsOf } from '../rows/column-kinds.js';
+import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../rows/decimal.js';
+import type { RowsHeader } from '../rows/entry.js';
+import { holdsId, holdsText, isVersion } from '../rows/row-names.js';
+import type { Row } from './read.js';
+import type { Revision } from './revision.js';
+
+export interface DayRows {
+  readonly rows: readonly Row[];
+  readonly columns: readonly string[];
+}
+
+export interface CellDiff {
+  readonly old: unknown;
+  readonly new: unknown;
+  /** Of numbers: what was added. */
+  readonly diff?: number | string;
+  /** In percent of the old value, to 4 places; null from 0. */
+  readonly percent?: number | string | null;
+}
+
+export interface RowDiff {
+  readonly dimensions: ReadonlyMap<string, unknown>;
+  readonly changed: ReadonlyMap<string, CellDiff>;
+  /** method: columns or token are others, so it need not be the platform that changed it */
+  readonly kind: 'changed' | 'added' | 'removed' | 'method';
+}
+
+export interface DiffRules {
+  readonly date: string;
+  /** E.g. `['date', 'campaign']`. */
+  readonly split: readonly string[];
+  readonly isMethod: boolean;
+}
+
+/** @returns rows that differ, in the order of the newer look; those that are there no more come last */
+export function diffDay(old: DayRows, now: DayRows, rules: DiffRules): RowDiff[] {
+  const isDimension = dimensionsOf(old, now, rules);
+  const compared = comparedColumns(old, now, isDimension);
+  const before = byIdentity(old.rows, isDimension);
+  const diffs: RowDiff[] = [];
+  const dimensions = (row: Row): ReadonlyMap<string, unknown> =>
+    new Map([['date', rules.date], ...[...row].filter(([column]) => isDimension(column))]);
+  const whole = (row: Row, side: 'old' | 'new') =>
+    new Map(
+      [...row]
+        .filter(([column]) => !isDimension(column))
+        .map(([column, value]): [string, CellDiff] => [
+          column,
+          side === 'old' ? { old: value, new: null } : { old: null, new: value },
+        ]),
+    );
+  const kindOf = (kind: RowDiff['kind']) => (rules.isMethod ? 'method' : kind);
+  for (const [identity, rows] of byIdentity(now.rows, isDimension)) {
+    const { pairs, rest, gone } = pairUp(before.get(identity) ?? [], rows, compared);
+    before.set(identity, gone);
+    for (const [one, other] of pairs) {
+      const changed = changedCells(one, other, compared);
+      if (changed.size > 0) diffs.push({ dimensions: dimensions(other), changed, kind: kindOf('changed') });
+    }
+    for (const row of rest)
+      diffs.push({ dimensions: dimensions(row), changed: whole(row, 'new'), kind: kindOf('added') });
+  }
+  for (const row of [...before.values()].flat())
+    diffs.push({ dimensions: dimensions(row), changed: whole(row, 'old'), kind: kindOf('removed') });
+  return diffs;
+}
+
+function dimensionsOf(old: DayRows, now: DayRows, { date, split }: DiffRules): (column: string) => boolean {
+  const rows = [...old.rows, ...now.rows];
+  const known = new Map<string, boolean>();
+  const look = (column: string) =>
+    holdsId(column) ||
+    split.includes(column) ||
+    rows.every((row) => !row.has(column) || row.get(column) === date);
+  return (column) => {
+    const found = known.get(column) ?? look(column);
+    known.set(column, found);
+    return found;
+  };
+}
+
+/** Columns that both looks have; of a look without rows it is not known which it has. */
+function comparedColumns(old: DayRows, now: DayRows, isDimension: (column: string) => boolean): string[] {
+  const either = new Set([...now.columns, ...old.columns]);
+  const inBoth = (column: string) => old.columns.includes(column) && now.columns.includes(column);
+  return [...either].filter((column) => !isDimension(column) && inBoth(column));
+}
+
+function byIdentity(rows: readonly Row[], isDimension: (column: string) => boolean): Map<string, Row[]> {
+  const found = new Map<string, Row[]>();
+  for (const row of rows) {
+    // Ids are texts in one answer and numbers in another, and the same ids.
+    const own = [...row]
+      .filter(([column]) => isDimension(column))
+      .map(([column, value]) => [column, String(value)]);
+    const identity = JSON.stringify(own.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)));
+    const same = found.get(identity);
+    if (same === undefined) found.set(identity, [row]);
+    else same.push(row);
+  }
+  return found;
+}
+
+interface Pairs {
+  readonly pairs: readonly (readonly [old: Row, now: Row])[];
+  readonly rest: readonly Row[];
+  readonly gone: Row[];
+}
+
+/** Rows of one identity, mostly one on each side; of several those belong together that share their texts. */
+function pairUp(old: readonly Row[], now: readonly Row[], columns: readonly string[]): Pairs {
+  if (old.length <= 1 && now.length <= 1) {
+    const [one, other] = [old[0], now[0]];
+    if (one !== undefined && other !== undefined) return { pairs: [[one, other]], rest: [], gone: [] };
+    return { pairs: [], rest: [...now], gone: [...old] };
+  }
+  // The last is the first of the old look: rows may be tens of thousands, where a report names no id.
+  const byTexts = new Map<string, Row[]>();
+  for (const row of [...old].reverse()) {
+    const texts = textsOf(row, columns);
+    const same = byTexts.get(texts);
+    if (same === undefined) byTexts.set(texts, [row]);
+    else same.push(row);
+  }
+  const pairs: [Row, Row][] = [];
+  const open: Row[] = [];
+  for (const row of now) {
+    const one = byTexts.get(textsOf(row, columns))?.pop();
+    if (one === undefined) open.push(row);
+    else pairs.push([one, row]);
+  }
+  const paired = new Set(pairs.map(([one]) => one));
+  const left = old.filter((row) => !paired.has(row));
+  for (const [at, row] of open.slice(0, left.length).entries()) pairs.push([left[at] as Row, row]);
+  return { pairs, rest: open.slice(left.length), gone: left.slice(open.length) };
+}
+
+/** Rows whose texts are the same have the same. */
+function textsOf(row: Row, columns: readonly string[]): string {
+  const texts = columns.map((column) => {
+    const value = row.get(column);
+    return typeof value === 'string' && decimalOf(value) === null ? value : null;
+  });
+  return JSON.stringify(texts);
+}
+
+function changedCells(old: Row, now: Row, columns: readonly string[]): Map<string, CellDiff> {
+  const changed = new Map<string, CellDiff>();
+  for (const column of columns) {
+    const [before, after] = [old.get(column) ?? null, now.get(column) ?? null];
+    const cell = diffCell(column, before, after);
+    if (cell !== null) changed.set(column, cell);
+  }
+  return changed;
+}
+
+function diffCell(column: string, before: unknown, after: unknown): CellDiff | null {
+  const [one, other] = [quantityOf(column, before), quantityOf(column, after)];
+  if (one !== null && other !== null) {
+    if (isSame(one, other)) return null;
+    const diff = subtract(other, one);
+    const percent = percentOf(one, diff);
+    return {
+      ...{ old: before, new: after, diff: shownAs(diff) },
+      percent: percent === null ? null : shownAs(percent),
+    };
+  }
+  return JSON.stringify(before) === JSON.stringify(after) ? null : { old: before, new: after };
+}
+
+/** A text in a column of names is no number, though it may look like one. */
+function quantityOf(column: string, value: unknown): Decimal | null {
+  return holdsText(column, column) || isVersion(column) ? null : decimalOf(value);
+}
+
+/** A revision with its rows, as far as they can be read. */
+export interface Shaped {
+  readonly revision: Pick<Revision, 'schema' | 'credential'>;
+  /** Null where the rows can no longer be read. */
+  readonly header: Pick<RowsHeader, 'columns' | 'types' | 'rowCount'> | null;
+}
+
+/**
+ * Whether two revisions of a day differ by what the platform said, and not by how it was asked and read: the same token, and
+ * columns of the same names and kinds; a day without rows has none that could differ.
+ */
+export function isSameMethod(a: Shaped, b: Shaped): boolean {
+  if (a.revision.credential !== b.revision.credential) return false;
+  if (a.revision.schema === b.revision.schema) return true;
+  const [one, other] = [a.header, b.header];
+  if (one === null || other === null) return false;
+  return one.rowCount === 0 || other.rowCount === 0 || haveSameColumns(one, other);
+}
+
+type Columns = NonNullable<Shaped['header']>;
+
+function haveSameColumns(a: Columns, b: Columns): boolean {
+  if (a.columns.length !== b.columns.length) return false;
+  const kinds = kindsOf(b);
+  return [...kindsOf(a)].every(([column, kind]) => {
+    const other = kinds.get(column);
+    return other !== undefined && (kind === 'nothing' || other === 'nothing' || kind === other);
+  });
+}

@@ -1,0 +1,211 @@
+/** Reads the history: rows of revisions, and what was known of days at one moment, from history alone. */
+
+import { GatewayError } from '../../errors.js';
+import { turn } from '../../lib/time.js';
+import type { HistoryContent, HistoryStore } from '../../store/history-port.js';
+import { StoreUnavailable } from '../../store/port.js';
+import { decodeEntries } from '../cache/entry.js';
+import { add, type Decimal, decimalOf, shownAs, ZERO } from '../rows/decimal.js';
+import { type Entry, isEntryHeader, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
+import { isAdditive, isMoney } from '../rows/row-names.js';
+import type { Erasures } from './erasures.js';
+import {
+  believed,
+  type Heads,
+  headsIn,
+  type KnownThen,
+  knownAt,
+  type Moment,
+  type Revision,
+  type Revisions,
+} from './revision.js';
+
+/** The name under which rows of a day are sealed: under another one they are not read. It never changes. */
+export function contentName(series: string, day: string): string {
+  return `h1:{${series}}:${day}`;
+}
+
+/** @returns in their order; null for what is gone or damaged. @throws StoreUnavailable */
+export async function readContents(
+  store: Pick<HistoryStore, 'contents'>,
+  series: string,
+  wanted: readonly { readonly day: string; readonly revision: Pick<Revision, 'id'> }[],
+): Promise<(Entry<RowsHeader> | null)[]> {
+  const contents = await store.contents(
+    series,
+    wanted.map(({ day, revision }) => ({ day, name: revision.id })),
+  );
+  return decodeContents(contents, (at) => contentName(series, wanted[at]?.day as string));
+}
+
+/**
+ * Rows as the store has them.
+ * @param nameAt under which the rows at a place were sealed
+ * @returns in their order; null for what is gone or damaged
+ */
+export async function decodeContents(
+  contents: readonly (HistoryContent | null)[],
+  nameAt: (at: number) => string,
+): Promise<(Entry<RowsHeader> | null)[]> {
+  const found = contents.flatMap((entry, at) => (entry === null ? [] : [{ at, id: nameAt(at), entry }]));
+  const rows: (Entry<RowsHeader> | null)[] = contents.map(() => null);
+  for (const [place, decoded] of (await decodeEntries(found)).entries()) {
+    if (typeof decoded === 'string' || !isEntryHeader(decoded.header) || decoded.header.form !== 'rows')
+      continue;
+    rows[found[place]?.at as number] = decoded as Entry<RowsHeader>;
+  }
+  return rows;
+}
+
+/** A row of a day: names and values, in its own order. They were normalised: what is a number there, JSON holds exactly. */
+export type Row = ReadonlyMap<string, unknown>;
+
+export function rowsOf({ body }: Pick<Entry<RowsHeader>, 'body'>): Row[] {
+  return rowsIn(body.toString());
+}
+
+/** @param text rows with commas between them */
+export function rowsIn(text: string): Row[] {
+  const rows = JSON.parse(`[${text}]`) as object[];
+  return rows.map((row) => new Map(Object.entries(row)));
+}
+
+/** Rows that are added up in one turn of the event loop: about 2 ms. A day may have tens of thousands. */
+const ROWS_A_TURN = 1_000;
+
+/** @returns by column, in the order in which they stand; those that hold anything but numbers are left out */
+export async function sumRows({
+  body,
+}: Pick<Entry<RowsHeader>, 'body'>): Promise<Record<string, number | string>> {
+  const sums = new Map<string, Decimal | null>();
+  const currencies = new Set<unknown>();
+  const kinds = new Map<string, Kind>();
+  const texts = body.toString().split(ROW_SEPARATOR);
+  for (let at = 0; at < texts.length; at += ROWS_A_TURN) {
+    await turn();
+    for (const row of rowsIn(texts.slice(at, at + ROWS_A_TURN).join()))
+      for (const [column, value] of row) {
+        // To look into a name takes longer than to add.
+        const kind = kinds.get(column) ?? kindOf(column);
+        kinds.set(column, kind);
+        if (kind === 'currency') currencies.add(value);
+        if (kind !== 'additive' || value === null || sums.get(column) === null) continue;
+        const number = decimalOf(value);
+        sums.set(column, number === null ? null : add(sums.get(column) ?? ZERO, number));
+      }
+  }
+  const isMixed = currencies.size > 1;
+  return Object.fromEntries(
+    [...sums].flatMap(([column, sum]) =>
+      sum === null || (isMixed && isMoney(column)) ? [] : [[column, shownAs(sum)]],
+    ),
+  );
+}
+
+type Kind = 'currency' | 'additive' | 'other';
+
+function kindOf(column: string): Kind {
+  if (/currency$/i.test(column)) return 'currency';
+  return isAdditive(column) ? 'additive' : 'other';
+}
+
+/** What is readable, and where. */
+export interface Readable {
+  /** False: no history is kept. */
+  readonly enabled: boolean;
+  readonly store: Pick<HistoryStore, 'heads' | 'contents'>;
+  readonly isErased: Erasures['isErased'];
+}
+
+/** @throws GatewayError `not_known_then` where no history is kept; `not_ready` while the store is away */
+export async function guarded<T>({ enabled }: Pick<Readable, 'enabled'>, work: () => Promise<T>): Promise<T> {
+  if (!enabled)
+    throw new GatewayError('not_known_then', {
+      detail: 'No history is kept: an operator has set history.enabled to false.',
+    });
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new GatewayError('not_ready', {
+      detail: 'The store of the history does not answer.',
+      cause: error,
+    });
+  }
+}
+
+export interface DaysWanted {
+  readonly series: string;
+  /** ISO, in order. */
+  readonly dates: readonly string[];
+  /** Of the kind's divisibility: what was split under another one is not believed. Null: it is not proven. */
+  readonly generation: string | null;
+  readonly moment: Moment;
+  /** What is said of days of which nothing was known then, where that is not `not_known_then`. */
+  readonly unknown?: (dates: readonly string[]) => GatewayError;
+}
+
+/** One day as it was known then. */
+export interface DayThen extends KnownThen {
+  readonly entry: Entry<RowsHeader>;
+}
+
+/**
+ * What was known of days of a series at one moment. Nothing is fetched.
+ * @returns in the order of the dates
+ * @throws GatewayError `not_known_then`; `not_ready` while the store is away
+ */
+export async function readDays(g: Readable, wanted: DaysWanted): Promise<readonly DayThen[]> {
+  const { series, dates, generation, moment } = wanted;
+  return guarded(g, async () => {
+    if (generation === null) throw notKept(NOT_PROVEN);
+    const heads = (await g.store.heads(series, dates)).map(headsIn);
+    const known = heads.map(({ revisions }) => believed(revisions, generation));
+    const chosen = known.map((revisions) => knownAt(revisions, moment));
+    if (chosen.includes(null)) throw notKnown(wanted, known);
+    const days = (chosen as KnownThen[]).map((one, at) => ({ ...one, day: dates[at] as string }));
+    const contents = await readContents(g.store, series, days);
+    return days.map(({ day, ...one }, at) => {
+      const entry = contents[at] ?? null;
+      if (entry === null) throw lost(dates.filter((_date, place) => contents[place] === null));
+      const { asked } = heads[at] as Heads;
+      if (g.isErased({ ...one.revision, asked, held: entry.header.accounts })) throw notKept(erasedOf(day));
+      return { ...one, entry };
+    });
+  });
+}
+
+function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError {
+  const { dates, moment } = wanted;
+  const unknown = dates.filter((_date, at) => knownAt(known[at] as Revisions, moment) === null);
+  if (wanted.unknown !== undefined) return wanted.unknown(unknown);
+  const first = Math.max(...known.map((revisions) => revisions[0]?.knownFrom ?? Number.POSITIVE_INFINITY));
+  const since = Number.isFinite(first)
+    ? `All of them are known from ${new Date(first).toISOString()} on: ask for that, or later.`
+    : 'Some of them were never written down: ask for the report without _asOf, with cache-control: no-cache where the cache has them, and they are known from then on.';
+  const then = typeof moment === 'object' ? `at ${new Date(moment.at).toISOString()} ` : '';
+  return notKept(`Nothing was known ${then}of ${listed(unknown)}. ${since}`);
+}
+
+const NOT_PROVEN =
+  'Reports of this kind have no history that may be shown: it is not proven yet, or was refuted, that they may be split by day. Ask for a few ranges of it as it is now; `dsp-gateway cache explain` says how far that is.';
+
+function lost(dates: readonly string[]): GatewayError {
+  return notKept(`What was known then of ${listed(dates)} can no longer be read.`);
+}
+
+function erasedOf(date: string): string {
+  return `What was known then of ${date} was erased, with all else of its advertiser. Ask for the report without _asOf, and it is known from then on.`;
+}
+
+function notKept(detail: string): GatewayError {
+  return new GatewayError('not_known_then', { detail });
+}
+
+const SHOWN = 10;
+
+/** Days in a sentence. */
+export function listed(dates: readonly string[]): string {
+  const more = dates.length > SHOWN ? ` and ${dates.length - SHOWN} more days` : '';
+  return dates.slice(0, SHOWN).join(', ') + more;
+}

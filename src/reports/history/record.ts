@@ -1,0 +1,274 @@
+/**
+ * Records fetched days, behind their answers: a day is appended to its history when its rows differ from what was known.
+ * An answer never waits for it; what cannot be written is counted, and marked when the store is back.
+ */
+
+import type { Logger } from 'pino';
+import { createLastUsed } from '../../lib/last-used.js';
+import { monthOf } from '../../store/history-content.js';
+import type { HistoryStore } from '../../store/history-port.js';
+import { createTurns } from '../../store/turns.js';
+import type { EncodedEntry, RawWrite } from '../cache/entry.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import type { FreshnessRules } from '../rows/freshness.js';
+import {
+  type DayObservation,
+  dateOf,
+  type FinalDay,
+  finalizedBy,
+  lookAt,
+  markDays,
+  rowsOfAnswer,
+  withMark,
+  writesFor,
+} from './day-writes.js';
+import type { Erasures } from './erasures.js';
+import { noteMissed } from './revision.js';
+import { createWatchSchema, type SchemaDriftOptions } from './schema-drift.js';
+
+/**
+ * Of one day each. missed: it could not be written; erased: its account was erased meanwhile; voided: one of its revisions
+ * came from an answer that the platform had cut off.
+ */
+export type HistoryEvent = 'appended' | 'confirmed' | 'late' | 'missed' | 'erased' | 'voided';
+
+/** Days of one series that a fetch returned. */
+export interface FetchedDays {
+  readonly series: string;
+  readonly days: readonly Entry<RowsHeader>[];
+  /** When they may be written. From the call on, a look at the series' history in this process waits for them. */
+  readonly begin?: Promise<unknown>;
+}
+
+/** The same, with what is known of their report. */
+export interface RecordedDays extends FetchedDays {
+  /** Accounts that it names. */
+  readonly asked: readonly string[];
+  /** Of the report, for the log. */
+  readonly endpoint?: string;
+  /** Which days of the report are final. */
+  readonly rules: Pick<FreshnessRules, 'restatementDays'>;
+}
+
+/** What recording a fetch told of its days. */
+export interface Recorded {
+  /** Days beside what was known of them, once or more often; not those that a later fetch has overtaken. */
+  readonly observations: readonly DayObservation[];
+  /** Days that were recorded as final for the first time: each by one of all replicas. */
+  readonly finalized: readonly FinalDay[];
+}
+
+/** Days of one series that were split from answers that the platform had cut off. */
+export interface CutDays {
+  readonly series: string;
+  /** ISO */
+  readonly dates: readonly string[];
+  /** Rows at which the platform cut them off. */
+  readonly answerRows: number;
+}
+
+/** Others write the same days at times; each time one of them gets through. */
+const TRIES = 5;
+/** Rows that may wait to be written; beyond it a fetch is not recorded, unless it waits alone. */
+const MAX_WAITING_BYTES = 16_777_216;
+/** Rows that are written at once; one day may have more. */
+const PORTION_BYTES = 4_194_304;
+/** Days of which this process remembers something. */
+const REMEMBERED_DAYS = 10_000;
+/** An ISO date, and what divides it from its series. */
+const DATE_CHARS = 11;
+
+export type Recorder = ReturnType<typeof createRecorder>;
+
+/** What a process knows of the history that it writes. The functions below work on it. */
+export function createRecorder(options: {
+  readonly store: Pick<HistoryStore, 'heads' | 'contents' | 'write' | 'remove'>;
+  readonly isErased: Erasures['isErased'];
+  /** Entries as bytes, in the same order. */
+  readonly encode: (entries: readonly RawWrite[]) => Promise<readonly EncodedEntry[]>;
+  /** Fingerprint of the token in use. */
+  readonly credential: () => string | null;
+  readonly metrics: {
+    history(event: HistoryEvent, days: number): void;
+    readonly schemaChange: SchemaDriftOptions['onSchemaChange'];
+  };
+  readonly logger: Logger;
+}) {
+  const { store, logger, metrics } = options;
+  return {
+    ...options,
+    watchSchema: createWatchSchema({ store, logger, onSchemaChange: metrics.schemaChange }),
+    // What is decided on heads that another call is about to replace would be decided on nothing.
+    turns: createTurns(),
+    /** By series and date: start of the latest fetch. A day that did not change is not written, and yet an earlier fetch of it is late. */
+    latest: createLastUsed<number>(REMEMBERED_DAYS),
+    /** By series and date: end of the first fetch that could not be recorded, and is not marked yet. */
+    missed: createLastUsed<number>(REMEMBERED_DAYS),
+    waitingBytes: 0,
+  };
+}
+
+/** Never rejects. */
+export async function record(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
+  const { series, begin } = fetched;
+  const days = fetched.days.filter(isKept);
+  const told = { observations: [], finalized: [] };
+  const bytes = days.reduce((sum, { body }) => sum + body.length, 0);
+  if (r.waitingBytes > 0 && r.waitingBytes + bytes > MAX_WAITING_BYTES) {
+    miss(r, series, days, 'too much waits to be written');
+    return told;
+  }
+  r.waitingBytes += bytes;
+  try {
+    const left = await r.turns(series, async () => {
+      await begin;
+      return write(r, { ...fetched, days }, told);
+    });
+    if (left.length > 0) miss(r, series, left, 'others were always quicker');
+  } catch (error) {
+    miss(r, series, days, error);
+  } finally {
+    r.waitingBytes -= bytes;
+  }
+  return told;
+}
+
+function miss(r: Recorder, series: string, days: readonly Entry<RowsHeader>[], why: unknown): void {
+  for (const entry of days) {
+    const name = nameOf(series, dateOf(entry));
+    if (!r.missed.has(name)) r.missed.set(name, entry.header.fetchedAt);
+  }
+  r.metrics.history('missed', days.length);
+  r.logger.warn({ err: why, days: days.length }, 'could not write fetched days to the history');
+}
+
+interface Told {
+  readonly observations: DayObservation[];
+  readonly finalized: FinalDay[];
+}
+
+/** @returns the days that others were always quicker to write */
+async function write(r: Recorder, fetched: RecordedDays, told: Told): Promise<readonly Entry<RowsHeader>[]> {
+  const { series, asked } = fetched;
+  const isErased = ({ header: { seq, fetchStartedAt, accounts, rowCount } }: Entry<RowsHeader>) =>
+    r.isErased({ seq, fetchedFrom: fetchStartedAt, asked, held: accounts, rowCount });
+  const days = fetched.days.filter((entry) => !isErased(entry));
+  if (days.length < fetched.days.length) r.metrics.history('erased', fetched.days.length - days.length);
+  const never: Entry<RowsHeader>[] = [];
+  for (const portion of portionsOf(days)) {
+    let left: readonly Entry<RowsHeader>[] = portion;
+    for (let tries = 0; left.length > 0 && tries < TRIES; tries += 1)
+      left = await writeOnce(r, fetched, left, told);
+    never.push(...left);
+  }
+  // What was erased while it was written must not come back.
+  const months = new Set(days.filter(isErased).map((entry) => monthOf(dateOf(entry))));
+  for (const month of months) await r.store.remove({ series, month });
+  return never;
+}
+
+/** @returns those of `days` that somebody else has written meanwhile. @throws StoreUnavailable */
+async function writeOnce(
+  r: Recorder,
+  fetched: RecordedDays,
+  days: readonly Entry<RowsHeader>[],
+  told: Told,
+): Promise<readonly Entry<RowsHeader>[]> {
+  const { store, latest, missed, metrics } = r;
+  const { series, rules } = fetched;
+  const heads = await store.heads(series, days.map(dateOf));
+  const looks = days.map((entry, at) => {
+    const { fetchStartedAt } = entry.header;
+    const name = nameOf(series, dateOf(entry));
+    if (fetchStartedAt < (latest.get(name) ?? fetchStartedAt))
+      return { change: 'late', observation: null } as const;
+    latest.set(name, fetchStartedAt);
+    const answerRows = rowsOfAnswer(fetched.days, entry);
+    const missedFrom = missed.get(name);
+    return lookAt(heads[at] ?? null, { entry, answerRows, missedFrom, credential: r.credential(), rules });
+  });
+  const observations = looks.flatMap(({ observation }) => observation ?? []);
+  told.observations.push(...observations);
+  const late = looks.filter(({ change }) => change === 'late').length;
+  if (late > 0) metrics.history('late', late);
+  const changes = looks.flatMap(({ change }) => (change === null || change === 'late' ? [] : change));
+  if (changes.length === 0) return [];
+  const done = await store.write(series, await writesFor(r.encode, fetched, changes));
+  const written = changes.filter((_one, at) => done[at] === true);
+  for (const { entry, kind } of written) {
+    metrics.history(kind, 1);
+    missed.delete(nameOf(series, dateOf(entry)));
+  }
+  told.finalized.push(...finalizedBy(written, observations));
+  await r.watchSchema(fetched, written);
+  return changes.filter((_one, at) => done[at] !== true).map(({ entry }) => entry);
+}
+
+/**
+ * Marks what could not be recorded, of one series or of all. Never rejects: what is left is marked later.
+ */
+export async function markMissed(r: Recorder, only?: string): Promise<void> {
+  const all = new Set([...r.missed.keys()].map(seriesOf));
+  for (const series of only === undefined ? all : all.has(only) ? [only] : []) {
+    try {
+      await r.turns(series, () => markSeries(r, series));
+    } catch (error) {
+      r.logger.debug({ err: error }, 'could not mark missed fetches in the history; trying again');
+      return;
+    }
+  }
+}
+
+async function markSeries({ store, missed }: Recorder, series: string): Promise<void> {
+  const names = [...missed.keys()].filter((name) => seriesOf(name) === series);
+  const dates = names.map((name) => name.slice(1 - DATE_CHARS));
+  const done = await markDays(store, series, dates, (known, at) =>
+    noteMissed(known, missed.get(names[at] as string) ?? 0),
+  );
+  // Another has written the day meanwhile: it is marked the next time.
+  for (const [at, name] of names.entries()) if (done.get(dates[at] as string) !== false) missed.delete(name);
+}
+
+/** Marks the revisions that came of cut off answers. Never rejects. */
+export async function voidCut(
+  { turns, store, metrics, logger }: Recorder,
+  { series, dates, answerRows }: CutDays,
+): Promise<void> {
+  try {
+    const done = await turns(series, () =>
+      markDays(store, series, dates, (known) =>
+        withMark(known, (one) => one.answerRows === answerRows && one.void === undefined, { void: 'cut' }),
+      ),
+    );
+    metrics.history('voided', [...done.values()].filter((one) => one).length);
+  } catch (error) {
+    logger.error(
+      { err: error, days: dates.length },
+      'could not void in the history what came of an answer that the platform had cut off: it is shown as it was known',
+    );
+  }
+}
+
+const nameOf = (series: string, date: string) => `${series}|${date}`;
+const seriesOf = (name: string) => name.slice(0, -DATE_CHARS);
+
+/** A store that is given all of a large report at once answers nobody else in time, and may be taken to be away. */
+function portionsOf(days: readonly Entry<RowsHeader>[]): readonly (readonly Entry<RowsHeader>[])[] {
+  const portions: Entry<RowsHeader>[][] = [];
+  let room = 0;
+  for (const day of days) {
+    room -= day.body.length;
+    const open = portions.at(-1);
+    if (open !== undefined && room >= 0) open.push(day);
+    else {
+      portions.push([day]);
+      room = PORTION_BYTES - day.body.length;
+    }
+  }
+  return portions;
+}
+
+/** Not what may be no report, nor what is visibly not what was asked for, nor what the platform's own headers decide about. */
+function isKept({ header: { splitFrom, originMs, doubt, flaws } }: Entry<RowsHeader>): boolean {
+  return splitFrom !== null && originMs === null && doubt === undefined && flaws === undefined;
+}

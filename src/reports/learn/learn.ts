@@ -1,0 +1,228 @@
+/**
+ * Stage beside the path: learns whether answers may be split by day, and goes on checking. What it learns of a kind is
+ * shared by replicas, see `kinds.ts`.
+ */
+import type { Logger } from 'pino';
+import type { Report } from '../query/canonicalize.js';
+import { dayNumber } from '../query/days.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import { compareDays, type DaysOf, type Dispute } from './compare-days.js';
+import { type Kinds, newGeneration } from './kinds.js';
+import type { Trial } from './probation.js';
+import { type FetchRange, settleDisputes } from './settle-disputes.js';
+import {
+  agree,
+  askAsWhole,
+  currentState,
+  type Divisibility,
+  type DivisibilityState,
+  divisibilityId,
+  noteRestatement,
+  passTrial,
+  refute,
+  wholeUntil,
+} from './state.js';
+
+export type DivisibilityEvent = 'probation' | 'proven' | 'refuted' | 'restated' | 'tried' | 'whole';
+
+/** How reports of one kind are answered now. */
+export interface DivisibilityStatus {
+  readonly id: string;
+  readonly state: DivisibilityState;
+  readonly pinned: boolean;
+  readonly generation: string;
+  /** An answer could not be split: until then the kind is asked for as a whole, whatever its state. */
+  readonly wholeUntil: number | null;
+}
+
+export type Learner = ReturnType<typeof createLearner>;
+
+/** Freshly split days of a report, to be compared with what was known of them before. */
+export interface Comparison extends DaysOf {
+  readonly fresh: readonly Entry<RowsHeader>[];
+}
+
+/** What came of a comparison. */
+export interface Comparing {
+  /** same: nothing speaks against splitting · refuted: splitting lies · changed: days were restated, or that is open */
+  readonly verdict: 'same' | 'refuted' | 'changed';
+  /** Dates on which answers for different periods say the same. */
+  readonly same: ReadonlySet<string>;
+}
+
+export interface LearnerOptions {
+  readonly kinds: Kinds;
+  readonly policy: ReportPolicy;
+  readonly now: () => number;
+  readonly logger: Logger;
+  readonly onEvent: (event: DivisibilityEvent) => void;
+  /** Told of days that depend on the range asked for, and were cut from ranges, or joined, until now. */
+  readonly onDependent: (report: Report, days: readonly AgedDay[]) => void;
+}
+
+/** A day, and how old it was when it was asked for. */
+export interface AgedDay {
+  /** ISO */
+  readonly date: string;
+  readonly ageDays: number;
+}
+
+const NOTHING: Comparing = { verdict: 'same', same: new Set() };
+
+export function createLearner(options: LearnerOptions) {
+  return {
+    status: (report: Report): DivisibilityStatus => statusOf(options, report),
+    /** Another one makes finished answers void: they would be made otherwise now. */
+    stampOf: (report: Report): string => markOf(options, report, 'stampOf'),
+    /** Compares freshly split days with what was known of them before. */
+    compare: (news: Comparison, fetch: FetchRange): Promise<Comparing> => compare(options, news, fetch),
+    /** An answer could not be split: for a day the kind is asked for as a whole. */
+    couldNotSplit: (report: Report, reason: string): Promise<void> => couldNotSplit(options, report, reason),
+    /** For people: what is known of all kinds, each as it is now. */
+    list: (): readonly (readonly [id: string, known: Divisibility])[] =>
+      options.kinds.list().map(([id, known]) => [id, { ...known, state: stateOf(known, options.now()) }]),
+    /** For people: what is known of a kind. */
+    show: (report: Report): Divisibility | null => options.kinds.get(idOf(options, report)),
+    /** On probation: a whole answer was found to be the join of its days. */
+    async passed(report: Report, trial: Trial): Promise<void> {
+      const { id, pinned } = statusOf(options, report);
+      if (pinned) return;
+      options.onEvent('tried');
+      await change(options, { id, report }, (value) => passTrial(value, trial, options.now()));
+    },
+  };
+}
+
+function statusOf(options: LearnerOptions, report: Report): DivisibilityStatus {
+  const id = idOf(options, report);
+  const { endpoint } = report;
+  const divisible = options.policy.endpoints.get(endpoint)?.divisible;
+  const record = options.kinds.get(id);
+  const isAuto = divisible === 'auto';
+  return {
+    id,
+    state: isAuto ? stateOf(record, options.now()) : divisible === 'always' ? 'proven' : 'refuted',
+    pinned: !isAuto,
+    generation: markOf(options, report, 'generationOf'),
+    wholeUntil: wholeUntil(record, options.now()),
+  };
+}
+
+function stateOf(record: Divisibility | null, nowMs: number): DivisibilityState {
+  return record === null ? 'learning' : currentState(record, nowMs);
+}
+
+function markOf(options: LearnerOptions, report: Report, mark: 'generationOf' | 'stampOf'): string {
+  const divisible = options.policy.endpoints.get(report.endpoint)?.divisible;
+  if (divisible === 'auto') return options.kinds[mark](idOf(options, report));
+  return divisible === 'always' ? 'pinned' : 'never';
+}
+
+async function compare(
+  options: LearnerOptions,
+  { report, series, fresh, known }: Comparison,
+  fetch: FetchRange,
+): Promise<Comparing> {
+  const { id, pinned, generation } = statusOf(options, report);
+  if (pinned) return NOTHING;
+  const rules = options.policy.rulesFor(report);
+  const { agreements, disputes, same } = compareDays({ series, fresh, known, generation, rules });
+  if (disputes.length > 0) {
+    const verdict = await settle(options, { id, report }, disputes, fetch);
+    if (verdict === 'refuted') return { verdict, same };
+  }
+  if (agreements.length > 0)
+    await change(options, { id, report }, (value) => agree(value, agreements, options.now()));
+  return { verdict: disputes.length === 0 ? 'same' : 'changed', same };
+}
+
+/** A kind, and the report by which something of it came up. */
+interface Kind {
+  readonly id: string;
+  readonly report: Report;
+}
+
+async function settle(
+  options: LearnerOptions,
+  kind: Kind,
+  disputes: readonly Dispute[],
+  fetch: FetchRange,
+): Promise<Comparing['verdict']> {
+  const verdict = await settleDisputes(disputes, fetch);
+  const [{ date }] = disputes as [Dispute];
+  if (verdict === 'open') return 'changed';
+  if (verdict === 'restated') {
+    await noteRestated(options, kind, disputes);
+    return 'changed';
+  }
+  // What was not proven was never cut: each range was answered as the platform did.
+  if (statusOf(options, kind.report).state === 'proven')
+    options.onDependent(kind.report, disputes.map(agedDay));
+  await change(options, kind, (value) => refute(value, newGeneration(), options.now()));
+  options.logger.error(
+    { kind: kind.id, date, days: disputes.length },
+    'the numbers of a day depend on the period asked for: reports of this kind may not be split by day; what was split or joined is void, and for a day whole reports are asked for',
+  );
+  return 'refuted';
+}
+
+async function noteRestated(
+  options: LearnerOptions,
+  { id, report }: Kind,
+  disputes: readonly Dispute[],
+): Promise<void> {
+  const ages = disputes.map((dispute) => agedDay(dispute).ageDays);
+  await change(options, { id, report }, (value) => ages.reduce(noteRestatement, value));
+  for (const _ of ages) options.onEvent('restated');
+  options.logger.warn(
+    {
+      dates: disputes.slice(0, SHOWN_DATES).map(({ date }) => date),
+      days: ages.length,
+      ageDays: Math.max(...ages),
+      restatementDays: options.policy.rulesFor(report).restatementDays,
+    },
+    'the platform restated final days; consider a longer report.restatementDays',
+  );
+}
+
+function agedDay({ date, newer }: Dispute): AgedDay {
+  return { date, ageDays: newer.header.fetchedOn - (dayNumber(date) as number) };
+}
+
+async function change(
+  options: LearnerOptions,
+  { id, report }: Kind,
+  step: (value: Divisibility) => Divisibility,
+): Promise<void> {
+  const { before, after } = await options.kinds.change(id, (value) => {
+    const next = step(value);
+    return next === value ? value : { ...next, about: aboutOf(report) };
+  });
+  if (after.state === before.state || after.state === 'learning') return;
+  options.onEvent(after.state);
+  options.logger.info({ kind: id, state: after.state }, 'divisibility of reports changed');
+}
+
+async function couldNotSplit(options: LearnerOptions, report: Report, reason: string): Promise<void> {
+  const { id, wholeUntil: known } = statusOf(options, report);
+  if (known !== null) return;
+  await change(options, { id, report }, (value) =>
+    wholeUntil(value, options.now()) === null ? askAsWhole(value, options.now()) : value,
+  );
+  options.onEvent('whole');
+  options.logger.warn(
+    { kind: id, endpoint: report.endpoint, reason },
+    'an answer could not be split by day: for a day reports of this kind are asked for as a whole',
+  );
+}
+
+function aboutOf({ endpoint, split, spentBased, passedOn }: Report): NonNullable<Divisibility['about']> {
+  return { endpoint, split, spentBased, passedOn: passedOn.map(({ name }) => name) };
+}
+
+function idOf({ policy }: LearnerOptions, report: Report): string {
+  return divisibilityId(report, policy.accountFields);
+}
+
+const SHOWN_DATES = 10;

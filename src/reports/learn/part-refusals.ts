@@ -1,0 +1,108 @@
+/**
+ * Stage beside the path: which kinds of report the platform refuses a part of although it answers the whole: a day
+ * that has only begun, a period of one day. Such reports are asked for as a whole for a day. The record lives in the
+ * registry, so that replicas share it.
+ */
+import type { Logger } from 'pino';
+import Type from 'typebox';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { updateRecord } from '../../store/registry/update-record.js';
+import type { Report } from '../query/canonicalize.js';
+import { dayNumber } from '../query/days.js';
+import type { Period } from '../query/period.js';
+import type { ReportPolicy } from '../report-policy.js';
+import { divisibilityId } from './state.js';
+
+const RECORD = 'part-refusals';
+/** After it the kind may show that it answers parts. */
+const LIFETIME_MS = 86_400_000;
+/** Kinds that are remembered; those that end first are forgotten first. */
+const MAX_KINDS = 500;
+
+export type PartRefusals = ReturnType<typeof createPartRefusals>;
+
+/** Kind and epoch milliseconds; an entry of another form tells nothing. */
+const Entry = recordForm(Type.Tuple([Type.String(), Type.Number()], { additionalItems: true }));
+type Entry = RecordOf<typeof Entry>;
+const Entries = recordForm(Type.Array(Type.Unknown()));
+
+export function createPartRefusals({
+  registry,
+  policy,
+  now,
+  logger,
+}: {
+  readonly registry: Registry;
+  readonly policy: Pick<ReportPolicy, 'accountFields' | 'plan'>;
+  readonly now: () => number;
+  readonly logger: Logger;
+}) {
+  const { accountFields, plan } = policy;
+  /** What this process has learned, be it that the store could not be told. */
+  const own = new Map<string, number>();
+  let shared = new Map<string, number>();
+
+  function read(): void {
+    shared = new Map(parse(registry.get(RECORD)?.value ?? null));
+  }
+  read();
+  registry.onChange(RECORD, read);
+
+  /** A clock that stepped back must not make the record last for longer. */
+  function isInForce(untilMs: number | undefined): boolean {
+    return untilMs !== undefined && untilMs > now() && untilMs <= now() + LIFETIME_MS;
+  }
+
+  /** The period of a report that one call may bring; null when its ends are open, or when it is too long for that. */
+  function wholeOf({ from, to }: Report): Period | null {
+    if (from === null || to === null) return null;
+    const days = (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
+    return days <= plan.maxDaysPerCall ? { from: from, to: to } : null;
+  }
+
+  return {
+    wholeOf,
+    /** The same, when the report's kind is known to refuse parts, else null. */
+    wholeOnly(report: Report): Period | null {
+      const id = divisibilityId(report, accountFields);
+      return isInForce(own.get(id)) || isInForce(shared.get(id)) ? wholeOf(report) : null;
+    },
+    /** Whether a range is less than a whole that could be asked for instead. */
+    isPart(report: Report, range: Period): boolean {
+      const whole = wholeOf(report);
+      return whole !== null && (whole.from !== range.from || whole.to !== range.to);
+    },
+    /** The platform refused a part of this report, and answered the whole. Never rejects. */
+    async learn(report: Report): Promise<void> {
+      const id = divisibilityId(report, accountFields);
+      if (isInForce(own.get(id)) || isInForce(shared.get(id))) return;
+      const entry: Entry = [id, now() + LIFETIME_MS];
+      if (own.size >= MAX_KINDS) own.clear();
+      own.set(...entry);
+      logger.warn(
+        { kind: id, endpoint: report.endpoint },
+        'the platform refuses a part of a report whose whole it answers; reports of this kind are asked for as a whole for a day',
+      );
+      try {
+        await updateRecord(registry, RECORD, (text) => ({
+          text: JSON.stringify(
+            [...parse(text).filter(([other, untilMs]) => other !== id && isInForce(untilMs)), entry].slice(
+              -MAX_KINDS,
+            ),
+          ),
+        }));
+      } catch (error) {
+        logger.warn(
+          { err: error, kind: id },
+          'the other replicas could not be told of a kind that refuses parts',
+        );
+      }
+    },
+  };
+}
+
+/** A record of another form tells nothing, and nothing depends on it: the platform tells again. */
+function parse(text: string | null): readonly Entry[] {
+  return text === null ? [] : (Entries.parse(text) ?? []).filter(Entry.is);
+}

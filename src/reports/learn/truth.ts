@@ -1,0 +1,216 @@
+/**
+ * Truth, measured: what came of each day that was fetched again. Verdicts go to one document a scope, which all replicas share,
+ * and one more names the scopes, for documents cannot be listed.
+ */
+import type { Logger } from 'pino';
+import Type from 'typebox';
+import { createLastUsed } from '../../lib/last-used.js';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import { mergeDocument } from '../../store/merge-document.js';
+import type { Documents } from '../../store/port.js';
+import { createSharedTallies } from '../../store/shared-tallies.js';
+import type { DayObservation } from '../history/day-writes.js';
+import type { Report } from '../query/canonicalize.js';
+import { dayAt, dayNumber, daysBetween } from '../query/days.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import { percentAtMost } from './bound.js';
+import { isWhatItSays, type Look, lookOf, type TruthVerdict, VERDICTS } from './looks.js';
+import { type Scope, scopeId, scopeOf, scopesWith } from './scope.js';
+import {
+  type AgeVerdicts,
+  countVerdicts,
+  decodeTally,
+  encodeTally,
+  forget,
+  KEPT_DAYS,
+  merge,
+  NO_TALLY,
+  type Tally,
+  tallyOf,
+} from './verdicts.js';
+
+export interface TruthOptions {
+  readonly documents: Documents;
+  readonly timezoneOf: (account: string | null) => string;
+  /** Whether its days say the same whatever range they are cut from. */
+  readonly isSplit: (report: Report) => boolean;
+  /** Why no history is kept, without which little is measured; null: it is. */
+  readonly off: string | null;
+  readonly metrics: { truth(verdict: TruthVerdict, days: number): void };
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** What is known of one scope, as it is shown. */
+export interface ScopeTruth {
+  readonly scope: Scope;
+  /** Epoch milliseconds; null where nothing was. */
+  readonly measuredSince: number | null;
+  readonly ages: readonly (AgeVerdicts & { readonly wrongPercentAtMost: number })[];
+}
+
+export type Truth = ReturnType<typeof createTruth>;
+
+const ABOUT = {
+  basis:
+    'Days are asked for again when they are no longer fresh, when a call for others brings them along, and when an answer that was joined from days is checked. None is drawn by chance, so nothing is weighted and nothing is said of days that were not asked for again. Each date counts once at each age, by the worst of what was seen then.',
+  approximate:
+    'wrongPercentAtMost is the bound of independent dates with 95 %; dates are not independent. What the platform would have said at a past moment cannot be seen.',
+};
+const FLUSH_EVERY_MS = 30_000;
+const DAY_MS = 86_400_000;
+const KEPT_MS = KEPT_DAYS * DAY_MS;
+/** Scopes and days of which an error line was written. */
+const MAX_LOGGED = 10_000;
+
+export function createTruth(options: TruthOptions) {
+  const { documents, metrics, now, logger } = options;
+  const today = () => Math.floor(now() / DAY_MS);
+  const logWrong = createWrongLog(logger);
+  let isFull = false;
+  const tallies = createSharedTallies<Scope, Tally>({
+    ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
+    ...{ decode: decodeTally, encode: encodeTally, none: NO_TALLY, merge },
+    documentOf: (scope) => `truth:${scopeId(scope)}`,
+    keep: (all) => forget(all, today()),
+    async admit(scope) {
+      const hasRoom = await addScope(documents, scope, today());
+      if (!hasRoom) warnFull();
+      return hasRoom;
+    },
+    onAway: (error) => logger.debug({ err: error }, 'what was measured of truth waits for the store'),
+  });
+
+  function warnFull(): void {
+    if (!isFull) logger.warn('there is no room to measure the truth of further reports');
+    isFull = true;
+  }
+
+  function note(report: Report, looks: readonly Look[]): void {
+    const over = looks.filter(({ ageDays }) => ageDays > 0);
+    if (over.length === 0) return;
+    const scope = scopeOf(report);
+    for (const verdict of VERDICTS) {
+      const days = over.filter((look) => look.verdict === verdict);
+      if (days.length > 0) metrics.truth(verdict, days.length);
+      if (verdict === 'wrong') logWrong(scope, days, today());
+    }
+    if (!tallies.add(scope, tallyOf(over, now()))) warnFull();
+  }
+
+  const ageOf = ({ account }: Report, date: string) =>
+    dayAt(now(), options.timezoneOf(account)) - (dayNumber(date) as number);
+  const allScopes = async () => scopesWith(await readScopes(documents), tallies.unwritten());
+  return {
+    /** Told of every look at days that history knows, behind the answer. */
+    observed(report: Report, sights: readonly DayObservation[]): void {
+      const rules = { timezone: options.timezoneOf(report.account), isSplit: options.isSplit(report) };
+      note(
+        report,
+        sights.flatMap((sight) => lookOf(sight, rules) ?? []),
+      );
+    },
+    /** Days that were served, cut from ranges or joined, and that depend on the range asked for. */
+    dependent(report: Report, days: readonly Omit<Look, 'verdict'>[]): void {
+      note(
+        report,
+        days.map((day) => ({ ...day, verdict: 'wrong' })),
+      );
+    },
+    /** Days that were served, and are held against the platform. */
+    served(report: Report, days: Iterable<Entry<RowsHeader>>): void {
+      const wrong = [...days].filter((day) => !isWhatItSays(day));
+      const dates = wrong.map(({ header }) => header.lastDay as string);
+      note(
+        report,
+        dates.map((date) => ({ date, ageDays: ageOf(report, date), verdict: 'wrong' })),
+      );
+    },
+    /** The days of a report were to be fetched again, and could not be. */
+    failed(report: Report): void {
+      const { from, to } = report;
+      if (from === null || to === null) return;
+      const dates = daysBetween(from, to).slice(-KEPT_DAYS);
+      note(
+        report,
+        dates.map((date) => ({ date, ageDays: ageOf(report, date), verdict: 'failed' })),
+      );
+    },
+    /** @throws StoreUnavailable */
+    async read(scope: Scope): Promise<ScopeTruth> {
+      const all = await tallies.read(scope);
+      const ages = countVerdicts(all);
+      return {
+        scope,
+        measuredSince: ages.length === 0 ? null : all.since,
+        ages: ages.map((age) => ({ ...age, wrongPercentAtMost: percentAtMost(age.wrong, age.n) })),
+      };
+    },
+    /** Of one advertiser. @throws StoreUnavailable */
+    scopesOf: async (account: string): Promise<readonly Scope[]> =>
+      (await allScopes()).filter((one) => one.account === account),
+    /** Of all advertisers. @throws StoreUnavailable */
+    allScopes,
+    /** What holds for all of it. */
+    about: { ...ABOUT, ...(options.off === null ? {} : { notMeasured: options.off }) },
+    flush: tallies.flush,
+    close: tallies.close,
+  };
+}
+
+function createWrongLog(logger: Logger) {
+  const logged = createLastUsed<true>(MAX_LOGGED);
+  /** One line for each scope and day on which something was wrong. */
+  return function logWrong(scope: Scope, wrong: readonly Look[], today: number): void {
+    const name = `${scopeId(scope)} ${today}`;
+    if (wrong.length === 0 || logged.has(name)) return;
+    logged.set(name, true);
+    const { endpoint, split, account } = scope;
+    const dates = wrong.slice(0, 10).map(({ date }) => date);
+    logger.error(
+      { endpoint, split, advertiserId: account, dates, days: wrong.length },
+      'days were served wrong: their rows are not those they said they were, or depend on the range asked for; purge the advertiser, and ask for the report again',
+    );
+  };
+}
+
+const SCOPES = 'truth-scopes';
+const MAX_SCOPES = 2000;
+/** A scope that is in use is written anew when it was last written so many days ago. */
+const ANEW_DAYS = 30;
+
+const ScopesForm = recordForm(
+  Type.Object({
+    form: Type.Literal(1),
+    /** Endpoint, split, account, and the day number when that was last written. */
+    scopes: Type.Array(
+      Type.Tuple([Type.String(), Type.String(), Type.Union([Type.String(), Type.Null()]), Type.Integer()]),
+    ),
+  }),
+);
+type Scopes = RecordOf<typeof ScopesForm>;
+
+/** @returns false where there is no room for it. @throws StoreUnavailable */
+async function addScope(documents: Documents, scope: Scope, today: number): Promise<boolean> {
+  const isOf = ([endpoint, split, account]: Scopes['scopes'][number]) =>
+    endpoint === scope.endpoint && split === scope.split && account === scope.account;
+  const all = await mergeDocument<Scopes>(documents, {
+    ...{ key: SCOPES, ttlMs: KEPT_MS, decode: ScopesForm.parse, encode: JSON.stringify },
+    add(before) {
+      const known = before ?? { form: 1, scopes: [] };
+      const own = known.scopes.find(isOf);
+      if (own !== undefined && today - own[3] < ANEW_DAYS) return known;
+      const others = known.scopes.filter((one) => one !== own && one[3] >= today - KEPT_DAYS);
+      if (others.length >= MAX_SCOPES) return known;
+      return { ...known, scopes: [...others, [scope.endpoint, scope.split, scope.account, today]] };
+    },
+  });
+  return all === null || all.scopes.some(isOf);
+}
+
+/** @throws StoreUnavailable */
+async function readScopes(documents: Documents): Promise<readonly Scope[]> {
+  const text = await documents.get(SCOPES);
+  const all = text === null ? null : ScopesForm.parse(text);
+  return (all?.scopes ?? []).map(([endpoint, split, account]) => ({ endpoint, split, account }));
+}

@@ -1,0 +1,123 @@
+/**
+ * Stage behind the answer: learns from a new answer; and while its kind is on probation, holds a whole answer against
+ * the join of its days, and asks for what that join lacks. Five ranges of different lengths and ends bring a kind through.
+ */
+
+import type { DayRange } from '../cache/plan.js';
+import { dayNumber, isoDay } from '../query/days.js';
+import type { ReportPolicy } from '../report-policy.js';
+import type { Entry, RowsHeader } from '../rows/entry.js';
+import type { FetchDays } from './compare-days.js';
+import { compareDays, type Days, isComparable } from './compare-days.js';
+import type { Comparison, Learner } from './learn.js';
+import { isNewTrial, NEEDED_TRIALS, piecesToTry, rangeToTry, TRIAL_DAYS_WITH_ROWS } from './probation.js';
+import type { FetchRange } from './settle-disputes.js';
+
+export interface TryKindOptions {
+  readonly learner: Learner;
+  readonly fetchDays: FetchDays;
+  /** Ranges longer than a call may be are compared with what is known, but nothing further is asked for them. */
+  readonly policy: Pick<ReportPolicy, 'rulesFor' | 'plan'>;
+}
+
+/** To be told of every answer that was split; `known` is what was known of its days before. */
+export type LearnFrom = (news: Comparison) => Promise<void>;
+
+export function createLearnFrom({ learner, fetchDays, policy }: TryKindOptions): LearnFrom {
+  const { rulesFor, plan } = policy;
+  /**
+   * Answers that wait for their trial, by kind. One trial of a kind runs at a time, or every series of a busy hour would
+   * pay for it; the others wait, so that a few quick answers prove a kind on a slow store too.
+   */
+  const waiting = new Map<string, Comparison[]>();
+
+  return async function learnFrom(news) {
+    const fetch: FetchRange = (from, to) => fetchDays(news, from, to);
+    const { verdict } = await learner.compare(news, fetch);
+    const { id } = learner.status(news.report);
+    if (verdict !== 'same' || !isOnProbation(news)) return;
+    const others = waiting.get(id);
+    if (others !== undefined) {
+      if (others.length < NEEDED_TRIALS - 1) others.push(news);
+      return;
+    }
+    const queue = [news];
+    waiting.set(id, queue);
+    try {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) await tryAnswer(next);
+    } finally {
+      waiting.delete(id);
+    }
+  };
+
+  function isOnProbation({ report }: Comparison): boolean {
+    const { pinned, state } = learner.status(report);
+    return !pinned && state === 'probation';
+  }
+
+  /** The final days of an answer, while its kind is still on probation. */
+  async function tryAnswer(news: Comparison): Promise<void> {
+    if (!isOnProbation(news)) return;
+    const { generation } = learner.status(news.report);
+    const isOfUse = (entry: Entry<RowsHeader>) => isComparable(entry, generation, rulesFor(news.report));
+    const finals = news.fresh.filter(isOfUse).map(dayOf);
+    const [from, to] = [finals[0], finals.at(-1)];
+    if (from === undefined || to === undefined) return;
+    await tryRange(news, { from, to }, (first, last) => fetchDays(news, first, last));
+  }
+
+  async function tryRange(news: Comparison, answered: DayRange, fetch: FetchRange): Promise<void> {
+    const before = learner.show(news.report)?.trials ?? [];
+    const range = rangeToTry(before, answered);
+    const trial = { from: isoDay(range.from), to: isoDay(range.to), days: range.to - range.from + 1 };
+    if (trial.days > plan.maxDaysPerCall || !isNewTrial(before, trial)) return;
+    const whole = await wholeOf(news, answered, range, fetch);
+    if (whole === null) return;
+    const { generation } = learner.status(news.report);
+    const same = new Set(compareDays({ ...news, ...whole, generation, rules: rulesFor(news.report) }).same);
+    const dates = datesOf(range);
+    const missing = dates.filter((date) => !same.has(date)).map((date) => dayNumber(date) as number);
+    for (const entry of piecesToTry(range, missing)) {
+      const days = await fetch(isoDay(entry.from), isoDay(entry.to));
+      if (days === null) return;
+      const known = new Map(whole.fresh.map((entry) => [entry.header.lastDay as string, entry]));
+      const compared = await learner.compare({ ...news, fresh: [...days.values()], known }, fetch);
+      if (compared.verdict !== 'same') return;
+      for (const date of compared.same) same.add(date);
+    }
+    const withRows = whole.fresh.filter(
+      ({ header }) => header.rowCount > 0 && same.has(header.lastDay as string),
+    );
+    if (!dates.every((date) => same.has(date))) return;
+    if (withRows.length < Math.min(TRIAL_DAYS_WITH_ROWS, trial.days)) return;
+    await learner.passed(news.report, trial);
+  }
+
+  /** The whole answer to a range: the one that was given, or one that is asked for now, and what is known beside it. */
+  async function wholeOf(
+    { report, series, fresh, known }: Comparison,
+    answered: DayRange,
+    range: DayRange,
+    fetch: FetchRange,
+  ): Promise<{ fresh: readonly Entry<RowsHeader>[]; known: Days } | null> {
+    const inside = fresh.filter((entry) => dayOf(entry) >= range.from && dayOf(entry) <= range.to);
+    if (range.from === answered.from && range.to === answered.to) return { fresh: inside, known };
+    const days = await fetch(isoDay(range.from), isoDay(range.to));
+    if (days === null) return null;
+    const beside = new Map([
+      ...known,
+      ...fresh.map((entry) => [entry.header.lastDay as string, entry] as const),
+    ]);
+    const asked = [...days.values()];
+    const { verdict } = await learner.compare({ report, series, fresh: asked, known: beside }, fetch);
+    return verdict === 'same' ? { fresh: asked, known: beside } : null;
+  }
+}
+
+function dayOf({ header }: Entry<RowsHeader>): number {
+  return dayNumber(header.lastDay as string) as number;
+}
+
+function datesOf({ from, to }: DayRange): string[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => isoDay(from + index));
+}

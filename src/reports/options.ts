@@ -1,0 +1,102 @@
+/** The shape of an answer, and the moment of its data: `_totals`, `_days`, `_bom`, `_fields`, `_asOf` and `_vintage`. */
+import { invalidQuery } from '../errors.js';
+import type { Moment } from './history/revision.js';
+import type { ParsedReport, ParseRules, Report } from './query/canonicalize.js';
+import { dayNumber } from './query/days.js';
+import type { Coding } from './query/negotiate.js';
+import type { Format, OutputOptions } from './query/output-options.js';
+
+/** What decides about a body, beside the report itself. */
+export interface Shape {
+  readonly format: Format;
+  readonly totals: boolean;
+  readonly days: boolean;
+  readonly bom: boolean;
+  /** Columns in order; null: all. */
+  readonly fields: readonly string[] | null;
+}
+
+/** Identity of a body among those in memory. */
+export function shapeKey(series: string, report: Report, shape: Shape, coding: Coding): string {
+  const flags = `${shape.totals ? 't' : ''}${shape.days ? 'd' : ''}${shape.bom ? 'b' : ''}`;
+  const fields = shape.fields === null ? '' : encodeURIComponent(JSON.stringify(shape.fields));
+  return `${series}|${report.from ?? ''}|${report.to ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
+}
+
+export const NOT_RAW = "goes with rows, not with the platform's own bytes: leave out _format=raw";
+
+/** Options that would have no effect in a format are refused. @throws GatewayError `invalid_query` */
+export function shapeOf(format: Format, { totals, days, bom, fields }: OutputOptions): Shape {
+  const faults = (
+    [
+      [totals && format !== 'json', '_totals', 'goes with _format=json only'],
+      [days && format !== 'json', '_days', 'goes with _format=json only'],
+      [fields !== null && format === 'raw', '_fields', NOT_RAW],
+      [bom && format !== 'csv', '_bom', 'goes with _format=csv only'],
+    ] as const
+  ).flatMap(([isFault, param, message]) => (isFault ? [{ param, message }] : []));
+  if (faults.length > 0) throw invalidQuery(...faults);
+  return { format, totals, days, bom, fields };
+}
+
+/**
+ * @returns null for current data
+ * @throws GatewayError `invalid_query`
+ */
+export function momentOf(
+  { options, report, today }: ParsedReport,
+  shape: Shape,
+  rules: Pick<ParseRules, 'startOfDayOf'>,
+  nowMs: number,
+): Moment | null {
+  const { asOf, vintage } = options;
+  if (asOf !== null && vintage !== null)
+    throw invalidQuery({
+      param: '_vintage',
+      message: 'does not go with _asOf, which says what is meant already: leave out one of them',
+    });
+  if (asOf === null && (vintage === null || vintage === 'latest')) return null;
+  const read =
+    asOf === null ? null : readAsOf(asOf, nowMs, today, (day) => rules.startOfDayOf(report.account, day));
+  const message = read !== null && 'fault' in read ? read.fault : whyNoHistory(report, shape);
+  if (message !== null) throw invalidQuery({ param: asOf === null ? '_vintage' : '_asOf', message });
+  return read === null ? (vintage as 'first' | 'final') : { at: (read as { readonly atMs: number }).atMs };
+}
+
+/** @returns why history can hold nothing of it; null where it may */
+function whyNoHistory({ split, from, to }: Report, { format, totals }: Shape): string | null {
+  if (!split.includes('date') || from === null || to === null)
+    return 'goes with reports by date for a period: add byDate=1, dateFrom and dateTo';
+  if (format === 'raw') return NOT_RAW;
+  return totals ? 'does not go with _totals: totals have no history' : null;
+}
+
+/** RFC 3339, section 5.6: a full date and time with its offset. */
+const INSTANT = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+
+/**
+ * @param text an instant, or a past day: its end, in the zone of the account
+ * @param today in that zone, as a day number
+ * @param startOfDay in that zone, epoch milliseconds
+ */
+export function readAsOf(
+  text: string,
+  nowMs: number,
+  today: number,
+  startOfDay: (day: number) => number,
+): { readonly atMs: number } | { readonly fault: string } {
+  const day = dayNumber(text);
+  if (day !== null)
+    return day < today
+      ? { atMs: startOfDay(day + 1) - 1 }
+      : { fault: 'is a day that is not over: give one that is, or an instant, as 2026-11-03T08:00:00Z' };
+  const atMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(atMs))
+    return {
+      fault:
+        'must be an instant with its offset, as 2026-11-03T08:00:00Z, or a day that is over, as 2026-11-03',
+    };
+  return atMs > nowMs
+    ? { fault: `lies in the future: it is ${new Date(nowMs).toISOString()} now` }
+    : { atMs };
+}

@@ -1,0 +1,116 @@
+/**
+ * Queries of calls. What was parsed is remembered by what was sent, for the day it is valid on: parsing it again would give
+ * the same. Permissions are never remembered, and neither are bodies nor keys.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Team } from '../auth/team.js';
+import { readCacheDirectives } from '../lib/http/cache-directives.js';
+import type { Report } from './query/canonicalize.js';
+import type { Format } from './query/output-options.js';
+import { memoryKeyOf, type ParseQuery, type Query } from './query.js';
+import { newPatience, type RequestContext } from './question.js';
+import type { ReportCall } from './report-call.js';
+
+/** The parts of a call that decide how it is parsed, beside the default format of the team. */
+export type Sent = Pick<ReportCall, 'method' | 'target' | 'accept' | 'acceptEncoding'>;
+
+export type Queries = ReturnType<typeof createQueries>;
+
+export function createQueries({
+  parse,
+  stampOf,
+  now,
+}: {
+  readonly parse: ParseQuery;
+  /** Answers in memory that were made under another stamp are void. */
+  readonly stampOf: (report: Report) => string;
+  readonly now: () => number;
+}) {
+  const remembered = createRememberedQueries();
+  const keyOf = (query: Query) => memoryKeyOf(query, stampOf(query.question.report));
+  return {
+    /**
+     * A query that needs no parsing, with the key of its answer in memory.
+     * @returns null where {@link read} is needed: what was probably meant is logged there
+     */
+    recall(sent: Sent, defaultFormat: Format) {
+      const query = remembered.find(sent, defaultFormat, now());
+      return query === undefined || query.meant.length > 0 ? null : { query, memoryKey: keyOf(query) };
+    },
+
+    /** @throws GatewayError 400 `invalid_query`, `invalid_body`; 406; 413; 415 */
+    async read(call: ReportCall, team: Pick<Team, 'id' | 'scopes' | 'defaultFormat'>) {
+      const nowMs = now();
+      const { defaultFormat } = team;
+      const body = call.readBody === null ? null : await call.readBody();
+      const known = remembered.find(call, defaultFormat, nowMs);
+      const query = known ?? parse(call, body, defaultFormat);
+      if (known === undefined) remembered.add(call, defaultFormat, query);
+      call.trace.meant = query.meant;
+      call.trace.mark('understand');
+      const directives = readCacheDirectives(call.cacheControl, team.scopes.includes('cache:refresh'));
+      const context: RequestContext = {
+        id: call.id,
+        team: team.id,
+        directives: query.final === null ? directives : { ...directives, finalOn: query.final.today },
+        arrivedAtMs: nowMs,
+        trace: call.trace,
+        patience: newPatience(),
+      };
+      // The key is computed before the lookup: a stamp that changes meanwhile makes the answer void.
+      return { query, context, memoryKey: keyOf(query) };
+    },
+  };
+}
+
+interface Remembered {
+  readonly accept: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  readonly defaultFormat: Format;
+  readonly query: Query;
+}
+
+/** Longer texts are rarely sent twice, and take the space of many. */
+const MAX_CHARS = 1024;
+const MAX_BYTES = 16_777_216;
+/** Approximate size of one beside its own text; and of each unknown parameter, which is kept by name. */
+const [ONE_BYTES, PARAMETER_BYTES] = [4096, 640];
+/** Variants of one target: clients differ little in what they accept. */
+const MAX_VARIANTS = 8;
+
+export function createRememberedQueries() {
+  const known = new LRUCache<string, readonly Remembered[]>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (variants, target) =>
+      variants.length * (ONE_BYTES + target.split('&').length * PARAMETER_BYTES) + 2 * target.length,
+  });
+  return {
+    /** @returns a query that is valid at this time */
+    find(sent: Sent, defaultFormat: Format, nowMs: number): Query | undefined {
+      if (sent.method === 'POST') return undefined;
+      for (const one of known.get(sent.target) ?? NONE) {
+        if (!isSentAs(one, sent, defaultFormat)) continue;
+        const { fromMs, untilMs } = one.query.readOn;
+        return nowMs >= fromMs && nowMs < untilMs ? one.query : undefined;
+      }
+      return undefined;
+    },
+    add(sent: Sent, defaultFormat: Format, query: Query): void {
+      const { method, target, accept, acceptEncoding } = sent;
+      const chars = target.length + (accept?.length ?? 0) + (acceptEncoding?.length ?? 0);
+      if (method === 'POST' || chars > MAX_CHARS) return;
+      const others = (known.get(target) ?? NONE).filter((one) => !isSentAs(one, sent, defaultFormat));
+      known.set(target, [{ accept, acceptEncoding, defaultFormat, query }, ...others].slice(0, MAX_VARIANTS));
+    },
+  };
+}
+
+const NONE: readonly Remembered[] = [];
+
+function isSentAs(known: Remembered, { accept, acceptEncoding }: Sent, defaultFormat: Format): boolean {
+  return (
+    known.accept === accept &&
+    known.acceptEncoding === acceptEncoding &&
+    known.defaultFormat === defaultFormat
+  );
+}

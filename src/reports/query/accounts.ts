@@ -1,0 +1,193 @@
+/**
+ * Which accounts a JSON document names, wherever it names them: in request bodies of teams that are limited to
+ * certain advertisers, and in the platform's answers. A miss here would show a team what it may not see, so
+ * names are compared loosely, and a value that is no account id is returned rather than dropped.
+ */
+
+import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from '../rows/json.js';
+import {
+  holdsId,
+  idNames,
+  idsIn,
+  isCount,
+  OWNER,
+  type Speaks,
+  speaksOfAccount,
+  wraps,
+} from './account-words.js';
+import { plainName } from './parameters.js';
+
+/** The shipped pattern, to be matched against a name in lower case without separators; see `isAccountName`. */
+export const ACCOUNT_PATTERN_SOURCE = '^(?:user|account|advertiser|client|customer|agency|owner|parent)ids?$';
+
+const LONGEST_OWNER = 100;
+
+/**
+ * Whether a member or parameter name is one of an account: `advertiserId`, `advertiser_id` and `Advertiser.ID`
+ * are one name.
+ *
+ * @param pattern is matched against the name in its plain form
+ */
+export function isAccountName(name: string, pattern: RegExp): boolean {
+  return plainName(name).search(pattern) >= 0;
+}
+
+/**
+ * The accounts a document names, in the order in which they stand.
+ *
+ * A value counts when its member has an account's name, also one made of two members, as in
+ * `{"advertiser": {"id": 2}}` and `{"advertisers": [{"id": 2}]}`; below such a member every scalar counts.
+ * Null and empty texts name nobody. A string is trimmed and a number is given as it was written, so what is not
+ * `[1-9][0-9]*` is not an id, and is the caller's to refuse.
+ */
+export function collectAccounts(document: Json, pattern: RegExp): Set<string> {
+  return collect(document, pattern, null);
+}
+
+/**
+ * The accounts an answer shows: those above, and what may be an id under every other name that speaks of an account:
+ * `advertiser: 2`, `advertisers: [2]`, `sub_account_id`, `account_no`; also in JSON that is kept in a text.
+ *
+ * @param nonAccounts names that an operator vouches for
+ */
+export function accountsShown(
+  document: Json,
+  pattern: RegExp,
+  nonAccounts: readonly string[] = [],
+): Set<string> {
+  return collect(document, pattern, nonAccounts);
+}
+
+function collect(document: Json, pattern: RegExp, nonAccounts: readonly string[] | null): Set<string> {
+  const walk: Walk = { pattern, nonAccounts, accounts: new Set(), known: new Map(), texts: 0 };
+  visit(walk, document, '');
+  return walk.accounts;
+}
+
+/**
+ * A query's parameter as a body would have it: `advertisers[0][id]` with a value is `{"advertisers": {"0": {"id": …}}}`.
+ */
+export function asDocument(name: string, value: Json): Json {
+  const parts = name.split(/[[\]]+/).filter((part) => part !== '');
+  return parts.reduceRight<Json>((below, part) => new JsonObject([part], [below]), value);
+}
+
+interface Walk {
+  readonly pattern: RegExp;
+  /** Null: the pattern alone counts. */
+  readonly nonAccounts: readonly string[] | null;
+  readonly accounts: Set<string>;
+  /** What was found for each owner and list of names: rows share theirs. */
+  readonly known: Map<string, Map<readonly string[], Verdict>>;
+  /** How many texts the walk is inside of. */
+  texts: number;
+}
+
+/** `every`: every scalar below names an account, for the configured pattern says so. */
+type Reading = 'every' | Speaks;
+
+interface Verdict {
+  readonly readings: readonly Reading[];
+  readonly ownersBelow: readonly string[];
+}
+
+/** @param owner name of the member that holds the value */
+function visit(walk: Walk, value: Json, owner: string): void {
+  if (isJsonArray(value)) {
+    for (const item of value) visit(walk, item, owner);
+  } else if (value instanceof JsonObject) {
+    const { readings, ownersBelow } = verdictOn(walk, value.names, owner);
+    for (let at = 0; at < value.values.length; at += 1) {
+      const member = value.values[at];
+      const reading = readings[at];
+      if (member === undefined || member === null) continue;
+      if (reading === 'every') take(walk.accounts, member);
+      else if (reading !== null && reading !== undefined)
+        takeIds(walk, member, ownersBelow[at] as string, reading);
+      else if (member instanceof JsonNumber) continue;
+      else if (typeof member === 'object') visit(walk, member, ownersBelow[at] as string);
+      else if (typeof member === 'string') visitText(walk, member, ownersBelow[at] as string, false);
+    }
+  } else if (typeof value === 'string') visitText(walk, value, owner, false);
+}
+
+/** What may be an id below a name that speaks of an account; objects by their own members. */
+function takeIds(walk: Walk, value: Json, owner: string, reading: Speaks): void {
+  if (isJsonArray(value)) for (const item of value) takeIds(walk, item, owner, 'id');
+  else if (value instanceof JsonObject) visit(walk, value, owner);
+  else {
+    if (reading === 'id' || !isCount(value)) for (const id of idsIn(value)) walk.accounts.add(id);
+    if (typeof value === 'string') visitText(walk, value, owner, true);
+  }
+}
+
+const OPENING = /^\s*[[{]\s*["{[\d]/;
+const OF_AN_ACCOUNT = new RegExp(`${OWNER}|adv|acc|\\\\u`, 'i');
+/** A text in a text in a text is nobody's honest report. */
+const MOST_TEXTS = 8;
+
+/**
+ * JSON that is kept in a text. Looked for in every text of an answer, so the first character decides for nearly all.
+ * @param isOwned whether it stands under a name that speaks of an account
+ */
+function visitText(walk: Walk, text: string, owner: string, isOwned: boolean): void {
+  const first = text.charCodeAt(0);
+  if (first !== 0x7b && first !== 0x5b && !(first <= 0x20)) return;
+  if (walk.nonAccounts === null || walk.texts >= MOST_TEXTS || !OPENING.test(text)) return;
+  if (!isOwned && !OF_AN_ACCOUNT.test(text)) return;
+  walk.texts += 1;
+  try {
+    const value = parseJson(text.trim());
+    if (isOwned) takeIds(walk, value, owner, 'id');
+    else visit(walk, value, owner);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+  }
+  walk.texts -= 1;
+}
+
+function verdictOn(walk: Walk, names: readonly string[], owner: string): Verdict {
+  const known = walk.known.get(owner) ?? new Map<readonly string[], Verdict>();
+  const verdict = known.get(names) ?? judge(walk, names, owner);
+  walk.known.set(owner, known.set(names, verdict));
+  return verdict;
+}
+
+/** Once for the names of all rows alike. */
+function judge(walk: Walk, names: readonly string[], owner: string): Verdict {
+  const { pattern, nonAccounts } = walk;
+  const above = plainName(owner);
+  const owners = ['', above, above.replace(/s$/, ''), above.replace(/ies$/, 'y')];
+  const isOwned = nonAccounts !== null && owner !== '' && speaksOfAccount(owner) !== null;
+  if (isOwned) for (const id of idNames(names)) walk.accounts.add(id);
+  const readingOf = (name: string): Reading => {
+    const bare = plainName(name);
+    if (owners.some((prefix) => `${prefix}${bare}`.search(pattern) >= 0)) return 'every';
+    if (nonAccounts === null || nonAccounts.includes(name)) return null;
+    return isOwned && holdsId(name) ? 'id' : speaksOfAccount(name);
+  };
+  return {
+    readings: names.map(readingOf),
+    ownersBelow: names.map((name) => ownerBelow(owner, name, isOwned)),
+  };
+}
+
+/**
+ * The owner of what is below a member. Lists may be written as objects with numbers for names: `{"0": …}`. A long
+ * name is no entity's; put before every name below it, it would cost time beyond the document's length.
+ */
+function ownerBelow(owner: string, name: string, isOwned: boolean): string {
+  if (/^[0-9]+$/.test(plainName(name)) || (isOwned && (wraps(name) || holdsId(name)))) return owner;
+  return name.length > LONGEST_OWNER ? '' : name;
+}
+
+/** Adds every scalar in or below a value. */
+function take(accounts: Set<string>, value: Json): void {
+  if (value === null) return;
+  if (isJsonArray(value)) for (const item of value) take(accounts, item);
+  else if (value instanceof JsonObject) for (const member of value.values) take(accounts, member);
+  else {
+    const text = value instanceof JsonNumber ? value.text : String(value).trim();
+    if (text !== '') accounts.add(text);
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * A report request in its one canonical form: however a query is spelt, equal questions become equal values, and
+ * anything that could be read two ways is refused.
+ *
+ * The platform's request is built from this form and never from the caller's bytes, so that what is not in the
+ * cache key cannot reach the platform.
+ */
+import { type FieldFault, GatewayError } from '../../errors.js';
+import type { LookalikeRules, OwnIds } from './account-lookalikes.js';
+import { accountOf, lookalikesOf, type NamedAccount, namedAccounts } from './asked-accounts.js';
+import {
+  type Given,
+  type GivenRequest,
+  isOwn,
+  type Member,
+  type Place,
+  readGiven,
+  readMember,
+  splitOf,
+} from './given-parameters.js';
+import { type OutputOptions, readOutputOptions } from './output-options.js';
+import {
+  type NameRules,
+  type UnknownName,
+  unknownNameFaults,
+  unknownNames,
+  vouchedFor,
+} from './parameters.js';
+import { type Period, periodOf } from './period.js';
+import type { QueryPair } from './query-text.js';
+
+export interface Report extends Period {
+  /** Path below `/api/v1/report/`, e.g. `campaigns/get`. */
+  readonly endpoint: string;
+  /** HEAD is asked as GET. */
+  readonly method: 'GET' | 'POST';
+  /** Everything but the period, sorted by place and name. */
+  readonly members: readonly Member[];
+  /** Where the first and the last day of the period are sent. */
+  readonly places: { readonly from: Place; readonly to: Place };
+  /** Value of the first account field that was given. */
+  readonly account: string | null;
+  /** Every account-like value, wherever it stood; policy decides on them. */
+  readonly accounts: readonly NamedAccount[];
+  /** Whether one of the endpoint's own account fields was given. */
+  readonly namesAccount: boolean;
+  /** E.g. `['date', 'campaign']`, in the order date, campaign, others. */
+  readonly split: readonly string[];
+  readonly spentBased: string | null;
+  /** Names the gateway does not know, which go to the platform as they stand; sorted. */
+  readonly passedOn: readonly UnknownName[];
+}
+
+export interface ParsedReport {
+  readonly report: Report;
+  /** Parameters that look like an account, and are not checked as one; looked for when called. */
+  readonly lookalikes: (isOwn: OwnIds['isOwn']) => readonly string[];
+  readonly options: OutputOptions;
+  /** The platform's today by which the question was read, as a day number. */
+  readonly today: number;
+}
+
+export interface ReportRequest extends GivenRequest {
+  readonly endpoint: string;
+  readonly method: 'GET' | 'POST';
+  /** Names that are probably meant for known ones are passed on all the same: the app is written for the platform. */
+  readonly lenient?: boolean;
+}
+
+export interface ParseRules extends LookalikeRules, NameRules {
+  /** The platform's today for an account (null: unknown), as a day number. */
+  todayOf(account: string | null): number;
+  /** When a day begins for the platform, for an account; epoch milliseconds. */
+  startOfDayOf(account: string | null, day: number): number;
+}
+
+/** @throws GatewayError `invalid_query`, with one entry in `errors` for each parameter at fault */
+export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedReport {
+  const faults: FieldFault[] = [];
+  const given = readGiven(request, rules.table, faults);
+  const account = accountOf(given, rules.accountFields);
+  const today = rules.todayOf(account);
+  const { endpoint, lenient = false } = request;
+  const platforms = given.filter((one) => !isOwn(one));
+  const unknown = unknownNames(platforms, endpoint, rules);
+  faults.push(...unknownNameFaults(unknown, endpoint, rules, lenient));
+  const read = platforms.flatMap((one) => readMember(one, rules.table, today, faults));
+  const options = readOutputOptions(given.filter(isOwn).map(asPair), faults);
+  const place: Place = request.method === 'POST' ? 'body' : 'query';
+  const period = periodOf(read, options.period, today, place, faults);
+  if (faults.length > 0) throw new GatewayError('invalid_query', { errors: faults });
+
+  const members = read
+    .map((one) => one.member)
+    .filter(({ name }) => name !== 'dateFrom' && name !== 'dateTo');
+  return {
+    options,
+    today,
+    lookalikes: (isOwnAccount) => lookalikesOf(given, vouchedFor(endpoint, rules), rules, isOwnAccount),
+    report: {
+      endpoint,
+      method: request.method,
+      members: members.sort(byPlaceAndName),
+      ...period,
+      account,
+      accounts: namedAccounts(given, rules),
+      namesAccount: account !== null,
+      split: splitOf(read),
+      spentBased: read.find((one) => one.member.name === 'spentBased')?.texts[0] ?? null,
+      passedOn: unknown.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    },
+  };
+}
+
+function asPair({ name, values }: Given): QueryPair {
+  return { name, value: values[0] ?? '' };
+}
+
+function byPlaceAndName(a: Member, b: Member): number {
+  const [left, right] = [`${a.place} ${a.name}`, `${b.place} ${b.name}`];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,184 @@
+/** The parameters of a report request as they were given, in query and body; names that could be read two ways are refused. */
+import type { FieldFault } from '../../errors.js';
+import { isJsonArray, type Json, JsonNumber, JsonObject, sortedJson } from '../rows/json.js';
+import { type Kind, nameFault, type ParameterTable, readJson, readText } from './parameters.js';
+import { parseQueryText, type QueryPair } from './query-text.js';
+
+export type Place = 'query' | 'body';
+
+/** One parameter as given: query values in order, or one JSON value. */
+export interface Given {
+  readonly name: string;
+  readonly list: boolean;
+  readonly place: Place;
+  readonly values: readonly string[];
+  readonly json: Json;
+}
+
+const INNER_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
+
+export interface GivenRequest {
+  /** The query string as received, without `?`. */
+  readonly query: string;
+  /** The parsed body of a POST. */
+  readonly body: JsonObject | null;
+}
+
+/** @param faults filled with one entry for each name at fault */
+export function readGiven(
+  { query, body }: GivenRequest,
+  table: ParameterTable,
+  faults: FieldFault[],
+): Given[] {
+  const given = [...fromQuery(query, table, faults), ...fromBody(body, table, faults)];
+  refuseRepeats(given, faults);
+  return given;
+}
+
+/** Whether it is a parameter of the gateway itself, not the platform's. */
+export function isOwn({ name }: Given): boolean {
+  return name.startsWith('_');
+}
+
+function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): Given[] {
+  const byName = new Map<string, { list: boolean; values: string[] }>();
+  for (const { name, value } of parseQueryText(text)) {
+    const own = name.startsWith('_');
+    const fault = own ? null : nameFault(name, table);
+    if (fault !== null) faults.push({ param: name, message: fault });
+    else {
+      // The gateway's own parameters take no lists: `_format[]` is an unknown name.
+      const list = !own && name.endsWith('[]');
+      const bare = list ? name.slice(0, -2) : name;
+      const entry = byName.get(bare) ?? { list, values: [] };
+      const isSet = table.kinds.get(bare) === 'set';
+      if (byName.has(bare) && !isSet && !(list && entry.list)) {
+        faults.push({ param: name, message: 'is given more than once' });
+      }
+      entry.values.push(value);
+      byName.set(bare, entry);
+    }
+  }
+  return [...byName].map(([name, { list, values }]) => ({ name, list, place: 'query', values, json: null }));
+}
+
+function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldFault[]): Given[] {
+  if (body === null) return [];
+  return body.names.flatMap((name, index): Given[] => {
+    const fault = name.startsWith('_')
+      ? 'belongs to the gateway and goes into the query'
+      : nameFault(name, table);
+    const listName =
+      fault === null && name.endsWith('[]')
+        ? 'takes its list as a JSON array, without [] in the name'
+        : fault;
+    if (listName !== null) {
+      faults.push({ param: name, message: listName });
+      return [];
+    }
+    const json = body.values[index] as Json;
+    refuseInnerNames(name, json, faults);
+    return [{ name, list: false, place: 'body', values: [], json }];
+  });
+}
+
+/** Names inside of a value are held to the same grammar: control characters and dots have fooled readers before. */
+function refuseInnerNames(param: string, json: Json, faults: FieldFault[]): void {
+  if (isJsonArray(json)) for (const item of json) refuseInnerNames(param, item, faults);
+  if (!(json instanceof JsonObject)) return;
+  json.names.forEach((name, index) => {
+    if (!INNER_NAME.test(name) || name in Object.prototype) {
+      faults.push({
+        param,
+        message: `holds the member ${JSON.stringify(name)}, which is not allowed as a name`,
+      });
+    }
+    refuseInnerNames(param, json.values[index] as Json, faults);
+  });
+}
+
+function refuseRepeats(given: readonly Given[], faults: FieldFault[]): void {
+  const seen = new Set<string>();
+  for (const { name } of given) {
+    if (seen.has(name)) faults.push({ param: name, message: 'is given in both query and body' });
+    seen.add(name);
+  }
+}
+
+/** One member of the platform's request, ready to be sent where it came from. */
+export interface Member {
+  /** As the platform spells it, without `[]`. */
+  readonly name: string;
+  readonly place: Place;
+  /** In a query: the pairs to send. In a body: none. */
+  readonly pairs: readonly QueryPair[];
+  /** In a body: the value as compact JSON text. In a query: empty. */
+  readonly json: string;
+}
+
+/** A parameter that was read. */
+export interface ReadMember {
+  readonly member: Member;
+  /** Canonical texts of a known parameter, the plain texts of an unknown one. */
+  readonly texts: readonly string[];
+}
+
+/**
+ * @param today as a day number; some values mean another day tomorrow
+ * @returns none for one at fault, of which `faults` tells, or without a value
+ */
+export function readMember(
+  one: Given,
+  table: ParameterTable,
+  today: number,
+  faults: FieldFault[],
+): ReadMember[] {
+  const kind = table.kinds.get(one.name);
+  if (kind === undefined) return [readUnknown(one)];
+  const read = one.place === 'query' ? readText(kind, one.values, today) : readJson(kind, one.json, today);
+  if ('fault' in read) {
+    faults.push({ param: one.name, message: read.fault });
+    return [];
+  }
+  if (read.texts.length === 0) return [];
+  return [{ texts: read.texts, member: knownMember(one, kind, read.texts) }];
+}
+
+function knownMember({ name, place }: Given, kind: Kind, texts: readonly string[]): Member {
+  if (place === 'body') return { name, place, pairs: [], json: knownJson(kind, texts) };
+  const sent = kind === 'set' ? `${name}[]` : name;
+  return { name, place, pairs: texts.map((value) => ({ name: sent, value })), json: '' };
+}
+
+function knownJson(kind: Kind, texts: readonly string[]): string {
+  const [first] = texts as [string];
+  if (kind === 'set') return `[${texts.join(',')}]`;
+  if (kind === 'flag') return 'true';
+  return kind === 'int' ? first : JSON.stringify(first);
+}
+
+function readUnknown({ name, list, place, values, json }: Given): ReadMember {
+  if (place === 'body') {
+    return { texts: scalarTexts(json), member: { name, place, pairs: [], json: sortedJson(json) } };
+  }
+  const sent = list ? `${name}[]` : name;
+  return {
+    texts: values,
+    member: { name, place, pairs: values.map((value) => ({ name: sent, value })), json: '' },
+  };
+}
+
+function scalarTexts(json: Json): string[] {
+  if (json instanceof JsonNumber) return [json.text];
+  return typeof json === 'string' || typeof json === 'boolean' ? [String(json)] : [];
+}
+
+/** Known splits by their flags, and whatever else says `by…` and is on. */
+export function splitOf(read: readonly ReadMember[]): string[] {
+  const names = read
+    .filter(({ texts }) => texts.length > 0 && texts[0] !== '0' && texts[0] !== 'false' && texts[0] !== '')
+    .flatMap(({ member }) => /^by([A-Z].*)$/.exec(member.name)?.[1] ?? [])
+    .map((name) => name.charAt(0).toLowerCase() + name.slice(1));
+  const rank = (name: string) => (name === 'date' ? 0 : name === 'campaign' ? 1 : 2);
+  return names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}

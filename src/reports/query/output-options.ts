@@ -1,0 +1,123 @@
+/** The gateway's own parameters. They start with `_` and never reach the platform. */
+import type { FieldFault } from '../../errors.js';
+import { nearName } from '../../lib/near-name.js';
+import { didYouMean, GATEWAY_PARAMETERS, type GatewayParameter, plainName } from './parameters.js';
+import { PERIOD_WORDS, resolvePeriod } from './period.js';
+import type { QueryPair } from './query-text.js';
+
+export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export const VINTAGES = ['first', 'final', 'latest'] as const;
+export type Vintage = (typeof VINTAGES)[number];
+
+export const FINAL_FILTERS = ['require', 'only'] as const;
+export type FinalFilter = (typeof FINAL_FILTERS)[number];
+
+export interface OutputOptions {
+  /** Null when absent: `accept` and the team's default decide. */
+  readonly format: Format | null;
+  readonly totals: boolean;
+  readonly days: boolean;
+  /** Word of a relative period, valid. */
+  readonly period: string | null;
+  readonly bom: boolean;
+  /** Unparsed; null when absent. */
+  readonly asOf: string | null;
+  /** Which numbers of each day; null when absent. */
+  readonly vintage: Vintage | null;
+  /** Null: provisional days are accepted. */
+  readonly final: FinalFilter | null;
+  /** Columns in order; null: all. */
+  readonly fields: readonly string[] | null;
+}
+
+/** A map: on an object `constructor` would be a value too. */
+const FLAG: ReadonlyMap<string, boolean> = new Map([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+  ['', false],
+]);
+
+/** @param pairs each name once; faults are added to `faults` */
+export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFault[]): OutputOptions {
+  const given = new Map<string, string>();
+  for (const { name, value } of pairs) {
+    if (GATEWAY_PARAMETERS.includes(name as GatewayParameter)) given.set(name, value);
+    else faults.push({ param: name, message: `is not known; allowed are ${GATEWAY_PARAMETERS.join(', ')}` });
+  }
+  const flag = (name: GatewayParameter): boolean => {
+    const value = FLAG.get(given.get(name) ?? '');
+    if (value === undefined) faults.push({ param: name, message: 'must be 1 or 0' });
+    return value ?? false;
+  };
+  const word = <T extends string>(name: GatewayParameter, words: readonly T[]): T | null => {
+    const value = given.get(name) ?? null;
+    const known = words.find((one) => one === value) ?? null;
+    if (value !== null && known === null)
+      faults.push({ param: name, message: `must be one of ${words.join(', ')}` });
+    return known;
+  };
+  const format = word('_format', FORMATS);
+  const fields = given.get('_fields');
+  const period = given.get('_period') ?? null;
+  if (period !== null && resolvePeriod(period, 0) === null) {
+    faults.push({ param: '_period', message: `must be one of ${PERIOD_WORDS}` });
+  }
+  return {
+    format,
+    totals: flag('_totals'),
+    days: flag('_days'),
+    period,
+    bom: flag('_bom'),
+    asOf: given.get('_asOf') ?? null,
+    vintage: word('_vintage', VINTAGES),
+    final: word('_final', FINAL_FILTERS),
+    fields: fields === undefined ? null : readFields(fields, faults),
+  };
+}
+
+const MOST_FIELDS = 256;
+
+/** @returns names of columns, in their order; faults are added to `faults` */
+export function readFields(text: string, faults: FieldFault[]): readonly string[] {
+  const fields = text.split(',');
+  const twice = fields.find((field, at) => fields.indexOf(field) < at);
+  const message = fields.includes('')
+    ? 'must be names of columns with a comma between them, as date,spent'
+    : fields.length > MOST_FIELDS
+      ? `names more than ${MOST_FIELDS} columns`
+      : twice === undefined
+        ? null
+        : `names ${twice} twice`;
+  if (message !== null) faults.push({ param: '_fields', message });
+  return fields;
+}
+
+/** Known columns that a message names. */
+const MOST_NAMED = 15;
+
+/**
+ * @param columns of the answer's rows; none where it has no rows, and then no name is a fault
+ * @param seen columns of earlier answers to the same report: one that is missing at times is no fault
+ */
+export function fieldFaults(
+  fields: readonly string[],
+  columns: readonly string[],
+  seen: ReadonlySet<string>,
+): FieldFault[] {
+  if (columns.length === 0) return [];
+  const unknown = fields.filter((field) => !columns.includes(field) && !seen.has(field));
+  const known = columns.slice(0, MOST_NAMED).join(', ') + (columns.length > MOST_NAMED ? ' and others' : '');
+  return unknown.map((field) => {
+    const meant =
+      columns.find((column) => plainName(column) === plainName(field)) ?? nearName(field, columns);
+    const hint = meant === undefined ? '' : `: ${didYouMean(meant)}`;
+    return {
+      param: '_fields',
+      message: `${field} is no column of this report${hint}${hint === '' ? '.' : ''} There are ${known}`,
+    };
+  });
+}

@@ -1,0 +1,69 @@
+/** The period of a report: two dates, or a relative period of `_period`, resolved against the platform's today. */
+import type { FieldFault } from '../../errors.js';
+import { dayNumber, isoDay } from './days.js';
+import type { Place, ReadMember } from './given-parameters.js';
+
+/** First and last day, as ISO texts, both included; null: left to the platform. */
+export interface Period {
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export const PERIOD_WORDS = 'today, yesterday, last_N_days (N from 1 to 400), month_to_date, last_month';
+const MAX_LAST_DAYS = 400;
+
+/**
+ * @param today day number, in the platform's time zone
+ * @returns null for an unknown word. `last_N_days` is N whole days that end yesterday.
+ */
+export function resolvePeriod(word: string, today: number): Period | null {
+  switch (word) {
+    case 'today':
+      return { from: isoDay(today), to: isoDay(today) };
+    case 'yesterday':
+      return { from: isoDay(today - 1), to: isoDay(today - 1) };
+    case 'month_to_date':
+      return { from: `${isoDay(today).slice(0, 7)}-01`, to: isoDay(today) };
+    case 'last_month':
+      return lastMonth(today);
+    default:
+      return lastDays(word, today);
+  }
+}
+
+function lastMonth(today: number): Period {
+  const firstOfThis = new Date(`${isoDay(today).slice(0, 7)}-01T00:00:00Z`).getTime() / 86_400_000;
+  const to = isoDay(firstOfThis - 1);
+  return { from: `${to.slice(0, 7)}-01`, to };
+}
+
+function lastDays(word: string, today: number): Period | null {
+  const match = /^last_([1-9][0-9]{0,2})_days$/.exec(word);
+  const count = Number(match?.[1]);
+  if (match === null || count > MAX_LAST_DAYS) return null;
+  return { from: isoDay(today - count), to: isoDay(today - 1) };
+}
+
+/**
+ * @param word of `_period`; null when not given. @param today as a day number
+ * @param place where a period goes that the caller did not spell out by dates
+ * @param faults filled when it contradicts itself
+ */
+export function periodOf(
+  read: readonly ReadMember[],
+  word: string | null,
+  today: number,
+  place: Place,
+  faults: FieldFault[],
+): Period & { readonly places: { readonly from: Place; readonly to: Place } } {
+  const resolved = word === null ? null : resolvePeriod(word, today);
+  const [first, last] = ['dateFrom', 'dateTo'].map((name) => read.find(({ member }) => member.name === name));
+  const [from, to] = [first?.texts[0] ?? null, last?.texts[0] ?? null];
+  if (word !== null && (from !== null || to !== null)) {
+    faults.push({ param: '_period', message: 'stands instead of dateFrom and dateTo, not beside them' });
+  } else if (from !== null && to !== null && (dayNumber(from) as number) > (dayNumber(to) as number)) {
+    faults.push({ param: 'dateTo', message: 'must not be before dateFrom' });
+  }
+  if (resolved !== null) return { ...resolved, places: { from: place, to: place } };
+  return { from, to, places: { from: first?.member.place ?? place, to: last?.member.place ?? place } };
+}

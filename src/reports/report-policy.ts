@@ -1,0 +1,59 @@
+/** What the configuration says about reports, read once: handed to whoever judges, plans or fetches one. */
+import type { Config } from '../config/load.js';
+import type { EndpointRule } from '../config/schema.js';
+import type { PlanRules } from './cache/plan.js';
+import type { Report } from './query/canonicalize.js';
+import type { FreshnessRules } from './rows/freshness.js';
+
+export interface ReportPolicy {
+  /** Which days of a report are final, and how long the others are fresh. */
+  readonly rulesFor: (report: Report) => FreshnessRules;
+  /** How long the platform's refusal is remembered, milliseconds. */
+  readonly negativeMs: number;
+  /** Declared endpoints by their path below `/api/v1/report/`. */
+  readonly endpoints: ReadonlyMap<string, EndpointRule>;
+  readonly plan: PlanRules;
+  /** Part of every cache key: label of the platform account, and base URL. */
+  readonly identity: { readonly account: string; readonly baseUrl: string };
+  readonly accountFields: readonly string[];
+  readonly accountPattern: RegExp;
+  /** Names an operator vouches for: they name no account. */
+  readonly nonAccounts: readonly string[];
+  /** IANA time zone of an advertiser; null: of a report that names none. */
+  timezoneOf(account: string | null): string;
+}
+
+/** The rules of `report.freshness` and `report.restatementDays`, without regard to what was learned. */
+export function configuredRules({
+  report: { restatementDays, freshness },
+}: Pick<Config, 'report'>): FreshnessRules {
+  return {
+    restatementDays,
+    currentMs: freshness.currentSeconds * 1000,
+    restatingMs: freshness.restatingSeconds * 1000,
+    finalMs: freshness.finalSeconds * 1000,
+    emptyMs: freshness.emptySeconds * 1000,
+    emptyFinalMs: freshness.emptyFinalSeconds * 1000,
+    undeclaredMs: freshness.undeclaredSeconds * 1000,
+    staleWhileRevalidateMs: freshness.staleWhileRevalidateSeconds * 1000,
+    staleIfErrorMs: freshness.staleIfErrorSeconds * 1000,
+  };
+}
+
+export function reportPolicy(config: Config): ReportPolicy {
+  const { report, platform } = config;
+  const { mergeGapDays, maxDaysPerCall, freshness } = report;
+  const rules = configuredRules(config);
+  const timezones = new Map(Object.entries(platform.timezones));
+  return {
+    rulesFor: () => rules,
+    negativeMs: freshness.negativeSeconds * 1000,
+    endpoints: new Map(Object.entries(report.endpoints)),
+    plan: { mergeGapDays, maxDaysPerCall },
+    identity: { account: platform.account, baseUrl: new URL(platform.baseUrl).href },
+    accountFields: report.accountFields,
+    accountPattern: new RegExp(report.accountPattern),
+    nonAccounts: report.nonAccountParameters,
+    timezoneOf: (account) => (account === null ? undefined : timezones.get(account)) ?? platform.timezone,
+  };
+}

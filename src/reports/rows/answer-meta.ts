@@ -1,0 +1,145 @@
+/** `meta` of a JSON answer, and the revision of its rows. */
+
+import { dayNumber, daysBetween } from '../query/days.js';
+import { digest } from '../query/platform-call.js';
+import type { AnswerHead, AssembleInput, Past } from './answer.js';
+import { type Entry, ROW_SEPARATOR, type RowsHeader } from './entry.js';
+import { type FinalRules, isFinal, isFinalDay, lastSeenMs, stateAt } from './freshness.js';
+import { projectRows } from './row-formats.js';
+import { type Warning, whyNoTotals } from './warnings.js';
+
+/**
+ * @param fields the columns that are shown; null: all
+ * @returns identifies the rows by day: the same rows, the same revision; null for what is not kept by day
+ */
+export function revisionOf(
+  parts: readonly Entry<RowsHeader>[],
+  fields: readonly string[] | null = null,
+): string | null {
+  if (parts.length === 0 || parts.some(isFlawed)) return null;
+  const days = parts.map(({ header: { lastDay, splitFrom } }) =>
+    splitFrom === null ? null : `${lastDay} ${splitFrom.sortedHash}`,
+  );
+  return days.includes(null)
+    ? null
+    : digest([...(days as string[]), ...(fields === null ? [] : ['_fields', ...fields])]).slice(0, 22);
+}
+
+/** Whether rows are visibly not those of the query: they are not in history, and have no revision there. */
+const isFlawed = ({ header }: Entry) => header.flaws !== undefined;
+
+/** `meta` of a JSON answer, as text. */
+export function writeMeta(
+  ask: AssembleInput,
+  warnings: readonly Warning[],
+  { asOfMs, stale, rowCount, revision }: Pick<AnswerHead, 'asOfMs' | 'stale' | 'rowCount' | 'revision'>,
+): string {
+  const { report, parts, totals, rules, past } = ask;
+  const { from, to } = report;
+  const paging = parts.find(({ header }) => header.paging !== null)?.header.paging ?? null;
+  const provisional = firstProvisional(ask);
+  const all = totals === null ? parts : [...parts, totals];
+  const meta = {
+    endpoint: report.endpoint,
+    advertiserId: showId(report.account),
+    period: (from === null && to === null) || parts.length === 0 ? null : { from: from, to: to },
+    split: report.split,
+    spentBased: report.spentBased,
+    rowCount,
+    asOf: new Date(asOfMs).toISOString(),
+    // Totals are shown beside the rows, and must be final too.
+    final: ask.areTotalsOld !== true && isAnswerFinal(all, past, rules),
+    ...(provisional === null ? {} : { firstProvisionalDate: provisional }),
+    ...showExpected(ask),
+    stale,
+    ...(revision === null ? {} : { revision, ...showKnownAt(ask) }),
+    ...(parts.some(({ header }) => header.forgotten !== undefined) ? { source: 'history' } : {}),
+    reach: { summable: report.split.length === 0 },
+    ...(warnings.some(({ code }) => code === 'pages_left') ? { complete: false } : {}),
+    // As the platform gave it, only when these rows are not all of them.
+    ...(paging === null ? {} : { paging }),
+    ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(ask.days ? { days: showDays(ask) } : {}),
+    ...showTotalsAsOf(ask),
+  };
+  const whole = totals !== null && whyNoTotals(totals, parts) === null ? String(totals.body) : null;
+  const row = whole === null || ask.fields === null ? whole : projectRows(whole, ask.fields, ROW_SEPARATOR);
+  const text = JSON.stringify(meta);
+  return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
+}
+
+/** Set where a day was fetched after the totals. */
+function showTotalsAsOf({ parts, totals }: AssembleInput): { readonly totalsAsOf?: string } {
+  const fetchedAt = totals?.header.fetchedAt ?? Number.POSITIVE_INFINITY;
+  if (parts.every(({ header }) => header.fetchStartedAt <= fetchedAt)) return {};
+  return { totalsAsOf: new Date(fetchedAt).toISOString() };
+}
+
+/** Of the columns that are shown. */
+function showExpected({ expectedChange, fields }: AssembleInput): { readonly expectedChange?: object } {
+  const columns = Object.entries(expectedChange ?? {}).filter(([column]) => fields?.includes(column) ?? true);
+  return columns.length === 0 ? {} : { expectedChange: Object.fromEntries(columns) };
+}
+
+/** Whether all of an answer is final; of history: whether each day had been seen final. An empty answer is not. */
+export function isAnswerFinal(parts: readonly Entry[], past: Past | null, rules: FinalRules): boolean {
+  if (parts.length === 0) return false;
+  return past === null
+    ? parts.every(({ header }) => isFinal(header, rules))
+    : [...past.days.values()].every(({ final }) => final);
+}
+
+/** @returns the first provisional day; null where there is none, or where days cannot be told apart */
+function firstProvisional({ report, parts, past, rules }: AssembleInput): string | null {
+  const { split, from, to } = report;
+  if (!split.includes('date') || from === null || to === null) return null;
+  if (past !== null) return [...past.days].find(([, { final }]) => !final)?.[0] ?? null;
+  const provisional = parts.find(({ header }) => !isFinal(header, rules))?.header;
+  if (provisional === undefined) return null;
+  if (provisional.splitFrom !== null) return provisional.lastDay;
+  if (provisional.flaws !== undefined) return from;
+  const isYoung = (date: string) =>
+    !isFinalDay(dayNumber(date) as number, provisional.fetchedOn, rules.restatementDays);
+  return daysBetween(from, to).find(isYoung) ?? null;
+}
+
+/** The moment of the data: a query with it as `_asOf` gives the same answer again. */
+function showKnownAt({ parts, past, isRecorded }: AssembleInput): { readonly knownAt?: string } {
+  if (past === null ? !isRecorded : past.atMs === null) return {};
+  if (parts.length === 0 || parts.some(isFlawed)) return {};
+  const newestMs = Math.max(...parts.map(({ header }) => header.fetchedAt));
+  return { knownAt: new Date(past?.atMs ?? newestMs).toISOString() };
+}
+
+/** A number while JSON holds it exactly, else text, as for ids in rows. */
+export function showId(id: string | null): number | string | null {
+  if (id === null) return null;
+  return Number.isSafeInteger(Number(id)) ? Number(id) : id;
+}
+
+/** Every day of the period, with the part that contains it. */
+function showDays({ report, parts, nowMs, rules, past }: AssembleInput): readonly object[] {
+  const { from, to } = report;
+  if (from === null || to === null) return [];
+  // A day that was left out is in no part.
+  const whole = parts[0]?.header.splitFrom === null ? parts[0].header : undefined;
+  const byLastDay = new Map(parts.map(({ header }) => [header.lastDay, header]));
+  return daysBetween(from, to).flatMap((date) => {
+    const header = byLastDay.get(date) ?? whole;
+    if (header === undefined) return [];
+    const known = past?.days.get(date);
+    return {
+      date,
+      asOf: new Date(lastSeenMs(header)).toISOString(),
+      final: known?.final ?? isFinal({ ...header, lastDay: date }, rules),
+      stale: past === null && stateAt(header, rules, nowMs) !== 'fresh',
+      ...(known !== undefined && {
+        knownFrom: new Date(known.knownFrom).toISOString(),
+        confirmedUntil: new Date(known.confirmedUntil).toISOString(),
+        exact: known.lacks === null,
+        ...(known.ageHours !== null && { ageHours: Math.round(known.ageHours * 10) / 10 }),
+      }),
+    };
+  });
+}

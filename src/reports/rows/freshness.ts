@@ -1,0 +1,160 @@
+/**
+ * How long an answer is fresh, by the age of its youngest day when the fetch began. Facts are stored, and freshness is
+ * computed when an entry is read: a changed setting applies to cached entries too.
+ */
+import { dayNumber, isoDay } from '../query/days.js';
+import type { EmptyEnd } from './empty-days.js';
+import { FLAWED_MS, type Flaw } from './flaws.js';
+
+export interface FreshnessRules {
+  readonly restatementDays: number;
+  readonly currentMs: number;
+  readonly restatingMs: number;
+  readonly finalMs: number;
+  readonly emptyMs: number;
+  readonly emptyFinalMs: number;
+  readonly undeclaredMs: number;
+  readonly staleWhileRevalidateMs: number;
+  readonly staleIfErrorMs: number;
+  /** Days served from history as beyond retention before it are fetched again: that edge was wrong. Epoch milliseconds. */
+  readonly edgeEndedMs?: number;
+  /** How long a provisional day is fresh from an age on at which no day was seen to change. */
+  readonly settled?: { readonly fromAge: number; readonly ms: number };
+}
+
+/** Of a stored answer, or of one day of it. */
+export interface Facts extends EmptyEnd {
+  readonly fetchStartedAt: number;
+  readonly fetchedAt: number;
+  /** Last day covered; null when the platform chose the period. */
+  readonly lastDay: string | null;
+  /** The platform's today when the fetch began, as a day number. */
+  readonly fetchedOn: number;
+  /** The report names account and period, and its endpoint is declared. */
+  readonly kind: 'bounded' | 'open' | 'undeclared';
+  /** Set when RFC 9111 decides instead (`freshness: origin`); such an answer is never served stale. */
+  readonly originMs: number | null;
+  /** How it visibly differs from the query; absent where it does not. */
+  readonly flaws?: readonly Flaw[] | undefined;
+  /** Set where the platform no longer gives the rows, and they are from history. */
+  readonly forgotten?: Forgotten;
+}
+
+/** Days whose rows the platform no longer gives, and history has. */
+export interface Forgotten {
+  readonly code: 'beyond_retention' | 'all_days_empty';
+  /** ISO */
+  readonly days: readonly string[];
+  /** When the platform was first seen without them, epoch milliseconds. */
+  readonly sinceMs: number;
+  /** When it last gave them, epoch milliseconds. */
+  readonly seenMs: number;
+  /** Whether they had been seen final. */
+  readonly final: boolean;
+  /** After which they are fetched again. */
+  readonly againMs: number;
+}
+
+/** A clock this far behind the writer's is not trusted: the entry counts as absent. */
+export const MAX_FUTURE_MS = 300_000;
+
+/** Today the 10th and 5 days of restatement: the 4th is final, the 5th is not. */
+export function isFinalDay(day: number, today: number, restatementDays: number): boolean {
+  return day < today - restatementDays;
+}
+
+/** @returns whether the last day was past restatement when the fetch began: its numbers no longer change. */
+export function isFinal(
+  facts: Pick<Facts, 'lastDay' | 'fetchedOn' | 'flaws' | 'forgotten'>,
+  rules: FinalRules,
+): boolean {
+  if (facts.lastDay === null || facts.flaws !== undefined) return false;
+  if (facts.forgotten?.final === false) return false;
+  return isFinalDay(dayNumber(facts.lastDay) as number, facts.fetchedOn, rules.restatementDays);
+}
+
+export type FinalRules = Pick<FreshnessRules, 'restatementDays'>;
+
+/** @returns days by whether they are old enough to be final today */
+export function byAge(
+  dates: readonly string[],
+  today: number,
+  { restatementDays }: FinalRules,
+): { readonly old: readonly string[]; readonly young: readonly string[] } {
+  const isOld = (date: string) => isFinalDay(dayNumber(date) as number, today, restatementDays);
+  return { old: dates.filter(isOld), young: dates.filter((date) => !isOld(date)) };
+}
+
+/** Days that a message names; of more it names these and says how many there are. */
+const MOST_NAMED = 10;
+
+/** E.g. `2026-11-17 (expected to be final on 2026-11-23) and 4 more, the last, 2026-11-21, on 2026-11-27`. */
+export function tellExpected(dates: readonly string[], { restatementDays }: FinalRules): string {
+  const finalOn = (date: string) => isoDay((dayNumber(date) as number) + restatementDays + 1);
+  const named = dates
+    .slice(0, MOST_NAMED)
+    .map((date) => `${date} (expected to be final on ${finalOn(date)})`)
+    .join(', ');
+  const last = dates.at(-1) as string;
+  const more = dates.length - MOST_NAMED;
+  return more <= 0 ? named : `${named} and ${more} more, the last, ${last}, on ${finalOn(last)}`;
+}
+
+/** @returns milliseconds of freshness, counted from `fetchedAt` */
+export function freshForMs(facts: Facts, rules: FreshnessRules): number {
+  const ms = freshByAgeMs(facts, rules);
+  return facts.flaws === undefined ? ms : Math.min(ms, FLAWED_MS);
+}
+
+function freshByAgeMs(facts: Facts, rules: FreshnessRules): number {
+  if (facts.originMs !== null) return facts.originMs;
+  if (facts.forgotten !== undefined) return isDisproved(facts, rules) ? 0 : facts.forgotten.againMs;
+  if (facts.kind === 'undeclared') return rules.undeclaredMs;
+  if (facts.kind === 'open' || facts.lastDay === null) return rules.currentMs;
+  if ((dayNumber(facts.lastDay) as number) >= facts.fetchedOn) return rules.currentMs;
+  const final = isFinal(facts, rules);
+  // Without the days of a confirmed empty tail, one of them may have been seen empty only once.
+  const confirmed = facts.emptyTail === 'confirmed' && facts.emptySince !== undefined;
+  if (facts.emptyTail === 'no' || confirmed)
+    return final ? rules.finalMs : restatingMs(facts.fetchedOn - (dayNumber(facts.lastDay) as number), rules);
+  return final ? rules.emptyFinalMs : rules.emptyMs;
+}
+
+function isDisproved({ forgotten, fetchedAt }: Facts, { edgeEndedMs = 0 }: FreshnessRules): boolean {
+  return forgotten?.code === 'beyond_retention' && fetchedAt < edgeEndedMs;
+}
+
+function restatingMs(ageDays: number, { settled, restatingMs }: FreshnessRules): number {
+  return settled !== undefined && ageDays >= settled.fromAge ? settled.ms : restatingMs;
+}
+
+/** @returns milliseconds for which a refusal is remembered: at most as long as the platform allows */
+export function rememberedForMs({ originMs }: Pick<Facts, 'originMs'>, negativeMs: number): number {
+  return Math.min(negativeMs, originMs ?? negativeMs);
+}
+
+export type State = 'fresh' | 'revalidate' | 'error-only' | 'absent';
+
+/**
+ * What an entry may be used for now.
+ * fresh: as it is · revalidate: at once, while a refresh runs behind · error-only: when the platform fails
+ */
+export function stateAt(facts: Facts, rules: FreshnessRules, nowMs: number): State {
+  if (facts.fetchedAt > nowMs + MAX_FUTURE_MS) return 'absent';
+  const pastMs = nowMs - facts.fetchedAt - freshForMs(facts, rules);
+  if (pastMs < 0) return 'fresh';
+  // RFC 9111, section 4.2.4: which answers the platform forbids to serve stale is not known here, so none is.
+  if (facts.originMs !== null || facts.flaws !== undefined) return 'absent';
+  if (pastMs < rules.staleWhileRevalidateMs) return 'revalidate';
+  return pastMs < rules.staleIfErrorMs ? 'error-only' : 'absent';
+}
+
+/** When the platform gave these rows last, epoch milliseconds. */
+export function lastSeenMs({ fetchedAt, forgotten }: Pick<Facts, 'fetchedAt' | 'forgotten'>): number {
+  return forgotten?.seenMs ?? fetchedAt;
+}
+
+/** Age for callers: never negative, though clocks may differ. */
+export function ageMs(fetchedAt: number, nowMs: number): number {
+  return Math.max(0, nowMs - fetchedAt);
+}

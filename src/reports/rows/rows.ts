@@ -1,0 +1,241 @@
+/**
+ * Where the rows of a report stand in the platform's answer, whose shape is not documented: found by rule, or by
+ * configuration where the rule is wrong. When in doubt it is an error: a wrong guess would be served as a report.
+ */
+
+import type { Period } from '../query/period.js';
+import { isJsonArray, type Json, type JsonArray, JsonNumber, JsonObject } from './json.js';
+import { ABOUT_THE_CALL, NEVER_ROWS, PREFERRED, SINGLE_ROW } from './member-words.js';
+import { type Paging, readPaging } from './paging.js';
+
+/** What an endpoint's configuration says of its answers. */
+export interface RowsRule {
+  /** Member names joined by dots, from the root to the rows; `''` is the root itself. Absent: found by rule. */
+  readonly rowsPath?: string | undefined;
+  /** The member that holds a row's date, in either spelling. Absent: `date`, else `day`. */
+  readonly dateField?: string | undefined;
+  /** Members that every row has, in either spelling; an answer whose rows lack one is no report. */
+  readonly requiredColumns?: readonly string[] | undefined;
+}
+
+export interface RowsInput {
+  readonly rule: RowsRule;
+  /** The period asked for, both days included. */
+  readonly period: Period;
+  readonly byDate: boolean;
+  /** Whether any split was asked for, by date or otherwise. */
+  readonly splits: boolean;
+}
+
+/** An answer in which no rows can be told. The message is for the log and holds names of members, no values. */
+export class RowsError extends Error {
+  override readonly name = 'RowsError';
+}
+
+export interface FoundRows {
+  readonly rows: readonly JsonObject[];
+  /** What the rows were read from: an array, or the one object. */
+  readonly value: Json;
+  /** Whether it is one object, as an unsplit report may be. */
+  readonly single: boolean;
+  /** Member names joined by dots, from the root to the rows. */
+  readonly at: string;
+  /** Whether a list with a more usual name stood beside, without rows. */
+  readonly beside: boolean;
+  readonly paging: Paging | null;
+  /** Why the answer may not be split by day whatever its rows are; null when nothing speaks against it. */
+  readonly obstacle: string | null;
+}
+
+export type Splittable = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/** An array of rows, and the way from the root to it. */
+interface Place {
+  readonly value: Json;
+  readonly steps: readonly Step[];
+  readonly beside?: boolean;
+}
+
+interface Step {
+  readonly container: JsonObject;
+  readonly member: string;
+}
+
+const SEARCH_DEPTH = 3;
+/**
+ * Finds the rows in an answer.
+ *
+ * Rows are: the array at the configured path; else the root array; else the root's `data`; else, not deeper than
+ * three levels, the only array of objects (one that holds something goes before empty ones), or of several the
+ * one with a usual name. An unsplit report may be one object: the root, or `data`, `result` or `report` in it.
+ *
+ * @throws {RowsError} when there are none, or more than one way to read them
+ */
+export function findRows(document: Json, { rule, byDate, splits }: RowsInput): FoundRows {
+  const place = rule.rowsPath === undefined ? search(document, splits) : follow(document, rule.rowsPath);
+  const rows = rowsAt(place, splits);
+  const containers = place.steps.map((step) => step.container);
+  const paging = readPaging(containers, rows.length);
+  const obstacle = obstacleOf(place, byDate, paging);
+  return {
+    rows,
+    paging,
+    obstacle,
+    value: place.value,
+    single: !isJsonArray(place.value),
+    at: place.steps.map((step) => step.member).join('.'),
+    beside: place.beside ?? false,
+  };
+}
+
+/**
+ * Whether the rows may be split by day, given the ISO date of each (null: none that can be read).
+ */
+export function judgeSplittable(
+  found: FoundRows,
+  dates: readonly (string | null)[],
+  period: Period,
+): Splittable {
+  const reason = found.obstacle ?? dateFault(dates, period);
+  return reason === null ? { ok: true } : { ok: false, reason };
+}
+
+function dateFault(dates: readonly (string | null)[], { from, to }: Period): string | null {
+  if (from === null || to === null) return 'no period was asked for';
+  const undated = dates.indexOf(null);
+  if (undated >= 0) return `row ${undated} has no date that is a whole day`;
+  const outside = dates.findIndex((date) => date !== null && (date < from || date > to));
+  return outside < 0 ? null : `the date of row ${outside} is outside the asked period`;
+}
+
+function obstacleOf({ value, steps }: Place, byDate: boolean, paging: Paging | null): string | null {
+  if (!byDate) return 'the report is not split by date';
+  if (!isJsonArray(value)) return 'the report is one object';
+  if (paging !== null) return 'the answer is one page of several';
+  for (const { container, member } of steps) {
+    const varying = container.names.find(
+      (name, index) => name !== member && mayVary(container.values[index] as Json),
+    );
+    if (varying !== undefined) return `${show(varying)} beside the rows may vary with the period`;
+  }
+  return null;
+}
+
+/** Totals, counts and pages are numbers, or lists and objects of them; texts, flags and nulls are not. */
+function mayVary(value: Json): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+function rowsAt({ value, steps }: Place, splits: boolean): readonly JsonObject[] {
+  const where = steps.length === 0 ? 'the root' : steps.map((step) => show(step.member)).join('.');
+  if (isJsonArray(value)) {
+    if (!isRows(value)) throw new RowsError(`${where} holds an element that is not an object`);
+    return value;
+  }
+  if (splits) throw new RowsError(`${where} is not an array of rows, though a split was asked for`);
+  if (!(value instanceof JsonObject) || !hasFigure(value)) {
+    throw new RowsError(`${where} is neither an array of rows nor an object with figures`);
+  }
+  return [value];
+}
+
+function isRows(value: JsonArray): value is readonly JsonObject[] {
+  return value.every((item) => item instanceof JsonObject);
+}
+
+/** Whether an object has a scalar member that could be the report's. */
+function hasFigure({ names, values }: JsonObject): boolean {
+  return names.some((name, index) => {
+    const value = values[index] as Json;
+    if (value === null) return !SINGLE_ROW.includes(name);
+    return (typeof value !== 'object' || value instanceof JsonNumber) && !ABOUT_THE_CALL.has(name);
+  });
+}
+
+function follow(document: Json, rowsPath: string): Place {
+  const steps: Step[] = [];
+  let value = document;
+  for (const member of rowsPath === '' ? [] : rowsPath.split('.')) {
+    const next = value instanceof JsonObject ? value.get(member) : undefined;
+    if (!(value instanceof JsonObject) || next === undefined) {
+      throw new RowsError(`the configured path ${show(rowsPath)} ends before ${show(member)}`);
+    }
+    steps.push({ container: value, member });
+    value = next;
+  }
+  return { value, steps };
+}
+
+function search(document: Json, splits: boolean): Place {
+  if (!(document instanceof JsonObject)) return { value: document, steps: [] };
+  const data = document.get('data');
+  if (isJsonArray(data)) return { value: data, steps: [{ container: document, member: 'data' }] };
+  const arrays = findArrays(document);
+  const candidates = arrays.filter(({ value }) => isRows(value));
+  if (candidates.length > 0) return choose(candidates);
+  if (splits || arrays.length > 0) throw new RowsError('there is no array of objects');
+  return singleObject(document);
+}
+
+interface ArrayPlace extends Place {
+  readonly value: JsonArray;
+}
+
+/** All arrays in objects, level by level from the root. */
+function findArrays(root: JsonObject): ArrayPlace[] {
+  const found: ArrayPlace[] = [];
+  let level: Place[] = [{ value: root, steps: [] }];
+  for (let depth = 1; depth <= SEARCH_DEPTH; depth += 1) {
+    const children = level.flatMap(childrenOf);
+    for (const { value, steps } of children) if (isJsonArray(value)) found.push({ value, steps });
+    level = children;
+  }
+  return found;
+}
+
+function childrenOf({ value, steps }: Place): Place[] {
+  if (!(value instanceof JsonObject)) return [];
+  const children = value.values.map((child, index): Place => {
+    return { value: child, steps: [...steps, { container: value, member: value.names[index] as string }] };
+  });
+  return children.filter((child) => {
+    const name = lastMember(child);
+    return mayVary(child.value) && !ABOUT_THE_CALL.has(name) && !NEVER_ROWS.has(name.toLowerCase());
+  });
+}
+
+function lastMember({ steps }: Place): string {
+  return steps.at(-1)?.member ?? '';
+}
+
+function choose(candidates: readonly ArrayPlace[]): Place {
+  const filled = candidates.filter(({ value }) => value.length > 0);
+  const pool = filled.length > 0 ? filled : candidates;
+  const usual = pool.filter((place) => PREFERRED.includes(lastMember(place)));
+  const [first, second] = (pool.length > 1 ? usual : pool).toSorted(byDepthThenName);
+  if (first === undefined || (second !== undefined && byDepthThenName(first, second) === 0)) {
+    throw new RowsError('several arrays could be the rows; set report.endpoints.*.rowsAt');
+  }
+  const isUsual = PREFERRED.includes(lastMember(first));
+  return !isUsual && candidates.some((place) => PREFERRED.includes(lastMember(place)))
+    ? { ...first, beside: true }
+    : first;
+}
+
+function byDepthThenName(a: Place, b: Place): number {
+  const rank = (place: Place): number => PREFERRED.indexOf(lastMember(place));
+  return a.steps.length - b.steps.length || rank(a) - rank(b);
+}
+
+function singleObject(root: JsonObject): Place {
+  for (const member of SINGLE_ROW) {
+    const value = root.get(member);
+    if (value instanceof JsonObject && hasFigure(value))
+      return { value, steps: [{ container: root, member }] };
+  }
+  return { value: root, steps: [] };
+}
+
+function show(name: string): string {
+  return JSON.stringify(name.slice(0, 40));
+}

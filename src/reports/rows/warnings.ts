@@ -1,0 +1,194 @@
+/** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
+
+import type { Report } from '../query/canonicalize.js';
+import { didYouMean } from '../query/parameters.js';
+import type { AssembleInput, KnownDay, Past } from './answer.js';
+import { schemaMix } from './column-kinds.js';
+import type { Entry, RowsHeader } from './entry.js';
+import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
+import { type FinalRules, tellExpected } from './freshness.js';
+
+/** For programs. */
+export const WARNING_CODES = [
+  ...FLAW_CODES,
+  'all_days_empty',
+  'beyond_retention',
+  'first_seen_late',
+  'history_missed',
+  'parameters_passed_on',
+  'platform_chose_period',
+  'provisional_days_left_out',
+  'schema_mixed',
+  'shape_unknown',
+  'thinned',
+  'totals_unavailable',
+] as const;
+
+export interface Warning {
+  readonly code: (typeof WARNING_CODES)[number];
+  /** For people: what it means, and what to do. */
+  readonly message: string;
+  /** All days that it is about. */
+  readonly days?: readonly string[];
+  /** When it was first so, as an instant. */
+  readonly since?: string;
+}
+
+export function warningsOf(input: AssembleInput): readonly Warning[] {
+  const { report, parts, totals, rules, past, leftOut } = input;
+  const all = totals === null ? parts : [...parts, totals];
+  return [
+    ...questionWarnings(report),
+    ...doubtWarnings(report, all),
+    ...flawWarnings(all),
+    ...totalsWarnings(totals, parts),
+    ...schemaWarnings(parts),
+    ...forgottenWarnings(parts),
+    ...historyWarnings(past),
+    ...leftOutWarnings(leftOut, parts.length === 0, rules),
+  ];
+}
+
+/** Known before there is an answer. */
+export function questionWarnings({ endpoint, passedOn, from, to }: Report): readonly Warning[] {
+  const warnings: Warning[] = [];
+  if (passedOn.length > 0) {
+    // Probable typing errors first: they have to be corrected.
+    const ranked = [...passedOn].sort((a, b) => Number(b.meant.length > 0) - Number(a.meant.length > 0));
+    const named = ranked
+      .slice(0, MOST_NAMED)
+      .map(({ name, meant }) => (meant.length === 0 ? name : `${name} (${didYouMean(...meant)})`));
+    const more = ranked.length > MOST_NAMED ? [`${ranked.length - MOST_NAMED} more in meta.passedOn`] : [];
+    warnings.push({
+      code: 'parameters_passed_on',
+      message: `Not known to the gateway, and sent to the platform as given: ${[...named, ...more].join(', ')}. A platform that does not know them either ignores them without a word. Correct what is misspelt; an operator can list what the platform reads under report.endpoints."${endpoint}".knownParameters.`,
+    });
+  }
+  const open = [...(from === null ? ['dateFrom'] : []), ...(to === null ? ['dateTo'] : [])];
+  if (open.length > 0)
+    warnings.push({
+      code: 'platform_chose_period',
+      message: `Without ${open.join(' and ')} the platform chose which days the rows are about, and may choose others tomorrow. Give dateFrom and dateTo, or _period.`,
+    });
+  return warnings;
+}
+
+/** Names and days that a message lists; the answer has all of them. */
+const MOST_NAMED = 5;
+
+function someOf(names: readonly string[]): string {
+  return names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ' and others' : '');
+}
+
+function doubtWarnings({ endpoint }: Report, all: readonly Entry[]): readonly Warning[] {
+  const doubt = all.map(({ header }) => (header.form === 'rows' ? header.doubt : undefined)).find(Boolean);
+  const message = `The platform's answer may be no report: ${doubt}. It was not kept. If it is one, say so with report.endpoints."${endpoint}".rowsAt, requiredColumns or knownColumns.`;
+  return doubt === undefined ? [] : [{ code: 'shape_unknown', message }];
+}
+
+function flawWarnings(parts: readonly Entry[]): readonly Warning[] {
+  return joinFlaws(parts.map(({ header }) => header)).map(({ code, text }) => {
+    const held = parts.filter(({ header }) => header.flaws?.some((flaw) => flaw.code === code));
+    const days = held.flatMap(({ header }) =>
+      header.form === 'rows' && header.splitFrom !== null ? [header.lastDay as string] : [],
+    );
+    const quoted = code === 'platform_warning' && text !== undefined ? `: ${text}` : '';
+    const message = `${FLAW_WORDS[code]}${quoted}. The rows are passed on as given. The answer is not final and not in the history, and is kept for five minutes at most.`;
+    return { code, message, ...(days.length === 0 ? {} : { days }) };
+  });
+}
+
+const FLAW_WORDS: Readonly<Record<Flaw['code'], string>> = {
+  duplicate_rows:
+    'The platform gave the same row more than once. Do not add up the rows before one of them is removed',
+  pages_left:
+    'The platform gave one page of several, so that rows are missing (meta.complete, meta.paging). Do not add up the rows; tell your operator',
+  platform_warning: 'The platform gave a warning with its answer',
+  rows_of_other_advertisers:
+    'The platform gave rows of advertisers that were not asked for. Leave them out before the rows are added up',
+  rows_of_other_campaigns:
+    'The platform gave rows of campaigns that were not asked for. Leave them out before the rows are added up',
+  rows_outside_filter:
+    'The platform gave rows with other values than the question has for their column. Leave them out before the rows are added up',
+  rows_outside_range:
+    'The platform gave rows of days outside of the period. Leave them out before the rows are added up',
+  undated_rows:
+    'The platform gave rows without a date, though the report is split by date. They may be totals: do not add them to the others',
+};
+
+/** @returns null when the unsplit report is one row, as totals are */
+export function whyNoTotals({ header }: Entry, parts: readonly Entry[]): string | null {
+  if (header.form !== 'rows') return 'is not one of rows';
+  const isRecalled = parts.some((part) => part.header.form === 'rows' && part.header.forgotten !== undefined);
+  if (header.rowCount === 1) return isRecalled ? 'may lack days whose rows are from history' : null;
+  return header.rowCount === 0 ? 'has no row' : `has ${header.rowCount} rows where one was expected`;
+}
+
+function totalsWarnings(totals: Entry | null, parts: readonly Entry[]): readonly Warning[] {
+  const why = totals === null ? null : whyNoTotals(totals, parts);
+  const message = `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead where meta.reach.summable is false.`;
+  return why === null ? [] : [{ code: 'totals_unavailable', message }];
+}
+
+/** Days with different columns. */
+function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
+  const days = parts.flatMap(({ header }) =>
+    header.splitFrom !== null && header.rowCount > 0 ? header : [],
+  );
+  const mix = schemaMix(days);
+  if (mix === null) return [];
+  const { partial, retyped } = mix;
+  const differences = [
+    ...(partial.length === 0 ? [] : [`on some days there is no ${someOf(partial)}`]),
+    ...(retyped.length === 0 ? [] : [`${someOf(retyped)} held numbers on some days and texts on others`]),
+  ];
+  const message = `The platform gave days of this period with different columns: ${differences.join('; ')}. Do not take what is missing for 0.`;
+  return [{ code: 'schema_mixed', message }];
+}
+
+const FORGOTTEN = {
+  beyond_retention: 'no longer gives the rows of',
+  all_days_empty:
+    'gives no rows for any day, not even for young ones: access may be lost, or the account closed. That is not believed of',
+};
+
+/** Days from history, because the platform no longer has their rows. */
+function forgottenWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
+  const all = parts.flatMap(({ header }) => header.forgotten ?? []);
+  return (['beyond_retention', 'all_days_empty'] as const).flatMap((code) => {
+    const some = all.filter((one) => one.code === code);
+    if (some.length === 0) return [];
+    const days = some.flatMap((one) => one.days);
+    const since = new Date(Math.min(...some.map(({ sinceMs }) => sinceMs))).toISOString();
+    const message = `The platform ${FORGOTTEN[code]} ${someOf(days)}: they are given from history, as they were seen last. An operator who knows that the rows are gone says so with dsp-gateway history accept-empty.`;
+    return [{ code, message, days, since }];
+  });
+}
+
+/** First numbers seen later than this are probably not those that others saw first. */
+const LATE_HOURS = 24;
+
+function historyWarnings(past: Past | null): readonly Warning[] {
+  const daysThat = (isMeant: (day: KnownDay) => boolean) =>
+    [...(past?.days ?? [])].filter(([, day]) => isMeant(day)).map(([date]) => date);
+  const inexact = (code: 'thinned' | 'history_missed', lacks: KnownDay['lacks'], why: string) => {
+    const days = daysThat((day) => day.lacks === lacks);
+    const message = `What was seen last by then of ${someOf(days)} ${why}: what is shown was seen a little earlier. meta.days (_days=1) says when.`;
+    return days.length === 0 ? [] : [{ code, message }];
+  };
+  const late = daysThat(({ ageHours }) => (ageHours ?? 0) > LATE_HOURS);
+  const lateMessage = `Nobody asked for ${someOf(late)} within ${LATE_HOURS} hours of its end: what is shown as first may have been changed before. meta.days (_days=1) says how old each day was (ageHours).`;
+  return [
+    ...inexact('thinned', 'thinned', 'was removed since to save room'),
+    ...inexact('history_missed', 'missed', 'could not be written down, for the store was away'),
+    ...(late.length === 0 ? [] : [{ code: 'first_seen_late' as const, message: lateMessage }]),
+  ];
+}
+
+/** Provisional days that `_final=only` leaves out. @param isEmpty no day is left */
+function leftOutWarnings(days: readonly string[], isEmpty: boolean, rules: FinalRules): readonly Warning[] {
+  if (days.length === 0) return [];
+  const rest = isEmpty ? 'No day of the period is left, so there are no rows. ' : '';
+  const message = `Left out, for they are not final: ${tellExpected(days, rules)}. ${rest}Without _final=only they are given as they are now.`;
+  return [{ code: 'provisional_days_left_out', message, days }];
+}

@@ -1,0 +1,159 @@
+/** One process of the gateway: store, services, planes, ports; and the way back. */
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { keepApart } from '../config/admin-tokens.js';
+import type { Config, ProxySettings } from '../config/load.js';
+import { type SecretWatch, watchSecrets } from '../config/secret.js';
+import { openAdminPlane } from '../config/warnings.js';
+import type { ParsedTeams } from '../declared/parse-teams.js';
+import { createClock } from '../lib/clock.js';
+import { sleep } from '../lib/time.js';
+import { createServices, type Services } from '../services.js';
+import type { Store } from '../store/port.js';
+import { createLog, type Log } from '../telemetry/logger.js';
+import { openTracing } from '../telemetry/open-tracing.js';
+import { createDrain, type Drain } from './drain.js';
+import { hideSecrets, settingSecrets } from './hidden-secrets.js';
+import { holdPort } from './hold.js';
+import { type Listening, listenAll, type Plane } from './listen.js';
+import { type LocalSecrets, localSecrets } from './local-secrets.js';
+import { openStore } from './open-store.js';
+import { declareTeams, readTeamsFile } from './teams-file.js';
+
+export interface RunOptions {
+  readonly config: Config;
+  readonly proxy: ProxySettings;
+  readonly planes: readonly Plane[];
+  /** The text of /metrics, in the process that supervises workers: theirs and its own. */
+  readonly metricsText?: (own: Registry) => Promise<string>;
+  /** In that process: whether there is a worker to send requests to. */
+  readonly workersReady?: () => boolean;
+  readonly log?: Log;
+}
+
+export interface Running {
+  readonly services: Services;
+  /** `http://host:port` of each plane that listens. */
+  readonly urls: ReadonlyMap<Plane, string>;
+  readonly adminToken: string;
+  readonly adminTokenPath: string | null;
+  /** Readiness turns 503, requests under way finish, everything is let go of. */
+  stop(): Promise<void>;
+}
+
+/** Replicas look at the registry every half a second, and then take as long to put it back. */
+const REGISTRY_GRACE_MS = 1500;
+
+/** @throws StoreRefused, SealError, or the system's error when a port is taken; what was logged has been written then */
+export async function run(options: RunOptions): Promise<Running> {
+  const log = options.log ?? createLog({ level: options.config.logLevel });
+  try {
+    return await start(options, log);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+async function start(options: RunOptions, log: Log): Promise<Running> {
+  const { config, planes } = options;
+  // In one process of several, and before anything else: a faulty file stops the start.
+  const declared =
+    config.teamsFile !== undefined && planes.includes('admin') ? readTeamsFile(config.teamsFile) : null;
+  const clock = createClock();
+  log.hide(settingSecrets(config));
+  const { logger } = log;
+  const warnings = [...config.warnings, ...openAdminPlane(config.server.adminHost)];
+  if (planes.includes('admin')) for (const warning of warnings) logger.warn(warning);
+  const { host, port } = config.server;
+  const tracing = await openTracing({
+    settings: config.tracing,
+    headers: () => config.secrets.get('OTEL_EXPORTER_OTLP_HEADERS')?.read() ?? null,
+    platformHost: new URL(config.platform.baseUrl).hostname,
+    logger,
+    clean: log.clean,
+  });
+  const onCall = tracing?.storeCall;
+  const store = await openStore(config, clock, logger, () => holdPort(host, port), onCall);
+  const secrets = await localSecretsOr(store, config);
+  const watch = watchSecretFiles(config, logger);
+  const services = await createServices({
+    config,
+    store,
+    clock,
+    log,
+    masterKey: secrets.masterKey,
+    tracing,
+    proxy: options.proxy,
+    secretFaults: watch.faults,
+    graceMs: store.kind === 'redis' ? REGISTRY_GRACE_MS : 0,
+  });
+  keepApart(config.fileSecrets, [secrets.adminToken, ...config.admins.map(({ token }) => token)]);
+  hideSecrets(log, config, secrets, services.keeper);
+  if (declared !== null) await declareAlways(services, declared);
+  const { adminToken, adminTokenPath } = secrets;
+  const { registry } = services.metrics;
+  let stopping = false;
+  const listening = await listenAll(
+    {
+      services,
+      adminToken,
+      stopping: () => stopping,
+      metricsText: () => options.metricsText?.(registry) ?? registry.metrics(),
+      workersReady: options.workersReady ?? (() => true),
+    },
+    planes,
+  );
+  const drain = createDrain(listening.servers.map(({ server }) => server));
+  logger.info({ urls: Object.fromEntries(listening.urls) }, 'listening');
+  return {
+    services,
+    urls: listening.urls,
+    adminToken: adminToken.read(),
+    adminTokenPath,
+    async stop() {
+      stopping = true;
+      await stopServing(services, listening, drain);
+      watch.stop();
+      await services.close();
+      await store.close();
+      await tracing?.stop();
+      logger.info('stopped');
+      await log.close();
+    },
+  };
+}
+
+/** The folder is let go of when the start ends here. */
+async function localSecretsOr(store: Store, config: Config): Promise<LocalSecrets> {
+  try {
+    return await localSecrets(config, store.registry);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function watchSecretFiles({ fileSecrets }: Config, logger: Logger): SecretWatch {
+  return watchSecrets(fileSecrets, {
+    onFault: (name, error) =>
+      logger.error({ err: error }, `the file of ${name} cannot be used; the last value stays`),
+    onMended: (name) => logger.info(`the file of ${name} is right again`),
+  });
+}
+
+/** Now, and in every further registry. */
+async function declareAlways(services: Services, declared: ParsedTeams['teams']): Promise<void> {
+  const declare = () => declareTeams({ ...services, logger: services.log.logger }, declared);
+  await declare();
+  services.onAnotherRegistry('the teams of the file could not be declared', declare);
+}
+
+/** What is under way is answered, as long as there is time for it. */
+async function stopServing({ config, log, settled }: Services, { servers }: Listening, drain: Drain) {
+  const drainMs = config.server.drainSeconds * 1000;
+  log.logger.info({ requests: drain.underWay() }, 'stopping');
+  await Promise.race([drain.start(drainMs).then(settled), sleep(drainMs, { ref: false })]);
+  for (const server of servers) server.server.closeAllConnections();
+  await Promise.all(servers.map((server) => server.close()));
+}

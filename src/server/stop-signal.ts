@@ -1,0 +1,19 @@
+/** npm hands on a signal that the terminal has sent to all of its processes: one Ctrl-C comes twice. */
+import { uptimeMs } from '../lib/time.js';
+
+const SAME_SIGNAL_MS = 1000;
+
+/** Resolves at the first SIGTERM or SIGINT; one that comes a while later ends the process at once, with code 1. */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let firstAtMs: number | null = null;
+    const stop = () => {
+      const nowMs = uptimeMs();
+      if (firstAtMs !== null && nowMs - firstAtMs > SAME_SIGNAL_MS) process.exit(1);
+      firstAtMs ??= nowMs;
+      resolve();
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  });
+}

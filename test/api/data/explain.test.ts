@@ -1,0 +1,287 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Explanation } from '../../../src/api/data/explain-report.js';
+import { daysBetween } from '../../../src/reports/query/days.js';
+import { ALWAYS, byDay, periodOf, rowsPerDay } from '../../reports/fetch/by-day.js';
+import { prove } from '../../support/prove.js';
+import { sends, startRawPlatform } from '../../support/raw-platform.js';
+import { gatewayAt, outcomeOf, type TestGateway, withGateway } from '../../support/start-gateway.js';
+import { DAY, HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
+
+const explain = (gateway: TestGateway, query: string): Promise<Explanation> =>
+  gateway.services.pipeline.explain('campaigns/get', query);
+const statesOf = ({ days }: Explanation) => days?.map(({ state }) => state);
+const ranges = (calls: Explanation['calls']) => calls.map(({ from, to }) => [from, to]);
+
+/** A gateway whose platform's calls are seen as they come. */
+async function watched(config: Readonly<Record<string, unknown>> = ALWAYS) {
+  const platform = await startRawPlatform(rowsPerDay(() => 1));
+  const gateway = await gatewayAt(platform, { config });
+  const key = await gateway.addTeam();
+  return {
+    platform,
+    gateway,
+    key,
+    report: (query: string) => gateway.report(key, query),
+    /** The periods asked for by what is done. */
+    async askedBy(act: () => Promise<unknown>) {
+      const before = platform.requests.length;
+      await act();
+      return platform.requests.slice(before).map(periodOf);
+    },
+  };
+}
+
+describe('the calls that explain promises', () => {
+  const DAYS = daysBetween('2026-11-12', '2026-11-22');
+  const range = fc
+    .tuple(fc.constantFrom(...DAYS), fc.constantFrom(...DAYS))
+    .map(([one, other]) => (one < other ? byDay(one, other) : byDay(other, one)));
+  const step = fc.oneof(
+    { weight: 3, arbitrary: range.map((query) => ({ query })) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .constantFrom(30 * SECOND, 3 * MINUTE, 8 * MINUTE, 40 * MINUTE, HOUR, 65 * MINUTE, 5 * HOUR)
+        .map((advanceMs) => ({ advanceMs })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(...DAYS).map((day) => ({ purge: { from: day, to: day } })),
+    },
+  );
+
+  it.each([
+    ['with wide calls', {}],
+    ['with short calls and small gaps', { mergeGapDays: 1, maxDaysPerCall: 4 }],
+  ])('are the calls that are made before the answer, %s', async (_what, limits) => {
+    const { gateway, report, askedBy } = await watched({ report: { ...ALWAYS.report, ...limits } });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), range, async (steps, asks) => {
+        // A series of its own: the clock is set back behind each run, and what is newer in the store would stay.
+        run += 1;
+        const own = `&run=${run}`;
+        const query = asks + own;
+        for (const one of steps) {
+          if ('query' in one) await report(one.query + own);
+          else if ('advanceMs' in one) gateway.clock.advance(one.advanceMs);
+          else await gateway.manage('POST', '/cache/purge', one.purge);
+          await gateway.services.settled();
+        }
+        const { calls, days } = await explain(gateway, query);
+        const missing = days?.some(({ state }) => state === 'missing');
+        const asked = await askedBy(() => report(query));
+        // What is asked while nothing is missing is asked behind the answer, if at all.
+        if (calls.length > 0 || missing) expect(asked.sort()).toEqual(ranges(calls).sort());
+        await gateway.services.settled();
+        gateway.clock.set('2026-11-21T12:00:00.000Z');
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('are those of the bytes for raw, and of the unsplit report too for totals', async () => {
+    const { report, askedBy, gateway } = await watched();
+    const query = byDay('2026-11-12', '2026-11-14');
+    await report(query);
+    for (const more of ['_format=raw', '_totals=1']) {
+      const told = await explain(gateway, `${query}&${more}`);
+      expect([more, ranges(told.calls)]).toEqual([more, [['2026-11-12', '2026-11-14']]]);
+      expect(await askedBy(() => report(`${query}&${more}`))).toHaveLength(1);
+      expect((await explain(gateway, `${query}&${more}`)).calls).toEqual([]);
+    }
+  });
+
+  it('bring along what is past freshness, once a call is made at all', async () => {
+    const { gateway, report, askedBy } = await watched();
+    await report(byDay('2026-11-17', '2026-11-19'));
+    await gateway.services.settled();
+    gateway.clock.advance(HOUR + MINUTE);
+    const query = byDay('2026-11-17', '2026-11-20');
+    const told = await explain(gateway, query);
+    expect(statesOf(told)).toEqual(['stale', 'stale', 'stale', 'missing']);
+    expect(ranges(told.calls)).toEqual([['2026-11-17', '2026-11-20']]);
+    expect(await askedBy(() => report(query))).toEqual([['2026-11-17', '2026-11-20']]);
+  });
+
+  it('bring it along by calls of its own where one call may not be so long', async () => {
+    const { gateway, report, askedBy } = await watched({
+      report: { ...ALWAYS.report, mergeGapDays: 0, maxDaysPerCall: 2 },
+    });
+    await report(byDay('2026-11-16', '2026-11-17'));
+    await gateway.services.settled();
+    gateway.clock.advance(HOUR + MINUTE);
+    const query = byDay('2026-11-16', '2026-11-19');
+    const calls = [
+      ['2026-11-18', '2026-11-19'],
+      ['2026-11-16', '2026-11-17'],
+    ];
+    expect(ranges((await explain(gateway, query)).calls)).toEqual(calls);
+    expect((await askedBy(() => report(query))).sort()).toEqual(calls.toSorted());
+  });
+
+  it('are none for days that may be given while a refresh runs behind', async () => {
+    const { gateway, report } = await watched();
+    const query = byDay('2026-11-17', '2026-11-19');
+    await report(query);
+    gateway.clock.advance(HOUR + MINUTE);
+    const told = await explain(gateway, query);
+    expect([statesOf(told), told.calls]).toEqual([['stale', 'stale', 'stale'], []]);
+    expect(ranges(told.behind)).toEqual([['2026-11-17', '2026-11-19']]);
+    expect((await report(query)).headers['cache-status']).toContain('stale-while-revalidate');
+    await gateway.services.settled();
+  });
+
+  it.each([
+    ['as a whole', {}],
+    ['by day', ALWAYS],
+  ])('are none while the refusal of a report kept %s is remembered', async (_what, config) => {
+    const { platform, gateway, report, askedBy } = await watched(config);
+    platform.answer(sends('{"message":"no such advertiser"}', {}, 422));
+    const query = byDay('2026-11-10', '2026-11-12');
+    expect(outcomeOf(await report(query))).toBe('422 upstream_rejected');
+    gateway.clock.advance(10 * SECOND);
+    expect(await explain(gateway, query)).toMatchObject({
+      calls: [],
+      refusal: { status: 422, ttlSeconds: 20 },
+    });
+    expect(await askedBy(() => report(query))).toEqual([]);
+    gateway.clock.advance(20 * SECOND);
+    const later = await explain(gateway, query);
+    expect([later.refusal, ranges(later.calls)]).toEqual([null, [['2026-11-10', '2026-11-12']]]);
+  });
+
+  it('are one for the whole period of a report that is not split', async () => {
+    const { gateway, report, askedBy } = await watched({});
+    const query = 'advertiserId=1&byCampaign=1&dateFrom=2026-11-01&dateTo=2026-11-07';
+    expect(ranges((await explain(gateway, query)).calls)).toEqual([['2026-11-01', '2026-11-07']]);
+    expect(await askedBy(() => report(query))).toEqual([['2026-11-01', '2026-11-07']]);
+    expect((await explain(gateway, query)).calls).toEqual([]);
+  });
+
+  it('leave the ends open that the question leaves open', async () => {
+    const { gateway } = await watched({});
+    expect(ranges((await explain(gateway, 'advertiserId=1')).calls)).toEqual([[null, null]]);
+  });
+});
+
+describe('explain', () => {
+  it('asks the platform nothing, and writes nothing', async () => {
+    const gateway = await withGateway({ config: ALWAYS });
+    const query = byDay('2026-11-10', '2026-11-12');
+    const before = await explain(gateway, query);
+    expect(await explain(gateway, query)).toEqual(before);
+    expect(gateway.simulator.callCount).toBe(0);
+  });
+
+  it('shows the state and age of each day', async () => {
+    const { gateway, report } = await watched();
+    await report(byDay('2026-11-15', '2026-11-16'));
+    gateway.clock.advance(HOUR + 5 * SECOND);
+    await report(byDay('2026-11-20', '2026-11-21'));
+    gateway.clock.advance(MINUTE);
+    const told = await explain(gateway, byDay('2026-11-14', '2026-11-21'));
+    expect(told.days?.map(({ date, state }) => `${date} ${state}`)).toEqual([
+      '2026-11-14 missing',
+      '2026-11-15 final',
+      '2026-11-16 stale',
+      '2026-11-17 missing',
+      '2026-11-18 missing',
+      '2026-11-19 missing',
+      '2026-11-20 fresh',
+      '2026-11-21 fresh',
+    ]);
+    const [, final, stale] = told.days ?? [];
+    expect(final).toEqual({
+      date: '2026-11-15',
+      state: 'final',
+      final: true,
+      asOf: '2026-11-21T12:00:00.000Z',
+      ageSeconds: 3665,
+      ttlSeconds: (30 * DAY) / 1000 - 3665,
+      rows: 1,
+    });
+    expect(stale).toMatchObject({ final: false, ageSeconds: 3665, ttlSeconds: -65, rows: 1 });
+    expect(told.whole).toBeNull();
+  });
+
+  it('says the canonical call, however the question is spelt', async () => {
+    const { gateway } = await watched();
+    const target =
+      '/api/v1/report/campaigns/get?advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-02';
+    const spelt = await explain(gateway, 'dateTo=2026-11-02&byDate=true&dateFrom=2026-11-01&advertiserId=1');
+    expect(spelt.canonical).toEqual({ method: 'GET', target, body: null });
+    const plain = await explain(gateway, byDay('2026-11-01', '2026-11-02'));
+    expect([plain.key, plain.series]).toEqual([spelt.key, spelt.series]);
+  });
+
+  it.each([
+    ['pinned by configuration', 'days', 'always'],
+    ['pinned by configuration', 'whole', 'never'],
+    ['not yet proven to be divisible', 'whole', 'auto'],
+  ])('says why: %s, %s', async (because, mode, divisible) => {
+    const { gateway } = await watched({ report: { endpoints: { 'campaigns/get': { divisible } } } });
+    const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-02'));
+    expect([policy.mode, policy.because]).toEqual([mode, because]);
+  });
+
+  it.each([
+    [
+      'campaigns/get',
+      'advertiserId=1&dateFrom=2026-11-01&dateTo=2026-11-02',
+      'the report is not split by date',
+    ],
+    ['campaigns/get', 'advertiserId=1&byDate=1', 'the period is left to the platform'],
+    ['other/get', byDay('2026-11-01', '2026-11-02'), 'the endpoint is not declared'],
+    ['constructor', byDay('2026-11-01', '2026-11-02'), 'the endpoint is not declared'],
+  ])('says why %s?%s is one entry', async (endpoint, query, because) => {
+    const { gateway } = await watched();
+    const { policy } = await gateway.services.pipeline.explain(endpoint, query);
+    expect([policy.mode, policy.because]).toEqual(['whole', because]);
+  });
+
+  it('shows what is learned so far', async () => {
+    const { gateway, report, key } = await watched({});
+    await report(byDay('2026-11-01', '2026-11-03'));
+    await report(byDay('2026-11-02', '2026-11-04'));
+    await gateway.services.settled();
+    const learning = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
+    expect(learning.policy.divisibility).toMatchObject({ state: 'learning' });
+    expect(learning.policy.divisibility?.agreements.map(({ date }) => date)).toEqual([
+      '2026-11-02',
+      '2026-11-03',
+    ]);
+    // By day also while it is one entry; how many rows a day has is not known then.
+    expect(learning.days?.map(({ state, rows }) => [state, rows])).toEqual([
+      ['final', null],
+      ['final', null],
+      ['final', null],
+    ]);
+    expect(learning.whole).toMatchObject({ state: 'final', rows: 3 });
+    await report(byDay('2026-11-03', '2026-11-05'));
+    await gateway.services.settled();
+    const onProbation = (await explain(gateway, byDay('2026-11-01', '2026-11-03'))).policy;
+    expect([onProbation.mode, onProbation.divisibility]).toEqual([
+      'whole',
+      expect.objectContaining({ state: 'probation', trials: [expect.objectContaining({ days: 3 })] }),
+    ]);
+    expect(onProbation.because).toContain('on probation');
+    await prove(gateway, key);
+    const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
+    expect([policy.mode, policy.because]).toEqual(['days', 'proven to be divisible']);
+  });
+
+  it('says that the store is away', async () => {
+    const platform = await startRawPlatform(rowsPerDay(() => 1));
+    const gateway = await gatewayAt(platform, {
+      config: ALWAYS,
+      wrapStore: (store) => ({
+        ...store,
+        cache: { ...store.cache, read: () => Promise.reject(new Error('away')) },
+      }),
+    });
+    const told = await explain(gateway, byDay('2026-11-01', '2026-11-02'));
+    expect([told.storeAway, statesOf(told)]).toEqual([true, ['missing', 'missing']]);
+  });
+});

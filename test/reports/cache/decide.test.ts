@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors.js';
+import { type CacheDirectives, NO_DIRECTIVES } from '../../../src/lib/http/cache-directives.js';
+import { type DecideInput, decide, isAnswered } from '../../../src/reports/cache/decide.js';
+import { createEntries, type EntryOrError } from '../../../src/reports/cache/entries.js';
+import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../../../src/reports/question.js';
+import type { Entry } from '../../../src/reports/rows/entry.js';
+import { countedPurges } from '../../support/counted-purges.js';
+import { openEmbedded, openReplica } from '../../support/shared-registry.js';
+import { policyOf } from '../fetch/policy.js';
+import { get } from '../query/canonical-request.js';
+import { FETCHED_AT, RULES, refusalEntry, rowsEntry } from '../rows/entries.js';
+
+const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-17&dateTo=2026-11-19');
+const QUESTION: ReportQuestion = { report, series: 'series', form: 'rows' };
+const REFS = dayRefs(QUESTION);
+const [FIRST, SECOND, THIRD] = REFS as [EntryRef, EntryRef, EntryRef];
+const WHOLE = wholeRef(QUESTION);
+/** Days that may still change: fresh for an hour. */
+const HOUR = RULES.restatingMs;
+
+/** A day split under a generation, fetched some time before the request. */
+function day({ from }: EntryRef, ageMs = 1000, generation = 'first'): Entry {
+  const at = FETCHED_AT - ageMs;
+  return rowsEntry([{ date: from }], {
+    lastDay: from as string,
+    fetchedAt: at,
+    fetchStartedAt: at,
+    splitFrom: { from: '2026-11-17', to: '2026-11-19', sortedHash: 'h', generation },
+  });
+}
+const whole = (ageMs: number): Entry =>
+  rowsEntry([{ date: '2026-11-17' }], {
+    lastDay: '2026-11-19',
+    fetchedAt: FETCHED_AT - ageMs,
+    fetchStartedAt: FETCHED_AT - ageMs,
+  });
+
+const mapOf = <T>(pairs: readonly (readonly [EntryRef, T])[]) =>
+  new Map(pairs.map(([ref, value]) => [ref.id, value]));
+const keysOf = (refs: readonly EntryRef[]) => refs.map(({ id }) => id);
+const datesOf = (parts: readonly Entry[]) => parts.map(({ header }) => header.lastDay);
+
+/** A request that found these entries at its first look. */
+async function requestWith(
+  held: readonly (readonly [EntryRef, Entry])[],
+  changes: Partial<CacheDirectives> = {},
+) {
+  const { registry } = await openReplica(await openEmbedded());
+  const purges = countedPurges(registry);
+  const entries = createEntries();
+  entries.addFound(mapOf(held), FETCHED_AT);
+  const decideNow = (more: Partial<DecideInput> = {}) =>
+    decide({
+      question: QUESTION,
+      mode: { mode: 'days', because: 'proven' },
+      entries,
+      directives: { ...NO_DIRECTIVES, ...changes },
+      arrivedAtMs: FETCHED_AT,
+      generation: 'first',
+      policy: policyOf(),
+      purges,
+      accept: 'usual',
+      wholeOnly: null,
+      comparisonDue: false,
+      ...more,
+    });
+  const find = (...pairs: readonly (readonly [EntryRef, Entry])[]) =>
+    entries.addFound(mapOf(pairs), FETCHED_AT);
+  const bring = (...pairs: readonly (readonly [EntryRef, EntryOrError])[]) =>
+    entries.addFetched(mapOf(pairs), 'other', FETCHED_AT);
+  return { decideNow, find, bring, purges };
+}
+
+describe('a decision', () => {
+  it('tells what is missing, what is past freshness, and what only helps when the platform fails', async () => {
+    const { decideNow } = await requestWith([
+      [FIRST, day(FIRST)],
+      [SECOND, day(SECOND, HOUR)],
+      [THIRD, day(THIRD, HOUR + RULES.staleWhileRevalidateMs)],
+    ]);
+    const { missing, stale, known, fetches } = decideNow();
+    expect(keysOf(missing)).toEqual([THIRD.id]);
+    expect(keysOf(stale)).toEqual([SECOND.id]);
+    expect([...known.keys()]).toEqual(keysOf(REFS));
+    expect(fetches.map(({ range }) => range)).toEqual([{ from: '2026-11-18', to: '2026-11-19' }]);
+    const old = decideNow({ accept: 'old' });
+    expect(isAnswered(old)).toBe(true);
+    expect(datesOf(old.parts)).toEqual(REFS.map(({ from }) => from));
+  });
+
+  it('accepts no old answer with less than an entry for each day', async () => {
+    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
+    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(false);
+  });
+
+  it('takes days of another generation for absent, also for want of anything better', async () => {
+    const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, 1000, 'before')]));
+    const { missing, known } = decideNow();
+    expect(keysOf(missing)).toEqual(keysOf(REFS));
+    expect([known.size, isAnswered(decideNow({ accept: 'old' }))]).toEqual([0, false]);
+  });
+
+  it('takes what a call brings in place of what was stale', async () => {
+    const { decideNow, bring } = await requestWith(REFS.map((ref) => [ref, day(ref, HOUR)]));
+    expect(keysOf(decideNow().stale)).toEqual(keysOf(REFS));
+    bring([SECOND, day(SECOND, 0)]);
+    const { stale, parts } = decideNow();
+    expect(keysOf(stale)).toEqual([FIRST.id, THIRD.id]);
+    expect(parts[1]?.header.fetchedAt).toBe(FETCHED_AT);
+  });
+
+  it('tells why an entry cannot be read', async () => {
+    const { bring } = await requestWith([]);
+    const fault = new GatewayError('upstream_invalid_response');
+    expect(bring([FIRST, fault])).toBe(fault);
+    expect(bring([FIRST, day(FIRST)])).toBeNull();
+  });
+
+  it('does not take what was purged while it was fetched, and misses again what it had', async () => {
+    const { decideNow, bring, purges } = await requestWith([[FIRST, day(FIRST)]]);
+    await purges.append({ from: '2026-11-17', to: '2026-11-18' }, 'audit');
+    bring([SECOND, day(SECOND, 0)], [THIRD, day(THIRD, 0)]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.id, SECOND.id]);
+    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(false);
+  });
+
+  it('ends with a refusal, found or brought; it is no entry', async () => {
+    const found = await requestWith([[WHOLE, refusalEntry('{}')]]);
+    expect(found.decideNow().refusal?.header.form).toBe('refusal');
+    expect(found.decideNow().fetches).toEqual([]);
+    const { decideNow, bring } = await requestWith([]);
+    expect(decideNow().refusal).toBeNull();
+    bring([FIRST, refusalEntry('{}')]);
+    expect(decideNow().refusal?.header.form).toBe('refusal');
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
+  });
+
+  it('is for the whole that is kept, when that is fresh or all there is', async () => {
+    const fresh = await requestWith([
+      [WHOLE, whole(1000)],
+      [FIRST, day(FIRST)],
+    ]);
+    expect(fresh.decideNow()).toMatchObject({ mode: 'whole', missing: [], fetches: [] });
+    const alone = await requestWith([[WHOLE, whole(HOUR + RULES.staleWhileRevalidateMs)]]);
+    expect(alone.decideNow()).toMatchObject({ mode: 'whole', missing: [WHOLE], outcome: 'refresh' });
+    const beside = await requestWith([
+      [WHOLE, whole(HOUR)],
+      [FIRST, day(FIRST)],
+    ]);
+    expect(beside.decideNow()).toMatchObject({ mode: 'days', missing: [SECOND, THIRD] });
+    expect(beside.decideNow({ accept: 'old' })).toMatchObject({ mode: 'whole', missing: [] });
+  });
+
+  it('of a refresh takes what is stale for missing', async () => {
+    const { decideNow } = await requestWith(REFS.map((ref) => [ref, day(ref, HOUR)]));
+    expect(decideNow({ accept: 'fresh' })).toMatchObject({ missing: REFS, stale: [] });
+  });
+
+  it('gives what may be no report only where it is told to, and never in place of a report', async () => {
+    const { decideNow, bring } = await requestWith([[FIRST, day(FIRST, HOUR)]]);
+    const doubtful = REFS.map((ref): [EntryRef, Entry] => {
+      const entry = day(ref, 0);
+      return [ref, { ...entry, header: { ...entry.header, doubt: 'it says error' } } as Entry];
+    });
+    bring(...doubtful);
+    expect(keysOf(decideNow().missing)).toEqual([SECOND.id, THIRD.id]);
+    const { missing, parts } = decideNow({ accept: 'doubtful' });
+    expect(missing).toEqual([]);
+    expect(parts.map(({ header }) => header.form === 'rows' && header.doubt !== undefined)).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it('locks the whole where the platform refuses parts, and asks for all of it', async () => {
+    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
+    const { fetches } = decideNow({ wholeOnly: { from: '2026-11-17', to: '2026-11-19' } });
+    expect(fetches).toEqual([
+      { refs: [SECOND, THIRD], range: { from: '2026-11-17', to: '2026-11-19' }, lockAs: WHOLE.lock },
+    ]);
+  });
+
+  it('asks for all days where a comparison is due and there is something to compare', async () => {
+    const { decideNow } = await requestWith([[FIRST, day(FIRST)]]);
+    expect(decideNow({ comparisonDue: true })).toMatchObject({
+      compares: true,
+      fetches: [{ range: { from: '2026-11-17', to: '2026-11-19' }, refs: [SECOND, THIRD] }],
+    });
+    const nothing = await requestWith([]);
+    expect(nothing.decideNow({ comparisonDue: true }).compares).toBe(false);
+  });
+});
+
+describe('a decision for no-cache', () => {
+  it('accepts nothing that was there before, though it be of the same millisecond', async () => {
+    const { decideNow, find } = await requestWith([[FIRST, day(FIRST, 0)]], { maxAgeMs: 0 });
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
+    // What somebody brought since is as good as one's own.
+    find([FIRST, day(FIRST, 0)], [SECOND, day(SECOND, 0)]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.id, THIRD.id]);
+  });
+
+  it('takes no call that began before it came', async () => {
+    const { decideNow, bring } = await requestWith([], { maxAgeMs: 0 });
+    bring([FIRST, day(FIRST, 1)], [SECOND, day(SECOND, 0)]);
+    expect(keysOf(decideNow().missing)).toEqual([FIRST.id, THIRD.id]);
+  });
+
+  it('falls back on what there was when the platform fails', async () => {
+    const { decideNow } = await requestWith(
+      REFS.map((ref) => [ref, day(ref)]),
+      { maxAgeMs: 0 },
+    );
+    expect(keysOf(decideNow().missing)).toEqual(keysOf(REFS));
+    expect(isAnswered(decideNow({ accept: 'old' }))).toBe(true);
+  });
+});

@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeEntry, type RawEntry } from '../../../src/reports/cache/entry.js';
+import { PACKED_MAX_BYTES } from '../../../src/reports/cache/header.js';
+import { isoDay } from '../../../src/reports/query/days.js';
+import { STAMP_BYTES } from '../../../src/store/entry-stamp.js';
+import { type CacheEntry, HEADER_MAX_BYTES } from '../../../src/store/port.js';
+import { decodeOne } from './decode-one.js';
+import { inFormat, laterFormat } from './later-format.js';
+
+const VERSION = Date.parse('2026-11-21T12:00:00Z');
+const HASH = 'n4bQgYhMfWWaL-qgxVrQFA';
+const DAY = {
+  form: 'rows',
+  fetchStartedAt: VERSION,
+  fetchedAt: VERSION + 700,
+  lastDay: '2026-11-10',
+  fetchedOn: 20_778,
+  kind: 'bounded',
+  emptyTail: 'no',
+  originMs: null,
+  seq: 1_234_567 * 2 ** 22 + 5,
+  accounts: ['1', '東'],
+  columns: ['date', 'clicks'],
+  types: ['s', 'n'],
+  rowCount: 2,
+  paging: null,
+  hash: HASH,
+  splitFrom: { from: '2026-11-01', to: '2026-11-14', sortedHash: HASH, generation: 'first' },
+};
+const ID = 'c5:{series}:d:2026-11-10';
+const BODY = Buffer.from(' {"a":1},\n{"a":2}');
+
+function entryOf(header: object, body = BODY, version = VERSION): CacheEntry {
+  return { version, ...encodeEntry({ id: ID, version, header, body }) };
+}
+
+/** As JSON has it: what is undefined is not there. */
+const asJson = (header: object): unknown => JSON.parse(JSON.stringify(header));
+
+const anyNumber = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.integer(),
+  fc.maxSafeNat(),
+  fc.constantFrom(0, 2 ** 16 - 1, 2 ** 16, 2 ** 32 - 1, 2 ** 32, 2 ** 48 - 1, 2 ** 48, 2 ** 53),
+);
+const anyDay = fc.oneof(
+  fc.integer({ min: -800_000, max: 100_000 }).map((day) => (day > -700_000 ? isoDay(day) : '2026-02-30')),
+  fc.string(),
+  fc.constant(null),
+);
+const anyDigest = fc.oneof(
+  fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => {
+    return Buffer.from(bytes).toString('base64url').slice(0, 22);
+  }),
+  fc.string({ maxLength: 23 }),
+  fc.base64String({ minLength: 24, maxLength: 24 }).map((text) => text.slice(0, 22)),
+);
+const jsonNumber = anyNumber.map((value) => (Object.is(value, -0) ? 0 : value));
+/** Headers as ours are, with values that fit and values that do not, and members nobody knows. */
+const anyHeader = fc.record(
+  {
+    form: fc.constantFrom('rows', 'bytes', 'refusal', 'segment'),
+    kind: fc.constantFrom('bounded', 'open', 'undeclared', 'other', ''),
+    emptyTail: fc.constantFrom('no', 'unconfirmed', 'confirmed', 7),
+    fetchStartedAt: fc.oneof(fc.constant(VERSION), jsonNumber),
+    fetchedAt: jsonNumber,
+    fetchedOn: jsonNumber,
+    originMs: fc.option(jsonNumber),
+    seq: jsonNumber,
+    rowCount: jsonNumber,
+    lastDay: anyDay,
+    emptySince: fc.array(fc.tuple(anyDay, jsonNumber), { maxLength: 2 }),
+    hash: anyDigest,
+    splitFrom: fc.option(
+      fc.record(
+        { from: anyDay, to: anyDay, sortedHash: anyDigest, generation: fc.string(), later: fc.json() },
+        { requiredKeys: [] },
+      ),
+    ),
+    accounts: fc.array(fc.string()),
+    later: fc.json(),
+  },
+  { requiredKeys: [] },
+);
+/** Of rows, which deflate makes smaller, and of anything. */
+const anyBody = fc.oneof(
+  fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+  fc
+    .array(fc.json(), { maxLength: 40 })
+    .map((rows) => Buffer.from(rows.map((row) => `{"date":"2026-11-10","clicks":${row}}`).join(',\n'))),
+);
+/** A day that was seen empty: its one run begins with itself. */
+const emptyDay = fc.tuple(anyHeader, anyDay, jsonNumber).map(([header, day, sinceMs]) => {
+  return { ...header, lastDay: day, emptySince: [[day, sinceMs]] };
+});
+
+describe('encodeEntry and decodeEntries', () => {
+  it("are each other's inverse, for any header, body and version", () => {
+    return fc.assert(
+      fc.asyncProperty(
+        fc.oneof(anyHeader, emptyDay, fc.object()),
+        anyBody,
+        fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+        async (header, body, at) => {
+          for (const version of [at, VERSION]) {
+            const entry = entryOf(header, body, version);
+            const decoded = (await decodeOne(ID, entry)) as RawEntry;
+            expect(decoded.header).toEqual(asJson(header));
+            expect(decoded.body.equals(body)).toBe(true);
+            expect(entry.header.length).toBeLessThanOrEqual(PACKED_MAX_BYTES);
+          }
+        },
+      ),
+    );
+  });
+
+  it('deflate an entry once for two names, and read it under each name alone', async () => {
+    const header = { ...DAY };
+    const body = Buffer.from(' {"a":1},\n'.repeat(50));
+    const other = Buffer.from(' {"a":2},\n'.repeat(50));
+    const encode = (id: string, of = body, version = VERSION) => {
+      return { version, ...encodeEntry({ id, version, header, body: of }) };
+    };
+    const [first, second] = [encode('a'), encode('b')];
+    expect(second.body).toBe(first.body);
+    expect(await decodeOne('a', first)).toMatchObject({ header, body });
+    expect(await decodeOne('b', second)).toMatchObject({ header, body });
+    expect(await decodeOne('a', second)).toBe('damaged');
+    expect(await decodeOne('b', first)).toBe('damaged');
+    // Of another body, or another time, nothing is taken over.
+    encode('a');
+    expect(await decodeOne('b', encode('b', other))).toMatchObject({ body: other });
+    expect(await decodeOne('b', encode('b', other, VERSION + 1))).toMatchObject({ version: VERSION + 1 });
+  });
+
+  it('need no more than 128 bytes in front of a body, the stamp of the store included', () => {
+    expect(PACKED_MAX_BYTES).toBeLessThanOrEqual(HEADER_MAX_BYTES);
+    expect(STAMP_BYTES + HEADER_MAX_BYTES).toBeLessThanOrEqual(128);
+    // What most days do not have takes no bytes in them.
+    expect(entryOf(DAY).header.length).toBe(79);
+    expect(entryOf({ ...DAY, originMs: 1 }).header.length).toBe(85);
+    expect(entryOf({ ...DAY, emptySince: [[DAY.lastDay, VERSION]] }).header.length).toBe(91);
+  });
+
+  it("give the same facts to days that differ in what is a day's own alone", () => {
+    const other = {
+      ...DAY,
+      fetchedAt: VERSION + 9000,
+      fetchStartedAt: VERSION + 8000,
+      lastDay: '2026-11-11',
+      rowCount: 7,
+      seq: 3,
+      emptyTail: 'confirmed',
+      emptySince: [['2026-11-11', VERSION]],
+      hash: `${HASH.slice(0, -1)}w`,
+      splitFrom: { ...DAY.splitFrom, to: '2026-11-12' },
+    };
+    const { facts } = entryOf(other, BODY, VERSION + 8000);
+    expect(facts.equals(entryOf(DAY).facts)).toBe(true);
+    expect(JSON.parse(facts.toString())).toEqual({
+      originMs: null,
+      accounts: DAY.accounts,
+      columns: DAY.columns,
+      types: DAY.types,
+      paging: null,
+      splitFrom: { generation: 'first' },
+    });
+  });
+
+  it('find every flipped bit: the entry is damaged, or of another release, and never another', async () => {
+    const entry = entryOf({ ...DAY, emptyTail: 'unconfirmed', emptySince: [['2026-11-10', VERSION]] });
+    for (const part of ['header', 'body', 'facts'] as const) {
+      for (let bit = 0; bit < entry[part].length * 8; bit += 1) {
+        const flipped = Buffer.from(entry[part]);
+        flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
+        expect(await decodeOne(ID, { ...entry, [part]: flipped }), `${part}, bit ${bit}`).toBe('damaged');
+      }
+    }
+    for (let bit = 0; bit < 48; bit += 1) {
+      const version = Number(BigInt(VERSION) ^ (1n << BigInt(bit)));
+      expect(await decodeOne(ID, { ...entry, version }), `version, bit ${bit}`).toBe('damaged');
+    }
+  });
+
+  it('take parts that are splitFrom off, or of another entry, for damaged', async () => {
+    const [entry, other] = [entryOf(DAY), entryOf({ ...DAY, accounts: ['2'] }, Buffer.from('{"a":3}'))];
+    for (let length = 0; length < entry.header.length; length++)
+      expect(await decodeOne(ID, { ...entry, header: entry.header.subarray(0, length) })).toBe('damaged');
+    expect(await decodeOne(ID, { ...entry, body: other.body })).toBe('damaged');
+    expect(await decodeOne(ID, { ...entry, facts: other.facts })).toBe('damaged');
+    expect(await decodeOne(ID, { ...entry, header: Buffer.concat([entry.header, Buffer.from([0])]) })).toBe(
+      'damaged',
+    );
+  });
+
+  it('take an entry that lies under the name of another for damaged', async () => {
+    for (const id of ['c5:{series}:d:2026-11-11', 'c5:{serie}:d:2026-11-10', `${ID}1`, ''])
+      expect(await decodeOne(id, entryOf(DAY)), id).toBe('damaged');
+  });
+
+  it('tell what a later release has written from what is damaged', async () => {
+    expect(await decodeOne(ID, laterFormat(ID, entryOf(DAY)))).toBe('unknown');
+  });
+
+  it('use nothing of a release that found other accounts in an answer', async () => {
+    expect(await decodeOne(ID, inFormat(ID, entryOf(DAY), 1))).toBe('unknown');
+  });
+
+  it("read no bytes that are nobody's", () => {
+    return fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.uint8Array(), async (header, rest) => {
+        const body = Buffer.from(rest);
+        expect(await decodeOne(ID, { version: 1, header: Buffer.from(header), body, facts: body })).toBe(
+          'damaged',
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createReplacements, type Extent, isNewest } from '../../../src/reports/cache/replacements.js';
+import { createListeners } from '../../../src/store/listeners.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+
+const { logger } = createRecordedLog();
+
+/** Processes on one bus that delivers at once. */
+function processes(count: number) {
+  const listeners = createListeners({ logger });
+  const sent: string[] = [];
+  const bus = {
+    async publish(channel: string, message: string) {
+      sent.push(message);
+      listeners.deliver(channel, message);
+    },
+    subscribe: listeners.add,
+  };
+  const all = Array.from({ length: count }, () => createReplacements(bus, logger));
+  return { all, sent, loseTheBus: () => listeners.tellOfGap(listeners.channels()) };
+}
+
+const one = () => processes(1).all[0] as ReturnType<typeof createReplacements>;
+const days = (from: string, to: string, startedAt: number): Extent => ({
+  from,
+  to,
+  startedAt,
+  isWhole: false,
+});
+const whole = (from: string | null, to: string | null, startedAt: number): Extent => ({
+  ...{ from, to, startedAt, isWhole: true },
+});
+const STORED = Promise.resolve(true);
+
+describe('what was made before a fetch', () => {
+  it.each<[string, Extent, Extent, boolean]>([
+    ['days of the same range', days('01', '03', 1), days('01', '03', 2), false],
+    ['days of a range that touches it', days('01', '03', 1), days('03', '09', 2), false],
+    ['days of another range', days('01', '03', 1), days('04', '09', 2), true],
+    ['the same period as a whole', whole('01', '03', 1), whole('01', '03', 2), false],
+    ['another period as a whole', whole('01', '03', 1), whole('01', '04', 2), true],
+    ['a period that the platform chose', whole(null, null, 1), whole(null, null, 2), false],
+    ['days of a period that was fetched as a whole', whole('01', '03', 1), days('02', '02', 2), false],
+    ['a whole of days', days('01', '03', 1), whole('01', '03', 2), true],
+    ['days by a fetch that began before', days('01', '03', 2), days('01', '03', 1), true],
+    ['days by the fetch itself', days('01', '03', 2), days('01', '09', 2), true],
+  ])('%s', async (_what, held, fetched, isStill) => {
+    const replacements = one();
+    const basis = replacements.basisOf('series');
+    const other = replacements.basisOf('other');
+    await replacements.note('series', [fetched], STORED);
+    expect([isNewest(basis, [held]), isNewest(other, [held])]).toEqual([isStill, true]);
+    // Asked again, it is the same.
+    expect(isNewest(basis, [held])).toBe(isStill);
+  });
+
+  it('is never taken for the newest, however many fetches were missed', async () => {
+    const dates = fc
+      .tuple(fc.nat(9), fc.nat(3))
+      .map(([from, more]) => [`0${from}`, `0${from + more}`] as const);
+    await fc.assert(
+      fc.asyncProperty(dates, fc.array(dates, { maxLength: 20 }), async ([from, to], fetches) => {
+        const replacements = one();
+        const basis = replacements.basisOf('series');
+        for (const [at, [first, last]] of fetches.entries())
+          await replacements.note('series', [days(first, last, at + 1)], STORED);
+        const isReplaced = fetches.some(([first, last]) => first <= to && last >= from);
+        if (isReplaced) expect(isNewest(basis, [days(from, to, 0)])).toBe(false);
+        else if (fetches.length <= 8) expect(isNewest(basis, [days(from, to, 0)])).toBe(true);
+      }),
+    );
+  });
+
+  it('is forgotten with its series when there are too many', async () => {
+    const replacements = one();
+    const basis = replacements.basisOf('first');
+    for (let at = 0; at < 10_001; at++) replacements.basisOf(`series ${at}`);
+    expect(isNewest(basis, [])).toBe(false);
+    expect(isNewest(replacements.basisOf('first'), [])).toBe(true);
+  });
+});
+
+describe('other replicas', () => {
+  it('are told once for each fetch, when the store has it', async () => {
+    const { all, sent } = processes(2);
+    const [here, there] = all.map((each) => each.basisOf('series'));
+    let keep: (isKept: boolean) => void = () => {};
+    const stored = new Promise<boolean>((resolve) => {
+      keep = resolve;
+    });
+    const noted = all[0]?.note('series', [whole('01', '09', 2), days('01', '09', 2)], stored);
+    const look = () =>
+      [here, there].map((basis) => basis !== undefined && isNewest(basis, [days('02', '03', 1)]));
+    expect(look()).toEqual([false, true]);
+    keep(true);
+    await noted;
+    expect(look()).toEqual([false, false]);
+    expect(sent).toHaveLength(1);
+    // Nothing was kept, so there is nothing to be told.
+    await all[0]?.note('series', [days('01', '09', 3)], Promise.resolve(false));
+    await all[0]?.note('series', [], STORED);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('do not void what the publisher has made since', async () => {
+    const { all } = processes(1);
+    let basis = all[0]?.basisOf('series');
+    await all[0]?.note(
+      'series',
+      [days('01', '09', 2)],
+      STORED.then(() => {
+        basis = all[0]?.basisOf('series');
+        return true;
+      }),
+    );
+    expect(basis !== undefined && isNewest(basis, [days('01', '09', 1)])).toBe(true);
+  });
+
+  it('take nothing for the newest after messages may have been lost', () => {
+    const { all, loseTheBus } = processes(1);
+    const basis = all[0]?.basisOf('series');
+    loseTheBus();
+    expect(basis !== undefined && isNewest(basis, [days('01', '09', 1)])).toBe(false);
+  });
+});

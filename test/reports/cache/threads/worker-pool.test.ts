@@ -1,0 +1,257 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type EncodedEntry, encodeEntry, type RawEntry } from '../../../../src/reports/cache/entry.js';
+import { readAnswer, tableAnswer } from '../../../../src/reports/cache/threads/tasks.js';
+import { createWorkerPool } from '../../../../src/reports/cache/threads/worker-pool.js';
+import type { DigestOutcome, RowBlock } from '../../../../src/reports/rows/digest.js';
+import { bodyHash, ROW_SEPARATOR } from '../../../../src/reports/rows/entry.js';
+import { toCsv, toNdjson } from '../../../../src/reports/rows/row-formats.js';
+import { decodeOne } from '../decode-one.js';
+import { ASK, inPieces, largeAnswer, MIB, TOKEN } from './large-answer.js';
+
+const workerPool = createWorkerPool();
+afterAll(() => workerPool.close());
+
+const LARGE = largeAnswer(3 * MIB);
+const bodyHashOf = (bytes: Uint8Array) => bodyHash(Buffer.from(bytes));
+const isShared = ({ buffer }: Uint8Array) => buffer instanceof SharedArrayBuffer;
+
+/** An outcome with its bodies by their digests: millions of bytes are compared at once, and not one by one. */
+function brief(outcome: DigestOutcome) {
+  if (outcome.kind !== 'digest') return outcome;
+  const { whole, days, ...rest } = outcome.digest;
+  const short = <T extends RowBlock>({ body, ...block }: T) => ({
+    ...block,
+    size: body.length,
+    is: bodyHash(body),
+  });
+  return { ...rest, whole: whole === null ? null : short(whole), days: days?.map(short) ?? null };
+}
+
+describe('an answer of 3 MiB', () => {
+  it('is read on another thread to what it is read to in place, byte for byte', async () => {
+    const { outcome, bytes, hash } = await workerPool.digest(inPieces(LARGE, 100_003), ASK, TOKEN);
+    expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ASK, TOKEN)));
+    expect(outcome.kind).toBe('digest');
+    expect(bytes.equals(LARGE)).toBe(true);
+    expect(hash).toBe(bodyHash(LARGE));
+    // What comes from another thread lies in memory of both.
+    expect(isShared(bytes)).toBe(true);
+  });
+
+  it.runIf(process.platform === 'linux')('is read by a thread that gives way to the others', async () => {
+    await workerPool.digest(inPieces(LARGE, 1_000_003), ASK, TOKEN);
+    const threads = await readdir('/proc/self/task');
+    // The 17th field behind the name in parentheses (proc_pid_stat(5): nice is the 19th of all).
+    const niceOf = async (thread: string) => {
+      const text = await readFile(`/proc/self/task/${thread}/stat`, 'utf8');
+      return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[16]);
+    };
+    const nices = await Promise.all(threads.map(niceOf));
+    const own = await niceOf(String(process.pid));
+    expect(nices).toContain(10);
+    expect(own).toBeLessThan(10);
+  });
+
+  it('has days that can be kept and joined as any others', async () => {
+    const { outcome } = await workerPool.digest(inPieces(LARGE, 1_000_000), ASK, TOKEN);
+    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
+    const { days, whole, accounts, rowCount } = outcome.digest;
+    expect(days?.map(({ date, rowCount: count }) => [date, count > 0])).toEqual([
+      ['2026-11-01', true],
+      ['2026-11-02', false],
+      ['2026-11-03', true],
+    ]);
+    const bodies = (days ?? []).map(({ body }) => body.toString()).filter((body) => body !== '');
+    expect(bodies.join(ROW_SEPARATOR) === whole?.body.toString()).toBe(true);
+    for (const { body, hash } of days ?? []) expect(bodyHash(body)).toBe(hash);
+    expect(JSON.parse(`[${whole?.body}]`)).toHaveLength(rowCount);
+    expect(accounts).toEqual(['1', '2', '3']);
+  });
+
+  it('carries no whole when only days are wanted', async () => {
+    const ask = { ...ASK, whole: false };
+    const { outcome, bytes, hash } = await workerPool.digest([LARGE], ask, TOKEN);
+    expect(brief(outcome)).toEqual(brief(readAnswer(LARGE, ask, TOKEN)));
+    expect([hash, bytes.length]).toEqual(['', 0]);
+  });
+
+  it('takes the memory of its rows once, for the whole and for its days', async () => {
+    const { outcome } = await workerPool.digest([LARGE], ASK, TOKEN);
+    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
+    const { days, whole } = outcome.digest;
+    const memory = new Set([whole, ...(days ?? [])].map((block) => block?.body.buffer));
+    expect([...memory].map((one) => one?.byteLength)).toEqual([whole?.body.length]);
+  });
+
+  it('has days written otherwise than the whole where their own rows are of another type', async () => {
+    // Whole numbers on the first day, which the other day makes texts of where both stand together.
+    const odd = LARGE.toString().replace(
+      /"campaign_id":(\d+)(?=,[^{]*"spent":"[^"]*"}\])/,
+      '"campaign_id":"x$1"',
+    );
+    const body = Buffer.from(odd);
+    const { outcome } = await workerPool.digest([body], ASK, TOKEN);
+    expect(brief(outcome)).toEqual(brief(readAnswer(body, ASK, TOKEN)));
+    if (outcome.kind !== 'digest') throw new Error(outcome.reason);
+    const joined = (outcome.digest.days ?? []).map(({ body: day }) => day.length);
+    expect(joined.reduce((sum, length) => sum + length, 0)).not.toBe(
+      (outcome.digest.whole?.body.length ?? 0) - ROW_SEPARATOR.length,
+    );
+  });
+
+  it.each<[string, string]>([
+    ['plainly', `"note":${JSON.stringify(TOKEN).replaceAll('/', '/')}`],
+    ['by escapes', `"note":"${TOKEN.replaceAll('/', '\\/').replaceAll('"', '\\u0022')}"`],
+    ['in the name of a member', `${JSON.stringify(TOKEN)}:1`],
+  ])('is refused when it holds the token %s, also across two entries', async (_how, member) => {
+    const tail = Buffer.from(`,${member}}`);
+    const poisoned = Buffer.concat([LARGE.subarray(0, -1), tail]);
+    const middle = poisoned.length - Math.floor(tail.length / 2);
+    const entries = [poisoned.subarray(0, middle), poisoned.subarray(middle)];
+    const { outcome } = await workerPool.digest(entries, ASK, TOKEN);
+    expect(outcome).toEqual({ kind: 'invalid', reason: 'the answer holds the platform token' });
+  });
+
+  it('is not JSON, or without rows, as it would be in place', async () => {
+    const broken = LARGE.subarray(0, -1);
+    expect((await workerPool.digest([broken], ASK, TOKEN)).outcome).toEqual(readAnswer(broken, ASK, TOKEN));
+    const rowless = Buffer.from(`{"data":{"advertiser_id":7,"text":"${'x'.repeat(MIB)}"}}`);
+    const { outcome, bytes } = await workerPool.digest([rowless], ASK, TOKEN);
+    expect(outcome).toMatchObject({ kind: 'no-rows', accounts: ['7'] });
+    expect(bytes.equals(rowless)).toBe(true);
+  });
+
+  it('is one of several at once, and each gets its own', async () => {
+    const answers = [1, 2, 3, 4, 5].map((times) => largeAnswer(MIB + times * 1000));
+    const read = await Promise.all(answers.map((answer) => workerPool.digest([answer], ASK, TOKEN)));
+    expect(read.map(({ bytes }, at) => bytes.equals(answers[at] as Buffer))).toEqual(answers.map(() => true));
+  });
+});
+
+describe('a small answer', () => {
+  it('is read in place, to the same', async () => {
+    const small = largeAnswer(10_000);
+    const { outcome, bytes, hash } = await workerPool.digest(inPieces(small, 777), ASK, TOKEN);
+    expect(outcome).toEqual(readAnswer(small, ASK, TOKEN));
+    expect([bytes.equals(small), hash, isShared(bytes)]).toEqual([true, bodyHash(small), false]);
+    const poisoned = Buffer.from(`[{"date":"2026-11-01","x":${JSON.stringify(TOKEN)}}]`);
+    expect((await workerPool.digest([poisoned], ASK, TOKEN)).outcome.kind).toBe('invalid');
+  });
+});
+
+describe('entries', () => {
+  it('are encoded alike on both sides of the limit, each in its place', async () => {
+    const entries = [10, MIB, 0, MIB + 1].map((size, at) => ({
+      id: `day ${at}`,
+      version: at,
+      header: { at, name: '東' },
+      body: Buffer.alloc(size, at),
+    }));
+    const encoded = await workerPool.encode(entries);
+    for (const [at, entry] of entries.entries()) {
+      const { id, version, header, body } = entry;
+      const bytes = encoded[at] as EncodedEntry;
+      const inPlace = encodeEntry(entry);
+      expect(bytes.header.equals(inPlace.header)).toBe(true);
+      expect(bytes.facts.equals(inPlace.facts)).toBe(true);
+      const read = (await decodeOne(id, { version, ...bytes })) as RawEntry;
+      expect(read.header).toEqual(header);
+      expect(read.body.equals(body)).toBe(true);
+    }
+    const small = entries.slice(0, 1);
+    expect(await workerPool.encode(small)).toEqual(small.map(encodeEntry));
+  });
+});
+
+describe('20,000 short rows', () => {
+  const rows = Array.from({ length: 20_000 }, (_, at) => `{"date":"2026-11-01","id":${at},"clicks":1}`);
+
+  it('are read and formatted on another thread, though they are less than 1 MiB', async () => {
+    const body = Buffer.from(`{"data":[${rows.join(',')}]}`);
+    expect(body.length).toBeLessThan(MIB);
+    const { outcome } = await workerPool.digest([body], ASK, TOKEN);
+    if (outcome.kind !== 'digest' || outcome.digest.whole === null) throw new Error('no rows');
+    const { body: whole, columns, rowCount } = outcome.digest.whole;
+    expect(isShared(whole)).toBe(true);
+    const csv = await workerPool.format({ format: 'csv', chunks: [whole], columns, rowCount, bom: false });
+    expect(isShared(csv)).toBe(true);
+    expect(csv.toString() === toCsv(whole.toString(), columns, { bom: false })).toBe(true);
+  });
+});
+
+describe('entries with little in them and much to say of it', () => {
+  it('are encoded on another thread too', async () => {
+    const accounts = Array.from({ length: 2000 }, (_, at) => String(at));
+    const entries = Array.from({ length: 92 }, (_, at) => ({
+      id: `day ${at}`,
+      version: at,
+      header: { at, accounts },
+      body: Buffer.from('{}'),
+    }));
+    const encoded = await workerPool.encode(entries);
+    expect(
+      encoded.every(({ header, body, facts }) => isShared(header) && isShared(body) && isShared(facts)),
+    ).toBe(true);
+    const last = (await decodeOne('day 91', {
+      version: 91,
+      ...(encoded[91] as EncodedEntry),
+    })) as RawEntry;
+    expect(last.header).toEqual({ at: 91, accounts });
+  });
+});
+
+describe('CSV and NDJSON', () => {
+  const rowsOf = (body: Buffer) => {
+    const outcome = readAnswer(body, ASK, TOKEN);
+    if (outcome.kind !== 'digest' || outcome.digest.whole === null) throw new Error('no rows');
+    return outcome.digest.whole;
+  };
+
+  it.each([
+    ['small', 10_000],
+    ['large', 2 * MIB],
+  ])('of %s reports are what they are in place', async (_size, bytes) => {
+    const { body, columns } = rowsOf(largeAnswer(bytes));
+    const chunks = inPieces(body, 65_537);
+    const text = body.toString();
+    for (const bom of [true, false]) {
+      const csv = await workerPool.format({ format: 'csv', chunks, columns, rowCount: 1, bom });
+      expect(csv.toString() === toCsv(text, columns, { bom })).toBe(true);
+    }
+    const ndjson = await workerPool.format({ format: 'ndjson', chunks, columns, rowCount: 1, bom: false });
+    expect(ndjson.toString() === toNdjson(text)).toBe(true);
+  });
+});
+
+describe('a table of an answer', () => {
+  const chunksOf = (rowCount: number) => {
+    const data = Array.from({ length: rowCount }, (_, at) => ({
+      id: at,
+      name: `Früh ${at} 東京 😀`,
+      clicks: 1,
+    }));
+    return inPieces(Buffer.from(JSON.stringify({ data, meta: { rowCount } })), 100_003);
+  };
+  const ask = { kind: 'report', columns: null, sort: { column: 'id', order: 'desc' } } as const;
+  const pack = { caps: { maxRows: 100, maxBytes: 40_000 }, walk: 'w'.repeat(22) };
+
+  it('is made on another thread where it is heavy, and is what it would be in place', async () => {
+    const packed = await workerPool.table({ chunks: chunksOf(10_000), ask, pack });
+    const here = tableAnswer({ chunks: chunksOf(10_000), ask, pack });
+    if (here.kind === 'refused') throw new Error(here.code);
+    expect(packed.first).toEqual(here.packed.first);
+    expect(packed.further?.map(bodyHashOf)).toEqual(here.packed.further?.map(bodyHashOf));
+    expect(packed.further).toHaveLength(99);
+  });
+
+  it('is refused with the same error by either', async () => {
+    const wrong = { kind: 'report', columns: null, sort: { column: 'nothing' } } as const;
+    for (const rowCount of [10, 10_000])
+      await expect(workerPool.table({ chunks: chunksOf(rowCount), ask: wrong, pack })).rejects.toMatchObject({
+        name: 'GatewayError',
+        code: 'invalid_query',
+        options: { errors: [{ param: 'sort.column' }] },
+      });
+  });
+});

@@ -1,0 +1,281 @@
+import { describe, expect, it } from 'vitest';
+import { createCaps, createKnownCaps } from '../../../src/reports/fetch/caps.js';
+import { divisibilityId } from '../../../src/reports/learn/state.js';
+import { daysBetween } from '../../../src/reports/query/days.js';
+import type { Registry } from '../../../src/store/registry/replica.js';
+import { type RawPlatform, startRawPlatform } from '../../support/raw-platform.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { openEmbedded, openReplica } from '../../support/shared-registry.js';
+import { gatewayAt, reportIn } from '../../support/start-gateway.js';
+import { createTestClock, DAY } from '../../support/test-clock.js';
+import { answering } from '../learn/range-dependent.js';
+import { get } from '../query/canonical-request.js';
+import { byDay, periodOf, rowsPerDay } from './by-day.js';
+import { policyOf } from './policy.js';
+
+describe('createCaps', () => {
+  const rules = (rowCap: number) => ({
+    'campaigns/get': {
+      readByPost: false,
+      divisible: 'auto' as const,
+      freshness: 'own' as const,
+      ...(rowCap === 0 ? {} : { rowCap }),
+    },
+  });
+  const { report } = get('advertiserId=1&byDate=1');
+  const of = (series: string) => ({ series, report });
+
+  /** Of one replica. */
+  function capsOn(registry: Registry, rowCap = 0, endpoints: object = rules(rowCap)) {
+    const log = createRecordedLog();
+    const clock = createTestClock();
+    const work: Promise<unknown>[] = [];
+    const known = createKnownCaps(registry, (one) => divisibilityId(one, ['advertiserId']), {
+      now: clock.now,
+      logger: log.logger,
+      background: (one) => work.push(one),
+    });
+    const policy = policyOf({}, endpoints as ReturnType<typeof rules>);
+    const caps = createCaps(known, { policy, now: clock.now });
+    const ask = (range: string, rowCount: number, series = 's') => caps.suspects(of(series), range, rowCount);
+    return { caps, ask, log, clock, settled: () => Promise.all(work) };
+  }
+  const alone = async (rowCap = 0) => capsOn((await openReplica(await openEmbedded())).registry, rowCap);
+
+  it('adds to what a newer release wrote, which keeps what is not known of it', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { ask, clock, settled } = capsOn(registry);
+    const id = `caps/${divisibilityId(report, ['advertiserId'])}`;
+    const theirs = { count: 700, series: 'theirs', at: clock.now(), newer: { of: 'a newer release' } };
+    await registry.commit({ writes: new Map([[id, JSON.stringify([theirs])]]) });
+    const known = createKnownCaps(registry, () => divisibilityId(report, ['advertiserId']), {
+      now: clock.now,
+      logger: createRecordedLog().logger,
+      background: () => {},
+    });
+    await known.learn(of('s'), 500);
+    await settled();
+    expect(ask('a', 700)).toBe(true);
+    expect(JSON.parse(registry.get(id)?.value ?? '')).toEqual([
+      theirs,
+      { count: 500, series: 's', at: clock.now() },
+    ]);
+  });
+
+  it('suspects by a configured cap alone: from it on', async () => {
+    const { ask } = await alone(1000);
+    expect([999, 1000, 1001].map((count) => ask('a', count))).toEqual([false, true, true]);
+    // A count seen twice says nothing where the cap is known.
+    expect(ask('b', 999)).toBe(false);
+  });
+
+  it('suspects a count of 500 or more that another range of the series had', async () => {
+    const { ask } = await alone();
+    expect(ask('a', 500)).toBe(false);
+    expect(ask('a', 500)).toBe(false);
+    expect(ask('b', 500)).toBe(true);
+    expect(ask('c', 501)).toBe(false);
+    expect(ask('b', 500, 'other series')).toBe(false);
+  });
+
+  it('does not suspect small counts, however often they come', async () => {
+    const { ask } = await alone();
+    expect(['a', 'b', 'c'].map((range) => ask(range, 499))).toEqual([false, false, false]);
+  });
+
+  it('remembers for a day that a count was a coincidence, for that series and count', async () => {
+    const { ask, caps, clock } = await alone();
+    for (const series of ['s', 't']) ask('a', 700, series);
+    caps.clear(of('s'), 'a', 700);
+    expect(ask('b', 700)).toBe(false);
+    expect(ask('b', 700, 't')).toBe(true);
+    ask('c', 800);
+    expect(ask('d', 800)).toBe(true);
+    clock.advance(DAY);
+    expect(ask('e', 700)).toBe(true);
+  });
+
+  it('goes on suspecting after very many ranges', async () => {
+    const { ask } = await alone();
+    for (let at = 0; at < 100; at++) ask(`range ${at}`, 1000 + at);
+    expect(ask('again', 1099)).toBe(true);
+  });
+
+  it('is not led astray by an endpoint named like a member of every object', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { caps } = capsOn(registry, 0, {});
+    const odd = { series: 's', report: { ...report, endpoint: 'constructor' } };
+    expect(caps.suspects(odd, 'a', 10_000)).toBe(false);
+  });
+
+  it('shares a proven cap with other replicas and other series of the kind, and keeps it over a restart', async () => {
+    const store = await openEmbedded();
+    const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
+    const here = capsOn(one.registry);
+    expect([here.ask('a', 600), here.ask('b', 600)]).toEqual([false, true]);
+    expect(await here.caps.confirm(of('s'), 'b', 600)).toEqual(['a']);
+    expect(here.log.messages('warn')).toEqual([expect.stringContaining('cuts answers off')]);
+    await two.registry.refresh();
+    const there = capsOn(two.registry);
+    expect([there.ask('x', 600), there.ask('x', 600, 'other'), there.ask('x', 601)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const { caps } = capsOn((await openReplica(store)).registry);
+    const otherKind = get('advertiserId=1&byDate=1&byCampaign=1').report;
+    expect([otherKind, report].map((kind) => caps.suspects({ series: 'z', report: kind }, 'x', 600))).toEqual(
+      [false, true],
+    );
+  });
+
+  it('unlearns a cap when the series that proved it holds more rows, not when a range has exactly as many', async () => {
+    const store = await openEmbedded();
+    const { registry } = await openReplica(store);
+    const { caps, ask, settled } = capsOn(registry);
+    await caps.confirm(of('s'), 'b', 600);
+    expect(ask('other', 600, 'fresh')).toBe(true);
+    for (const series of ['s', 'other']) caps.clear(of(series), 'c', 600);
+    // Another series only tells of itself.
+    ask('long', 900, 'other');
+    await settled();
+    expect(['s', 'fresh', 'other'].map((series) => ask('d', 600, series))).toEqual([true, true, true]);
+    ask('long', 900);
+    await settled();
+    expect(ask('e', 600, 'newer')).toBe(false);
+  });
+
+  it('takes a count that is a coincidence for short ranges for a possible cap of longer ones', async () => {
+    const { ask, caps } = await alone();
+    ask('2026-10-01/2026-10-10', 700);
+    caps.clear(of('s'), '2026-10-01/2026-10-10', 700);
+    expect(ask('2026-10-11/2026-10-20', 700)).toBe(false);
+    expect(ask('2026-10-11/2026-10-21', 700)).toBe(true);
+  });
+
+  it('goes by what it learned while the registry takes nothing, and forgets it after a month', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { caps, ask, log, clock } = capsOn({
+      ...registry,
+      get: registry.get,
+      list: registry.list,
+      commit: () => Promise.reject(new Error('away')),
+    });
+    await caps.confirm(of('s'), 'b', 600);
+    expect(ask('c', 600)).toBe(true);
+    expect(log.messages('warn')).toContainEqual(expect.stringContaining('could not be shared'));
+    clock.advance(31 * DAY);
+    expect(ask('d', 600, 'other')).toBe(false);
+  });
+
+  it('keeps a bounded number of kinds', async () => {
+    const { registry } = await openReplica(await openEmbedded());
+    const { caps } = capsOn(registry);
+    for (let value = 0; value < 230; value++) {
+      const kind = get(`advertiserId=1&byDate=1&x=${value}`).report;
+      await caps.confirm({ series: `s${value}`, report: kind }, 'a', 600);
+    }
+    expect(registry.list('caps/')).toHaveLength(200);
+  });
+});
+
+describe('an answer that stops at a cap', () => {
+  const CAP = 20;
+  const config = (more: object = {}) => ({
+    report: { endpoints: { 'campaigns/get': { divisible: 'auto', rowCap: CAP, ...more } } },
+  });
+  const capped = (perDay: (date: string) => number) => startRawPlatform(rowsPerDay(perDay, CAP));
+  const periods = ({ requests }: Pick<RawPlatform, 'requests'>) => requests.map(periodOf);
+
+  it('is asked for again in halves until the halves are whole, and the halves are the answer', async () => {
+    const platform = await capped(() => 7);
+    const gateway = await gatewayAt(platform, { config: config() });
+    const { data, meta } = reportIn(
+      await gateway.report(await gateway.addTeam(), byDay('2026-11-01', '2026-11-04')),
+    );
+    expect(meta.rowCount).toBe(28);
+    expect(data.map(({ date, campaignId }) => `${date} ${campaignId}`)).toEqual(
+      ['01', '02', '03', '04'].flatMap((day) =>
+        [0, 1, 2, 3, 4, 5, 6].map((index) => `2026-11-${day} ${index}`),
+      ),
+    );
+    expect(periods(platform)).toEqual([
+      ['2026-11-01', '2026-11-04'],
+      ['2026-11-01', '2026-11-02'],
+      ['2026-11-03', '2026-11-04'],
+    ]);
+  });
+
+  it('of an odd number of days leaves no day out and asks for none twice', async () => {
+    const platform = await capped(() => 7);
+    const gateway = await gatewayAt(platform, { config: config() });
+    const key = await gateway.addTeam();
+    expect(reportIn(await gateway.report(key, byDay('2026-11-01', '2026-11-05'))).meta.rowCount).toBe(35);
+    expect(periods(platform)).toEqual([
+      ['2026-11-01', '2026-11-05'],
+      ['2026-11-01', '2026-11-03'],
+      ['2026-11-01', '2026-11-02'],
+      ['2026-11-03', '2026-11-03'],
+      ['2026-11-04', '2026-11-05'],
+    ]);
+  });
+
+  it('is given as it came when a single day is capped, and never split', async () => {
+    const platform = await capped((date) => (date === '2026-11-02' ? 25 : 3));
+    const gateway = await gatewayAt(platform, { config: config({ divisible: 'always' }) });
+    const key = await gateway.addTeam();
+    const { meta } = reportIn(await gateway.report(key, byDay('2026-11-01', '2026-11-03')));
+    expect(meta.rowCount).toBe(CAP);
+    // What is left of the cut-off day was not kept as that day.
+    platform.answer(rowsPerDay((date) => (date === '2026-11-02' ? 5 : 3)));
+    const alone = reportIn(await gateway.report(key, byDay('2026-11-02', '2026-11-02')));
+    expect(alone.meta.rowCount).toBe(5);
+  });
+
+  it('that only happens to have as many rows is kept as it came', async () => {
+    const platform = await startRawPlatform(rowsPerDay(() => 5));
+    const gateway = await gatewayAt(platform, { config: config() });
+    const key = await gateway.addTeam();
+    expect(reportIn(await gateway.report(key, byDay('2026-11-01', '2026-11-04'))).meta.rowCount).toBe(20);
+    expect(platform.requests).toHaveLength(3);
+  });
+
+  it('is found out without a setting by two ranges with one count', async () => {
+    const limit = 600;
+    const platform = await startRawPlatform(rowsPerDay(() => 250, limit));
+    const gateway = await gatewayAt(platform, { config: { report: { crossCheckEvery: 0 } } });
+    const key = await gateway.addTeam();
+    const count = async (from: string, to: string) =>
+      reportIn(await gateway.report(key, byDay(from, to))).meta.rowCount;
+    // Nothing tells yet that the first is cut off.
+    expect(await count('2026-11-01', '2026-11-04')).toBe(limit);
+    expect(await count('2026-11-05', '2026-11-08')).toBe(1000);
+    // From now on the first of such answers is looked into, on every replica.
+    const replica = await gatewayAt(platform, { sharedStore: gateway.store, clock: gateway.clock });
+    const reply = await replica.report(key, byDay('2026-10-05', '2026-10-08'));
+    expect(reportIn(reply).meta.rowCount).toBe(1000);
+  });
+
+  it('is given as it came when its halves hold other rows, though more of them', async () => {
+    const platform = await startRawPlatform(
+      answering((period) =>
+        daysBetween(...period).flatMap((date) =>
+          Array.from({ length: period[0] === period[1] ? 8 : 5 }, (_, at) => ({
+            date,
+            campaign_id: at,
+            advertiser_id: 1,
+            impressions: period[0] === period[1] ? 2 : 1,
+          })),
+        ),
+      ),
+    );
+    const gateway = await gatewayAt(platform, {
+      config: { report: { endpoints: { 'campaigns/get': { rowCap: 10 } } } },
+    });
+    const { data } = reportIn(
+      await gateway.report(await gateway.addTeam(), byDay('2026-11-01', '2026-11-02')),
+    );
+    expect(data.map(({ impressions }) => impressions)).toEqual(Array.from({ length: 10 }, () => 1));
+    expect(gateway.logText).toContain('has other rows than its halves');
+  });
+});

@@ -1,0 +1,305 @@
+import { describe, expect, it } from 'vitest';
+import { prove } from '../../support/prove.js';
+import {
+  gatewayAt,
+  type Reply,
+  reportIn,
+  type SimulatedGateway,
+  withGateway,
+} from '../../support/start-gateway.js';
+import { DAY, MINUTE } from '../../support/test-clock.js';
+import { ALWAYS, byDay } from './by-day.js';
+
+const QUERY = byDay('2026-11-03', '2026-11-05');
+
+/** A gateway that has learned that the campaign report by date may be split. */
+async function proven(
+  crossCheckEvery: number,
+  freshness: Readonly<Record<string, number>> = {},
+): Promise<SimulatedGateway & { readonly key: string }> {
+  const gateway = await withGateway({ config: { report: { crossCheckEvery, freshness } } });
+  const key = await gateway.addTeam();
+  await prove(gateway, key);
+  gateway.simulator.clearCalls();
+  return Object.assign(gateway, { key });
+}
+
+/** @param extra another one each time: a finished body is given as it is, and not joined from days again */
+async function assemble(gateway: SimulatedGateway & { readonly key: string }, extra = '') {
+  const answer = reportIn(await gateway.report(gateway.key, QUERY + extra));
+  await gateway.services.settled();
+  return answer;
+}
+
+const stateOf = async (gateway: SimulatedGateway) =>
+  (await gateway.services.pipeline.explain('campaigns/get', QUERY)).policy.divisibility;
+const clicksOn = ({ data }: ReturnType<typeof reportIn>, date: string) =>
+  data.find((row) => row.date === date)?.clicks;
+
+const byDateCalls = ({ simulator }: SimulatedGateway) =>
+  simulator.calls
+    .filter(({ url }) => url.includes('byDate=1'))
+    .map(({ query }) => [query.dateFrom, query.dateTo]);
+
+/** @returns asks so many minutes later, and tells which ranges were asked for until behind the answer */
+function askAfter(gateway: SimulatedGateway & { readonly key: string }, query: string) {
+  return async (minutes: number) => {
+    gateway.clock.advance(minutes * MINUTE);
+    gateway.simulator.clearCalls();
+    await gateway.report(gateway.key, query);
+    await gateway.services.settled();
+    return byDateCalls(gateway);
+  };
+}
+
+/** Asks for ranges one after another. @returns how many calls by date were made until behind each answer */
+async function callsBehind(
+  gateway: SimulatedGateway & { readonly key: string },
+  ranges: readonly (readonly [from: string, to: string])[],
+  look: (reply: Reply) => void = () => {},
+): Promise<number[]> {
+  const counts: number[] = [];
+  for (const [from, to] of ranges) {
+    look(await gateway.report(gateway.key, byDay(from, to)));
+    await gateway.services.settled();
+    counts.push(byDateCalls(gateway).length);
+  }
+  return counts;
+}
+
+describe('the audit', () => {
+  it('checks the first two joins of a series behind their answers, and then none on that day', async () => {
+    const gateway = await proven(1_000_000);
+    const ranges = [
+      ['2026-11-03', '2026-11-05'],
+      ['2026-11-02', '2026-11-06'],
+      ['2026-11-01', '2026-11-05'],
+      ['2026-11-02', '2026-11-04'],
+    ] as const;
+    const counts = await callsBehind(gateway, ranges, ({ headers }) =>
+      expect(headers['cache-status']).toMatch(/; hit; /),
+    );
+    expect(counts).toEqual([1, 2, 2, 2]);
+    expect(byDateCalls(gateway)[0]).toEqual(['2026-11-03', '2026-11-05']);
+    expect(await stateOf(gateway)).toMatchObject({ state: 'proven', restatements: 0 });
+  });
+
+  it('checks every series that is in use once a day, also when it is answered from memory', async () => {
+    const gateway = await proven(1_000_000);
+    await assemble(gateway);
+    await assemble(gateway);
+    gateway.simulator.clearCalls();
+    const checks: number[] = [];
+    for (let day = 0; day < 3; day++) {
+      gateway.clock.advance(DAY);
+      for (let times = 0; times < 4; times++) {
+        const reply = await gateway.report(gateway.key, QUERY);
+        // The check brought the days anew, so the body in memory was made anew as well.
+        const status = times === 1 ? /; hit; .*detail=store/ : /; hit; .*detail=l1/;
+        expect(reply.headers['cache-status']).toMatch(status);
+        await gateway.services.settled();
+        checks.push(byDateCalls(gateway).length);
+      }
+    }
+    expect(checks).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+  });
+
+  it('spends no call of its own where a call is made anyway: that one brings the whole range', async () => {
+    const gateway = await proven(1_000_000);
+    const query = byDay('2026-11-08', '2026-11-21');
+    const { calls } = await gateway.services.pipeline.explain('campaigns/get', query);
+    expect(calls).toEqual([{ from: '2026-11-08', to: '2026-11-21' }]);
+    const reply = await gateway.report(gateway.key, query);
+    expect(reply.headers['cache-status']).toContain('detail="days=9/14"');
+    await gateway.services.settled();
+    expect(byDateCalls(gateway)).toEqual([['2026-11-08', '2026-11-21']]);
+  });
+
+  it('spends no call of its own where a stale answer is refreshed: the refresh brings the whole range', async () => {
+    const gateway = await proven(1_000_000);
+    const query = byDay('2026-11-08', '2026-11-20');
+    const counts: number[] = [];
+    for (const minutes of [0, 65, 65, 65]) {
+      gateway.clock.advance(minutes * MINUTE);
+      await gateway.report(gateway.key, query);
+      await gateway.services.settled();
+      counts.push(byDateCalls(gateway).length);
+    }
+    // The first two joins of a series are checked; the next refresh brings what it must, and no more.
+    expect(counts).toEqual([1, 2, 3, 4]);
+    expect(byDateCalls(gateway).map(([from]) => from)).toEqual([
+      '2026-11-08',
+      '2026-11-08',
+      '2026-11-16',
+      '2026-11-16',
+    ]);
+  });
+
+  it('once a day waits for a call that is made anyway, where a day may still change', async () => {
+    const gateway = await proven(1_000_000);
+    const ask = askAfter(gateway, byDay('2026-11-08', '2026-11-20'));
+    // The first two checks of the series, at noon and an hour later; at half past eleven in the evening none is due.
+    expect(await ask(0)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(65)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(625)).toEqual([['2026-11-16', '2026-11-20']]);
+    // After midnight one is: it waits, until what is stale is fetched.
+    expect(await ask(40)).toEqual([]);
+    expect(await ask(30)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(1)).toEqual([]);
+  });
+
+  it('waits six hours at most', async () => {
+    const gateway = await proven(1_000_000, { restatingSeconds: 10 * 86_400 });
+    const ask = askAfter(gateway, byDay('2026-11-08', '2026-11-20'));
+    expect(await ask(0)).toHaveLength(1);
+    gateway.clock.advance(DAY);
+    expect(await ask(0)).toHaveLength(1);
+    gateway.clock.advance(DAY);
+    expect(await ask(0)).toEqual([]);
+    expect(await ask(359)).toEqual([]);
+    expect(await ask(1)).toEqual([['2026-11-08', '2026-11-20']]);
+    expect(await ask(1)).toEqual([]);
+  });
+
+  it('by a refresh that fails lets the next one bring its stale days alone, and is made five minutes later', async () => {
+    const gateway = await proven(1_000_000);
+    const ask = async (query: string) => {
+      gateway.simulator.clearCalls();
+      await gateway.report(gateway.key, query);
+      await gateway.services.settled();
+      return byDateCalls(gateway);
+    };
+    const query = byDay('2026-11-08', '2026-11-20');
+    await ask(query);
+    gateway.clock.advance(62 * MINUTE);
+    gateway.simulator.fault({ kind: 'status', status: 403 });
+    expect(await ask(query)).toEqual([['2026-11-08', '2026-11-20']]);
+    gateway.clock.advance(MINUTE);
+    expect(await ask(query)).toEqual([['2026-11-16', '2026-11-20']]);
+    gateway.clock.advance(62 * MINUTE);
+    expect(await ask(query)).toEqual([['2026-11-08', '2026-11-20']]);
+  });
+
+  it('is not used up by a range without a final day, of which nothing could be compared', async () => {
+    const gateway = await proven(1_000_000);
+    await assemble(gateway);
+    for (const days of [1, 1]) {
+      gateway.clock.advance(days * DAY);
+      await gateway.report(gateway.key, byDay('2026-11-20', '2026-11-21'));
+      await gateway.services.settled();
+    }
+    gateway.simulator.clearCalls();
+    await assemble(gateway);
+    expect(byDateCalls(gateway)).toEqual([['2026-11-03', '2026-11-05']]);
+  });
+
+  it('is made of each length that is longer than those before, and again in another week', async () => {
+    const gateway = await proven(1_000_000);
+    const checks = async () => {
+      gateway.simulator.clearCalls();
+      for (const from of ['2026-11-03', '2026-11-02', '2026-11-04', '2026-11-01', '2026-11-03']) {
+        await gateway.report(gateway.key, byDay(from, '2026-11-06'));
+        await gateway.services.settled();
+      }
+      return byDateCalls(gateway).map(([from]) => from);
+    };
+    expect(await checks()).toEqual(['2026-11-03', '2026-11-02', '2026-11-04', '2026-11-01']);
+    gateway.clock.advance(7 * DAY);
+    expect(await checks()).toEqual(['2026-11-03', '2026-11-02', '2026-11-04', '2026-11-01']);
+  });
+
+  it('is made once by all replicas', async () => {
+    const gateway = await proven(1_000_000);
+    const replica = await gatewayAt(gateway.simulator, { sharedStore: gateway.store, clock: gateway.clock });
+    await assemble(gateway);
+    await replica.report(gateway.key, QUERY);
+    await replica.services.settled();
+    expect(byDateCalls(gateway)).toHaveLength(1);
+  });
+
+  it('that fails is tried again after five minutes, not at each answer', async () => {
+    const gateway = await proven(1_000_000);
+    const counts: number[] = [];
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0, path: '/report/' });
+    for (const minutes of [0, 1, 1, 4]) {
+      gateway.clock.advance(minutes * MINUTE);
+      const before = gateway.simulator.callCount;
+      await assemble(gateway, `&_days=${minutes % 2}`);
+      counts.push(Math.min(1, gateway.simulator.callCount - before));
+    }
+    expect(counts).toEqual([1, 0, 0, 1]);
+  });
+
+  it('looks into one in so many joins beside', async () => {
+    const gateway = await proven(3);
+    const counts = await callsBehind(gateway, [
+      ['2026-11-03', '2026-11-05'],
+      ['2026-11-02', '2026-11-06'],
+      ['2026-11-01', '2026-11-05'],
+      ['2026-11-02', '2026-11-04'],
+      ['2026-11-02', '2026-11-05'],
+      ['2026-11-01', '2026-11-04'],
+    ]);
+    // Two first joins, the third and the sixth.
+    expect(counts).toEqual([1, 2, 3, 3, 3, 4]);
+  });
+
+  it('does not look at all when told so', async () => {
+    const gateway = await proven(0);
+    const before = gateway.simulator.callCount;
+    for (const form of ['', '&_days=1', '&_format=csv']) {
+      await gateway.report(gateway.key, QUERY + form);
+      await gateway.services.settled();
+    }
+    expect(gateway.simulator.callCount).toBe(before);
+  });
+
+  it('spends no call where the configuration has decided', async () => {
+    const gateway = await withGateway({
+      config: { report: { crossCheckEvery: 1, endpoints: ALWAYS.report.endpoints } },
+    });
+    const key = await gateway.addTeam();
+    await gateway.report(key, QUERY);
+    await gateway.services.settled();
+    await gateway.report(key, `${QUERY}&_days=1`);
+    await gateway.services.settled();
+    expect(gateway.simulator.callCount).toBe(1);
+  });
+
+  it('notices a platform whose numbers have come to depend on the period: whole entries from then on', async () => {
+    const gateway = await proven(1);
+    gateway.simulator.set({ divisible: false });
+    await assemble(gateway);
+    expect(await stateOf(gateway)).toMatchObject({ state: 'refuted' });
+    expect(gateway.log.some(({ msg }) => msg.includes('may not be split by day'))).toBe(true);
+    // What is given now is the platform's own answer for the whole period.
+    gateway.simulator.clearCalls();
+    const answer = await assemble(gateway, '&_days=1');
+    expect(gateway.simulator.calls.map(({ query }) => [query.dateFrom, query.dateTo])).toEqual([
+      ['2026-11-03', '2026-11-05'],
+    ]);
+    expect(answer.data).toHaveLength(3);
+  });
+
+  it('finds a final day that was restated, counts it, and gives the new numbers from then on', async () => {
+    const gateway = await proven(1);
+    const before = await assemble(gateway);
+    gateway.clock.advance(DAY);
+    gateway.simulator.restate({ advertiserId: 1, from: '2026-11-04', to: '2026-11-04' });
+    await assemble(gateway, '&_days=1');
+    expect(await stateOf(gateway)).toMatchObject({
+      state: 'proven',
+      restatements: 1,
+      oldestRestatementDays: 18,
+    });
+    const after = (await gateway.report(gateway.key, `${QUERY}&_format=ndjson`)).text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const truth = gateway.simulator
+      .truth({ advertiserId: 1, dateFrom: '2026-11-03', dateTo: '2026-11-05', byDate: true })
+      .map(({ clicks }) => clicks);
+    expect(clicksOn(before, '2026-11-04')).not.toBe(truth[1]);
+    expect(after.map(({ clicks }) => clicks)).toEqual(truth);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import type { FetchLocks } from '../../../src/reports/fetch/fetch-locks.js';
+import { StoreUnavailable } from '../../../src/store/port.js';
+import { codeOf } from '../../support/problems.js';
+import { openEmbedded } from '../../support/shared-registry.js';
+import { DAYS, EPOCH, FOUR, LONG, never, ONE, processOn, settled, state, THREE, TWO } from './locking.js';
+
+describe('within one process', () => {
+  it('shares what is under way, and gives free keys to whoever asks', async () => {
+    const locks = processOn(await openEmbedded());
+    const first = await locks.tryTake([ONE, TWO], EPOCH, LONG);
+    const second = await locks.tryTake([TWO, THREE], EPOCH, LONG);
+    expect([first.mine, first.others]).toEqual([[ONE, TWO], []]);
+    expect([second.mine, second.others]).toEqual([[THREE], [TWO]]);
+    const waiting = locks.wait(second, never());
+    await first.succeed('brought by the first');
+    expect(await waiting).toBe('brought by the first');
+    // Everything of the first is free again, what the second holds is not.
+    const third = await locks.tryTake(DAYS, EPOCH, LONG);
+    expect([third.mine, third.others]).toEqual([[ONE, TWO, FOUR], [THREE]]);
+  });
+
+  it('gives one asker each key, however many ask at once', async () => {
+    const locks = processOn(await openEmbedded());
+    const taken = await Promise.all(Array.from({ length: 50 }, () => locks.tryTake(DAYS, EPOCH, LONG)));
+    expect(taken.flatMap(({ mine }) => mine).sort()).toEqual([...DAYS]);
+  });
+
+  it('tells all that wait, once', async () => {
+    const locks = processOn(await openEmbedded());
+    const holder = await locks.tryTake([ONE], EPOCH, LONG);
+    const waiters = await Promise.all(Array.from({ length: 20 }, () => locks.tryTake([ONE], EPOCH, LONG)));
+    const waits = waiters.map((waiter) => locks.wait(waiter, never()));
+    expect(locks.waiting).toBe(20);
+    await holder.succeed('it');
+    expect(new Set(await Promise.all(waits))).toEqual(new Set(['it']));
+    expect(locks.waiting).toBe(0);
+  });
+
+  it('gives the failure of the call to those that wait for it, and frees the key', async () => {
+    const locks = processOn(await openEmbedded());
+    const holder = await locks.tryTake([ONE], EPOCH, LONG);
+    const wait = locks.wait(await locks.tryTake([ONE], EPOCH, LONG), never());
+    await Promise.all([
+      expect(wait).rejects.toThrow('the platform failed'),
+      holder.fail(new Error('the platform failed')),
+    ]);
+    expect((await locks.tryTake([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
+  });
+
+  it('does not break when nobody waits for a failure', async () => {
+    const locks = processOn(await openEmbedded());
+    await (await locks.tryTake([ONE], EPOCH, LONG)).fail(new Error('nobody listens'));
+    await settled();
+    expect((await locks.tryTake([ONE], EPOCH, LONG)).mine).toEqual([ONE]);
+  });
+
+  it('frees what is dropped at once, with nothing in hand, and keeps the rest', async () => {
+    const store = await openEmbedded();
+    const locks = processOn(store);
+    const holder = await locks.tryTake([ONE, TWO], EPOCH, LONG);
+    const [forOne, forTwo] = [
+      await locks.tryTake([ONE], EPOCH, LONG),
+      await locks.tryTake([TWO], EPOCH, LONG),
+    ];
+    const [one, two] = [state(locks.wait(forOne, never())), state(locks.wait(forTwo, never()))];
+    await holder.drop([ONE]);
+    await settled();
+    expect([one.is, two.is]).toEqual(['got null', 'waiting']);
+    expect((await locks.tryTake([ONE, TWO], EPOCH, LONG)).mine).toEqual([ONE]);
+    const next = state(locks.wait(await locks.tryTake([ONE], EPOCH, LONG), never()));
+    await holder.succeed('the second');
+    await settled();
+    // What was dropped is somebody else's by now.
+    expect([two.is, next.is]).toEqual(['got the second', 'waiting']);
+    expect((await processOn(store).tryTake([ONE, TWO], EPOCH, LONG)).mine).toEqual([TWO]);
+  });
+
+  it('lets nobody who asks after a purge wait for what was asked for before it', async () => {
+    const locks = processOn(await openEmbedded());
+    await locks.tryTake([ONE], 1, LONG);
+    const after = await locks.tryTake([ONE], 2, LONG);
+    expect([after.mine, after.others, after.epoch]).toEqual([[ONE], [], 2]);
+    expect((await locks.tryTake([ONE], 1, LONG)).others).toEqual([ONE]);
+  });
+
+  it('knows what its own calls have under way, all of it and under that purge', async () => {
+    const store = await openEmbedded();
+    const [locks, elsewhere] = [processOn(store), processOn(store)];
+    const lock = await locks.tryTake([ONE, TWO], 1, LONG);
+    await elsewhere.tryTake([THREE], 1, LONG);
+    expect(locks.areUnderWay([ONE, TWO], 1)).toBe(true);
+    expect([locks.areUnderWay([TWO, THREE], 1), locks.areUnderWay([ONE], 2)]).toEqual([false, false]);
+    await lock.drop([ONE]);
+    expect([locks.areUnderWay([ONE], 1), locks.areUnderWay([TWO], 1)]).toEqual([false, true]);
+    await lock.succeed('it');
+    expect(locks.areUnderWay([TWO], 1)).toBe(false);
+  });
+
+  it('lets only so many wait', async () => {
+    const locks = processOn(await openEmbedded(), 2);
+    const holder = await locks.tryTake([ONE], EPOCH, LONG);
+    const waiter = await locks.tryTake([ONE], EPOCH, LONG);
+    const waits = [locks.wait(waiter, never()), locks.wait(waiter, never())];
+    const refused = await locks.wait(waiter, never()).catch((error: unknown) => error);
+    expect(codeOf(() => throwIt(refused))).toBe('overloaded');
+    await holder.succeed('it');
+    await Promise.all(waits);
+    // There is room again.
+    expect(await locks.wait(await taken(locks), never())).toBe(null);
+  });
+
+  it('ends a wait when its time is up, and forgets it', async () => {
+    const locks = processOn(await openEmbedded());
+    await locks.tryTake([ONE], EPOCH, LONG);
+    const waiter = await locks.tryTake([ONE], EPOCH, LONG);
+    const late = new AbortController();
+    const wait = locks.wait(waiter, late.signal);
+    const watched = state(wait);
+    await settled();
+    expect(watched.is).toBe('waiting');
+    late.abort();
+    const error = await wait.catch((one: unknown) => one);
+    expect(codeOf(() => throwIt(error))).toBe('upstream_timeout');
+    expect(locks.waiting).toBe(0);
+    const already = await locks.wait(waiter, late.signal).catch((one: unknown) => one);
+    expect(codeOf(() => throwIt(already))).toBe('upstream_timeout');
+  });
+});
+
+function throwIt(error: unknown): never {
+  throw error;
+}
+
+/** A lock on a key that another process holds, and lets go of at the next look. */
+async function taken(locks: FetchLocks<string>) {
+  const holder = await locks.tryTake([FOUR], EPOCH, LONG);
+  const waiter = await locks.tryTake([FOUR], EPOCH, LONG);
+  await holder.drop([FOUR]);
+  return waiter;
+}
+
+describe('with the store away', () => {
+  it('locks everything, so that each process fetches for itself, and still shares within it', async () => {
+    const store = await openEmbedded();
+    const away = async () => {
+      throw new StoreUnavailable('away');
+    };
+    const broken = {
+      leases: { claim: away, renew: away, release: away },
+      bus: { publish: away, subscribe: () => () => {} },
+    };
+    const locks = processOn({ ...store, ...broken });
+    const first = await locks.tryTake([ONE, TWO], EPOCH, LONG);
+    const second = await locks.tryTake([TWO, THREE], EPOCH, LONG);
+    expect([first.mine, second.mine, second.others]).toEqual([[ONE, TWO], [THREE], [TWO]]);
+    const wait = locks.wait(second, never());
+    await first.succeed('it');
+    expect(await wait).toBe('it');
+  });
+});

@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type ForgettingRules,
+  judgeLosses,
+  type LookedDay,
+  type Neighbour,
+  SECOND_LOOK_MS,
+} from '../../../src/reports/history/forgotten.js';
+import { isoDay } from '../../../src/reports/query/days.js';
+import { DAY, NOON as NOW } from '../../support/test-clock.js';
+
+const TODAY = Math.floor(NOW / DAY);
+const rules = (more: Partial<ForgettingRules> = {}): ForgettingRules => ({
+  ...{ nowMs: NOW, retentionDays: null, restatementDays: 5, emptyMs: 300_000, reachSince: () => -1 },
+  ...more,
+});
+const day = (ageDays: number, more: Partial<LookedDay> = {}): LookedDay => ({
+  ...{ date: isoDay(TODAY - ageDays), ageDays, rows: 1, knownRows: 1, emptyFromMs: null, accepted: false },
+  ...more,
+});
+
+const ages = fc.uniqueArray(fc.integer({ min: 0, max: 90 }), { minLength: 1, maxLength: 30 });
+const looked = fc
+  .tuple(
+    ages,
+    fc.array(fc.tuple(fc.nat(2), fc.nat(2), fc.option(fc.nat(10 * DAY))), { minLength: 30, maxLength: 30 }),
+  )
+  .map(([all, facts]) =>
+    all
+      .toSorted((a, b) => b - a)
+      .map((ageDays, at) => {
+        const [rows, knownRows, ago] = facts[at] as [number, number, number | null];
+        return day(ageDays, { rows, knownRows, emptyFromMs: ago === null ? null : NOW - ago });
+      }),
+  );
+const neighbours = fc.array(
+  fc.tuple(fc.integer({ min: 91, max: 97 }), fc.boolean(), fc.nat(20 * DAY)).map(
+    ([ageDays, isGone, ago]): Neighbour => ({
+      ...{ date: isoDay(TODAY - ageDays), ageDays },
+      ...{ emptyFromMs: isGone ? NOW - ago : null, seenMs: NOW - ago },
+    }),
+  ),
+  { maxLength: 7 },
+);
+const reaches = fc.integer({ min: -1, max: 100 });
+
+describe('a day that has lost its rows', () => {
+  it('is never believed to be empty at the first look', () => {
+    fc.assert(
+      fc.property(looked, neighbours, reaches, (days, near, reach) => {
+        const { days: losses } = judgeLosses(days, near, rules({ reachSince: () => reach }));
+        for (const { date, emptyFromMs } of days) {
+          const loss = losses.get(date);
+          if (loss?.kind !== 'believed') continue;
+          expect(emptyFromMs).not.toBeNull();
+          expect(NOW - (emptyFromMs as number)).toBeGreaterThanOrEqual(SECOND_LOOK_MS);
+        }
+      }),
+    );
+  });
+
+  it('is believed only where the platform has answered an older day', () => {
+    fc.assert(
+      fc.property(looked, neighbours, reaches, (days, near, reach) => {
+        const { days: losses } = judgeLosses(days, near, rules({ reachSince: () => reach }));
+        const oldest = Math.max(reach, ...days.filter(({ rows }) => rows > 0).map(({ ageDays }) => ageDays));
+        for (const { date, ageDays } of days)
+          if (losses.get(date)?.kind === 'believed') expect(ageDays).toBeLessThan(oldest);
+      }),
+    );
+  });
+
+  it('is judged where history has rows and the platform gave none, and no other day is', () => {
+    fc.assert(
+      fc.property(looked, neighbours, (days, near) => {
+        const { days: losses } = judgeLosses(days, near, rules());
+        expect([...losses.keys()]).toEqual(
+          days.filter(({ rows, knownRows }) => rows === 0 && knownRows > 0).map(({ date }) => date),
+        );
+      }),
+    );
+  });
+
+  it('is kept for ever beyond an edge, whatever that edge is and however often it is looked at', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 6, max: 60 }),
+        fc.integer({ min: 2, max: 30 }),
+        fc.nat(100 * DAY),
+        (edge, beyond, ago) => {
+          const old = Array.from({ length: beyond }, (_, at) =>
+            day(edge + beyond - at, { rows: 0, emptyFromMs: ago === 0 ? null : NOW - ago }),
+          );
+          const { days, edgeDays } = judgeLosses([...old, day(edge)], [], rules({ reachSince: () => edge }));
+          expect(edgeDays).toBe(edge + 1);
+          expect(days.size).toBe(beyond);
+          for (const loss of days.values())
+            expect(loss).toMatchObject({ kind: 'kept', code: 'beyond_retention', againMs: DAY });
+        },
+      ),
+    );
+  });
+
+  it('is kept beyond the declared retention, though older days have rows', () => {
+    const lost = day(55, { rows: 0, emptyFromMs: NOW - DAY });
+    const losses = judgeLosses([day(60), lost], [], rules({ retentionDays: 50 }));
+    expect(losses.days.get(lost.date)).toMatchObject({ kind: 'kept', againMs: DAY });
+    expect(judgeLosses([day(60), lost], [], rules()).days.get(lost.date)).toMatchObject({ kind: 'believed' });
+  });
+
+  it('is believed at once where an operator has accepted it', () => {
+    const lost = day(55, { rows: 0, accepted: true });
+    expect(judgeLosses([lost, day(50)], [], rules()).days.get(lost.date)).toMatchObject({ kind: 'believed' });
+  });
+});
+
+describe('where all days are empty', () => {
+  const all = (emptyFromMs: number | null) =>
+    Array.from({ length: 10 }, (_, at) => day(10 - at, { rows: 0, emptyFromMs }));
+
+  it('none is believed, and young days are looked at again soon, but only during the first hour', () => {
+    const first = judgeLosses(all(null), [], rules());
+    expect(
+      [...first.days.values()].map((loss) => (loss.kind === 'kept' ? [loss.code, loss.againMs] : [])),
+    ).toEqual([
+      ...Array.from({ length: 5 }, () => ['all_days_empty', DAY]),
+      ...Array.from({ length: 5 }, () => ['all_days_empty', 300_000]),
+    ]);
+    const second = judgeLosses(all(NOW - 2 * SECOND_LOOK_MS), [], rules({ reachSince: () => 400 }));
+    for (const loss of second.days.values())
+      expect(loss).toMatchObject({ kind: 'kept', code: 'all_days_empty', againMs: DAY });
+  });
+
+  it('a day near by that was seen with rows lately says that not all are', () => {
+    const near = { date: isoDay(TODAY - 12), ageDays: 12, emptyFromMs: null, seenMs: NOW - DAY };
+    const { days } = judgeLosses(all(null), [near], rules());
+    for (const loss of days.values()) expect(loss).toMatchObject({ code: 'beyond_retention' });
+  });
+});
+
+it('an older day is asked for where a second look decides nothing, and none where it does', () => {
+  const lost = day(55, { rows: 0, emptyFromMs: NOW - 2 * SECOND_LOOK_MS });
+  const near = (ageDays: number, emptyFromMs: number | null = null): Neighbour => ({
+    ...{ date: isoDay(TODAY - ageDays), ageDays, emptyFromMs, seenMs: NOW - 20 * DAY },
+  });
+  const probed = (...input: Parameters<typeof judgeLosses>) => judgeLosses(...input).probe;
+  const one = { from: near(57).date, to: near(57).date };
+  expect(probed([lost], [near(56, NOW), near(57), near(58), near(54)], rules())).toEqual(one);
+  expect(probed([lost], [near(57)], rules({ reachSince: () => 60 }))).toBeNull();
+  expect(probed([{ ...lost, emptyFromMs: null }], [near(57)], rules())).toBeNull();
+  const week = { from: near(62).date, to: near(56).date };
+  expect(probed([lost], [near(54)], rules())).toEqual(week);
+  expect(probed([lost], [near(56, NOW)], rules())).toBeNull();
+  expect(probed([day(56, { rows: 0, knownRows: 0 }), lost], [], rules())).toBeNull();
+});

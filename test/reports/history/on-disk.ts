@@ -1,0 +1,71 @@
+/** A history in a folder of its own, with days as fetches bring them. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { encodeEntry } from '../../../src/reports/cache/entry.js';
+import type { Erasures } from '../../../src/reports/history/erasures.js';
+import {
+  type CutDays,
+  createRecorder,
+  type FetchedDays,
+  type HistoryEvent,
+  markMissed,
+  type Recorder,
+  record,
+  voidCut,
+} from '../../../src/reports/history/record.js';
+import { dayNumber } from '../../../src/reports/query/days.js';
+import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
+import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.js';
+import { createTestLog } from '../../store/test-log.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { createStandingClock } from '../../support/test-clock.js';
+import { RULES, rowsEntry } from '../rows/entries.js';
+
+export async function openHistory() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'dgw-history-'));
+  const clock = createStandingClock();
+  const store = await createEmbeddedStore({
+    ...{ dataDir, cacheMaxBytes: 16_777_216, clock, logger: createTestLog() },
+  });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(dataDir, { recursive: true });
+  });
+  return { ...store, clock };
+}
+
+export function recorderOn(store: Recorder['store'], isErased: Erasures['isErased'] = () => false) {
+  const events: Partial<Record<HistoryEvent, number>> = {};
+  const schema: Record<string, number> = {};
+  const log = createRecordedLog();
+  const recorder = createRecorder({
+    ...{ store, isErased, encode: async (entries) => entries.map(encodeEntry), credential: () => 'token' },
+    metrics: {
+      schemaChange(change, columns) {
+        schema[change] = (schema[change] ?? 0) + columns;
+      },
+      history(event, days) {
+        events[event] = (events[event] ?? 0) + days;
+      },
+    },
+    logger: log.logger,
+  });
+  return {
+    record: (fetched: FetchedDays & { readonly asked?: readonly string[] }) =>
+      record(recorder, { asked: ['1'], ...fetched, rules: RULES }),
+    voidCut: (cut: CutDays) => voidCut(recorder, cut),
+    markMissed: (series?: string) => markMissed(recorder, series),
+    ...{ events, schema, log },
+  };
+}
+
+/** @param atMs end of the fetch */
+export function dayOf(date: string, spent: number, atMs: number): Entry<RowsHeader> {
+  return rowsEntry([{ date, spent }], {
+    ...{ lastDay: date, fetchStartedAt: atMs - 20, fetchedAt: atMs },
+    fetchedOn: (dayNumber(date) as number) + 3,
+    splitFrom: { from: date, to: date, sortedHash: `rows-${spent}`, generation: 'g' },
+  });
+}

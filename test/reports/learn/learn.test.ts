@@ -1,0 +1,451 @@
+import { describe, expect, it } from 'vitest';
+import { createKinds, MAX_KINDS } from '../../../src/reports/learn/kinds.js';
+import { createLearner } from '../../../src/reports/learn/learn.js';
+import type { FetchRange } from '../../../src/reports/learn/settle-disputes.js';
+import { type Divisibility, REFUTED_MS } from '../../../src/reports/learn/state.js';
+import { dayNumber } from '../../../src/reports/query/days.js';
+import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
+import type { Registry } from '../../../src/store/registry/replica.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { openEmbedded, openReplica, withoutBus } from '../../support/shared-registry.js';
+import { createStandingClock, DAY } from '../../support/test-clock.js';
+import { policyOf } from '../fetch/policy.js';
+import { get } from '../query/canonical-request.js';
+import { factsOf, rowsEntry } from '../rows/entries.js';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07');
+const endpoint = (divisible: 'auto' | 'always' | 'never') => ({
+  'campaigns/get': { readByPost: false, divisible, freshness: 'own' as const },
+});
+
+function learnerOn(registry: Registry, divisible: 'auto' | 'always' | 'never' = 'auto') {
+  const events: string[] = [];
+  const log = createRecordedLog();
+  const clock = createStandingClock();
+  const learner = createLearner({
+    kinds: createKinds(registry),
+    policy: policyOf({}, endpoint(divisible)),
+    now: clock.now,
+    logger: log.logger,
+    onEvent: (event) => events.push(event),
+    onDependent: () => events.push('dependent'),
+  });
+  return {
+    learner,
+    events,
+    log,
+    advance: clock.advance,
+  };
+}
+
+async function alone(divisible: 'auto' | 'always' | 'never' = 'auto') {
+  const { registry } = await openReplica(await openEmbedded());
+  return { ...learnerOn(registry, divisible), registry };
+}
+
+interface SplitFrom {
+  readonly date: string;
+  /** Period of the answer it is split from. */
+  readonly of: readonly [from: string, to: string];
+  readonly clicks?: number;
+  /** No rows. */
+  readonly empty?: boolean;
+  readonly generation?: string;
+  /** The platform's today at the fetch. */
+  readonly on?: string;
+}
+
+function cutDay({ date, of: [from, to], clicks = 1, empty = false, generation = 'first', on }: SplitFrom) {
+  const entry: Entry<RowsHeader> = rowsEntry(empty ? [] : [{ date, clicks }]);
+  const facts = factsOf({
+    lastDay: date,
+    ...(on === undefined ? {} : { fetchedOn: dayNumber(on) as number }),
+  });
+  const cut = { from, to, sortedHash: empty ? 'none' : `${date} ${clicks}`, generation };
+  return { ...entry, header: { ...entry.header, ...facts, splitFrom: cut } };
+}
+
+const byDate = (parts: readonly Entry<RowsHeader>[]) =>
+  new Map(parts.map((entry) => [entry.header.lastDay as string, entry]));
+const nobody: FetchRange = () => Promise.reject(new Error('the platform must not be asked'));
+
+/** Compares days of an earlier answer with days of a later one. */
+const compare = (
+  { learner }: { learner: ReturnType<typeof createLearner> },
+  known: readonly SplitFrom[],
+  fresh: readonly SplitFrom[],
+  fetch: FetchRange = nobody,
+) =>
+  learner.compare({ report, series: 's', known: byDate(known.map(cutDay)), fresh: fresh.map(cutDay) }, fetch);
+
+const OLD: readonly [string, string] = ['2026-11-01', '2026-11-07'];
+const NEW: readonly [string, string] = ['2026-11-02', '2026-11-08'];
+const [THIRD, FOURTH, FIFTH] = ['2026-11-03', '2026-11-04', '2026-11-05'] as const;
+
+const TRIALS = [
+  { from: '2026-11-01', to: '2026-11-03', days: 3 },
+  { from: '2026-11-01', to: '2026-11-04', days: 4 },
+  { from: '2026-11-01', to: '2026-11-05', days: 5 },
+  { from: '2026-11-01', to: '2026-11-06', days: 6 },
+  { from: '2026-10-20', to: '2026-11-07', days: 19 },
+];
+
+/** Proves the kind of `report`. */
+async function prove(rig: { learner: ReturnType<typeof createLearner> }, generation = 'first') {
+  await overlap(rig, generation);
+  for (const trial of TRIALS) await rig.learner.passed(report, trial);
+}
+
+/** Enough agreements for probation. */
+async function overlap(rig: { learner: ReturnType<typeof createLearner> }, generation = 'first') {
+  const on = (date: string, of: readonly [string, string]) => ({ date, of, generation });
+  await compare(rig, [on(THIRD, OLD), on(FOURTH, OLD)], [on(THIRD, NEW), on(FOURTH, NEW)]);
+  await compare(rig, [on(FIFTH, OLD)], [on(FIFTH, ['2026-11-03', '2026-11-09'])]);
+}
+
+describe('the status of a kind', () => {
+  it('begins with learning, under a generation that all replicas share', async () => {
+    const { learner } = await alone();
+    expect(learner.status(report)).toMatchObject({ state: 'learning', pinned: false, generation: 'first' });
+    expect(learner.show(report)).toBeNull();
+  });
+
+  it.each([
+    ['always', 'proven'],
+    ['never', 'refuted'],
+  ] as const)('pinned to %s is %s, whatever is compared', async (divisible, state) => {
+    const rig = await alone(divisible);
+    await prove(rig);
+    await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW, clicks: 2 }]);
+    expect(rig.learner.status(report)).toMatchObject({ state, pinned: true });
+    expect([rig.events, rig.learner.show(report)]).toEqual([[], null]);
+  });
+
+  it('of an endpoint that is not declared is refuted', async () => {
+    const { learner } = await alone();
+    expect(learner.status({ ...report, endpoint: 'other/get' }).state).toBe('refuted');
+    expect(learner.status({ ...report, endpoint: 'constructor' }).state).toBe('refuted');
+  });
+});
+
+describe('learning', () => {
+  it('leads to probation after three days of two pairs', async () => {
+    const rig = await alone();
+    await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW }]);
+    expect(rig.learner.status(report).state).toBe('learning');
+    await overlap(rig);
+    expect(rig.learner.status(report).state).toBe('probation');
+    expect(rig.events).toEqual(['probation']);
+  });
+
+  it('is done after five trials, and is said once', async () => {
+    const rig = await alone();
+    await overlap(rig);
+    for (const trial of TRIALS) {
+      expect(rig.learner.status(report).state).toBe('probation');
+      await rig.learner.passed(report, trial);
+    }
+    expect(rig.learner.status(report).state).toBe('proven');
+    await prove(rig);
+    expect(rig.events.filter((event) => event !== 'tried')).toEqual(['probation', 'proven']);
+  });
+
+  it('puts on probation what an older release has proven without', async () => {
+    const rig = await alone();
+    await overlap(rig);
+    const [[id, { value, revision }]] = rig.registry.list('divisible/') as [
+      [string, { value: string; revision: number }],
+    ];
+    const { trials: _, ...older } = JSON.parse(value) as Divisibility;
+    const record = JSON.stringify({ ...older, state: 'proven', provenAt: NOW });
+    await rig.registry.commit({ writes: new Map([[id, record]]), expect: new Map([[id, revision]]) });
+    expect(rig.learner.status(report).state).toBe('probation');
+    for (const trial of TRIALS) await rig.learner.passed(report, trial);
+    expect(rig.learner.status(report).state).toBe('proven');
+  });
+
+  it.each<[string, SplitFrom, SplitFrom]>([
+    ['periods that begin alike', { date: THIRD, of: OLD }, { date: THIRD, of: ['2026-11-01', '2026-11-08'] }],
+    ['periods that end alike', { date: THIRD, of: OLD }, { date: THIRD, of: ['2026-11-02', '2026-11-07'] }],
+    ['a day without rows', { date: THIRD, of: OLD, empty: true }, { date: THIRD, of: NEW, empty: true }],
+    ['a day not final in the older', { date: THIRD, of: OLD, on: '2026-11-08' }, { date: THIRD, of: NEW }],
+    ['a day not final in the newer', { date: THIRD, of: OLD }, { date: THIRD, of: NEW, on: '2026-11-08' }],
+    ['a day of an older generation', { date: THIRD, of: OLD, generation: 'older' }, { date: THIRD, of: NEW }],
+    ['a day that was not known', { date: FOURTH, of: OLD }, { date: THIRD, of: NEW }],
+  ])('takes nothing from %s', async (_what, known, fresh) => {
+    const rig = await alone();
+    await compare(rig, [known], [fresh]);
+    expect(rig.learner.show(report)).toBeNull();
+    // The same day does count where nothing of that stands in the way.
+    await compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW }]);
+    expect(rig.learner.show(report)?.agreements).toHaveLength(1);
+  });
+
+  it('takes a difference of days that may still change for nothing', async () => {
+    const rig = await alone();
+    await compare(rig, [{ date: THIRD, of: OLD, on: '2026-11-08' }], [{ date: THIRD, of: NEW, clicks: 2 }]);
+    await compare(rig, [{ date: THIRD, of: OLD, generation: 'x' }], [{ date: THIRD, of: NEW, clicks: 2 }]);
+    expect(rig.events).toEqual([]);
+  });
+});
+
+/** What the platform says when it is asked again, by period; every day of a period alike. */
+function saying(
+  clicks: Readonly<Record<string, number>>,
+  otherwise: number,
+  asked: string[] = [],
+): FetchRange {
+  return async (from, to) => {
+    asked.push(`${from}/${to}`);
+    const dates = [THIRD, FOURTH, FIFTH].filter((date) => date >= from && date <= to);
+    return byDate(
+      dates.map((date) => cutDay({ date, of: [from, to], clicks: clicks[`${from}/${to}`] ?? otherwise })),
+    );
+  };
+}
+
+describe('a disagreement on a final day', () => {
+  const disagree = (rig: Awaited<ReturnType<typeof alone>>, fetch: FetchRange, of = NEW) =>
+    compare(rig, [{ date: THIRD, of: OLD }], [{ date: THIRD, of, clicks: 2 }], fetch);
+  const told = ({ events }: { events: string[] }) =>
+    events.filter((event) => event !== 'tried' && event !== 'probation');
+
+  it('is a restatement when the platform says the same whatever the period is', async () => {
+    const rig = await alone();
+    await prove(rig);
+    const asked: string[] = [];
+    await disagree(rig, saying({}, 2, asked));
+    expect(told(rig)).toEqual(['proven', 'restated']);
+    // The reference begins where neither answer does, and ends where neither does; then the older question again.
+    expect(asked).toEqual(['2026-10-31/2026-11-04', OLD.join('/')]);
+    expect(rig.learner.show(report)).toMatchObject({
+      state: 'proven',
+      restatements: 1,
+      oldestRestatementDays: 18,
+    });
+    expect(rig.log.messages('warn')).toEqual([expect.stringContaining('report.restatementDays')]);
+  });
+
+  it.each<[string, readonly [string, string], readonly [string, string]]>([
+    ['the older answer ends at the day', ['2026-10-28', THIRD], NEW],
+    ['the newer answer ends at the day', OLD, ['2026-10-28', THIRD]],
+    ['the older answer begins at the day', [THIRD, '2026-11-09'], NEW],
+    ['both end right beside it', ['2026-11-02', FOURTH], ['2026-11-01', FIFTH]],
+  ])('is asked of a period with both ends elsewhere: %s', async (_what, older, newer) => {
+    const rig = await alone();
+    const asked: string[] = [];
+    await compare(
+      rig,
+      [{ date: THIRD, of: older }],
+      [{ date: THIRD, of: newer, clicks: 2 }],
+      saying({}, 2, asked),
+    );
+    const [from = '', to = ''] = asked[0]?.split('/') ?? [];
+    expect([older[0], newer[0], THIRD]).not.toContain(from);
+    expect([older[1], newer[1], THIRD]).not.toContain(to);
+    expect(from < THIRD && to > THIRD).toBe(true);
+    expect(asked.slice(1)).toEqual([older.join('/')]);
+    expect(rig.events).toEqual(['restated']);
+  });
+
+  it('is asked of others too when both answers were for the same period', async () => {
+    const rig = await alone();
+    const asked: string[] = [];
+    await disagree(rig, saying({}, 2, asked), OLD);
+    expect([rig.events, asked.length]).toEqual([['restated'], 1]);
+    const other = await alone();
+    await disagree(other, saying({}, 3), OLD);
+    expect(other.events).toEqual(['refuted']);
+  });
+
+  it.each([1, 3])('refutes when the reference is not like the newer answer (%i)', async (clicks) => {
+    const rig = await alone();
+    await prove(rig);
+    const { generation } = rig.learner.status(report);
+    await disagree(rig, saying({}, clicks));
+    // What was not proven was never cut, and tells of nothing that was served.
+    expect(told(rig)).toEqual(['proven', 'dependent', 'refuted']);
+    const refuted = rig.learner.status(report);
+    expect(refuted.state).toBe('refuted');
+    expect(refuted.generation).not.toBe(generation);
+    expect(rig.log.messages('error')).toHaveLength(1);
+  });
+
+  it('refutes when the older question still has its old answer, whatever the reference says', async () => {
+    const rig = await alone();
+    await disagree(rig, saying({ [OLD.join('/')]: 1 }, 2));
+    expect(rig.events).toEqual(['refuted']);
+  });
+
+  it('says nothing when the platform cannot be asked now', async () => {
+    const rig = await alone();
+    await prove(rig);
+    await disagree(rig, async () => null);
+    expect([told(rig), rig.learner.status(report).state]).toEqual([['proven'], 'proven']);
+  });
+
+  it('of many days at once is settled with a few calls', async () => {
+    const rig = await alone();
+    const asked: string[] = [];
+    const dates = [THIRD, FOURTH, FIFTH];
+    await compare(
+      rig,
+      dates.map((date) => ({ date, of: OLD })),
+      dates.map((date) => ({ date, of: NEW, clicks: 2 })),
+      saying({}, 2, asked),
+    );
+    expect(asked).toHaveLength(2);
+    expect(rig.learner.show(report)?.restatements).toBe(3);
+  });
+
+  it('ends the comparison: agreements beside it prove nothing', async () => {
+    const rig = await alone();
+    await prove(rig);
+    await compare(
+      rig,
+      [
+        { date: THIRD, of: OLD },
+        { date: FOURTH, of: OLD },
+      ],
+      [
+        { date: THIRD, of: NEW, clicks: 2 },
+        { date: FOURTH, of: NEW },
+      ],
+      saying({}, 3),
+    );
+    expect(rig.learner.show(report)).toMatchObject({ state: 'refuted', agreements: [] });
+  });
+
+  it('lasts a day; then segments of the new generation are learned from', async () => {
+    const rig = await alone();
+    await disagree(rig, saying({}, 3));
+    rig.advance(REFUTED_MS - 1);
+    await prove(rig, rig.learner.status(report).generation);
+    expect(rig.learner.status(report).state).toBe('refuted');
+    rig.advance(1);
+    await prove(rig);
+    expect(rig.learner.status(report).state).toBe('learning');
+    await prove(rig, rig.learner.status(report).generation);
+    expect(rig.learner.status(report).state).toBe('proven');
+  });
+});
+
+describe('several replicas', () => {
+  it('share what each of them learns, also what they learn at once', async () => {
+    const store = await openEmbedded();
+    const [one, two] = await Promise.all([openReplica(withoutBus(store)), openReplica(withoutBus(store))]);
+    const [here, there] = [learnerOn(one.registry), learnerOn(two.registry)];
+    await Promise.all([
+      compare(here, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW }]),
+      compare(there, [{ date: FOURTH, of: OLD }], [{ date: FOURTH, of: ['2026-11-03', '2026-11-09'] }]),
+    ]);
+    await Promise.all([one.registry.refresh(), two.registry.refresh()]);
+    const dates = (shown: Divisibility | null) => shown?.agreements.map(({ date }) => date).sort();
+    expect(dates(here.learner.show(report))).toEqual([THIRD, FOURTH]);
+    expect(dates(there.learner.show(report))).toEqual([THIRD, FOURTH]);
+    await compare(here, [{ date: FIFTH, of: OLD }], [{ date: FIFTH, of: NEW }]);
+    await two.registry.refresh();
+    expect(there.learner.status(report)).toMatchObject({ state: 'probation' });
+    for (const [index, trial] of TRIALS.entries()) {
+      await (index % 2 === 0 ? here : there).learner.passed(report, trial);
+    }
+    await one.registry.refresh();
+    expect(here.learner.status(report)).toMatchObject({ state: 'proven' });
+  });
+
+  it('know it after a restart', async () => {
+    const store = await openEmbedded();
+    await prove(learnerOn((await openReplica(store)).registry));
+    const again = learnerOn((await openReplica(store)).registry);
+    expect(again.learner.status(report).state).toBe('proven');
+  });
+
+  it('hear of a refutation with its generation', async () => {
+    const store = await openEmbedded();
+    const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
+    const [here, there] = [learnerOn(one.registry), learnerOn(two.registry)];
+    await prove(here);
+    await compare(here, [{ date: THIRD, of: OLD }], [{ date: THIRD, of: NEW, clicks: 2 }], saying({}, 3));
+    await expect.poll(() => there.learner.status(report).state).toBe('refuted');
+    expect(there.learner.status(report).generation).toBe(here.learner.status(report).generation);
+  });
+});
+
+describe('an answer that could not be split', () => {
+  it('makes its kind be asked for as a whole for a day, on every replica, and is said once', async () => {
+    const store = await openEmbedded();
+    const [one, two] = await Promise.all([openReplica(store), openReplica(store)]);
+    const [here, there] = [learnerOn(one.registry), learnerOn(two.registry)];
+    await prove(here);
+    for (let times = 0; times < 3; times++) await here.learner.couldNotSplit(report, 'it has totals');
+    await two.registry.refresh();
+    expect(there.learner.status(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
+    there.advance(DAY);
+    expect(there.learner.status(report)).toMatchObject({ state: 'proven', wholeUntil: null });
+    expect(here.events.filter((event) => event === 'whole')).toHaveLength(1);
+  });
+
+  it('counts for a pinned kind too', async () => {
+    const rig = await alone('always');
+    await rig.learner.couldNotSplit(report, 'it has totals');
+    expect(rig.learner.status(report)).toMatchObject({ state: 'proven', wholeUntil: NOW + DAY });
+  });
+
+  it('is not believed of a clock that ran ahead', async () => {
+    const rig = await alone();
+    await rig.learner.couldNotSplit(report, 'it has totals');
+    rig.advance(-2 * DAY);
+    expect(rig.learner.status(report).wholeUntil).toBeNull();
+  });
+});
+
+describe('an application that invents parameters', () => {
+  const kind = (value: number) =>
+    get(`advertiserId=1&byDate=1&x=${value}&dateFrom=2026-11-01&dateTo=2026-11-07`).report;
+  const learn = (rig: { learner: ReturnType<typeof createLearner> }, value: number, clicks: number) =>
+    rig.learner.compare(
+      {
+        report: kind(value),
+        series: 's',
+        known: byDate([cutDay({ date: THIRD, of: OLD })]),
+        fresh: [cutDay({ date: THIRD, of: NEW, clicks })],
+      },
+      saying({}, 3),
+    );
+
+  it('does not fill the registry; the oldest are forgotten first, and what is proven last', async () => {
+    const rig = await alone();
+    await prove(rig);
+    for (let value = 1; value <= 560; value++) await learn(rig, value, 1);
+    expect(rig.registry.list('divisible/').length).toBeLessThanOrEqual(MAX_KINDS);
+    expect([1, 560].map((value) => rig.learner.show(kind(value)) === null)).toEqual([true, false]);
+    expect(rig.learner.status(report).state).toBe('proven');
+  });
+
+  it('does not fill it with kinds that are refuted either, and what they were split under stays void', async () => {
+    const rig = await alone();
+    const cutUnder = new Map<number, Set<string>>();
+    for (let value = 0; value < 560; value++) {
+      const { generation } = rig.learner.status(kind(value));
+      await rig.learner.compare(
+        {
+          report: kind(value),
+          series: 's',
+          known: byDate([cutDay({ date: THIRD, of: OLD, generation })]),
+          fresh: [cutDay({ date: THIRD, of: NEW, clicks: 2, generation })],
+        },
+        async (from, to) => byDate([cutDay({ date: THIRD, of: [from, to], clicks: 3, generation })]),
+      );
+      expect(rig.learner.status(kind(value)).state).toBe('refuted');
+      cutUnder.set(value, new Set([generation, rig.learner.status(kind(value)).generation]));
+    }
+    expect(rig.registry.list('divisible/').length).toBeLessThanOrEqual(MAX_KINDS);
+    for (const value of [0, 1, 30]) {
+      const { state, generation } = rig.learner.status(kind(value));
+      expect(state).toBe('learning');
+      // What was ever cut of it is void.
+      expect(cutUnder.get(value)?.has(generation)).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest';
+import { dayNumber } from '../../../src/reports/query/days.js';
+import type { Assembled, AssembleInput } from '../../../src/reports/rows/answer.js';
+import { assemble, assembleBytes } from '../../../src/reports/rows/assemble.js';
+import { ask, bodyOf, HOUR, ROWS } from './assembled.js';
+import { bytesEntry, FETCHED_AT, RULES, rowsEntry } from './entries.js';
+
+const jsonOf = (answer: Assembled) => JSON.parse(bodyOf(answer).toString());
+
+describe('assemble: JSON', () => {
+  it('is exactly the shape of the contract', () => {
+    expect(jsonOf(assemble(ask()))).toEqual({
+      data: [
+        { date: '2026-11-09', campaignId: 7, spent: 12.34 },
+        { date: '2026-11-10', campaignId: 7, spent: 0.1, note: 'a, b' },
+      ],
+      meta: {
+        endpoint: 'campaigns/get',
+        advertiserId: 1,
+        period: { from: '2026-11-09', to: '2026-11-10' },
+        split: ['date', 'campaign'],
+        spentBased: null,
+        rowCount: 2,
+        asOf: '2026-11-21T12:00:00.000Z',
+        final: true,
+        stale: false,
+        reach: { summable: false },
+      },
+    });
+  });
+
+  it('says null where the platform decided', () => {
+    const part = rowsEntry([{ spent: 1 }], { lastDay: null, kind: 'open' });
+    const { meta } = jsonOf(assemble(ask({ parts: [part] }, 'byCampaign=0')));
+    expect(meta).toMatchObject({
+      advertiserId: null,
+      period: null,
+      split: [],
+      spentBased: null,
+      final: false,
+      reach: { summable: true },
+    });
+    expect(jsonOf(assemble(ask({ parts: [part] }, 'dateFrom=2026-11-01'))).meta.period).toEqual({
+      from: '2026-11-01',
+      to: null,
+    });
+  });
+
+  it.each([
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['9007199254740993', '9007199254740993'],
+    ['9999999999999999', '9999999999999999'],
+  ])('shows the id %s without loss', (id, shown) => {
+    expect(jsonOf(assemble(ask({}, `advertiserId=${id}`))).meta.advertiserId).toBe(shown);
+  });
+
+  it('says reach may be summed only where nothing is split', () => {
+    const summable = (query: string) => jsonOf(assemble(ask({}, query))).meta.reach.summable;
+    expect([
+      summable('byDate=1'),
+      summable('byCampaign=1'),
+      summable('byCreative=1'),
+      summable('spentBased=usd'),
+    ]).toEqual([false, false, false, true]);
+  });
+
+  it('is as old as its oldest part, and as final and fresh as its least', () => {
+    const young = rowsEntry(ROWS.slice(1), { fetchedAt: FETCHED_AT, lastDay: '2026-11-20' });
+    const old = rowsEntry(ROWS.slice(0, 1), { fetchedAt: FETCHED_AT - 2 * HOUR, lastDay: '2026-11-09' });
+    const answer = assemble(ask({ parts: [old, young] }));
+    expect(jsonOf(answer).meta).toMatchObject({
+      asOf: '2026-11-21T10:00:00.000Z',
+      final: false,
+      stale: false,
+      rowCount: 2,
+    });
+    expect(answer.asOfMs).toBe(FETCHED_AT - 2 * HOUR);
+    expect(answer.freshUntilMs).toBe(FETCHED_AT + HOUR);
+    const later = assemble(ask({ parts: [old, young], nowMs: FETCHED_AT + HOUR }));
+    expect(later.stale).toBe(true);
+    expect(jsonOf(later).meta.stale).toBe(true);
+  });
+
+  it('is past its freshness when its totals are', () => {
+    const totals = rowsEntry([{ spent: 1 }], { fetchedAt: FETCHED_AT - 40 * 24 * HOUR });
+    const answer = assemble(ask({ totals }));
+    expect(jsonOf(answer).meta).toMatchObject({ stale: true, asOf: '2026-10-12T12:00:00.000Z' });
+  });
+
+  it('shows the single row of the unsplit report as totals, and nothing when there is not exactly one', () => {
+    const meta = (rows: readonly object[] | null) =>
+      jsonOf(assemble(ask({ totals: rows === null ? null : rowsEntry(rows) }))).meta;
+    expect(meta([{ spent: '9.50', unique_reach: 3 }]).totals).toEqual({ spent: 9.5, uniqueReach: 3 });
+    expect(meta(null)).not.toHaveProperty('totals');
+    expect(meta([])).not.toHaveProperty('totals');
+    expect(meta([{ spent: 1 }, { spent: 2 }])).not.toHaveProperty('totals');
+  });
+
+  it('says so where totals were asked for and there are none', () => {
+    const warnings = (totals: AssembleInput['totals']) => jsonOf(assemble(ask({ totals }))).meta.warnings;
+    const missing = (why: string) => [{ code: 'totals_unavailable', message: expect.stringContaining(why) }];
+    expect(warnings(rowsEntry([]))).toEqual(missing('has no row'));
+    expect(warnings(rowsEntry([{ spent: 1 }, { spent: 2 }]))).toEqual(missing('has 2 rows'));
+    expect(warnings(bytesEntry('no JSON', { opaque: true }))).toEqual(missing('is not one of rows'));
+    expect([warnings(null), warnings(rowsEntry([{ spent: 1 }]))]).toEqual([undefined, undefined]);
+  });
+
+  it('is not final while its totals may be restated', () => {
+    const early = { fetchedOn: dayNumber('2026-11-12') as number };
+    const final = (totals: AssembleInput['totals']) => jsonOf(assemble(ask({ totals }))).meta.final;
+    expect([final(null), final(rowsEntry([{ spent: 1 }])), final(rowsEntry([{ spent: 1 }], early))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it("shows the platform's paging when these rows are not all there are", () => {
+    const paging = { page: 1, pages: 3, perPage: 2, total: 6 };
+    expect(jsonOf(assemble(ask({ parts: [rowsEntry(ROWS, { paging })] }))).meta.paging).toEqual(paging);
+    expect(jsonOf(assemble(ask())).meta).not.toHaveProperty('paging');
+  });
+
+  it('shows the age of each day of one answer', () => {
+    const part = rowsEntry(ROWS, { byDate: true, lastDay: '2026-11-17' });
+    const query = 'byDate=1&dateFrom=2026-11-15&dateTo=2026-11-17';
+    const { meta } = jsonOf(assemble(ask({ parts: [part], days: true, nowMs: FETCHED_AT + HOUR }, query)));
+    const common = { asOf: '2026-11-21T12:00:00.000Z', stale: true };
+    expect(meta.days).toEqual([
+      { date: '2026-11-15', final: true, ...common },
+      { date: '2026-11-16', final: false, ...common },
+      { date: '2026-11-17', final: false, ...common },
+    ]);
+  });
+
+  it('shows the age of each day of an answer made of days', () => {
+    const day = (lastDay: string, fetchedAt: number) => rowsEntry([], { lastDay, fetchedAt });
+    const parts = [day('2026-11-09', FETCHED_AT - HOUR), day('2026-11-10', FETCHED_AT)];
+    expect(jsonOf(assemble(ask({ parts, days: true }))).meta.days).toEqual([
+      { date: '2026-11-09', asOf: '2026-11-21T11:00:00.000Z', final: true, stale: false },
+      { date: '2026-11-10', asOf: '2026-11-21T12:00:00.000Z', final: true, stale: false },
+    ]);
+  });
+
+  it('shows no days where no period was asked for', () => {
+    expect(jsonOf(assemble(ask({ days: true }, 'byDate=1'))).meta.days).toEqual([]);
+  });
+
+  it('joins parts without rows between them', () => {
+    const parts = [
+      rowsEntry([]),
+      rowsEntry(ROWS.slice(0, 1)),
+      rowsEntry([]),
+      rowsEntry(ROWS.slice(1)),
+      rowsEntry([]),
+    ];
+    expect(jsonOf(assemble(ask({ parts }))).data).toHaveLength(2);
+    expect(jsonOf(assemble(ask({ parts: [rowsEntry([])] })))).toMatchObject({
+      data: [],
+      meta: { rowCount: 0 },
+    });
+  });
+});
+
+describe('assemble: other formats', () => {
+  it('gives NDJSON, a row a line', () => {
+    const answer = assemble(ask({ format: 'ndjson' }));
+    expect(answer.contentType).toBe('application/x-ndjson; charset=utf-8');
+    expect(bodyOf(answer).toString()).toBe(
+      '{"date":"2026-11-09","campaignId":7,"spent":12.34}\n{"date":"2026-11-10","campaignId":7,"spent":0.1,"note":"a, b"}\n',
+    );
+  });
+
+  it('gives CSV with the union of all columns, and a mark in front when asked', () => {
+    const parts = [
+      rowsEntry(ROWS.slice(0, 1)),
+      rowsEntry(ROWS.slice(1)),
+      rowsEntry([{ extra: 1, date: '2026-11-11' }]),
+    ];
+    const answer = assemble(ask({ format: 'csv', parts }));
+    expect(answer.contentType).toBe('text/csv; charset=utf-8; header=present');
+    expect(bodyOf(answer).toString()).toBe(
+      'date,campaignId,spent,note,extra\r\n2026-11-09,7,12.34,,\r\n2026-11-10,7,0.1,"a, b",\r\n2026-11-11,,,,1\r\n',
+    );
+    const marked = bodyOf(assemble(ask({ format: 'csv', parts, bom: true })));
+    expect(marked.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
+  });
+
+  it('gives an empty body for an empty report', () => {
+    for (const format of ['csv', 'ndjson'] as const) {
+      expect(bodyOf(assemble(ask({ format, parts: [rowsEntry([])], bom: false }))).length).toBe(0);
+    }
+  });
+
+  it('keeps numbers that JavaScript cannot hold', () => {
+    const body = Buffer.from('{"id":9007199254740993,"x":"9007199254740993","spent":0.1}');
+    const part = { ...rowsEntry([]), body };
+    const parts = [{ ...part, header: { ...part.header, rowCount: 1, columns: ['id', 'x', 'spent'] } }];
+    expect(bodyOf(assemble(ask({ parts }))).toString()).toContain(body.toString());
+    expect(bodyOf(assemble(ask({ parts, format: 'ndjson' }))).toString()).toBe(`${body}\n`);
+    expect(bodyOf(assemble(ask({ parts, format: 'csv' }))).toString()).toBe(
+      'id,x,spent\r\n9007199254740993,9007199254740993,0.1\r\n',
+    );
+  });
+
+  it("gives the platform's own bytes, status and content type", () => {
+    const part = bytesEntry('{"any" : 1}', { status: 203, contentType: 'application/json; charset=UTF-8' });
+    const answer = assembleBytes(part, RULES, FETCHED_AT + 1000);
+    expect(answer).toMatchObject({
+      status: 203,
+      contentType: 'application/json; charset=UTF-8',
+      stale: false,
+      asOfMs: FETCHED_AT,
+    });
+    expect(bodyOf(answer).toString()).toBe('{"any" : 1}');
+    expect(assembleBytes(part, RULES, FETCHED_AT + 31 * 24 * HOUR).stale).toBe(true);
+  });
+});
+
+describe('assemble: what else is known of an answer', () => {
+  it('holds every account and the oldest purge state of its parts, totals included', () => {
+    const parts = [
+      rowsEntry([{ advertiser_id: 3 }, { advertiser_id: 1 }], { seq: 5 }),
+      rowsEntry([{ advertiser_id: 1 }], { seq: 4 }),
+    ];
+    const answer = assemble(ask({ parts, totals: rowsEntry([{ advertiser_id: 9 }], { seq: 2 }) }));
+    expect(answer.accounts.toSorted()).toEqual(['1', '3', '9']);
+    expect(answer.seq).toBe(2);
+  });
+
+  it('knows about how large its body is before it is made', () => {
+    const answer = assemble(ask());
+    expect(Math.abs(answer.weight - bodyOf(answer).length)).toBeLessThan(40);
+  });
+});

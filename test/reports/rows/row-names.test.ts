@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  camelCase,
+  columnsBySource,
+  dateFieldOf,
+  dateIndex,
+  holdsText,
+} from '../../../src/reports/rows/row-names.js';
+
+const name = fc.oneof(fc.stringMatching(/^[abAB_1]{0,6}$/), fc.string());
+const names = fc.uniqueArray(name, { maxLength: 12 });
+
+describe('camelCase', () => {
+  it.each([
+    ['campaign_id', 'campaignId'],
+    ['a_b_c', 'aBC'],
+    ['top_10', 'top_10'],
+    ['_private', 'Private'],
+    ['a__b', 'a_B'],
+    ['a_B', 'a_B'],
+    ['trailing_', 'trailing_'],
+    ['a_é', 'a_é'],
+    ['kebab-case', 'kebab-case'],
+    ['campaignId', 'campaignId'],
+  ])('%s → %s', (source, column) => {
+    expect(camelCase(source)).toBe(column);
+  });
+
+  it('changes nothing the second time', () => {
+    fc.assert(
+      fc.property(name, (source) => {
+        expect(camelCase(camelCase(source))).toBe(camelCase(source));
+      }),
+    );
+  });
+});
+
+describe('columnsBySource', () => {
+  it.each([
+    [
+      ['campaign_id', 'spent'],
+      ['campaignId', 'spent'],
+    ],
+    [
+      ['campaignId', 'campaign_id'],
+      ['campaignId', 'campaign_id'],
+    ],
+    [
+      ['campaign_id', 'campaignId'],
+      ['campaign_id', 'campaignId'],
+    ],
+    [
+      ['a_b_c', 'aB_c'],
+      ['aBC', 'aB_c'],
+    ],
+    [
+      ['a_b_c', 'aB_c', 'a_bC', 'x_y'],
+      ['aBC', 'aB_c', 'a_bC', 'xY'],
+    ],
+    [[], []],
+  ])('%j → %j', (sources, columns) => {
+    expect([...columnsBySource(sources).values()]).toEqual(columns);
+  });
+
+  it('keeps names distinct, in place, and only ever in camelCase or as they were', () => {
+    fc.assert(
+      fc.property(names, (sources) => {
+        const columns = [...columnsBySource(sources).values()];
+        expect(new Set(columns).size).toBe(sources.length);
+        for (const [index, source] of sources.entries()) {
+          expect([source, camelCase(source)]).toContain(columns[index]);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('gives every camelCase name to exactly one of those that could bear it', () => {
+    fc.assert(
+      fc.property(names, (sources) => {
+        expect(new Set([...columnsBySource(sources).values()].map(camelCase))).toEqual(
+          new Set(sources.map(camelCase)),
+        );
+        const columns = new Set([...columnsBySource(sources).values()]);
+        for (const source of sources) expect(columns.has(camelCase(source))).toBe(true);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('the date member', () => {
+  it.each([
+    [['day', 'date'], undefined, 'date'],
+    [['day'], undefined, 'day'],
+    [['stat_date', 'date'], 'statDate', 'statDate'],
+    [['x'], undefined, 'day'],
+  ])('of %j with %j configured is %s', (sources, configured, field) => {
+    expect(dateFieldOf(sources, configured)).toBe(field);
+  });
+
+  it.each([
+    [['a', 'stat_date'], 'statDate', 1],
+    [['a', 'statDate'], 'stat_date', 1],
+    [['statDate', 'stat_date'], 'stat_date', 1],
+    [['stat_date', 'statDate'], 'statDate', 1],
+    [['Date'], 'date', -1],
+    [['a'], 'date', -1],
+  ])('in %j under %s is at %d', (sources, field, index) => {
+    expect(dateIndex(sources, field)).toBe(index);
+  });
+});
+
+describe('holdsText', () => {
+  it.each([
+    'id',
+    'campaign_id',
+    'campaignID',
+    'Name',
+    'siteDomain',
+    'click_url',
+    'zip',
+    'postal_code',
+    'currency',
+    'ID',
+    'CAMPAIGN_ID',
+    'campaign-id',
+    'set10Id',
+    'advertiserid',
+  ])('is true for %s', (source) => expect(holdsText(source, camelCase(source))).toBe(true));
+
+  it.each([
+    'bid',
+    'paid',
+    'PAID',
+    'maxBid',
+    'valid',
+    'avoid',
+    'ids',
+    'spent',
+    'idle',
+    'names',
+    'zipped',
+    'currency_rate',
+    '',
+  ])('is false for %j', (source) => expect(holdsText(source, camelCase(source))).toBe(false));
+
+  it('looks at either spelling', () => {
+    expect(holdsText('x', 'someTitle')).toBe(true);
+    expect(holdsText('some_label', 'x')).toBe(true);
+  });
+});

@@ -1,0 +1,42 @@
+/** Records of the registry that replicas share: bounded in number, and changed by several at once. */
+import Type from 'typebox';
+import { expect, it } from 'vitest';
+import { recordForm } from '../../../src/lib/record.js';
+import { createRecordBook } from '../../../src/store/registry/record-book.js';
+import { openEmbedded, openReplica } from '../../support/shared-registry.js';
+
+const Form = recordForm(Type.Object({ count: Type.Number() }));
+const open = async (store?: Awaited<ReturnType<typeof openEmbedded>>) => {
+  const { registry } = await openReplica(store ?? (await openEmbedded()));
+  return { registry, book: createRecordBook(registry, { prefix: 'book/', max: 3, read: Form.read }) };
+};
+
+it('forgets the oldest beyond the bound, and leaves records of others alone', async () => {
+  const { registry, book } = await open();
+  await registry.commit({ writes: new Map([['else', 'x']]) });
+  for (const [at, id] of ['a', 'b', 'c', 'd'].entries()) await book.change(id, () => ({ count: at }));
+  expect(book.list()).toEqual([
+    ['b', { count: 1 }],
+    ['c', { count: 2 }],
+    ['d', { count: 3 }],
+  ]);
+  expect(registry.get('else')?.value).toBe('x');
+});
+
+it('adds up what replicas change at once, and writes nothing where nothing changes', async () => {
+  const store = await openEmbedded();
+  const [one, two] = [await open(store), await open(store)];
+  const add = ({ book }: typeof one) => book.change('a', (before) => ({ count: (before?.count ?? 0) + 1 }));
+  await Promise.all([add(one), add(two), add(one)]);
+  await one.registry.refresh();
+  expect(one.book.get('a')).toEqual({ count: 3 });
+  const { revision } = one.registry.get('book/a') ?? {};
+  await one.book.change('a', (before) => before);
+  expect(one.registry.get('book/a')?.revision).toBe(revision);
+});
+
+it('names a damaged record, and quotes nothing of it', async () => {
+  const { registry, book } = await open();
+  await registry.commit({ writes: new Map([['book/a', '{"count":"c4n4ry"}']]) });
+  expect(() => book.get('a')).toThrow('the record book/a is damaged');
+});

@@ -1,0 +1,411 @@
+import { describe, expect, it } from 'vitest';
+import {
+  RegistryConflict,
+  type RegistryDelta,
+  type RegistrySnapshot,
+  type Store,
+  StoreUnavailable,
+} from '../../../src/store/port.js';
+import { openRegistry } from '../../../src/store/registry/replica.js';
+import { createRecordedLog } from '../../support/recorded-log.js';
+import { openEmbedded, openReplica, PLAIN_RULES, withoutBus } from '../../support/shared-registry.js';
+import { createStandingClock, createTestClock } from '../../support/test-clock.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const set = (id: string, value: string | null) => ({ writes: new Map([[id, value]]) });
+
+interface Held<T> {
+  readonly value: T;
+  /** Lets the answer through. */
+  release(): void;
+}
+
+/** A store whose answers of one kind are held back, as a slow network does, after they were made. */
+function holding(store: Store, what: 'changes' | 'load'): { store: Store; next(): Promise<Held<unknown>> } {
+  const held: Held<unknown>[] = [];
+  async function hold<T>(value: Promise<T>): Promise<T> {
+    const made = await value;
+    await new Promise<void>((resolve) => held.push({ value: made, release: resolve }));
+    return made;
+  }
+  const { registry } = store;
+  return {
+    store: {
+      ...store,
+      registry: {
+        ...registry,
+        load: () => (what === 'load' ? hold(registry.load()) : registry.load()),
+        changes: (epoch, version) =>
+          what === 'changes'
+            ? hold<RegistryDelta | null>(registry.changes(epoch, version))
+            : registry.changes(epoch, version),
+      },
+    },
+    async next() {
+      await waitFor('a look that is held', () => held.length > 0);
+      return held.shift() as Held<unknown>;
+    },
+  };
+}
+
+describe('two replicas of one store', () => {
+  it('see what the other commits, by a message', async () => {
+    const store = await openEmbedded();
+    const [one, two] = [await openReplica(store), await openReplica(store)];
+    await one.registry.commit(set('team/a', 'first'));
+    await expect.poll(() => two.registry.get('team/a')?.value).toBe('first');
+    await two.registry.commit(set('team/a', null));
+    await expect.poll(() => one.registry.get('team/a')).toBeUndefined();
+  });
+
+  it('find it by polling when the message is lost', async () => {
+    const store = withoutBus(await openEmbedded());
+    const one = await openReplica(store);
+    const two = await openReplica(store, { pollMs: 20 });
+    await one.registry.commit(set('team/a', 'first'));
+    await expect.poll(() => two.registry.get('team/a')?.value).toBe('first');
+  });
+
+  it('find it when they are told to look', async () => {
+    const store = withoutBus(await openEmbedded());
+    const [one, two] = [await openReplica(store), await openReplica(store)];
+    await one.registry.commit(set('team/a', 'first'));
+    expect(two.registry.get('team/a')).toBeUndefined();
+    await two.registry.refresh();
+    expect(two.registry.get('team/a')).toEqual({ value: 'first', revision: 1 });
+    expect(two.registry.version).toBe(1);
+  });
+
+  it('start with what is there', async () => {
+    const store = await openEmbedded();
+    const one = await openReplica(store);
+    await one.registry.commit({
+      writes: new Map([
+        ['team/a', '1'],
+        ['team/b', '2'],
+        ['key/a', '3'],
+      ]),
+    });
+    const two = await openReplica(store);
+    expect(two.registry.list('team/').toSorted()).toEqual([
+      ['team/a', { value: '1', revision: 1 }],
+      ['team/b', { value: '2', revision: 1 }],
+    ]);
+    expect(two.registry.list('team/a')).toHaveLength(1);
+    expect(two.registry.list('other')).toEqual([]);
+  });
+});
+
+describe('an own commit', () => {
+  it('is visible when it resolves, without any look or message', async () => {
+    const { registry } = await openReplica(withoutBus(await openEmbedded()));
+    await registry.commit(set('team/a', 'mine'));
+    expect(registry.get('team/a')).toEqual({ value: 'mine', revision: 1 });
+    await registry.commit(set('team/a', null));
+    expect(registry.get('team/a')).toBeUndefined();
+  });
+
+  it('is not visible when it is refused', async () => {
+    const store = withoutBus(await openEmbedded());
+    const [one, two] = [await openReplica(store), await openReplica(store)];
+    await one.registry.commit(set('team/a', 'first'));
+    const change = { ...set('team/a', 'second'), expect: new Map([['team/a', 0]]) };
+    await expect(two.registry.commit(change)).rejects.toThrow(RegistryConflict);
+    expect(two.registry.get('team/a')).toBeUndefined();
+    await two.registry.refresh();
+    expect(two.registry.get('team/a')?.value).toBe('first');
+  });
+
+  it.each([
+    ['written', 'mine'],
+    ['deleted', null],
+  ])('that has %s is not undone by a look that was answered before it', async (_what, value) => {
+    const embedded = withoutBus(await openEmbedded());
+    const other = await openReplica(embedded);
+    await other.registry.commit(set('team/a', 'first'));
+    const slow = holding(embedded, 'changes');
+    const { registry } = await openReplica(slow.store);
+    await other.registry.commit(set('team/a', 'second'));
+    const looking = registry.refresh();
+    const answer = await slow.next();
+    await registry.commit(set('team/a', value));
+    answer.release();
+    await looking;
+    expect(registry.get('team/a')?.value).toBe(value ?? undefined);
+  });
+
+  it.each([
+    ['written', 'mine'],
+    ['deleted', null],
+  ])('that has %s is not undone by a load that was answered before it', async (_what, value) => {
+    const embedded = withoutBus(await openEmbedded());
+    const other = await openReplica(embedded);
+    await other.registry.commit(set('team/a', 'first'));
+    let forgets = 1;
+    const forgetful: Store = {
+      ...embedded,
+      registry: {
+        ...embedded.registry,
+        changes: async (epoch, version) => (forgets-- > 0 ? null : embedded.registry.changes(epoch, version)),
+      },
+    };
+    // The first load, at the opening, is let through at once.
+    const slow = holding(forgetful, 'load');
+    const opening = openReplica(slow.store);
+    (await slow.next()).release();
+    const { registry } = await opening;
+    const looking = registry.refresh();
+    const answer = await slow.next();
+    await registry.commit(set('team/a', value));
+    answer.release();
+    // It may be lost with the registry that the load replaced, so there is another load.
+    const again = await slow.next();
+    expect(registry.get('team/a')?.value).toBe(value ?? undefined);
+    expect((again.value as RegistrySnapshot).version).toBe(2);
+    again.release();
+    await looking;
+    expect(registry.get('team/a')?.value).toBe(value ?? undefined);
+  });
+
+  it('that is answered late does not bring back what another has deleted since', async () => {
+    const embedded = withoutBus(await openEmbedded());
+    const other = await openReplica(embedded);
+    let answer: (() => void) | null = null;
+    const late: Store = {
+      ...embedded,
+      registry: {
+        ...embedded.registry,
+        async commit(change) {
+          const done = await embedded.registry.commit(change);
+          await new Promise<void>((resolve) => {
+            answer = resolve;
+          });
+          return done;
+        },
+      },
+    };
+    const { registry } = await openReplica(late);
+    const committing = registry.commit(set('team/a', 'mine'));
+    await waitFor('the answer', () => answer !== null);
+    await other.registry.commit(set('team/a', null));
+    await registry.refresh();
+    (answer as unknown as () => void)();
+    await committing;
+    expect(registry.get('team/a')).toBeUndefined();
+  });
+
+  it('is made even if it cannot be announced', async () => {
+    const embedded = await openEmbedded();
+    const mute: Store = {
+      ...embedded,
+      bus: { ...embedded.bus, publish: () => Promise.reject(new StoreUnavailable('no bus')) },
+    };
+    const { registry, log } = await openReplica(mute);
+    await registry.commit(set('team/a', 'mine'));
+    expect(registry.get('team/a')?.value).toBe('mine');
+    expect(log.messages('warn')).toEqual([
+      'a registry change could not be announced; replicas find it by polling',
+    ]);
+  });
+});
+
+describe('a look', () => {
+  it('loads everything when the store cannot tell what changed', async () => {
+    const embedded = withoutBus(await openEmbedded());
+    const other = await openReplica(embedded);
+    await other.registry.commit({
+      writes: new Map([
+        ['team/a', '1'],
+        ['team/b', '1'],
+      ]),
+    });
+    let loads = 0;
+    const forgetful: Store = {
+      ...embedded,
+      registry: {
+        ...embedded.registry,
+        changes: async () => null,
+        load: () => {
+          loads += 1;
+          return embedded.registry.load();
+        },
+      },
+    };
+    const { registry } = await openReplica(forgetful);
+    const heard: string[] = [];
+    registry.onChange('team/', () => heard.push('team'));
+    await other.registry.commit({
+      writes: new Map([
+        ['team/a', null],
+        ['team/c', '1'],
+      ]),
+    });
+    await registry.refresh();
+    expect(
+      registry
+        .list('')
+        .map(([id]) => id)
+        .toSorted(),
+    ).toEqual(['team/b', 'team/c']);
+    expect(loads).toBe(2);
+    expect(heard).toEqual(['team']);
+  });
+
+  it('that is asked for during another one comes after it, once for all who asked', async () => {
+    const embedded = withoutBus(await openEmbedded());
+    const other = await openReplica(embedded);
+    const slow = holding(embedded, 'changes');
+    const { registry } = await openReplica(slow.store);
+    const first = registry.refresh();
+    const answer = await slow.next();
+    await other.registry.commit(set('team/a', 'later than the first look'));
+    const others = [registry.refresh(), registry.refresh()];
+    answer.release();
+    (await slow.next()).release();
+    await Promise.all([first, ...others]);
+    expect(registry.get('team/a')?.value).toBe('later than the first look');
+    // Nothing is under way any more: the next wish is a look of its own.
+    const next = registry.refresh();
+    (await slow.next()).release();
+    await next;
+  });
+
+  it('comes no more after the replica was stopped', async () => {
+    const embedded = await openEmbedded();
+    let looks = 0;
+    const counting: Store = {
+      ...embedded,
+      registry: {
+        ...embedded.registry,
+        changes: (...args) => {
+          looks += 1;
+          return embedded.registry.changes(...args);
+        },
+      },
+    };
+    const { registry } = await openReplica(counting, { pollMs: 5 });
+    await waitFor('three looks', () => looks > 2);
+    registry.stop();
+    await registry.refresh();
+    const before = looks;
+    await embedded.bus.publish('registry', 'x');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(looks).toBe(before);
+  });
+});
+
+describe('a failing store', () => {
+  function breakable(store: Store) {
+    const state = { broken: false, looks: 0 };
+    const guard = async <T>(call: () => Promise<T>): Promise<T> => {
+      state.looks += 1;
+      if (state.broken) throw new StoreUnavailable('away');
+      return call();
+    };
+    const { registry } = store;
+    const broken: Store = {
+      ...store,
+      registry: {
+        ...registry,
+        load: () => guard(registry.load),
+        changes: (epoch, version) => guard(() => registry.changes(epoch, version)),
+        commit: (change) => guard(() => registry.commit(change)),
+      },
+    };
+    return { state, store: broken };
+  }
+
+  it('keeps the copy; it says how old that is, warns once, and says when it is over', async () => {
+    const embedded = withoutBus(await openEmbedded());
+    const { state, store } = breakable(embedded);
+    const clock = createStandingClock();
+    const { registry, log } = await openReplica(store, { clock, pollMs: 5 });
+    await registry.commit(set('team/a', 'kept'));
+    state.broken = true;
+    const { looks } = state;
+    await waitFor('four looks', () => state.looks > looks + 3);
+    clock.pass(60_000);
+    await waitFor('seven looks', () => state.looks > looks + 6);
+    expect(registry.get('team/a')?.value).toBe('kept');
+    expect(registry.staleForMs()).toBe(60_000);
+    await expect(registry.refresh()).rejects.toThrow(StoreUnavailable);
+    await expect(registry.commit(set('team/a', 'x'))).rejects.toThrow(StoreUnavailable);
+    expect(registry.get('team/a')?.value).toBe('kept');
+    state.broken = false;
+    await expect.poll(() => registry.staleForMs()).toBe(0);
+    expect(log.messages('warn')).toEqual(['the registry cannot be refreshed; going on with what is known']);
+    await waitFor('a line in the log', () => log.messages('info').length > 0);
+    expect(log.messages('info')).toEqual(['the registry is in step with the store again']);
+  });
+
+  it('counts the age from when the last good look began, not from when it was answered', async () => {
+    const slow = holding(withoutBus(await openEmbedded()), 'changes');
+    const clock = createStandingClock();
+    const { registry } = await openReplica(slow.store, { clock });
+    clock.pass(500);
+    expect(registry.staleForMs()).toBe(500);
+    const looking = registry.refresh();
+    const answer = await slow.next();
+    clock.pass(400);
+    answer.release();
+    await looking;
+    expect(registry.staleForMs()).toBe(400);
+  });
+
+  it('does not open a replica', async () => {
+    const { state, store } = breakable(await openEmbedded());
+    state.broken = true;
+    const { logger } = createRecordedLog();
+    const opening = openRegistry({ store, clock: createTestClock(), logger, rules: PLAIN_RULES });
+    await expect(opening).rejects.toThrow(StoreUnavailable);
+  });
+});
+
+describe('listeners', () => {
+  it('are called for their prefix, once for a commit, for own and foreign ones', async () => {
+    const store = withoutBus(await openEmbedded());
+    const [one, two] = [await openReplica(store), await openReplica(store)];
+    const heard: string[] = [];
+    for (const prefix of ['team/', 'key/', 'vault', ''])
+      two.registry.onChange(prefix, () => heard.push(prefix));
+    await two.registry.commit({
+      writes: new Map([
+        ['team/a', '1'],
+        ['team/b', '1'],
+      ]),
+    });
+    expect(heard.splice(0)).toEqual(['team/', '']);
+    await one.registry.commit({
+      writes: new Map([
+        ['key/a', '1'],
+        ['vault', '1'],
+      ]),
+    });
+    await two.registry.refresh();
+    expect(heard.splice(0)).toEqual(['key/', 'vault', '']);
+    await two.registry.refresh();
+    expect(heard).toEqual([]);
+  });
+
+  it('find the change in the copy already', async () => {
+    const { registry } = await openReplica(withoutBus(await openEmbedded()));
+    const seen: (string | undefined)[] = [];
+    registry.onChange('team/', () => seen.push(registry.get('team/a')?.value));
+    await registry.commit(set('team/a', 'now'));
+    expect(seen).toEqual(['now']);
+  });
+
+  it('that throw keep nobody else from hearing it, nor the commit from being made', async () => {
+    const { registry, log } = await openReplica(withoutBus(await openEmbedded()));
+    const heard: string[] = [];
+    registry.onChange('team/', () => {
+      throw new Error('a damaged record');
+    });
+    registry.onChange('team/', () => heard.push('second'));
+    await registry.commit(set('team/a', '1'));
+    expect(heard).toEqual(['second']);
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { prefix: 'team/', err: { message: 'a damaged record' } },
+    ]);
+  });
+});
