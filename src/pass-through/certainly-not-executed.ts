@@ -1,5 +1,5 @@
 /** Whether a call that failed certainly left the platform as it was. Pure. */
-import type { CallReport } from '../platform/slot.js';
+import type { CallReport } from '../telemetry/trace.js';
 
 /** What the platform says before it looks at a request. */
 const REFUSED: readonly CallReport['outcome'][] = ['credential-refused', 'rate-limited'];

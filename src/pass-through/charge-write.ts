@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
-import type { CallReport } from '../platform/slot.js';
+import type { CallReport } from '../telemetry/trace.js';
 import { showAmount } from '../write-guard/amount.js';
 import { type Check, check } from '../write-guard/check-write.js';
 import { type Brake, guardUnavailable, type Reservation, type Reservations } from '../write-guard/types.js';

@@ -3,7 +3,8 @@
  * passage travels beside the call, which is made in one turn, so that no header can stand for one.
  */
 import { GatewayError } from '../errors.js';
-import type { CallReport, Response } from '../platform/slot.js';
+import type { Response } from '../platform/slot.js';
+import type { CallReport } from '../telemetry/trace.js';
 import { addCall } from '../telemetry/trace.js';
 import { type CleanAnswer, type CleanOptions, cleanAnswer } from './clean-answer.js';
 import type { Idempotency } from './idempotency.js';

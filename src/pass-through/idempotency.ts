@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../errors.js';
 import { randomId } from '../lib/chance.js';
 import type { MovableClock } from '../lib/clock.js';
-import type { CallReport } from '../platform/slot.js';
 import { type Documents, StoreUnavailable } from '../store/port.js';
+import type { CallReport } from '../telemetry/trace.js';
 import { certainlyNotExecuted } from './certainly-not-executed.js';
 import type { CleanAnswer } from './clean-answer.js';
 import {

@@ -2,8 +2,9 @@
 
 import { uptimeMs } from '../lib/time.js';
 import type { PlatformClient } from '../platform/client.js';
-import type { CallReport, PlatformRequest, Response } from '../platform/slot.js';
+import type { PlatformRequest, Response } from '../platform/slot.js';
 import type { StreamPlaces } from '../platform/stream-places.js';
+import type { CallReport } from '../telemetry/trace.js';
 import type { Reservation } from '../write-guard/types.js';
 import { becameOf, becameOfFailure, type Charging } from './charge-write.js';
 import { isWrite } from './checks.js';

@@ -1,6 +1,6 @@
 /** What a caller is told of a write that failed, when the platform may have carried it out all the same. Pure. */
 import { type ErrorCode, GatewayError } from '../errors.js';
-import type { CallReport } from '../platform/slot.js';
+import type { CallReport } from '../telemetry/trace.js';
 import { certainlyNotExecuted } from './certainly-not-executed.js';
 
 /** Where the catalogue speaks of reports, and of a cache that no write has. */

@@ -8,10 +8,11 @@ import type { Dispatcher } from 'undici';
 import { asGatewayError, GatewayError } from '../errors.js';
 import { randomId } from '../lib/chance.js';
 import type { Clock } from '../lib/clock.js';
+import type { CallReport } from '../telemetry/trace.js';
 import type { Circuit } from './circuit.js';
 import { type CallDeadline, within } from './deadline.js';
-import { asFailure, CallFailed, type Failure, failureOf, NoAnswer, outcomeOf } from './failure.js';
-import { type Headers, type InterpretRules, interpret, type Verdict } from './interpret.js';
+import { asFailure, CallFailed, failureOf, NoAnswer, outcomeOf } from './failure.js';
+import { type Headers, type InterpretRules, interpret } from './interpret.js';
 import type { Pace } from './pace.js';
 import type { Pause } from './pause.js';
 
@@ -36,17 +37,6 @@ export interface Response {
   readonly signal: AbortSignal;
   /** To be called of a 200 that is no answer after all: it may be all that the platform says to a wrong token. */
   readonly doubt: () => void;
-}
-
-/** How one request ended, for metrics and the log line. */
-export interface CallReport {
-  readonly team: string;
-  readonly method: string;
-  readonly outcome: Verdict['kind'] | Failure;
-  readonly status: number | null;
-  readonly durationMs: number;
-  /** Which try of its call it was, from 1. */
-  readonly attempt: number;
 }
 
 export interface Slot {

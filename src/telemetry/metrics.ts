@@ -1,8 +1,8 @@
 /** Prometheus metrics. Names and labels are documented in docs/metrics.md. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
-import type { CallReport } from '../platform/slot.js';
 import { type Gauges, registerGauges } from './gauges.js';
 import { createRequestTally, SECONDS } from './request-tally.js';
+import type { CallReport } from './trace.js';
 
 export interface Metrics {
   readonly registry: Registry;

@@ -2,7 +2,27 @@
 
 import { uptimeMs } from '../lib/time.js';
 import type { CacheStatus, Outcome } from '../outcome.js';
-import type { CallReport } from '../platform/slot.js';
+
+/** How one request to the platform ended, for metrics and the log line. */
+export interface CallReport {
+  readonly team: string;
+  readonly method: string;
+  /** What its status says, or how it failed. */
+  readonly outcome:
+    | 'answer'
+    | 'credential-refused'
+    | 'rate-limited'
+    | 'rejected'
+    | 'failed'
+    | 'invalid'
+    | 'network'
+    | 'timeout'
+    | 'aborted';
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** Which try of its call it was, from 1. */
+  readonly attempt: number;
+}
 
 export interface Trace {
   team: string | null;

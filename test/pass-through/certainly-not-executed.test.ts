@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
 import { certainlyNotExecuted } from '../../src/pass-through/certainly-not-executed.js';
-import type { CallReport } from '../../src/platform/slot.js';
+import type { CallReport } from '../../src/telemetry/trace.js';
 
 const tried = (...outcomes: CallReport['outcome'][]): CallReport[] =>
   outcomes.map((outcome) => ({

@@ -1,6 +1,6 @@
 /** A range of a report that is fetched, the platform's answer to it, and the result for those who wait for it. */
 import type { GatewayError } from '../../errors.js';
-import type { CallReport } from '../../platform/slot.js';
+import type { CallReport } from '../../telemetry/trace.js';
 import type { EntryOrError } from '../cache/entries.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Period } from '../query/period.js';

@@ -65,7 +65,7 @@ export function rowsOf({ body }: Pick<Entry<RowsHeader>, 'body'>): Row[] {
 }
 
 /** @param text rows with commas between them */
-export function rowsIn(text: string): Row[] {
+function rowsIn(text: string): Row[] {
   const rows = JSON.parse(`[${text}]`) as object[];
   return rows.map((row) => new Map(Object.entries(row)));
 }

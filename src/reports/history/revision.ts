@@ -59,7 +59,7 @@ export interface Heads {
 }
 
 /** How exact `confirmedUntil` is: a day that is seen each minute is not written each minute. */
-export const CONFIRMED_EVERY_MS = 3_600_000;
+const CONFIRMED_EVERY_MS = 3_600_000;
 
 /**
  * Heads as they are stored: most of a history is heads, and those of a day differ in little. Each revision is a list: times by
@@ -125,7 +125,7 @@ function revisionIn(one: readonly unknown[], shared: readonly unknown[]): unknow
 }
 
 /** The name of a revision that is known from this moment on. */
-export function idOf(knownFrom: number): string {
+function idOf(knownFrom: number): string {
   return Number(knownFrom).toString(36);
 }
 

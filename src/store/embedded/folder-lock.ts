@@ -220,7 +220,7 @@ export interface ProcessIdentity {
   readonly startedAt: string | null;
 }
 
-export async function describeSelf(): Promise<ProcessIdentity> {
+async function describeSelf(): Promise<ProcessIdentity> {
   return {
     pid: process.pid,
     host: hostname(),
@@ -233,7 +233,7 @@ export async function describeSelf(): Promise<ProcessIdentity> {
  * Whether the process runs; null when that cannot be told from where `self` is. A number that was given to another
  * process since does not count, nor does a process that is dead and only not yet collected by its parent.
  */
-export async function isRunning(process: ProcessIdentity, self: ProcessIdentity): Promise<boolean | null> {
+async function isRunning(process: ProcessIdentity, self: ProcessIdentity): Promise<boolean | null> {
   if (process.realm !== null && process.realm === self.realm) {
     const startedAt = await readStart(process.pid);
     return startedAt !== null && startedAt === process.startedAt;
@@ -293,7 +293,7 @@ export function isStill(path: string, file: Pick<Stats, 'ino' | 'dev'>): () => P
 }
 
 /** For what may be gone by the time it is looked at. */
-export function absent(error: NodeJS.ErrnoException): null {
+function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;
 }

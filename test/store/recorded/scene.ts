@@ -18,7 +18,7 @@ import { prove } from '../../support/prove.js';
 import { startGatewayAt, type TestGateway } from '../../support/start-gateway.js';
 import { createTestClock, HOUR, MINUTE, type TestClock } from '../../support/test-clock.js';
 
-export const CREATE = 'POST /api/v1/campaign/create';
+const CREATE = 'POST /api/v1/campaign/create';
 /** Part of the names of all series: the same in each run, wherever the simulator listens. */
 const PLATFORM = 'http://platform.test';
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
