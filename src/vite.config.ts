@@ -31,7 +31,7 @@ export default defineConfig({
       // A file that is started by its name keeps it.
       input: {
         cli: here('cli.ts'),
-        'workers/worker': here('workers/worker.ts'),
+        'workers/worker': here('reports/cache/threads/worker.ts'),
         'store/embedded/check-state': here('store/embedded/check-state.ts'),
       },
       output: { chunkFileNames: 'program/[name]-[hash].js', entryFileNames: '[name].js', keepNames: true },

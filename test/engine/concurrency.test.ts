@@ -39,7 +39,8 @@ async function three(
     redis,
     count: 3,
     config: {
-      platform: { retry: { attempts: 0 }, ...settings },
+      // Calls end by the test; a slow machine must not end them.
+      platform: { retry: { attempts: 0 }, timeoutMs: 110_000, ...settings },
       report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible, readByPost: true } } },
     },
   });
@@ -51,7 +52,8 @@ async function three(
 async function alone(settings: Readonly<Record<string, unknown>>) {
   const platform = await startDayPlatform();
   const config = {
-    platform: { retry: { attempts: 0 }, ...settings },
+    // Calls end by the test; a slow machine must not end them.
+    platform: { retry: { attempts: 0 }, timeoutMs: 110_000, ...settings },
     report: { crossCheckEvery: 0, endpoints: { 'campaigns/get': { divisible: 'always' } } },
   };
   const gateway = await gatewayAt(platform, { config });
