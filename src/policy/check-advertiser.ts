@@ -19,9 +19,9 @@ export interface AccountRequest {
  */
 export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
   if (team.advertisers === '*') return;
-  const allowed = new Set(team.advertisers.map(String));
+  const isOwn = ownedBy(team.advertisers);
   const fields = access.accountFields.join(' or ');
-  const foreign = access.accounts.find(({ values }) => values.some((value) => !allowed.has(value)));
+  const foreign = access.accounts.find(({ values }) => !values.every(isOwn));
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team may not see the advertiser that ${foreign.param} names.`,
@@ -32,7 +32,7 @@ export function checkAdvertiser({ team }: Caller, access: AccountRequest): void 
       ),
     });
   }
-  const [lookalike] = access.lookalikes((account) => allowed.has(account));
+  const [lookalike] = access.lookalikes(isOwn);
   if (lookalike !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team is limited to certain advertisers, and ${lookalike} looks as if it named an account in other words.`,
@@ -88,6 +88,19 @@ export function withholdForeignAccounts(caller: Caller, error: unknown): unknown
 
 function mayBeShown({ team }: Caller, accounts: readonly string[]): boolean {
   if (team.advertisers === '*' || accounts.length === 0) return true;
-  const allowed = new Set(team.advertisers.map(String));
-  return accounts.every((account) => allowed.has(account));
+  return accounts.every(ownedBy(team.advertisers));
+}
+
+type IsOwn = (account: string) => boolean;
+/** By the list of a team, which stays the same object until the team is changed: every hit asks for it. */
+const owned = new WeakMap<readonly (number | string)[], IsOwn>();
+
+/** @returns the same function for the same list */
+function ownedBy(advertisers: readonly (number | string)[]): IsOwn {
+  const known = owned.get(advertisers);
+  if (known !== undefined) return known;
+  const allowed = new Set(advertisers.map(String));
+  const isOwn = (account: string) => allowed.has(account);
+  owned.set(advertisers, isOwn);
+  return isOwn;
 }

@@ -96,7 +96,7 @@ export function canonicalize(request: ReportRequest, rules: ParseRules): ParsedR
   return {
     options,
     today,
-    lookalikes: (isOwnAccount) => lookalikesOf(given, vouchedFor(endpoint, rules), rules, isOwnAccount),
+    lookalikes: onceForEach((isOwn) => lookalikesOf(given, vouchedFor(endpoint, rules), rules, isOwn)),
     report: {
       endpoint,
       method: request.method,
@@ -119,4 +119,13 @@ function asPair({ name, values }: Given): QueryPair {
 function byPlaceAndName(a: Member, b: Member): number {
   const [left, right] = [`${a.place} ${a.name}`, `${b.place} ${b.name}`];
   return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** A query is remembered, and mostly asked by one team: what was found for it last is found again. */
+function onceForEach(find: ParsedReport['lookalikes']): ParsedReport['lookalikes'] {
+  let last: { readonly isOwn: OwnIds['isOwn']; readonly found: readonly string[] } | null = null;
+  return (isOwn) => {
+    if (last?.isOwn !== isOwn) last = { isOwn, found: find(isOwn) };
+    return last.found;
+  };
 }

@@ -194,3 +194,13 @@ describe('a limited team', () => {
     );
   });
 });
+
+it('a query that is remembered is judged for each team, whichever asked before', () => {
+  const { report: asked, lookalikes } = get('advertiserId=1&ids=2');
+  const { accounts, namesAccount } = asked;
+  const access = { accounts, namesAccount, accountFields: RULES.accountFields, lookalikes };
+  const [both, one] = [callerOf({ advertisers: [1, 2] }), callerOf({ advertisers: [1] })];
+  const codes = [both, one, one, both, one].map((caller) => codeOf(() => checkAdvertiser(caller, access)));
+  const forbidden = 'advertiser_forbidden';
+  expect(codes).toEqual([null, forbidden, forbidden, null, forbidden]);
+});
