@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 
 const PLANTED = `import { setTimeout as pause } from 'node:timers/promises';
-import type { Registry } from '../../registry/replica.js';
+import type { Registry } from '../../../store/registry/replica.js';
 export function ofThisCode(registry: Registry): void {
   registry.refresh();
 }

@@ -4,7 +4,7 @@
  *   admit → parse the query → check the query → (answer in memory | report → assemble) → check its accounts → reply
  *
  * `hit` is the same path where every step of it can be taken at once, see `api/data/hit-answer.ts`.
- * `reports/get-report.ts` is the way of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
+ * `reports/get-report.ts` has the steps of the report itself: look up, decide, wait, acquire, lock, fetch, keep.
  */
 import type { Recognize } from './auth/authenticate.js';
 import type { LastUse } from './auth/last-use.js';

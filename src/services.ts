@@ -260,5 +260,5 @@ async function openFoundation(options: ServicesOptions) {
   };
 }
 
-/** Pass-through calls stream outside of the report budget's turns while a body is under way. */
+/** Sockets beside those of reports: a pass-through call streams its body without holding a place among report calls. */
 const WRITE_SOCKETS = 64;

@@ -1,5 +1,5 @@
 /**
- * One place among the platform's calls, see `acquire.ts`. With it one request is made:
+ * One place among the platform's calls, see `client.ts`. With it one request is made:
  *
  *   pause → circuit → the team's share is charged → request → verdict → hand over
  */

@@ -1,4 +1,4 @@
-/** What a process has for reports. It is made once, by compose.ts; the steps of the path are functions of it. Types alone. */
+/** What a process has for reports. It is made once, by compose-reports.ts; the steps of the path are functions of it. Types alone. */
 import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import type { PlatformClient } from '../platform/client.js';

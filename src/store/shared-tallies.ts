@@ -1,6 +1,7 @@
 /**
- * What this process counts, gathered in memory and merged now and then into documents that all replicas share: one document for
- * each key. A tally only grows, so replicas may add theirs in any order, and twice.
+ * Counts of this process. They are gathered in memory, and merged at intervals into documents that all replicas share, one for
+ * each key. A tally only grows, so replicas may add theirs in any order, and may add the same one twice. What this process knows
+ * is kept where the store has lost the document, or a later release has written it.
  */
 import { createLastUsed } from '../lib/last-used.js';
 import { repeat } from '../lib/repeat.js';
@@ -57,9 +58,13 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
       ? before
       : await mergeDocument<Tally>(documents, {
           ...{ key: id, ttlMs: options.ttlMs, decode, encode },
-          add: (others) => keep(merge(others ?? none, tally)),
+          add: (others) => keep(merge(others ?? before ?? none, tally)),
         });
-    if (all === null) return;
+    if (all === null) {
+      // A later release has written it: what was counted here stays known here.
+      known.set(id, merge(before ?? none, tally));
+      return;
+    }
     await onWritten?.(key, all);
     known.set(id, all);
   }
@@ -103,7 +108,13 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
       const id = documentOf(key);
       const text = await documents.get(id);
       const all = text === null ? null : decode(text);
+      const before = known.get(id);
       if (all !== null) known.set(id, all);
+      else if (text === null && before !== undefined) {
+        // The store has lost it: it is written again.
+        known.delete(id);
+        wait(id, key, before);
+      }
       return withOwn(id, all ?? undefined);
     },
     /** Keys of which something is not written yet. */

@@ -81,3 +81,36 @@ it('shares again until that was taken, though the document is written', async ()
   expect(onWritten).toHaveBeenCalledTimes(2);
   expect(tallies.unwritten()).toEqual([]);
 });
+
+it('knows what it knew, and writes it again, where the store has lost the document', async () => {
+  const [first, second, third] = [await openEmbedded(), await openEmbedded(), await openEmbedded()];
+  let { documents } = first;
+  const { tallies } = await rig({
+    get: (key) => documents.get(key),
+    create: (...write) => documents.create(...write),
+    replace: (...write) => documents.replace(...write),
+  } as typeof documents);
+  tallies.add('k', new Set('a'));
+  await tallies.flush();
+  documents = second.documents;
+  tallies.add('k', new Set('b'));
+  await tallies.flush();
+  expect(encode(tallies.atHand('k'))).toBe('ab');
+  expect(await documents.get('letters:k')).toBe('ab');
+  documents = third.documents;
+  expect(encode(await tallies.read('k'))).toBe('ab');
+  await tallies.flush();
+  expect(await documents.get('letters:k')).toBe('ab');
+});
+
+it('knows what it has counted where a later release has written the document', async () => {
+  const { documents } = await openEmbedded();
+  const { tallies } = await rig(documents);
+  await documents.create('letters:k', '{"form":2}', 60_000);
+  tallies.add('k', new Set('a'));
+  await tallies.flush();
+  tallies.add('k', new Set('b'));
+  await tallies.flush();
+  expect(encode(tallies.atHand('k'))).toBe('ab');
+  expect(await documents.get('letters:k')).toBe('{"form":2}');
+});

@@ -30,7 +30,7 @@ describe('a report', () => {
   it('is asked for by a form, and comes as chart and rows with its true totals', async () => {
     const seen = await signedIn(explorer(), 'Team key', key);
     const { page, faults } = seen;
-    await page.getByLabel('Advertiser').fill('1');
+    await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
     await page.getByRole('button', { name: 'Show the report' }).click();
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     await page.getByRole('img', { name: 'Impressions by day' }).waitFor();

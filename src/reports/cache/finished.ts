@@ -176,8 +176,8 @@ export function isServable(
     named: accounts,
     held: finished.accounts,
     endpoint,
-    from: from,
-    to: to,
+    from,
+    to,
   });
 }
 

@@ -93,7 +93,7 @@ function dayOf({ header: { lastDay, fetchStartedAt } }: Entry): Extent {
 
 function wholeOf({ report: { from, to } }: ReportQuestion, parts: readonly Entry[]): Extent {
   const startedAt = Math.min(...parts.map(({ header }) => header.fetchStartedAt));
-  return { from: from, to: to, isWhole: true, startedAt };
+  return { from, to, isWhole: true, startedAt };
 }
 
 /** What an answer of these parts rests on. */

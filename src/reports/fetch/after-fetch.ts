@@ -1,7 +1,7 @@
 /**
  * What follows every fetch, behind its answer. A further thing to learn from fetched days is a line here.
  *
- * The answer, and others that are as far, go first; then what is there is read, and then written over.
+ * The answer, and others that are ready, are sent first. Then the stored entries are read, and only then overwritten.
  */
 
 import type { Gateway } from '../gateway.js';

@@ -148,7 +148,7 @@ function noteUnsplittable(g: Gateway, { report, mode }: Fetch, fetched: Fetched)
     g.background(g.learner.couldNotSplit(report, reason));
 }
 
-/** The spent share of one team is nothing to others who wait for its call: they may make it themselves. */
+/** Whether a call was refused because the team's share is spent; also as the cause of another error. */
 export function isShareSpent(error: unknown): error is GatewayError {
   if (!(error instanceof GatewayError)) return false;
   return error.code === 'upstream_budget_exhausted' || isShareSpent(error.cause);

@@ -58,7 +58,7 @@ export function createPartRefusals({
   function wholeOf({ from, to }: Report): Period | null {
     if (from === null || to === null) return null;
     const days = (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
-    return days <= plan.maxDaysPerCall ? { from: from, to: to } : null;
+    return days <= plan.maxDaysPerCall ? { from, to } : null;
   }
 
   return {

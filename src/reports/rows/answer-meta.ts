@@ -42,7 +42,7 @@ export function writeMeta(
   const meta = {
     endpoint: report.endpoint,
     advertiserId: showId(report.account),
-    period: (from === null && to === null) || parts.length === 0 ? null : { from: from, to: to },
+    period: (from === null && to === null) || parts.length === 0 ? null : { from, to },
     split: report.split,
     spentBased: report.spentBased,
     rowCount,

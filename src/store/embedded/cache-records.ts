@@ -3,7 +3,7 @@
  * `e` series · group · field: an entry: length of its head (1 byte) · head · body; of a large one: 0 · length of its
  * head · head · name of its body
  * `f` series · digest: facts: their end (6 bytes) · their bytes
- * `p` name of a body (10 bytes) · number (2 bytes): a piece of it; see large-bodies.ts
+ * `p` name of a body (10 bytes) · number (2 bytes): a piece of it; see read-entries.ts
  * `x` end (6 bytes) · key of one of these, or what those of a body's pieces begin with: how many bytes it takes (4 bytes)
  *
  * Of several entries of one series those of a range of days are neighbours. The index of ends tells what is over, and
@@ -14,7 +14,7 @@ import type { CachePlace } from '../port.js';
 
 const ENTRY = Buffer.from('e');
 const FACTS = Buffer.from('f');
-/** Of a body; see large-bodies.ts. */
+/** Of a body; see read-entries.ts. */
 export const PIECE = Buffer.from('p');
 const END = Buffer.from('x');
 const TIME_BYTES = 6;

@@ -1,6 +1,6 @@
 /**
- * Records of one kind, one for each id, at hand as values: each text is read once, and beyond a number the oldest are forgotten.
- * Replicas share them; they change rarely.
+ * Records of one kind, one for each id, as parsed values. A text is parsed once while it is remembered; beyond a bound the oldest
+ * records are deleted. Replicas share them; they change rarely.
  */
 import type { RegistryRecord } from '../port.js';
 import type { Registry } from './replica.js';
