@@ -204,7 +204,7 @@ export interface ServicesOptions {
   readonly agent?: Dispatcher;
   /** Makes spans of requests; null or absent where nothing collects them. */
   readonly tracing?: Tracing | null;
-  /** How long replicas that live are given to put a lost registry back, before a new one is begun; 0 when absent. */
+  /** How long replicas that live are given to put a lost registry back, before a new one is created; 0 when absent. */
   readonly graceMs?: number;
   /** Files of secrets whose present content is not in use. */
   readonly secretFaults?: () => readonly SecretFileFault[];

@@ -18,7 +18,7 @@ export type Allowances = ReturnType<typeof createAllowances>;
 
 /** Of a bucket, held by all replicas together. */
 const BATCH_PART = 0.05;
-/** Permits that lie unused for so long are let go of: a bucket that is full again would be more than full with them. */
+/** Permits unused for so long are released: with them, a bucket that has refilled would be more than full. */
 const HELD_MS = 15_000;
 /** The store is asked for an empty bucket no more often than this, and no less often when it is wanted. */
 const [ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS] = [20, 1000];

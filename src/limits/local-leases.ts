@@ -92,8 +92,7 @@ export function createPermitReturns(quotas: Quotas, logger: Logger) {
   return {
     giveBack,
     /**
-     * What is held is let go of. Permits of a bucket that refills have come back by themselves since, and must not come
-     * back twice.
+     * Releases what is held. A bucket that refills has its permits back already, and must not get them twice.
      */
     letGo(lease: LocalLease): void {
       if (lease.bucket.refillPerMs === 0) giveBack(lease);

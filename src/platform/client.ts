@@ -96,8 +96,8 @@ export function createPlatformClient(options: PlatformClientOptions) {
  *
  *   pause → circuit → the team's share, as far as is known → a place in the queue → pause and circuit again → token
  *
- * The share is charged by `Slot.send`: whoever finds, with a slot in hand, that somebody else has the same under way
- * gives the slot back, and others of the team are not refused meanwhile for what nobody asks.
+ * The share is charged by `Slot.send`. A caller with a slot that finds the same call under way elsewhere returns the slot
+ * uncharged, so other calls of the team are not refused for it.
  */
 export function createAcquire(options: AcquireOptions) {
   const { pause, circuit, shares, budget, tokens } = options;
@@ -117,13 +117,13 @@ export function createAcquire(options: AcquireOptions) {
     const exhausted = await within(signal, () => shares.exhausted(team)).catch((error: unknown) => {
       throw asFailure(error, signal);
     });
-    // Whoever has no share left must not hold up others in line.
+    // A team without a share must not delay the others in line.
     if (exhausted !== null) throw exhausted;
     const leave = await budget.acquire(team, signal).catch((error: unknown) => {
       throw whyNoSlot(asFailure(error, signal), options.pace);
     });
     try {
-      // Whoever waited looks again whether the platform may be asked.
+      // The platform may have paused, or the circuit opened, during the wait.
       check();
       const active = await within(signal, async () => tokens.current());
       return openSlot({ team, active, deadline, leave }, options);

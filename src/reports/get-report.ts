@@ -222,10 +222,10 @@ async function fetchLocked(
     lock = await taking;
     trace.mark('lock');
     // A request that was kept waiting for the lock does not wait for this as well.
-    const brought = lock.mine.length === 0 || patience.isSpent ? NOTHING : await looking;
-    const range = lock.mine.length === 0 ? null : leftOf(g, decision.mode, plan, lock, brought);
+    const found = lock.mine.length === 0 || patience.isSpent ? NOTHING : await looking;
+    const range = lock.mine.length === 0 ? null : leftOf(g, decision.mode, plan, lock, found);
     if (range === null)
-      return brought.size > 0 || lock.others.length === 0 ? { ...LOOK_AGAIN, entries: brought } : lock;
+      return found.size > 0 || lock.others.length === 0 ? { ...LOOK_AGAIN, entries: found } : lock;
     // A team that has no share left can use what others have under way, and no more.
     if (slot instanceof GatewayError) throw slot;
     const held = lock;
@@ -240,7 +240,7 @@ async function fetchLocked(
       },
     });
     trace.mark('keep');
-    const whole: FetchResult = { ...result, entries: new Map([...brought, ...result.entries]) };
+    const whole: FetchResult = { ...result, entries: new Map([...found, ...result.entries]) };
     // Waiters elsewhere are told when it is in the store; the answer does not wait for that.
     g.background(held.succeed(whole, kept));
     return whole;
@@ -283,13 +283,13 @@ function leftOf(
   mode: Decision['mode'],
   plan: PlannedFetch,
   lock: FetchLock<FetchResult>,
-  brought: ReadonlyMap<string, Entry>,
+  found: ReadonlyMap<string, Entry>,
 ): PlannedFetch['range'] | null {
   if (plan.lockAs !== null) {
-    const hasRefusal = [...brought.values()].some(({ header }) => header.form === 'refusal');
-    return hasRefusal || plan.refs.every(({ id }) => brought.has(id)) ? null : plan.range;
+    const hasRefusal = [...found.values()].some(({ header }) => header.form === 'refusal');
+    return hasRefusal || plan.refs.every(({ id }) => found.has(id)) ? null : plan.range;
   }
-  const left = plan.refs.filter((ref) => lock.mine.includes(ref.lock) && !brought.has(ref.id));
+  const left = plan.refs.filter((ref) => lock.mine.includes(ref.lock) && !found.has(ref.id));
   const underWay = plan.refs.filter((ref) => lock.others.includes(ref.lock));
   const { range, refs } = leftToFetch(plan, left, underWay, mode, g.policy.plan);
   const done = lock.mine.filter((name) => !refs.some((ref) => ref.lock === name));

@@ -115,7 +115,7 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
         known.delete(id);
         wait(id, key, before);
       }
-      return withOwn(id, all ?? undefined);
+      return withOwn(id, all ?? before);
     },
     /** Keys of which something is not written yet. */
     unwritten: (): Key[] => [...underWay.values(), ...waiting.values()].map(({ key }) => key),

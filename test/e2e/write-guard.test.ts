@@ -2,9 +2,11 @@
  * Every way known to us of having the platform read an amount that the guard did not: against a real gateway, byte for
  * byte. The platform has seen none of them.
  */
+
 import { gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { admin, ask, newTeam, simulatorOf } from '../support/ask.js';
+import { CAMPAIGN } from '../support/campaign.js';
 import { type Gateway, type Platform, startGateway, startPlatform } from '../support/processes.js';
 import { exchange, head, readAnswers } from '../support/raw-socket.js';
 
@@ -20,17 +22,6 @@ const GUARD = {
     },
     amounts: [{ field: 'body.bid', max: 5 }],
   },
-};
-const CAMPAIGN = {
-  ...{
-    userId: 1,
-    name: 'Autumn',
-    adDomain: 'shop.example',
-    clickUrl: 'https://shop.example/',
-    country: 'DE',
-  },
-  ...{ dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, budget: { daily: 10, total: 900 } },
-  ...{ creativeSetIds: [1], currency: 'EUR' },
 };
 const HONEST = JSON.stringify(CAMPAIGN);
 /** A member more, in front of all or behind them. */

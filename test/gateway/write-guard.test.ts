@@ -1,6 +1,8 @@
 /** A team's write guard, from the admin API to the platform: what passes, what is refused, what is only looked at. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Problem } from '../../src/errors.js';
+import { CAMPAIGN } from '../support/campaign.js';
 import {
   type Call,
   outcomeOf,
@@ -22,18 +24,6 @@ const RULE = {
   },
   amounts: [{ field: 'body.bid', max: 5 }],
 };
-const CAMPAIGN = {
-  ...{
-    userId: 1,
-    name: 'Autumn',
-    adDomain: 'shop.example',
-    clickUrl: 'https://shop.example/',
-    country: 'DE',
-  },
-  ...{ dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, budget: { daily: 10, total: 900 } },
-  ...{ creativeSetIds: [1], currency: 'EUR' },
-};
-
 let gateway: SimulatedGateway;
 let teams = 0;
 beforeAll(async () => {

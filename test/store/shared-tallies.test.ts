@@ -112,5 +112,6 @@ it('knows what it has counted where a later release has written the document', a
   tallies.add('k', new Set('b'));
   await tallies.flush();
   expect(encode(tallies.atHand('k'))).toBe('ab');
+  expect(encode(await tallies.read('k'))).toBe('ab');
   expect(await documents.get('letters:k')).toBe('{"form":2}');
 });

@@ -168,7 +168,7 @@ async function writeCsv(
 
 const ROWS_AT_ONCE = 500;
 
-/** Texts of rows, joined; whoever asks for a report meanwhile goes first. */
+/** Texts of rows, joined, in turns with other requests. */
 async function inPieces(
   rows: readonly RowDiff[],
   textsOf: (row: RowDiff) => readonly string[],
@@ -185,7 +185,7 @@ async function inPieces(
   return pieces;
 }
 
-/** A moment as it is shown, and as the history is asked for it. */
+/** A moment as shown to the caller, and as the history reads it. */
 interface NamedMoment {
   readonly name: string;
   readonly moment: Moment;

@@ -90,7 +90,7 @@ export function createExplorer(documents: Documents) {
       if (what.report.split.includes('date') && g.history.isRecorded(what.report))
         g.background(look(g, what));
     },
-    /** None is begun from now on. */
+    /** Starts no further look. */
     stop(): void {
       isStopped = true;
     },

@@ -46,7 +46,7 @@ export interface FetchLock<T> {
    * Ends the lock: waiters in this process get the result at once; others are told to look when `kept`, the write to the
    * store, has settled.
    */
-  succeed(brought: T, kept?: Promise<unknown>): Promise<void>;
+  succeed(result: T, kept?: Promise<unknown>): Promise<void>;
   fail(error: unknown): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
       if (waiting >= maxWaiting) throw new GatewayError('overloaded', { retryAfterS: 1 });
       waiting += 1;
       const names = others.map((key) => lockName(key, epoch));
-      return await firstBrought(names, underWay, wakers, signal).finally(() => {
+      return await firstResult(names, underWay, wakers, signal).finally(() => {
         waiting -= 1;
       });
     },
@@ -130,7 +130,7 @@ export function createFetchLocks<T>(store: Leases, bus: Bus, logger: Logger, max
   };
 }
 
-async function firstBrought<T>(
+async function firstResult<T>(
   names: readonly string[],
   underWay: UnderWay<T>,
   wakers: ReturnType<typeof createWakers>,
@@ -184,7 +184,7 @@ function holdLock<T>(
   }
 
   function expire(): void {
-    logger.warn({ keys: leased.size }, 'a fetch lock outlived its call; it is let go');
+    logger.warn({ keys: leased.size }, 'released fetch locks that outlived their call');
     // Keys that were ended before may be another caller's in this process by now.
     const open = [...mine];
     mine.clear();
@@ -214,7 +214,7 @@ function holdLock<T>(
       stopTimer(life);
       life = startTimer(expire, forMs + GRACE_MS).unref();
     },
-    succeed: (brought, kept) => end([...mine], (pending) => pending.resolve(brought), kept),
+    succeed: (result, kept) => end([...mine], (pending) => pending.resolve(result), kept),
     fail: (error) => end([...mine], (pending) => pending.reject(error)),
   };
 }
@@ -292,7 +292,7 @@ function leaseOf(name: string): string {
 /** A promise that is settled from outside. */
 interface Pending<T> {
   readonly promise: Promise<T | null>;
-  resolve(brought: T | null): void;
+  resolve(result: T | null): void;
   reject(error: unknown): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Stage: an answer whose row count may be a cap is asked for again in halves, until the halves are not capped. If they
+ * Stage: an answer whose row count may be a cap is fetched again in halves, until the halves are not capped. If they
  * do not hold more the count was a coincidence; if they do, and each day of the answer is found again in them, they are
  * the answer. If they hold other rows, or a single day is capped, the answer is served as it came, and never split.
  */

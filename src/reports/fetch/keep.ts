@@ -31,11 +31,11 @@ export function sortOut(g: Gateway, fetch: Fetch, fetched: Fetched): Sorted {
   // The answer in hand is the whole, when it was for all of the period.
   const as: Fetch = unsplittable === null ? fetch : { ...fetch, mode: 'whole' };
   const isOfUse = unsplittable === null || isWholePeriod(fetch, fetched);
-  const brought = isOfUse ? entriesOf(as, fetched) : [];
+  const keyed = isOfUse ? entriesOf(as, fetched) : [];
   const days = fetched.storable ? daysToKeep(g, as, fetched) : null;
-  const writes = fetched.storable && isOfUse ? writesOf(g, as, fetched, brought, days ?? []) : [];
+  const writes = fetched.storable && isOfUse ? writesOf(g, as, fetched, keyed, days ?? []) : [];
   return {
-    entries: new Map(brought.map(([{ id }, entry]) => [id, entry])),
+    entries: new Map(keyed.map(([{ id }, entry]) => [id, entry])),
     ...{ days, writes, extents: extentsOf(as, writes, days ?? []), mode: as.mode, unsplittable },
   };
 }
@@ -77,7 +77,7 @@ export async function daysBefore(
   answered: Promise<unknown>,
 ): Promise<Comparison> {
   const refs = fresh.map((entry) => dayRef(series, entry.header.lastDay as string));
-  // Now: this request adds to it what it has brought.
+  // Copied now: this request adds its own entries to `known`.
   if (mode === 'days' || !learns) {
     const before = daysFound(refs, known);
     await answered;
@@ -91,18 +91,18 @@ function writesOf(
   g: Gateway,
   input: Fetch,
   fetched: Fetched,
-  brought: readonly Brought[],
+  keyed: readonly KeyedEntry[],
   split: readonly Entry<RowsHeader>[],
 ): TierWrite[] {
   if (fetched.kind === 'refusal') {
     const { refusal } = fetched;
     const version = refusal.header.fetchStartedAt;
-    return brought.map(([key]) => ({ key, ...refusal, version, ttlMs: g.policy.negativeMs }));
+    return keyed.map(([key]) => ({ key, ...refusal, version, ttlMs: g.policy.negativeMs }));
   }
   const rules = g.policy.rulesFor(input.report);
   const days = split.map((entry) => entryOf(rules, dayKeyOf(input.series, entry), entry));
   if (input.mode === 'days') return days;
-  const whole = brought.flatMap(([key, entry]) =>
+  const whole = keyed.flatMap(([key, entry]) =>
     entry instanceof GatewayError || !isWorthKeeping(g, input, entry, days)
       ? []
       : [entryOf(rules, key, entry)],
@@ -182,16 +182,16 @@ function dayKeyOf(series: string, { header }: Entry<RowsHeader>): EntryKey {
   return dayKey(series, header.lastDay as string);
 }
 
-type Brought = readonly [EntryKey, EntryOrError];
+type KeyedEntry = readonly [EntryKey, EntryOrError];
 
-/** A refusal is about the period that was asked for: whoever waits for days of it, within another, asks for himself. */
-function entriesOf({ series, report, mode }: Fetch, fetched: Fetched): readonly Brought[] {
+/** A refusal is of the requested period alone: a request for days of it, within another period, makes its own call. */
+function entriesOf({ series, report, mode }: Fetch, fetched: Fetched): readonly KeyedEntry[] {
   const { from, to } = report;
   const [rows, bytes] = [rowsKey(series, from, to), bytesKey(series, from, to)];
   if (fetched.kind === 'refusal') return [rows, bytes].map((key) => [key, fetched.refusal]);
   if (mode === 'days') return (fetched.days ?? []).map((entry) => [dayKeyOf(series, entry), entry]);
   const body = fetched.bytes;
-  // Of an answer that is not JSON the bytes are all there is, whatever form was asked for.
+  // Of an answer that is not JSON the bytes are all there is, whatever form was requested.
   const table = fetched.rows ?? fetched.rowsFault ?? body;
   return [
     ...(body === null ? [] : [[bytes, body] as const]),

@@ -134,7 +134,7 @@ async function openCacheEnvironment(folder: string, open: () => Promise<Environm
       environment = await open();
       isGone = false;
     } catch (fault) {
-      logger.warn({ err: fault, folder }, 'the cache on the disk could not be begun anew; trying again');
+      logger.warn({ err: fault, folder }, 'could not recreate the cache on the disk; trying again');
     } finally {
       mending = null;
     }

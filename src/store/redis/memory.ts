@@ -48,11 +48,10 @@ function parseMemory(server: Redis, info: string): ServerMemory[] {
  * @throws StoreUnavailable when the server does not answer within `limitMs`.
  */
 export async function refuseEviction(client: RedisClient, limitMs: number, logger: StoreLog): Promise<void> {
-  const servers = await bounded(readMemory(client), limitMs).catch((error: unknown) => {
+  const policies = await bounded(readPolicies(client), limitMs).catch((error: unknown) => {
     throw unavailable('Redis did not tell its eviction policy', error);
   });
-  const policies = servers.map(({ policy }) => policy);
-  if (servers.length === 0 || policies.includes(''))
+  if (policies.includes(''))
     logger.warn(
       {},
       'Redis does not tell its eviction policy; see to it that maxmemory-policy is noeviction or volatile-*, or teams, tokens and history may be evicted',
@@ -62,6 +61,23 @@ export async function refuseEviction(client: RedisClient, limitMs: number, logge
     throw new StoreRefused(
       `Redis has maxmemory-policy ${unsafe}, which may evict teams, keys and tokens: set it to noeviction or to a volatile-* policy, or let REDIS_REGISTRY_URL name another Redis for them`,
     );
+}
+
+/** By INFO, or where that is forbidden or does not tell it, by CONFIG; '' when neither tells. */
+async function readPolicies(client: RedisClient): Promise<readonly string[]> {
+  const told = (await readMemory(client)).map(({ policy }) => policy);
+  if (told.length > 0 && !told.includes('')) return told;
+  return await Promise.all(
+    serversOf(client).map(async (server) => {
+      try {
+        const [, policy = ''] = (await server.config('GET', 'maxmemory-policy')) as string[];
+        return policy;
+      } catch (error) {
+        if (isAnswer(error)) return '';
+        throw error;
+      }
+    }),
+  );
 }
 
 /** Whether the server refuses writes, or is about to: what could be evicted is evicted before that. */

@@ -69,7 +69,7 @@ export async function migrateRegistry(
       ...(isNew ? {} : { audit: [auditLine(event, GATEWAY_ACTOR, clock.now())] }),
     };
   });
-  if (moved !== null) logger.info(moved, 'the registry was brought to the present form');
+  if (moved !== null) logger.info(moved, 'migrated the registry to the current form');
 }
 
 function tooNew(found: number, known: number): string {

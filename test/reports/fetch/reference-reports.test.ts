@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import type { ReferenceReport } from '../../../src/reports/fetch/reference-reports.js';
+import { describe, expect, it, vi } from 'vitest';
+import type { FetchedAnswer } from '../../../src/reports/fetch/fetched.js';
+import { noteReference, type ReferenceReport } from '../../../src/reports/fetch/reference-reports.js';
+import type { Gateway } from '../../../src/reports/gateway.js';
+import { dayNumber } from '../../../src/reports/query/days.js';
 import { REPORT, withGateway } from '../../support/start-gateway.js';
+import { get } from '../query/canonical-request.js';
 
 /** What a gateway noted after some reports. */
 async function noted(...queries: string[]): Promise<Omit<ReferenceReport, 'rows'>[]> {
@@ -48,5 +52,23 @@ describe('a report that a token can be proven with', () => {
         'advertiserId=1',
       ),
     ).toEqual([]);
+  });
+
+  it('is none whose rows are from history: they say nothing of the token', () => {
+    const onReport = vi.fn();
+    const g = { onReport, policy: { rulesFor: () => ({ restatementDays: 5 }) } } as unknown as Gateway;
+    const { report } = get('advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-01');
+    const day = { lastDay: '2026-11-01', fetchedOn: dayNumber('2026-11-21'), rowCount: 3, kind: 'bounded' };
+    const answer = (more: object) =>
+      ({
+        kind: 'answer',
+        doubt: null,
+        rows: null,
+        days: [{ header: { ...day, ...more } }],
+      }) as unknown as FetchedAnswer;
+    noteReference(g, report, answer({ forgotten: { code: 'beyond_retention' } }));
+    expect(onReport).not.toHaveBeenCalled();
+    noteReference(g, report, answer({}));
+    expect(onReport).toHaveBeenCalledTimes(1);
   });
 });

@@ -2,6 +2,7 @@
  * Stores as an earlier program wrote them, and the questions whose answers must stay the same. `RECORD_STORES=1 npx vitest
  * run test/store/recorded` writes them anew: only with a program whose stores the next ones have to read.
  */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,6 +15,7 @@ import { onTestFinished } from 'vitest';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import type { Simulator } from '../../../src/simulator/simulator-api.js';
 import type { Store } from '../../../src/store/port.js';
+import { CAMPAIGN } from '../../support/campaign.js';
 import { prove } from '../../support/prove.js';
 import { startGatewayAt, type TestGateway } from '../../support/start-gateway.js';
 import { createTestClock, HOUR, MINUTE, type TestClock } from '../../support/test-clock.js';
@@ -104,18 +106,6 @@ export const spend = (gateway: TestGateway, key: string) =>
     headers: { 'idempotency-key': 'recorded-write-1' },
     json: CAMPAIGN,
   });
-
-const CAMPAIGN = {
-  ...{
-    userId: 1,
-    name: 'Autumn',
-    adDomain: 'shop.example',
-    clickUrl: 'https://shop.example/',
-    country: 'DE',
-  },
-  ...{ dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, budget: { daily: 10, total: 900 } },
-  ...{ creativeSetIds: [1], currency: 'EUR' },
-};
 
 async function askReport(gateway: TestGateway, key: string, headers: Record<string, string> = {}) {
   const reply = await gateway.report(key, QUERY, { headers });
