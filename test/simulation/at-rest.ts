@@ -20,7 +20,7 @@ export async function atRest(world: WorldOfSeed, server: MemoryServer): Promise<
   const leases = server.leases().filter(([name]) => !LAPSING.test(name));
   if (leases.length > 0) throw new Error(`leases are left: ${JSON.stringify(leases)}`);
   for (const { name, services, log } of replicas.values()) {
-    const outlived = log.find((line) => line.includes('outlived its call'));
+    const outlived = log.find((line) => line.includes('outlived their call'));
     if (outlived !== undefined)
       throw new Error(`${name} let go of a lock that nobody had ended: ${outlived}`);
     const { budget, pipeline, registry, directory } = services;
