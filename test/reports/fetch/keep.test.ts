@@ -59,8 +59,9 @@ async function openKeep() {
     ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },
     ...{ turns: createOneATurn(), writeBehind: createWriteBehind(tier, () => {}) },
     replacements: { note: async () => {} },
-    history: { record: async () => {} },
-    advertisers: { sighted: () => {} },
+    history: { record: async () => ({ observations: [], finalized: [] }) },
+    ...{ advertisers: { observed: () => {} }, truth: { observed: () => {} } },
+    finality: { observed: () => {}, finalized: () => {} },
     explorer: { used: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
