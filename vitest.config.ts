@@ -2,7 +2,11 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { kindsOfTests } from './test/support/kinds.js';
 
-const { quick, real } = kindsOfTests();
+const kinds = kindsOfTests();
+const { real } = kinds;
+/** They put another time and other chance in the place of the machine's, for all that runs in their process. */
+const alone = ['simulation/simulation.test.ts'];
+const quick = kinds.quick.filter((name) => !alone.includes(name));
 const below = (names: readonly string[]) => names.map((name) => `test/${name}`);
 
 export default defineConfig({
@@ -43,6 +47,16 @@ export default defineConfig({
           include: below(quick),
           globalSetup: ['test/support/pages.ts'],
           setupFiles: ['test/support/setup.ts', 'test/support/no-processes.ts', 'test/support/as-it-was.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          // Each file in a process of its own: what another file left running would take part in what it plays.
+          isolate: true,
+          include: below(alone),
+          setupFiles: ['test/support/setup.ts', 'test/support/no-processes.ts'],
         },
       },
       {

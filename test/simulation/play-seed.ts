@@ -3,8 +3,8 @@ import { settings } from './replicas.js';
 import { simulate } from './simulate.js';
 
 export interface Played {
-  /** Of every step, answer and platform call; '' where it failed. */
-  readonly hash: string;
+  /** A line for each step, answer and platform call; none where it failed. */
+  readonly trace: readonly string[];
   /** What is wrong, with the command that plays it again; none: it held. */
   readonly failures: readonly string[];
   /** Pieces of work that were done. */
@@ -28,18 +28,18 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
   configOf ??= settings();
   const { byFastify = seed % 2 === 0 } = options;
   try {
-    const { hash, steps, counts } = await simulate(seed, { configOf: await configOf, byFastify });
-    return { hash, steps, counts, failures: [] };
+    const { trace, steps, counts } = await simulate(seed, { configOf: await configOf, byFastify });
+    return { trace, steps, counts, failures: [] };
   } catch (error) {
     const way = options.byFastify === undefined ? '' : `BY_FASTIFY=${byFastify ? 1 : 0} `;
     const again = `To play it again: ${way}SEED=${seed} npx vitest run test/simulation/simulation.test.ts`;
     const { message, stack = '' } = error as Error;
-    const trace = process.env.SEED === undefined ? '' : `\n${stack}`;
+    const stackText = process.env.SEED === undefined ? '' : `\n${stack}`;
     return {
-      hash: '',
+      trace: [],
       steps: 0,
       counts: new Map(),
-      failures: [`seed ${seed}: ${message}\n${again}${trace}`],
+      failures: [`seed ${seed}: ${message}\n${again}${stackText}`],
     };
   }
 }

@@ -2,7 +2,6 @@
  * Virtual time, and the order of everything: what is due is done one piece at a time, and of what is due at the same
  * moment the seed decides which is next. Between two pieces all promises that are settled are followed to their end.
  */
-import { createHash, type Hash } from 'node:crypto';
 import type { SleepOptions, Timer, TimeSource } from '../../src/lib/time.js';
 import type { Chance } from './chance-of-seed.js';
 import { createQueue, Task, takeAt } from './queue.js';
@@ -30,9 +29,10 @@ export interface Scheduler extends TimeSource {
   waiting(owner: string): number;
   /** Lets time pass until then, or until the work is done. @throws what the work throws */
   run<T>(work: Promise<T>): Promise<T>;
-  /** Of the trace so far. */
+  /** Adds a line to the trace. */
   note(text: string): void;
-  hash(): string;
+  /** A line for each step, answer and platform call so far. */
+  readonly trace: readonly string[];
 }
 
 /** Who was asked is gone. */
@@ -52,7 +52,7 @@ export function createScheduler(
   startMs: number,
   skewOf: (owner: string) => number = () => 0,
 ): Scheduler {
-  const trace: Hash = createHash('sha256');
+  const trace: string[] = [];
   const future = createQueue();
   const due: Task[] = [];
   let [nowMs, steps, owner, atOnce] = [0, 0, 'world', 0];
@@ -113,7 +113,7 @@ export function createScheduler(
     atOnce += 1;
     if (atOnce > MOST_AT_ONCE)
       throw new Error(`work goes round in circles at ${nowMs} ms, for ${task.owner}`);
-    trace.update(`${nowMs} ${task.owner}\n`);
+    trace.push(`${nowMs} ${task.owner}`);
     owner = task.owner;
     if (task.everyMs === null) task.stopped = true;
     else {
@@ -191,8 +191,8 @@ export function createScheduler(
       }
       return await work;
     },
-    note: (text) => void trace.update(`${text}\n`),
-    hash: () => trace.copy().digest('hex'),
+    note: (text) => void trace.push(text),
+    trace,
   };
 }
 

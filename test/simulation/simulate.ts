@@ -24,8 +24,8 @@ import { judgeDay, writer } from './writes.js';
 
 export interface Outcome {
   readonly seed: number;
-  /** Of every step, answer and platform call. */
-  readonly hash: string;
+  /** A line for each step, answer and platform call. */
+  readonly trace: readonly string[];
   readonly steps: number;
   readonly virtualMs: number;
   /** Answers by status and code. */
@@ -129,7 +129,7 @@ async function play(
   await lookBack(world);
   await endAll(world);
   const { steps, nowMs } = scheduler;
-  return { seed, hash: scheduler.hash(), steps, virtualMs: nowMs, counts: oracle.counts };
+  return { seed, trace: scheduler.trace, steps, virtualMs: nowMs, counts: oracle.counts };
 }
 
 function firstNumbers(platform: SimPlatform, scheduler: Scheduler, dice: ReturnType<typeof chanceOf>): void {
